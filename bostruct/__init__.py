@@ -1,0 +1,46 @@
+"""bostruct: Bayesian optimisation over structured and combinatorial domains.
+
+The public names are loaded when first used, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Binary": "bostruct.domains.variables",
+    "Categorical": "bostruct.domains.variables",
+    "Ordinal": "bostruct.domains.variables",
+    "Integer": "bostruct.domains.variables",
+    "Graph": "bostruct.domains.variables",
+    "Space": "bostruct.domains.space",
+    "Study": "bostruct.study",
+    "Result": "bostruct.result",
+    "Trial": "bostruct.history",
+    "minimize": "bostruct.study",
+    "maximize": "bostruct.study",
+}
+
+__all__ = sorted(_HOME)
+
+if TYPE_CHECKING:
+    from bostruct.domains.space import Space
+    from bostruct.domains.variables import Binary, Categorical, Graph, Integer, Ordinal
+    from bostruct.history import Trial
+    from bostruct.result import Result
+    from bostruct.study import Study, maximize, minimize
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'bostruct' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

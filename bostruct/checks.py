@@ -1,0 +1,60 @@
+"""Refusals in one wording: the argument, what is allowed, what was given."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from bostruct.contracts import Array, MissingExtra
+
+
+def shown(value: Any, limit: int = 80) -> str:
+    """`repr`, cut where it grows too long for a message."""
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def check_integer(name: str, value: Any, low: int, high: float = np.inf) -> int:
+    """An integer in [low, high], as int; raises TypeError or ValueError."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name}: expected an integer, got {shown(value)}")
+    if not low <= value <= high:
+        allowed = f"at least {low}" if high == np.inf else f"between {low} and {high}"
+        raise ValueError(f"{name}: expected {allowed}, got {value}")
+    return int(value)
+
+
+def check_number(name: str, value: Any, low: float = -np.inf, high: float = np.inf) -> float:
+    """A finite number in [low, high], as float; raises TypeError or ValueError."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise TypeError(f"{name}: expected a number, got {shown(value)}")
+    if not np.isfinite(value) or not low <= value <= high:
+        raise ValueError(f"{name}: expected a finite number in [{low}, {high}], got {value}")
+    return float(value)
+
+
+def check_choice(name: str, value: Any, allowed: Any) -> Any:
+    """One of the values allowed; raises ValueError."""
+    if value not in allowed:
+        raise ValueError(f"{name}: expected one of {', '.join(map(str, allowed))}; got {shown(value)}")
+    return value
+
+
+def check_shape(name: str, array: Array, shape: tuple[int, ...]) -> Array:
+    """Raises ValueError unless array has this shape."""
+    if np.shape(array) != shape:
+        raise ValueError(f"{name}: expected shape {shape}, got {np.shape(array)}")
+    return array
+
+
+def optional_import(module: str, extra: str) -> ModuleType:
+    """Import a module that an extra brings; raises MissingExtra, which says how to get it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise MissingExtra(
+            f"{module} is not installed; it comes with the extra {extra!r}: pip install 'bostruct[{extra}]'"
+        ) from error

@@ -1,0 +1,1 @@
+"""Domains: what a point is."""

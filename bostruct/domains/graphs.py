@@ -1,0 +1,121 @@
+"""The graph that the choices of one variable form: complete, a path, or any connected weighted graph.
+
+Vertices are 0 .. size - 1. Graphs are values: equal graphs share their eigensystem wherever it is cached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from bostruct.contracts import Array, DomainError
+
+IntArray = npt.NDArray[np.int64]
+
+
+class VariableGraph(Protocol):
+    @property
+    def size(self) -> int: ...
+
+    def neighbors(self, vertex: int) -> IntArray:
+        """Adjacent vertices, ascending."""
+        ...
+
+    def laplacian(self) -> Array:
+        """Degree matrix minus weighted adjacency matrix, (size, size)."""
+        ...
+
+
+@dataclass(frozen=True)
+class CompleteGraph:
+    """Every choice is one change from every other, with edge weight 1."""
+
+    size: int
+
+    def neighbors(self, vertex: int) -> IntArray:
+        return np.delete(np.arange(self.size), vertex)
+
+    def laplacian(self) -> Array:
+        return self.size * np.eye(self.size) - 1.0
+
+
+@dataclass(frozen=True)
+class PathGraph:
+    """Choices in a row: a step up or down is one change; all edges have the same weight."""
+
+    size: int
+    weight: float = 1.0
+
+    def neighbors(self, vertex: int) -> IntArray:
+        return np.array([v for v in (vertex - 1, vertex + 1) if 0 <= v < self.size], dtype=np.int64)
+
+    def laplacian(self) -> Array:
+        off = np.full(self.size - 1, -self.weight)
+        degree = np.zeros(self.size)
+        degree[1:] -= off
+        degree[:-1] -= off
+        return np.diag(degree) + np.diag(off, 1) + np.diag(off, -1)
+
+
+@dataclass(frozen=True)
+class WeightedGraph:
+    """Any connected undirected graph: edges are (smaller vertex, larger vertex, weight > 0), sorted."""
+
+    size: int
+    edges: tuple[tuple[int, int, float], ...]
+
+    def neighbors(self, vertex: int) -> IntArray:
+        return np.array(self._adjacent[vertex], dtype=np.int64)
+
+    def laplacian(self) -> Array:
+        matrix = np.zeros((self.size, self.size))
+        for a, b, weight in self.edges:
+            matrix[a, b] = matrix[b, a] = -weight
+        np.fill_diagonal(matrix, -matrix.sum(axis=1))
+        return matrix
+
+    @cached_property
+    def _adjacent(self) -> list[list[int]]:
+        lists: list[list[int]] = [[] for _ in range(self.size)]
+        for a, b, _ in self.edges:
+            lists[a].append(b)
+            lists[b].append(a)
+        return [sorted(vertices) for vertices in lists]
+
+
+def weighted_graph(graph: Any) -> tuple[tuple[Hashable, ...], WeightedGraph]:
+    """The nodes of a networkx graph, in its order, and the graph over their positions.
+
+    Edge attribute `weight` counts, 1 where absent. Raises DomainError for a directed, multi- or disconnected graph,
+    self loops, and weights that are not positive and finite.
+    """
+    if graph.is_directed() or graph.is_multigraph():
+        raise DomainError(f"Graph: expected an undirected simple networkx graph, got {type(graph).__name__}")
+    nodes = tuple(graph.nodes)
+    if len(nodes) > 1 and not nx.is_connected(graph):
+        parts = [sorted(map(str, part))[:5] for part in nx.connected_components(graph)]
+        raise DomainError(
+            f"Graph: expected a connected graph, got {len(parts)} parts, such as {parts[0]} and {parts[1]}"
+        )
+    position = {node: index for index, node in enumerate(nodes)}
+    edges = [edge(position[a], position[b], data.get("weight", 1.0)) for a, b, data in graph.edges(data=True)]
+    return nodes, WeightedGraph(len(nodes), tuple(sorted(edges)))
+
+
+def edge(a: int, b: int, weight: float) -> tuple[int, int, float]:
+    """An edge in the order that `WeightedGraph` wants; raises DomainError for a loop or a weight that is not positive."""
+    if a == b:
+        raise DomainError(f"Graph: expected no self loops, got one at node number {a}")
+    if not (np.isfinite(weight) and weight > 0):
+        raise DomainError(f"Graph: expected positive finite edge weights, got {weight} between nodes {a} and {b}")
+    return (min(a, b), max(a, b), float(weight))
+
+
+def edges_from_json(size: int, edges: Sequence[Sequence[float]]) -> WeightedGraph:
+    return WeightedGraph(size, tuple(sorted(edge(int(a), int(b), w) for a, b, w in edges)))

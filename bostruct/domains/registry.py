@@ -1,0 +1,19 @@
+"""Domains that can be rebuilt from their JSON description."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from bostruct.contracts import DomainError, Json
+from bostruct.domains.space import Space
+
+BUILDERS: dict[str, Callable[[Json], Any]] = {"space": Space.from_json}
+
+
+def domain_from_json(data: Json) -> Any:
+    """Inverse of `Domain.to_json`; raises DomainError where the file does not hold enough."""
+    kind = data.get("domain")
+    if kind not in BUILDERS:
+        raise DomainError(f"domain: expected one of {', '.join(BUILDERS)}; the description says {kind!r}")
+    return BUILDERS[kind](data)

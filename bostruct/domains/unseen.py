@@ -1,0 +1,22 @@
+"""Drawing a point that nobody has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from bostruct.contracts import Domain, Point
+
+DRAWS_UNSEEN = 1024
+BLOCKS = (1, 15, 112, 896)  # most first draws are unseen: begin small
+
+
+def draw_unseen(domain: Domain, seen: frozenset[Hashable], rng: np.random.Generator) -> Point | None:
+    """By rejection; None where all of `DRAWS_UNSEEN` draws were seen before."""
+    for block in BLOCKS:
+        drawn = domain.sample(block, rng)
+        for x, key in zip(drawn, domain.keys(drawn), strict=True):
+            if key not in seen:
+                return x
+    return None

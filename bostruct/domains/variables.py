@@ -1,0 +1,183 @@
+"""Variables of a `Space`: their choices, and the graph that says which choices are one change apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bostruct.checks import check_integer, check_number, shown
+from bostruct.contracts import DomainError, Json, PointError
+from bostruct.domains.graphs import CompleteGraph, PathGraph, VariableGraph, edges_from_json, weighted_graph
+
+MOST_CHOICES = 1000
+
+
+class Variable:
+    """Choices, in order, and their graph; vertex v of the graph is choice v. Immutable."""
+
+    def __init__(self, kind: str, choices: Iterable[Any], graph: VariableGraph) -> None:
+        self.kind = kind
+        self.choices = tuple(choices)
+        self.graph = graph
+
+    def __repr__(self) -> str:
+        return f"{self.kind}({shown(list(self.choices))})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Variable) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash((self.kind, len(self.choices)))
+
+    def __len__(self) -> int:
+        return len(self.choices)
+
+    def vertex(self, value: Any) -> int:
+        """Position of a choice; raises PointError where value is none of them."""
+        value = plain(value)
+        try:
+            return self._positions[value]
+        except KeyError:
+            pass
+        except TypeError:  # an unhashable value can only equal an unhashable choice
+            for position, choice in enumerate(self.choices):
+                if type(choice) is type(value) and choice == value:
+                    return position
+        raise PointError(f"expected one of {shown(list(self.choices), 200)}, got {shown(value)}")
+
+    def encode(self, vertex: int) -> Json:
+        choice = self.choices[vertex]
+        return choice if is_json_scalar(choice) else {"vertex": int(vertex)}
+
+    def decode(self, data: Json) -> int:
+        return int(data["vertex"]) if isinstance(data, dict) else self.vertex(data)
+
+    def to_json(self) -> Json:
+        data: dict[str, Json] = {"kind": self.kind}
+        if self.kind == "Integer":
+            return data | {"low": self.choices[0], "high": self.choices[-1]}
+        if self.kind != "Binary":
+            data["choices"] = [c if is_json_scalar(c) else {"repr": repr(c)} for c in self.choices]
+        if isinstance(self.graph, PathGraph) and self.graph.weight != 1.0:
+            data["weight"] = self.graph.weight
+        if self.kind == "Graph":
+            data["edges"] = [list(edge) for edge in self.graph.edges]  # type: ignore[attr-defined]
+        return data
+
+    @cached_property
+    def _positions(self) -> dict[Any, int]:
+        positions = {}
+        for position, choice in enumerate(self.choices):
+            try:
+                positions[choice] = position
+            except TypeError:  # unhashable: found by comparison
+                continue
+        return positions
+
+
+def plain(value: Any) -> Any:
+    """NumPy scalars as the Python values that they stand for."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def is_json_scalar(value: Any) -> bool:
+    return value is None or type(value) in (bool, int, float, str)
+
+
+def _distinct(kind: str, choices: Iterable[Any]) -> tuple[Any, ...]:
+    if isinstance(choices, str | bytes) or not isinstance(choices, Iterable):
+        raise DomainError(f"{kind}: expected a sequence of choices, got {shown(choices)}")
+    values = tuple(plain(choice) for choice in choices)
+    if not 2 <= len(values) <= MOST_CHOICES:
+        raise DomainError(f"{kind}: expected 2 to {MOST_CHOICES} choices, got {len(values)}: {shown(list(values))}")
+    seen: set[Any] = set()
+    unhashable: list[Any] = []
+    for value in values:
+        if isinstance(value, np.ndarray) or (isinstance(value, float) and np.isnan(value)):
+            raise DomainError(f"{kind}: a choice must equal itself and be comparable, got {shown(value)}")
+        try:
+            repeated = value in seen
+            seen.add(value)
+        except TypeError:
+            repeated = value in unhashable
+            unhashable.append(value)
+        if repeated:
+            raise DomainError(f"{kind}: expected distinct choices, got {shown(value)} more than once")
+    return values
+
+
+def Binary() -> Variable:
+    """False or True (0 and 1 are understood)."""
+    return Variable("Binary", (False, True), CompleteGraph(2))
+
+
+def Categorical(choices: Iterable[Any]) -> Variable:
+    """Unordered choices: each is one change from each other (complete graph). Raises DomainError."""
+    values = _distinct("Categorical", choices)
+    return Variable("Categorical", values, CompleteGraph(len(values)))
+
+
+def Ordinal(choices: Iterable[Any], weight: float = 1.0) -> Variable:
+    """Choices in the order given: only next ones are one change apart (path graph).
+
+    weight: the weight of its edges, which scales diffusion along them. Raises DomainError, ValueError.
+    """
+    values = _distinct("Ordinal", choices)
+    return Variable("Ordinal", values, PathGraph(len(values), check_number("weight", weight, 1e-300)))
+
+
+def Integer(low: int, high: int) -> Variable:
+    """All integers from low to high, both included (path graph). Raises DomainError, TypeError."""
+    low = check_integer("low", low, -(2**53), 2**53)
+    high = check_integer("high", high, -(2**53), 2**53)
+    if not 2 <= high - low + 1 <= MOST_CHOICES:
+        raise DomainError(f"Integer: expected 2 to {MOST_CHOICES} values, low < high; got low={low}, high={high}")
+    return Variable("Integer", range(low, high + 1), PathGraph(high - low + 1))
+
+
+def Graph(graph: Any) -> Variable:
+    """The nodes of a connected undirected networkx graph; edges (attribute `weight`) are one change.
+
+    Raises DomainError where the graph is directed, disconnected, has loops, or has not 2 to 1000 nodes.
+    """
+    if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed")):
+        raise DomainError(f"Graph: expected a networkx graph, got {shown(graph)}")
+    nodes, weighted = weighted_graph(graph)
+    return Variable("Graph", _distinct("Graph", nodes), weighted)
+
+
+def variable(name: str, given: Any) -> Variable:
+    """A variable as it is, or from its shorthand: bool, a range, or a list or tuple. Raises DomainError."""
+    if isinstance(given, Variable):
+        return given
+    if given is bool:
+        return Binary()
+    if isinstance(given, range):
+        return Ordinal(given)
+    if isinstance(given, list | tuple):
+        return Categorical(given)
+    raise DomainError(
+        f"{name}: expected Binary(), Categorical(...), Ordinal(...), Integer(low, high), Graph(...), or the shorthand "
+        f"bool, a list or a range; got {shown(given)}"
+    )
+
+
+def variable_from_json(name: str, data: Json) -> Variable:
+    """Inverse of `Variable.to_json`; raises DomainError where the choices were not plain JSON values."""
+    kind, choices = data["kind"], data.get("choices", ())
+    if any(isinstance(choice, dict) for choice in choices):
+        raise DomainError(
+            f"{name}: its choices are Python objects that no file holds; pass the space itself (space=...)"
+        )
+    if kind == "Binary":
+        return Binary()
+    if kind == "Integer":
+        return Integer(data["low"], data["high"])
+    if kind == "Ordinal":
+        return Ordinal(choices, data.get("weight", 1.0))
+    if kind == "Graph":
+        return Variable("Graph", choices, edges_from_json(len(choices), data["edges"]))
+    return Categorical(choices)

@@ -1,0 +1,64 @@
+"""Trials and histories as values: what was asked, what came back."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from bostruct.contracts import Array, Batch, Domain, Info
+
+Status = Literal["running", "completed", "failed", "infeasible"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One point and what became of it.
+
+    number: position in the study, from 0. point: the user's own values. value: as the objective returned it, None
+    unless completed. reason: why it failed, None unless failed or infeasible. info: how it was chosen (`origin`:
+    initial, model, random, fallback, added) and what that cost. started, finished: seconds since the epoch.
+    """
+
+    number: int
+    point: Any
+    status: Status
+    value: float | None = None
+    reason: str | None = None
+    info: Info = field(default_factory=dict)
+    started: float = 0.0
+    finished: float | None = None
+
+    @property
+    def origin(self) -> str:
+        return self.info.get("origin", "unknown")
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """What a searcher sees: points as its domain holds them, values (n,) to be minimised, in the order told.
+
+    seen: the keys of all points ever asked or told, whatever became of them.
+    """
+
+    completed: Batch
+    values: Array
+    running: Batch
+    failed: Batch
+    seen: frozenset[Hashable]
+
+    @classmethod
+    def of(
+        cls, domain: Domain, completed: Batch, values: Sequence[float] | Array, running: Batch = (), failed: Batch = ()
+    ) -> History:
+        """A history from batches; points of `running` and `failed` count as seen."""
+        batches = [domain.join(completed), domain.join(running), domain.join(failed)]
+        seen = frozenset(key for batch in batches for key in domain.keys(batch))
+        return cls(batches[0], np.asarray(values, dtype=np.float64), batches[1], batches[2], seen)
+
+    @property
+    def best(self) -> int:
+        """Index of the smallest value; the first of equals."""
+        return int(np.argmin(self.values))

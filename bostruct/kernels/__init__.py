@@ -1,0 +1,1 @@
+"""Kernels: how alike two points are."""

@@ -1,0 +1,1 @@
+"""Benchmark problems: each a domain, an objective, its known optimum and its source."""

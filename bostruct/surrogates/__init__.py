@@ -1,0 +1,1 @@
+"""Surrogates: what the data say about the objective."""
