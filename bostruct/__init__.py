@@ -24,14 +24,26 @@ _HOME = {
     "maximize": "bostruct.study",
 }
 
-__all__ = sorted(_HOME)
-
 if TYPE_CHECKING:
     from bostruct.domains.space import Space
     from bostruct.domains.variables import Binary, Categorical, Graph, Integer, Ordinal
     from bostruct.history import Trial
     from bostruct.result import Result
     from bostruct.study import Study, maximize, minimize
+
+__all__ = [
+    "Binary",
+    "Categorical",
+    "Graph",
+    "Integer",
+    "Ordinal",
+    "Result",
+    "Space",
+    "Study",
+    "Trial",
+    "maximize",
+    "minimize",
+]
 
 
 def __getattr__(name: str) -> Any:

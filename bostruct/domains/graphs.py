@@ -109,7 +109,7 @@ def weighted_graph(graph: Any) -> tuple[tuple[Hashable, ...], WeightedGraph]:
 
 
 def edge(a: int, b: int, weight: float) -> tuple[int, int, float]:
-    """An edge in the order that `WeightedGraph` wants; raises DomainError for a loop or a weight that is not positive."""
+    """An edge as `WeightedGraph` wants it; raises DomainError for a loop or a weight that is not positive."""
     if a == b:
         raise DomainError(f"Graph: expected no self loops, got one at node number {a}")
     if not (np.isfinite(weight) and weight > 0):

@@ -60,11 +60,10 @@ class Space:
         """Number of variables."""
         return len(self.variables)
 
-    @cached_property
+    @property
     def size(self) -> int:
-        """Number of points. With constraints it is counted up to a product of 100,000, beyond that their upper bound."""
-        product = math.prod(int(k) for k in self.n_choices)
-        return len(self.enumerate()) if self.constraints and product <= ENUMERABLE else product
+        """Number of points; with constraints an upper bound, unless the space is `enumerable`."""
+        return self._size
 
     @property
     def enumerable(self) -> bool:
@@ -205,6 +204,11 @@ class Space:
         if key not in self._neighbor_cache:
             self._neighbor_cache[key] = self._graphs[i].neighbors(vertex)
         return self._neighbor_cache[key]
+
+    @cached_property
+    def _size(self) -> int:
+        product = math.prod(int(k) for k in self.n_choices)
+        return len(self.enumerate()) if self.constraints and product <= ENUMERABLE else product
 
     @cached_property
     def _graphs(self) -> list[Any]:
