@@ -1,1 +1,5 @@
 """Benchmark problems: each a domain, an objective, its known optimum and its source."""
+
+from bostruct.problems.registry import load, names
+
+__all__ = ["load", "names"]

@@ -1,0 +1,220 @@
+"""What a benchmark problem is: a space, an objective on it, its known optimum, its published starting points.
+
+A problem is a value. What sets one apart from another is its objective: a function from vertices (m, d) to values (m,).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bostruct.checks import check_integer
+from bostruct.contracts import Array, DomainError
+from bostruct.domains.graphs import CompleteGraph, IntArray, PathGraph
+from bostruct.domains.space import Space
+
+Objective = Callable[[IntArray], Array]  # (m, d) -> (m,)
+N_INITIAL = 20
+N_CONFIGS = 25
+GENERATED_SEEDS = {config: 1000 + config for config in range(1, N_CONFIGS + 1)}  # for problems that published none
+
+
+@dataclass(frozen=True)
+class InitialPoints:
+    """The starting points of the COMBO paper's code, one set a seed, without torch.
+
+    Torch's CPU generator hands out the 32-bit words of the Mersenne Twister; a vertex is a word modulo the number of
+    choices, points outer, variables inner. `fixed` come first. seeds: configuration -> seed.
+    """
+
+    seeds: Mapping[int, int]
+    n_choices: tuple[int, ...]
+    fixed: tuple[tuple[int, ...], ...] = ()
+    count: int = N_INITIAL
+
+    def __call__(self, config: int) -> IntArray:
+        """(count, d); raises ValueError for a configuration that is not there."""
+        if check_integer("config", config, 0) not in self.seeds:
+            raise ValueError(f"config: expected one of {', '.join(map(str, self.seeds))}; got {config}")
+        n_drawn, d = self.count - len(self.fixed), len(self.n_choices)
+        drawn = words(self.seeds[config], n_drawn * d).reshape(n_drawn, d) % np.array(self.n_choices)
+        return np.concatenate([np.array(self.fixed, dtype=np.int64).reshape(-1, d), drawn])
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A benchmark to minimise.
+
+    name: how the registry spells it. source: where it was published. optimum: the least value, None where unknown;
+    optimum_source: how it is known, and optimal_vertices: a point that has it. mean: of a noisy objective only, its
+    mean over the noise, estimated from a number of simulations. configs: the numbers of its sets of initial points.
+    """
+
+    name: str
+    space: Space
+    objective: Objective
+    initial: Callable[[int], IntArray]
+    source: str
+    configs: tuple[int, ...]
+    optimum: float | None = None
+    optimum_source: str = "not known"
+    optimal_vertices: tuple[int, ...] | None = None
+    mean: Callable[[IntArray, int], Array] | None = None
+    direction: ClassVar[str] = "minimize"
+
+    @property
+    def noisy(self) -> bool:
+        """Whether `noise_free` differs from the objective."""
+        return self.mean is not None
+
+    @property
+    def optimal_point(self) -> dict[str, Any] | None:
+        """A point with the least value, None where none is known."""
+        return None if self.optimal_vertices is None else self.space.present(np.array(self.optimal_vertices))
+
+    def __call__(self, point: Mapping[str, Any]) -> float:
+        """The value of one point; raises PointError, naming the variable that is wrong."""
+        return float(self.objective(self.space.parse(point)[None])[0])
+
+    def evaluate(self, vertices: IntArray) -> Array:
+        """Values of points held as rows of vertices, (m, d) -> (m,); raises ValueError for another shape or range."""
+        rows = np.asarray(vertices)
+        if rows.ndim != 2 or rows.shape[1] != self.space.d or not np.issubdtype(rows.dtype, np.integer):
+            raise ValueError(
+                f"vertices: expected integers of shape (m, {self.space.d}), got {rows.dtype} of shape {rows.shape}"
+            )
+        if rows.size and (rows.min() < 0 or (rows >= self.space.n_choices).any()):
+            raise ValueError("vertices: expected each in 0..k - 1, k the number of the variable's choices")
+        return self.objective(rows)
+
+    def noise_free(self, point: Mapping[str, Any], n_simulations: int = 20_000) -> float:
+        """The value without noise: of a noisy problem an estimate, always the same, from n_simulations.
+
+        Raises PointError, and ValueError for fewer than one simulation.
+        """
+        check_integer("n_simulations", n_simulations, 1)
+        if self.mean is None:
+            return self(point)
+        return float(self.mean(self.space.parse(point)[None], n_simulations)[0])
+
+    def initial_points(self, config: int) -> list[dict[str, Any]]:
+        """The published starting points of one of `configs`; raises ValueError for another."""
+        return [self.space.present(row) for row in self.initial(config)]
+
+
+def words(seed: int, count: int) -> IntArray:
+    """The first 32-bit words of the Mersenne Twister, which NumPy's legacy generator and torch's share."""
+    state = np.random.RandomState(seed)
+    return state.randint(0, 2**32, size=count, dtype=np.uint32).astype(np.int64)
+
+
+def bits(text: str) -> tuple[int, ...]:
+    """Vertices of binary variables from a string of zeros and ones."""
+    return tuple(int(character) for character in text)
+
+
+def published_seeds(tag: str) -> dict[int, tuple[int, int]]:
+    """Configuration 1..25 -> (instance seed, seed of its initial points): five sets for each of five instances.
+
+    As the COMBO code draws them, from a generator seeded with the sum of the tag's character codes: five seeds of
+    initial points, then their instance. Both are sorted.
+    """
+    state = np.random.RandomState(sum(map(ord, tag)))
+    drawn = sorted((int(case), sorted(map(int, seeds))) for *seeds, case in state.randint(0, 10_000, (5, 6)))
+    return dict(enumerate(((case, seed) for case, seeds in drawn for seed in seeds), start=1))
+
+
+def published_initial_seeds(tag: str) -> dict[int, int]:
+    """Configuration 1..25 -> seed of its initial points, for the problems with a single instance."""
+    state = np.random.RandomState(sum(map(ord, tag)))
+    return dict(enumerate(sorted(map(int, state.randint(0, 10_000, N_CONFIGS))), start=1))
+
+
+def seeds_of_case(tag: str, case: int) -> dict[int, int]:
+    """Configurations of a published instance; for an instance of the user's own, all 25 sets of initial points."""
+    published = published_seeds(tag)
+    own = {config: seed for config, (instance, seed) in published.items() if instance == case}
+    return own or {config: seed for config, (_, seed) in published.items()}
+
+
+def in_chunks(objective: Objective, vertices: IntArray, rows: int) -> Array:
+    """The objective, some rows at a time, so that its memory stays bounded."""
+    if len(vertices) <= rows:
+        return objective(vertices)
+    return np.concatenate([objective(vertices[i : i + rows]) for i in range(0, len(vertices), rows)])
+
+
+def proved_by_enumeration(problem: Problem) -> Problem:
+    """The problem with its optimum filled in; raises DomainError where it has more than 100,000 points or is noisy."""
+    if problem.noisy:
+        raise DomainError(f"{problem.name}: the optimum of a noisy objective cannot be enumerated")
+    points = problem.space.enumerate()
+    values = problem.objective(points)
+    best = int(np.argmin(values))
+    return replace(
+        problem,
+        optimum=float(values[best]),
+        optimum_source="proved by enumeration",
+        optimal_vertices=tuple(map(int, points[best])),
+    )
+
+
+@dataclass(frozen=True)
+class Relabelling:
+    """What each vertex that an optimiser sees stands for: tables[i][seen] = own vertex of variable i."""
+
+    tables: tuple[tuple[int, ...], ...]
+
+    def own(self, seen: IntArray) -> IntArray:
+        """(m, d) -> (m, d)."""
+        return np.stack([np.array(t)[seen[:, i]] for i, t in enumerate(self.tables)], axis=1)
+
+    def seen(self, own: IntArray) -> IntArray:
+        """Inverse of `own`."""
+        return np.stack([np.argsort(t)[own[:, i]] for i, t in enumerate(self.tables)], axis=1)
+
+
+def relabelled(problem: Problem, seed: int) -> Problem:
+    """The same problem with every variable's choices permuted, so that an optimum with a pattern helps nobody.
+
+    Unordered and binary choices are permuted at random; ordered ones (a path) are reversed or not, with equal chance,
+    which is all that keeps their order a path; those of another graph stay. Optimum and the values of the initial
+    points are unchanged. Raises TypeError or ValueError for a seed that is not a non-negative integer.
+    """
+    rng = np.random.default_rng([check_integer("relabel", seed, 0)])
+    tables = []
+    for variable in problem.space.variables.values():
+        vertices = np.arange(len(variable))
+        if isinstance(variable.graph, CompleteGraph):
+            vertices = rng.permutation(vertices)
+        elif isinstance(variable.graph, PathGraph) and rng.random() < 0.5:
+            vertices = vertices[::-1]
+        tables.append(tuple(map(int, vertices)))
+    labels = Relabelling(tuple(tables))
+    optimal = problem.optimal_vertices
+    return replace(
+        problem,
+        name=f"{problem.name}{',' if ':' in problem.name else ':'}relabel={seed}",
+        objective=partial(_relabelled_objective, problem.objective, labels),
+        initial=partial(_relabelled_initial, problem.initial, labels),
+        optimal_vertices=None if optimal is None else tuple(map(int, labels.seen(np.array([optimal]))[0])),
+        mean=None if problem.mean is None else partial(_relabelled_mean, problem.mean, labels),
+    )
+
+
+def _relabelled_objective(objective: Objective, labels: Relabelling, seen: IntArray) -> Array:
+    return objective(labels.own(seen))
+
+
+def _relabelled_initial(initial: Callable[[int], IntArray], labels: Relabelling, config: int) -> IntArray:
+    return labels.seen(initial(config))
+
+
+def _relabelled_mean(
+    mean: Callable[[IntArray, int], Array], labels: Relabelling, seen: IntArray, n_simulations: int
+) -> Array:
+    return mean(labels.own(seen), n_simulations)

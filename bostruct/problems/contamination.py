@@ -1,0 +1,110 @@
+"""Contamination control in a food supply chain: at each stage, prevent or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bostruct.checks import check_integer, check_number
+from bostruct.contracts import Array
+from bostruct.domains.graphs import IntArray
+from bostruct.domains.space import Space
+from bostruct.domains.variables import Binary
+from bostruct.problems.base import (
+    InitialPoints,
+    Problem,
+    bits,
+    in_chunks,
+    proved_by_enumeration,
+    published_seeds,
+    seeds_of_case,
+)
+
+TAG = "2019ICML_CONTAMINATION"
+SOURCE = "Hu et al. 2010; Baptista and Poloczek, ICML 2018; instances of Oh et al., NeurIPS 2019 (COMBO)"
+STAGES = 25
+SIMULATIONS = 100
+LIMIT = 0.1  # U: largest contaminated fraction that is acceptable
+RISK = 0.05  # epsilon: how often it may be exceeded
+COST = 1.0  # of prevention at one stage
+ENUMERATED_STAGES = 12
+CHUNK = 4096
+
+# Full enumeration of the 2^25 points, for each of the published lambdas; one of the minimisers.
+OPTIMA = {
+    758: ("1101101101101101110111010", {0.0: 21.35, 1e-4: 21.3517, 1e-2: 21.52}),
+    1203: ("1101011011101101011010100", {0.0: 21.18, 1e-4: 21.1815, 1e-2: 21.33}),
+    2539: ("0110110111011011010101100", {0.0: 21.19, 1e-4: 21.1915, 1e-2: 21.34}),
+    6031: ("0101011011110110110110100", {0.0: 21.44, 1e-4: 21.4415, 1e-2: 21.59}),
+    7596: ("0110110111011101011011100", {0.0: 21.02, 1e-4: 21.0216, 1e-2: 21.18}),
+}
+
+
+@dataclass(frozen=True)
+class Contamination:
+    """Cost of prevention plus how much oftener than allowed the limit is exceeded, summed over the stages.
+
+    initial (s,): contaminated fraction before the first stage, in s simulations; spread and cure (stages, s): the rates
+    of contamination without, and of restoration with, prevention; strength: lambda, the price of a stage on top.
+    """
+
+    initial: Array
+    spread: Array
+    cure: Array
+    strength: float
+
+    def __call__(self, vertices: IntArray) -> Array:
+        return in_chunks(self._values, vertices, CHUNK)
+
+    def _values(self, vertices: IntArray) -> Array:
+        fraction = np.broadcast_to(self.initial, (len(vertices), len(self.initial)))
+        acceptable = np.zeros(len(vertices), dtype=np.int64)  # counted, so that equal values are equal to the last bit
+        for x, spread, cure in zip(vertices.T[:, :, None], self.spread, self.cure, strict=True):
+            # Z_i = Lambda_i (1 - x_i)(1 - Z_{i-1}) + (1 - Gamma_i x_i) Z_{i-1}
+            fraction = spread * (1 - x) * (1 - fraction) + (1 - cure * x) * fraction
+            acceptable += np.count_nonzero(fraction < LIMIT, axis=1)
+        stages, simulations = self.spread.shape
+        prevented = vertices.sum(axis=1)
+        excess = (COST * simulations * prevented - acceptable) / simulations
+        return excess + (1 - RISK) * stages + self.strength * prevented
+
+
+def contamination(case: int = 758, strength: float = 0.0, stages: int = STAGES) -> Problem:
+    """Which stages of a supply chain to protect: `stages` binary variables.
+
+    case: seed of the instance; published are 758, 1203, 2539, 6031 and 7596. strength: lambda, the price of each
+    protected stage on top of its cost; published are 0, 1e-4 and 1e-2. Raises TypeError or ValueError.
+    """
+    case = check_integer("case", case, 0, 2**32 - 1)
+    strength = check_number("lambda", strength, 0.0)
+    stages = check_integer("stages", stages, 1, 1000)
+    objective = Contamination(*_rates(case, stages), strength)
+    seeds = seeds_of_case(TAG, case)
+    suffix = "" if stages == STAGES else f",stages={stages}"
+    optimal, values = OPTIMA.get(case, ("", {}))
+    known = values.get(strength) if stages == STAGES else None
+    problem = Problem(
+        name=f"contamination:case={case},lambda={strength:g}{suffix}",
+        space=Space({f"stage {i + 1}": Binary() for i in range(stages)}),
+        objective=objective,
+        initial=InitialPoints(seeds, (2,) * stages),
+        source=SOURCE,
+        configs=tuple(seeds),
+        optimum=known,
+        optimum_source="not known" if known is None else "proved by enumeration of all 2^25 points",
+        optimal_vertices=None if known is None else bits(optimal),
+    )
+    return proved_by_enumeration(problem) if stages <= ENUMERATED_STAGES else problem
+
+
+def published_configs() -> dict[int, tuple[int, int]]:
+    """Configuration 1..25 of the paper -> (case, seed of its initial points)."""
+    return published_seeds(TAG)
+
+
+def _rates(case: int, stages: int) -> tuple[Array, Array, Array]:
+    """Z_0, Lambda and Gamma; each from the generator afresh, so that they share its stream, as published."""
+    shapes = ((1, 30, (SIMULATIONS,)), (1, 17 / 3, (stages, SIMULATIONS)), (1, 3 / 7, (stages, SIMULATIONS)))
+    initial, spread, cure = (np.random.RandomState(case).beta(a, b, size) for a, b, size in shapes)
+    return initial, spread, cure

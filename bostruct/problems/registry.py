@@ -1,0 +1,105 @@
+"""Problems by name: `contamination`, or with parameters `contamination:case=758,lambda=0.01,relabel=3`."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from bostruct.checks import shown
+from bostruct.problems.base import Problem, relabelled
+
+RELABEL = "relabel"
+
+
+class Parameter(NamedTuple):
+    """One parameter: as a user spells it, as the factory does, how its text is read, its default as text."""
+
+    name: str
+    argument: str
+    read: Callable[[str], Any]
+    default: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A problem that can be loaded: the module that makes it, imported only then, and its parameters."""
+
+    module: str
+    factory: str
+    summary: str
+    parameters: tuple[Parameter, ...]
+
+
+ENTRIES: dict[str, Entry] = {
+    "contamination": Entry(
+        "bostruct.problems.contamination",
+        "contamination",
+        "25 binary stages of a supply chain: prevent contamination or not",
+        (
+            Parameter("case", "case", int, "758"),
+            Parameter("lambda", "strength", float, "0"),
+            Parameter("stages", "stages", int, "25"),
+        ),
+    ),
+    "max3sat": Entry(
+        "bostruct.problems.generated",
+        "max3sat",
+        "random weighted Max-3-SAT, satisfiable (optimum 0)",
+        (
+            Parameter("variables", "n_variables", int, "60"),
+            Parameter("clauses", "n_clauses", int, "300"),
+            Parameter("seed", "seed", int, "0"),
+        ),
+    ),
+}
+
+
+def names() -> tuple[str, ...]:
+    """Names of the problems that `load` knows."""
+    return tuple(ENTRIES)
+
+
+def load(spec: str) -> Problem:
+    """A problem from its name, or name:parameter=value,...; `relabel=SEED` permutes the choices of any problem.
+
+    Raises ValueError for an unknown problem or parameter, a value that cannot be read, or one out of range.
+    """
+    name, given = parse(spec)
+    entry = ENTRIES[name]
+    known = {parameter.name: parameter for parameter in entry.parameters}
+    arguments = {known[key].argument: _read(name, known[key], text) for key, text in given.items() if key != RELABEL}
+    problem = getattr(importlib.import_module(entry.module), entry.factory)(**arguments)
+    if RELABEL not in given:
+        return problem
+    return relabelled(problem, _read(name, Parameter(RELABEL, RELABEL, int, ""), given[RELABEL]))
+
+
+def parse(spec: str) -> tuple[str, dict[str, str]]:
+    """The name and the parameters, as text, of a specification; raises TypeError or ValueError."""
+    if not isinstance(spec, str):
+        raise TypeError(f"problem: expected a name such as 'contamination:case=758', got {shown(spec)}")
+    name, _, rest = spec.partition(":")
+    if name not in ENTRIES:
+        raise ValueError(f"problem: expected one of {', '.join(ENTRIES)}; got {shown(name)}")
+    allowed = [*(parameter.name for parameter in ENTRIES[name].parameters), RELABEL]
+    given: dict[str, str] = {}
+    for part in rest.split(",") if rest else ():
+        key, equals, text = (piece.strip() for piece in part.partition("="))
+        if not equals or not key or not text:
+            raise ValueError(f"{name}: expected parameter=value, got {shown(part)} in {shown(spec)}")
+        if key not in allowed:
+            raise ValueError(f"{name}: unknown parameter {shown(key)}; expected one of {', '.join(allowed)}")
+        if key in given:
+            raise ValueError(f"{name}: parameter {key} is given twice in {shown(spec)}")
+        given[key] = text
+    return name, given
+
+
+def _read(name: str, parameter: Parameter, text: str) -> Any:
+    try:
+        return parameter.read(text)
+    except ValueError:
+        kind = {int: "an integer", float: "a number"}.get(parameter.read, "a value")
+        raise ValueError(f"{name}: {parameter.name}: expected {kind}, got {shown(text)}") from None
