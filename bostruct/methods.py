@@ -7,6 +7,8 @@ from typing import Any
 
 from bostruct.checks import check_choice
 from bostruct.contracts import Searcher
+from bostruct.searchers.annealing import Annealing
+from bostruct.searchers.hill_climbing import HillClimbing
 from bostruct.searchers.random import RandomSearch
 
 
@@ -15,7 +17,19 @@ def random(domain: Any) -> Searcher:
     return RandomSearch(domain)
 
 
+def annealing(domain: Any) -> Searcher:
+    """Simulated annealing on the objective itself."""
+    return Annealing(domain)
+
+
+def hill_climbing(domain: Any) -> Searcher:
+    """One-exchange hill climbing with random restarts."""
+    return HillClimbing(domain)
+
+
 METHODS: dict[str, Callable[[Any], Searcher]] = {
+    "annealing": annealing,
+    "hill-climbing": hill_climbing,
     "random": random,
 }
 

@@ -1,0 +1,122 @@
+"""Simulated annealing on the objective itself: one random mutation a step, Metropolis acceptance, geometric cooling."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bostruct.checks import check_integer, check_number
+from bostruct.contracts import Array, DomainError, HasMutation, HistoryView, Json, Point, State, Suggestion
+
+
+@dataclass(frozen=True)
+class Annealing:
+    """Kirkpatrick, Gelatt and Vecchi (1983), as a searcher.
+
+    domain: with mutations. n_initial: random points before the walk starts from the best of them. temperature: at the
+    start of the walk, in interquartile ranges of the values told so far, so that a rescaled objective is searched
+    alike. cooling: factor a told value, in (0, 1]. free_steps: mutations tried a suggestion.
+
+    A mutation that was evaluated before is accepted or rejected at its known value, at no cost, and the walk goes on
+    until it meets an unseen point. Where it meets none it is reheated once, then continues at a random unseen point.
+    Every value told, in the order told, is a proposal to the walk, whoever asked for it. Raises TypeError, ValueError.
+    """
+
+    domain: HasMutation
+    n_initial: int = 20
+    temperature: float = 0.1
+    cooling: float = 0.97
+    free_steps: int = 200
+
+    def __post_init__(self) -> None:
+        check_integer("n_initial", self.n_initial, 1)
+        check_number("temperature", self.temperature, 0.0)
+        check_number("cooling", self.cooling, 1e-300, 1.0)
+        check_integer("free_steps", self.free_steps, 1)
+
+    def settings(self) -> dict[str, Json]:
+        return {
+            "n_initial": self.n_initial,
+            "temperature": self.temperature,
+            "cooling": self.cooling,
+            "free_steps": self.free_steps,
+        }
+
+    def initial_state(self) -> State:
+        """current: where the walk stands. told: values already proposed to it. steps: told since it was heated."""
+        return {"current": None, "told": 0, "steps": 0}
+
+    def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+        if len(history.seen) < self.n_initial or not len(history.completed):
+            origin = "initial" if len(history.seen) < self.n_initial else "random"
+            return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": origin})
+        current, steps = self._catch_up(history, state, rng)
+        for start in (steps, 0):
+            heat = self._heat(history.values, start)
+            current, proposal = self._walk(history, current, heat, rng)
+            if proposal is not None:
+                info = {"origin": "model", "temperature": heat, "reheated": start < steps}
+                return Suggestion(proposal, self._state(history, current, start), info)
+        why = f"two walks of {self.free_steps} steps met seen points alone"
+        chosen = self.domain.sample_unseen(history.seen, rng)
+        return Suggestion(chosen, self._state(history, current, 0), {"origin": "fallback", "why": why})
+
+    def _state(self, history: HistoryView, current: Point, steps: int) -> State:
+        return {"current": self.domain.encode(current), "told": len(history.completed), "steps": steps}
+
+    def _heat(self, values: Array, steps: int) -> float:
+        return self.temperature * spread(values) * self.cooling**steps
+
+    def _catch_up(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Point, int]:
+        """Propose what was told since the last suggestion; the walk starts at the best of the first values."""
+        if state["current"] is None:
+            return history.completed[int(np.argmin(history.values))], 0
+        current = self.domain.decode(state["current"])
+        value = known_values(self.domain, history)[key_of(self.domain, current)]
+        steps = state["steps"]
+        for i in range(state["told"], len(history.completed)):
+            if accepts(float(history.values[i]) - value, self._heat(history.values, steps), rng):
+                current, value = history.completed[i], float(history.values[i])
+            steps += 1
+        return current, steps
+
+    def _walk(
+        self, history: HistoryView, current: Point, heat: float, rng: np.random.Generator
+    ) -> tuple[Point, Point | None]:
+        """Where the walk comes to stand, and the unseen point it met; None where it met none."""
+        known = known_values(self.domain, history)
+        value = known[key_of(self.domain, current)]
+        for _ in range(self.free_steps):
+            try:
+                proposal = self.domain.mutate(current, rng)
+            except DomainError:  # constraints leave no other point
+                return current, None
+            key = key_of(self.domain, proposal)
+            if key not in history.seen:
+                return current, proposal
+            if key in known and accepts(known[key] - value, heat, rng):
+                current, value = proposal, known[key]
+        return current, None
+
+
+def spread(values: Array) -> float:
+    """The interquartile range: a scale of the values that a few penalties do not set."""
+    ordered = np.sort(values)
+    return float(ordered[3 * len(ordered) // 4]) - float(ordered[len(ordered) // 4])
+
+
+def accepts(rise: float, temperature: float, rng: np.random.Generator) -> bool:
+    """Metropolis: always downhill and level, uphill with probability exp(-rise / temperature)."""
+    return rise <= 0 or (temperature > 0 and rng.random() < math.exp(-rise / temperature))
+
+
+def known_values(domain: HasMutation, history: HistoryView) -> dict[Hashable, float]:
+    """The value last told of each completed point, by key."""
+    return dict(zip(domain.keys(history.completed), map(float, history.values), strict=True))
+
+
+def key_of(domain: HasMutation, x: Point) -> Hashable:
+    return domain.keys(domain.join([x]))[0]

@@ -1,0 +1,66 @@
+"""One-exchange hill climbing with random restarts: the baseline that a model has to earn its cost against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bostruct.checks import check_integer
+from bostruct.contracts import HasNeighbors, HistoryView, Json, Point, State, Suggestion
+
+
+@dataclass(frozen=True)
+class HillClimbing:
+    """Visit the neighbours of the best point in random order and move to what improves on it.
+
+    domain: with neighbours. n_initial: random points before the climb starts from the best of them.
+    best_improvement: visit all neighbours before moving to the best of them; else move at the first improvement.
+
+    Where no neighbour of the centre is unseen and none is better, the climb starts again at a random unseen point; it
+    then looks at values told since that moment only. Raises TypeError, ValueError.
+    """
+
+    domain: HasNeighbors
+    n_initial: int = 20
+    best_improvement: bool = False
+
+    def __post_init__(self) -> None:
+        check_integer("n_initial", self.n_initial, 1)
+        if not isinstance(self.best_improvement, bool):
+            raise TypeError(f"best_improvement: expected True or False, got {self.best_improvement!r}")
+
+    def settings(self) -> dict[str, Json]:
+        return {"n_initial": self.n_initial, "best_improvement": self.best_improvement}
+
+    def initial_state(self) -> State:
+        """start: values told before this climb. center: position of its centre among the values told."""
+        return {"start": 0, "center": None}
+
+    def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+        if len(history.seen) < self.n_initial:
+            return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "initial"})
+        start = state["start"]
+        if len(history.completed) == start:
+            why = "no value told yet to climb from"
+            return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "random", "why": why})
+        best = start + int(np.argmin(history.values[start:]))
+        stays = self.best_improvement and state["center"] is not None
+        for center in (state["center"], best) if stays else (best,):
+            if (x := self._unseen_neighbor(history, center, rng)) is not None:
+                info = {"origin": "model", "center": float(history.values[center])}
+                return Suggestion(x, {"start": start, "center": center}, info)
+        chosen = self.domain.sample_unseen(history.seen, rng)
+        restarted = {"start": len(history.completed), "center": None}
+        return Suggestion(chosen, restarted, {"origin": "random", "why": "restarted at a local optimum"})
+
+    def _unseen_neighbor(self, history: HistoryView, center: int, rng: np.random.Generator) -> Point | None:
+        """One of the unseen neighbours, uniformly; None where all were seen."""
+        x = history.completed[center]
+        # Of one more neighbour than there are seen points, one is unseen: so these bounds lose nothing.
+        for most in (16, len(history.seen) + 1):
+            neighbors = self.domain.some_neighbors(x, most, rng)
+            unseen = [i for i, key in enumerate(self.domain.keys(neighbors)) if key not in history.seen]
+            if unseen:
+                return neighbors[unseen[rng.integers(len(unseen))]]
+        return None
