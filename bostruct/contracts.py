@@ -95,16 +95,18 @@ class HasCrossover(Domain, Protocol):
 
 
 class Prior(Protocol):
-    """A log density, up to a constant, of one unconstrained parameter; -inf outside its support."""
+    """A log density, up to a constant, of one unconstrained parameter."""
 
-    def log_density(self, theta: Array) -> Array:
-        """Elementwise, same shape as theta."""
+    def log_density(self, theta: float) -> float:
+        """-inf outside the support."""
         ...
 
 
 class HasSlope(Prior, Protocol):
-    def slope(self, theta: Array) -> Array:
-        """Derivative of `log_density`, elementwise."""
+    """A prior under which a mode can be found by gradients."""
+
+    def total_and_slope(self, theta: Array) -> tuple[float, Array]:
+        """Sum of the log densities of several parameters, and its derivative in each."""
         ...
 
 

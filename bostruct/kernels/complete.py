@@ -1,0 +1,112 @@
+"""The part of log K that comes from variables on complete graphs, all at once.
+
+log F_i is 0 where two points agree in variable i and log rho_i where they do not, so their sum is a constant minus a
+product of codes: -1 and 1 for two choices, [a != b] = 1/2 - ab/2; else one column a choice, [a != b] = 1 - [a = b].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from bostruct.contracts import Array
+from bostruct.domains.graphs import IntArray, VariableGraph
+from bostruct.kernels.links import Link
+
+MOST_CODES = 4096  # columns; beyond, variables are added one by one and memory stays at (n, m)
+
+
+class CompletePair(NamedTuple):
+    """Two batches as vertices (n, c), (m, c), and as codes where those have few columns."""
+
+    xs: IntArray
+    ys: IntArray
+    x_codes: Array | None
+    y_codes: Array | None
+
+
+@dataclass(frozen=True)
+class CompletePart:
+    """which: the variables (c,) among those of the space. graphs: of those."""
+
+    which: tuple[int, ...]
+    graphs: tuple[VariableGraph, ...]
+    link: Link
+
+    def prepare(self, xs: IntArray, ys: IntArray) -> CompletePair:
+        own_xs = xs[:, self.which]
+        own_ys = own_xs if ys is xs else ys[:, self.which]
+        if self._columns.sum() > MOST_CODES:
+            return CompletePair(own_xs, own_ys, None, None)
+        x_codes = self._codes(own_xs)
+        return CompletePair(own_xs, own_ys, x_codes, x_codes if ys is xs else self._codes(own_ys))
+
+    def log_gram(self, theta: Array, pair: CompletePair) -> Array:
+        """(n, m), for theta (c,)."""
+        log_rho = self.link.complete(theta, self._sizes)[0]
+        if pair.x_codes is not None and pair.y_codes is not None:
+            share = log_rho * self._share
+            log_gram = (pair.x_codes * np.repeat(-share, self._columns)) @ pair.y_codes.T
+            log_gram += share.sum()
+            return log_gram
+        log_gram = np.zeros((len(pair.xs), len(pair.ys)))
+        for i, change in enumerate(log_rho):
+            np.add(log_gram, change, out=log_gram, where=differ(pair, i))
+        return log_gram
+
+    def gradient(self, theta: Array, pair: CompletePair, weighted: Array) -> Array:
+        """Of sum(weighted * log K) in theta (c,)."""
+        slope = self.link.complete(theta, self._sizes)[1]
+        if pair.x_codes is not None and pair.y_codes is not None:
+            columns = np.einsum("nc,nc->c", pair.x_codes, weighted @ pair.y_codes)
+            return slope * self._share * (weighted.sum() - np.add.reduceat(columns, self._first))
+        return slope * np.array([np.sum(weighted, where=differ(pair, i)) for i in range(len(self.which))])
+
+    def line(self, theta: Array, i: int, pair: CompletePair, log_gram: Array) -> Callable[[float], Array]:
+        """K along theta_i: K = (pairs that agree) + rho(theta_i) (pairs that differ), two passes a call."""
+        size = self._sizes[i]
+        apart = differ(pair, i)
+        rest = np.exp(log_gram - apart * self.link.complete(theta[i], size)[0])
+        agree = np.where(apart, 0.0, rest)
+        rest -= agree
+        out = np.empty_like(rest)
+
+        def along(t: float) -> Array:
+            np.multiply(rest, np.exp(self.link.complete(np.float64(t), size)[0]), out=out)
+            return np.add(out, agree, out=out)
+
+        return along
+
+    def _codes(self, xs: IntArray) -> Array:
+        codes = np.empty((len(xs), int(self._columns.sum())))
+        for i, (first, graph) in enumerate(zip(self._first, self.graphs, strict=True)):
+            if graph.size == 2:
+                codes[:, first] = 2.0 * xs[:, i] - 1.0
+            else:
+                codes[:, first : first + graph.size] = xs[:, i][:, None] == np.arange(graph.size)
+        return codes
+
+    @cached_property
+    def _sizes(self) -> Array:
+        return np.array([float(graph.size) for graph in self.graphs])
+
+    @cached_property
+    def _columns(self) -> IntArray:
+        return np.where(self._sizes == 2, 1, self._sizes).astype(np.int64)
+
+    @cached_property
+    def _first(self) -> IntArray:
+        return np.cumsum(self._columns) - self._columns
+
+    @cached_property
+    def _share(self) -> Array:
+        return np.where(self._sizes == 2, 0.5, 1.0)
+
+
+def differ(pair: CompletePair, i: int) -> Array:
+    """Whether two points disagree in variable i, (n, m) of bool."""
+    return pair.xs[:, i][:, None] != pair.ys[:, i]

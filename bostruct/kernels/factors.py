@@ -1,0 +1,91 @@
+"""Diffusion on the graph of one variable.
+
+F(beta) = exp(-beta L) / mean of its diagonal, for the Laplacian L of the graph (Kondor and Lafferty 2002; Oh et al.
+2019, equation 3). Entries are kept as logarithms, since products over hundreds of variables underflow.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from bostruct.contracts import Array
+from bostruct.domains.graphs import CompleteGraph, IntArray, PathGraph, VariableGraph
+
+SMALLEST = 1e-130  # entries below are rounding noise of the eigensystem; their logarithm must stay finite
+
+
+def complete_log_correlation(size: Array, beta: Array) -> Array:
+    """log F(a, b) for a != b on complete graphs of `size` vertices, whose diagonal is exactly 1; elementwise.
+
+    F = (1 - q) / (1 + (size - 1) q) with q = exp(-size beta).
+    """
+    return np.log(-np.expm1(-size * beta)) - np.log1p((size - 1.0) * np.exp(-size * beta))
+
+
+def complete_slope(size: Array, beta: Array) -> Array:
+    """Derivative of `complete_log_correlation` in log beta."""
+    q = np.exp(-size * beta)
+    return beta * size * q * (-1.0 / np.expm1(-size * beta) + (size - 1.0) / (1.0 + (size - 1.0) * q))
+
+
+class Eigensystem(NamedTuple):
+    """Eigenvalues ascending (k,), the first 0; eigenvectors as columns (k, k)."""
+
+    values: Array
+    vectors: Array
+
+
+@lru_cache(maxsize=256)
+def eigenvalues(graph: VariableGraph) -> Array:
+    """Of the Laplacian, ascending, (k,)."""
+    k = graph.size
+    if isinstance(graph, CompleteGraph):
+        return np.concatenate([[0.0], np.full(k - 1, float(k))])
+    if isinstance(graph, PathGraph):
+        return graph.weight * (2.0 - 2.0 * np.cos(np.pi * np.arange(k) / k))
+    return eigensystem(graph).values
+
+
+@lru_cache(maxsize=256)
+def eigensystem(graph: VariableGraph) -> Eigensystem:
+    values, vectors = np.linalg.eigh(graph.laplacian())
+    values[0] = 0.0  # exactly: the graph is connected
+    return Eigensystem(np.maximum(values, 0.0), vectors)
+
+
+class Table(NamedTuple):
+    """F between some vertices (u, v), and its diagonal at both, (u,) and (v,)."""
+
+    between: Array
+    left: Array
+    right: Array
+
+
+def diffusion(graph: VariableGraph, beta: float, left: IntArray, right: IntArray) -> Table:
+    """F(beta) at the vertices `left` and `right`."""
+    decay = np.exp(-beta * eigenvalues(graph))
+    return _spectral(graph, decay / decay.mean(), left, right)
+
+
+def diffusion_and_slope(graph: VariableGraph, beta: float, left: IntArray, right: IntArray) -> tuple[Table, Table]:
+    """F(beta) and its derivative in log beta."""
+    values = eigenvalues(graph)
+    decay = np.exp(-beta * values)
+    mean = decay.mean()
+    change = -beta * values * decay
+    slope = (change - decay * (change.mean() / mean)) / mean
+    return _spectral(graph, decay / mean, left, right), _spectral(graph, slope, left, right)
+
+
+def _spectral(graph: VariableGraph, weights: Array, left: IntArray, right: IntArray) -> Table:
+    """U diag(weights) U^T; on a path, whose eigenvectors are cosines, a Toeplitz plus a Hankel matrix."""
+    if isinstance(graph, PathGraph):
+        waves = np.fft.irfft(np.append(weights, 0.0), n=2 * graph.size)
+        between = waves[np.abs(left[:, None] - right)] + waves[(left[:, None] + right + 1) % len(waves)]
+        return Table(between, *(waves[0] + waves[(2 * v + 1) % len(waves)] for v in (left, right)))
+    vectors = eigensystem(graph).vectors
+    between = (vectors[left] * weights) @ vectors[right].T
+    return Table(between, *((vectors[v] ** 2) @ weights for v in (left, right)))

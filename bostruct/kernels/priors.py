@@ -1,0 +1,58 @@
+"""Log densities of single parameters on the unconstrained scale, up to a constant."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from bostruct.contracts import Array
+
+
+@dataclass(frozen=True)
+class Normal:
+    """A normal density; of a logarithm, it says that the parameter itself is log-normal."""
+
+    mean: float
+    sd: float
+
+    def log_density(self, theta: float) -> float:
+        return -0.5 * ((theta - self.mean) / self.sd) ** 2
+
+    def total_and_slope(self, theta: Array) -> tuple[float, Array]:
+        standard = (theta - self.mean) / self.sd
+        return float(-0.5 * np.sum(standard**2)), -standard / self.sd
+
+
+@dataclass(frozen=True)
+class TruncatedNormal:
+    """A normal density on [low, high]."""
+
+    mean: float
+    sd: float
+    low: float
+    high: float
+
+    def log_density(self, theta: float) -> float:
+        if not self.low <= theta <= self.high:
+            return -math.inf
+        return -math.log(self.sd) - 0.5 * ((theta - self.mean) / self.sd) ** 2
+
+
+@dataclass(frozen=True)
+class LogHorseshoe:
+    """The upper bound of the horseshoe density of exp(theta), taken as a density of theta on [low, high].
+
+    log log(1 + 2 (scale / exp(theta))^2): Carvalho, Polson and Scott 2010, Theorem 1, as COMBO uses it, that is
+    without the Jacobian of the logarithm; as a density of theta it is proper only through its bounds.
+    """
+
+    scale: float
+    low: float
+    high: float
+
+    def log_density(self, theta: float) -> float:
+        if not self.low <= theta <= self.high:
+            return -math.inf
+        return math.log(math.log1p(2.0 * (self.scale * math.exp(-theta)) ** 2))

@@ -1,0 +1,89 @@
+"""The part of log K that comes from one variable on a graph that is not complete: a look-up in its table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from bostruct.contracts import Array
+from bostruct.domains.graphs import IntArray, VariableGraph
+from bostruct.kernels.factors import SMALLEST, diffusion, diffusion_and_slope
+from bostruct.kernels.links import Link
+
+
+class TablePair(NamedTuple):
+    """Which vertices occur in either batch, (u,) and (v,), and the cell of their table for each pair (n, m)."""
+
+    left: IntArray
+    right: IntArray
+    rows: IntArray
+    columns: IntArray
+
+    def spread(self, table: Array) -> Array:
+        """(u, v) -> (n, m)."""
+        return table[self.rows][:, self.columns]
+
+    def pooled(self, weighted: Array) -> Array:
+        """(n, m) -> (u, v): sums over the pairs that share a cell."""
+        by_row = np.zeros((len(self.left), weighted.shape[1]))
+        np.add.at(by_row, self.rows, weighted)
+        cells = np.zeros((len(self.right), len(self.left)))
+        np.add.at(cells, self.columns, by_row.T)
+        return cells.T
+
+
+@dataclass(frozen=True)
+class TablePart:
+    """which: the variable. unit_diagonal: scale F to F(a, a) = 1."""
+
+    which: int
+    graph: VariableGraph
+    link: Link
+    unit_diagonal: bool
+
+    def prepare(self, xs: IntArray, ys: IntArray) -> TablePair:
+        left, rows = np.unique(xs[:, self.which], return_inverse=True)
+        right, columns = np.unique(ys[:, self.which], return_inverse=True)
+        return TablePair(left, right, rows, columns)
+
+    def log_table(self, theta: float, pair: TablePair) -> Array:
+        """log F between the vertices that occur, (u, v)."""
+        table = diffusion(self.graph, self.link.beta(theta, self.graph)[0], pair.left, pair.right)
+        logarithm = np.log(np.maximum(table.between, SMALLEST))
+        if self.unit_diagonal:
+            logarithm -= 0.5 * (np.log(table.left)[:, None] + np.log(table.right))
+        return logarithm
+
+    def log_diag(self, theta: float, vertices: IntArray) -> Array:
+        """log F(a, a) at each vertex."""
+        if self.unit_diagonal:
+            return np.zeros(len(vertices))
+        own = np.arange(self.graph.size)
+        table = diffusion(self.graph, self.link.beta(theta, self.graph)[0], own, own[:1])
+        return np.log(table.left)[vertices]
+
+    def gradient(self, theta: float, pair: TablePair, weighted: Array) -> float:
+        """Of sum(weighted * log K) in theta."""
+        beta, log_beta_slope = self.link.beta(theta, self.graph)
+        table, slope = diffusion_and_slope(self.graph, beta, pair.left, pair.right)
+        change = np.where(table.between > SMALLEST, slope.between / np.maximum(table.between, SMALLEST), 0.0)
+        if self.unit_diagonal:
+            change -= 0.5 * ((slope.left / table.left)[:, None] + slope.right / table.right)
+        return log_beta_slope * float(np.sum(pair.pooled(weighted) * change))
+
+    def line(self, theta: float, pair: TablePair, log_gram: Array) -> Callable[[float], Array]:
+        """K along theta."""
+        rest = np.exp(log_gram - pair.spread(self.log_table(theta, pair)))
+        cells = pair.rows[:, None] * len(pair.right) + pair.columns
+        out = np.empty_like(rest)
+
+        def along(t: float) -> Array:
+            np.take(np.exp(self.log_table(t, pair)), cells, out=out, mode="clip")
+            return np.multiply(out, rest, out=out)
+
+        return along
+
+

@@ -1,0 +1,124 @@
+"""One sweep of COMBO's sampler (Oh et al. 2019, section 2.3 and its supplement): slice updates, one coordinate each.
+
+What a coordinate does not change is kept: K through mean, amplitude and noise; all factors but one through theta_i.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from bostruct.contracts import Array, HasLine, Prepared
+from bostruct.surrogates.gaussian import evidence, evidence_from, factor, log_determinant, solve_lower
+from bostruct.surrogates.hyperparameters import Hyperparameters, LevelPriors
+from bostruct.surrogates.slice_sampling import Draw, slice_update
+
+
+class Data(NamedTuple):
+    """What the chain is conditioned on."""
+
+    kernel: HasLine
+    prepared: Prepared  # of the training points with themselves
+    values: Array  # (n,)
+    priors: LevelPriors
+    nugget: float
+
+
+@dataclass
+class Tally:
+    """What a person wants to know of a chain."""
+
+    evaluations: int = 0
+    largest_jitter: float = 0.0
+    updates: int = 0
+
+    def add(self, draw: Draw) -> None:
+        self.updates += 1
+        self.evaluations += draw.evaluations
+
+
+def sweep(data: Data, start: Hyperparameters, rng: np.random.Generator, tally: Tally) -> Hyperparameters:
+    """Update mean, log amplitude, log noise, then each theta_i in random order."""
+    gram = data.kernel.gram(start.theta, data.prepared)
+    now = _update_mean(data, gram, start, rng, tally)
+    now = _update_level(data, gram, now, "log_amplitude", rng, tally)
+    now = _update_level(data, gram, now, "log_noise", rng, tally)
+    priors = [block.prior for block in data.kernel.parameters for _ in range(block.size)]
+    theta, residual = now.theta.copy(), data.values - now.mean
+    known: float | None = None
+    for i in rng.permutation(len(theta)):
+        line = data.kernel.line(theta, int(i), data.prepared)
+        likelihood = _likelihood(lambda t, line=line: lambda: line(t), residual, now, data.nugget, tally)
+        prior = priors[i].log_density
+        start_density = None if known is None else known + prior(float(theta[i]))
+        draw = slice_update(_within(prior, likelihood), float(theta[i]), rng, start_density)
+        tally.add(draw)
+        theta[i] = draw.value
+        known = draw.log_density - prior(draw.value)
+    return now._replace(theta=theta)
+
+
+def _likelihood(
+    build: Callable[[float], Callable[[], Array]],
+    residual: Array,
+    level: Hyperparameters,
+    nugget: float,
+    tally: Tally,
+) -> Callable[[float], float]:
+    ratio = level.ratio(nugget)
+
+    def likelihood(t: float) -> float:
+        found = evidence(build(t), residual, level.log_amplitude, ratio)
+        tally.largest_jitter = max(tally.largest_jitter, found.jitter)
+        return found.log_density
+
+    return likelihood
+
+
+def _within(prior: Callable[[float], float], likelihood: Callable[[float], float]) -> Callable[[float], float]:
+    """Prior plus likelihood; the likelihood is spared outside the prior's support."""
+
+    def density(t: float) -> float:
+        before = prior(t)
+        return before if before == -math.inf else before + likelihood(t)
+
+    return density
+
+
+def _update_mean(
+    data: Data, gram: Array, now: Hyperparameters, rng: np.random.Generator, tally: Tally
+) -> Hyperparameters:
+    """The evidence is quadratic in the mean: one factorisation serves the whole update."""
+    lower, jitter = factor(gram.copy, now.ratio(data.nugget))
+    tally.largest_jitter = max(tally.largest_jitter, jitter)
+    white = solve_lower(lower, np.column_stack([data.values - now.mean, np.ones(len(data.values))]))
+    (yy, y1), (_, ones) = white.T @ white
+    determinant, n = log_determinant(lower), len(data.values)
+
+    def likelihood(c: float) -> float:
+        step = c - now.mean
+        return evidence_from(determinant, yy - 2.0 * step * y1 + step * step * ones, n, now.log_amplitude)
+
+    draw = slice_update(_within(data.priors.mean.log_density, likelihood), now.mean, rng)
+    tally.add(draw)
+    return now._replace(mean=draw.value)
+
+
+def _update_level(
+    data: Data, gram: Array, now: Hyperparameters, name: str, rng: np.random.Generator, tally: Tally
+) -> Hyperparameters:
+    residual = data.values - now.mean
+
+    def likelihood(t: float) -> float:
+        there = now._replace(**{name: t})
+        found = evidence(gram.copy, residual, there.log_amplitude, there.ratio(data.nugget))
+        tally.largest_jitter = max(tally.largest_jitter, found.jitter)
+        return found.log_density
+
+    draw = slice_update(_within(getattr(data.priors, name).log_density, likelihood), getattr(now, name), rng)
+    tally.add(draw)
+    return now._replace(**{name: draw.value})

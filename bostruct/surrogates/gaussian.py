@@ -1,0 +1,90 @@
+"""Linear algebra of Gaussian processes: factors with explicit jitter, the evidence, the posterior.
+
+One Gram matrix stands for the covariance S = amplitude (K + ratio I), ratio = nugget + noise / amplitude, so that
+neither amplitude nor noise costs a pass over K.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
+
+from bostruct.contracts import Array, NumericalError
+
+JITTER_LADDER = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # shares of the mean diagonal; the last is the bound
+LOG_2_PI = math.log(2.0 * math.pi)
+
+
+class Factored(NamedTuple):
+    """Lower Cholesky factor (n, n), above whose diagonal is rubbish, and the jitter that it took."""
+
+    lower: Array
+    jitter: float
+
+
+class Evidence(NamedTuple):
+    """log N(residual; 0, S), and what was learned on the way."""
+
+    log_density: float
+    log_determinant: float  # of K + ratio I
+    quadratic: float  # residual' (K + ratio I)^-1 residual
+    jitter: float
+
+
+def factor(build: Callable[[], Array], ratio: float) -> Factored:
+    """Factor K + ratio I; `build` makes K, a C-ordered array that may be overwritten, anew for each try.
+
+    Jitter climbs the ladder; raises NumericalError, with the smallest eigenvalue, where the ladder ends.
+    """
+    scale = 1.0
+    for step in JITTER_LADDER:
+        matrix = build()
+        n = len(matrix)
+        if step:
+            scale = float(np.mean(matrix.ravel()[:: n + 1])) + ratio
+        matrix.ravel()[:: n + 1] += ratio + step * scale
+        lower, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)  # symmetric: its transpose is LAPACK's order
+        if not failed:
+            return Factored(lower, step * scale)
+    matrix = build()
+    if not np.all(np.isfinite(matrix)):
+        raise NumericalError(f"the Gram matrix of {len(matrix)} points has entries that are not finite")
+    smallest = float(np.linalg.eigvalsh(matrix)[0])
+    raise NumericalError(
+        f"K + {ratio:.3g} I of {len(matrix)} points is not positive definite with jitter up to "
+        f"{JITTER_LADDER[-1] * scale:.3g}: trace {np.trace(matrix):.3g}, smallest eigenvalue of K {smallest:.3g}"
+    )
+
+
+def log_determinant(lower: Array) -> float:
+    """Of the matrix whose Cholesky factor this is."""
+    return 2.0 * float(np.add.reduce(np.log(lower.diagonal())))
+
+
+def solve_lower(lower: Array, right: Array) -> Array:
+    """L^-1 right, for right (n,) or (n, m)."""
+    return dtrtrs(lower, right, lower=1)[0]
+
+
+def inverse_lower(lower: Array) -> Array:
+    """L^-1, zeros above its diagonal."""
+    return np.tril(dtrtri(lower, lower=1)[0])
+
+
+def evidence(build: Callable[[], Array], residual: Array, log_amplitude: float, ratio: float) -> Evidence:
+    """Log density of residuals (n,) under S = exp(log_amplitude) (K + ratio I); Rasmussen and Williams 2006, (2.30)."""
+    lower, jitter = factor(build, ratio)
+    white = solve_lower(lower, residual)
+    quadratic = float(white @ white)
+    determinant = log_determinant(lower)
+    return Evidence(
+        evidence_from(determinant, quadratic, len(residual), log_amplitude), determinant, quadratic, jitter
+    )
+
+
+def evidence_from(determinant: float, quadratic: float, n: int, log_amplitude: float) -> float:
+    return -0.5 * (quadratic * math.exp(-log_amplitude) + determinant + n * (log_amplitude + LOG_2_PI))

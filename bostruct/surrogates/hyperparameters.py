@@ -1,0 +1,42 @@
+"""Hyperparameters of a Gaussian process with a constant mean, and their priors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from bostruct.contracts import Array, Json, Prior
+
+
+class Hyperparameters(NamedTuple):
+    """y ~ N(mean, exp(log_amplitude) (K(theta) + nugget I) + exp(log_noise) I)."""
+
+    mean: float
+    log_amplitude: float
+    log_noise: float
+    theta: Array
+
+    def ratio(self, nugget: float) -> float:
+        """The diagonal that K gets, in units of the amplitude."""
+        return nugget + math.exp(self.log_noise - self.log_amplitude)
+
+    def to_json(self) -> Json:
+        return [self.mean, self.log_amplitude, self.log_noise, self.theta.tolist()]
+
+    @classmethod
+    def from_json(cls, data: Json) -> Hyperparameters:
+        return cls(data[0], data[1], data[2], np.array(data[3], dtype=np.float64))
+
+
+class LevelPriors(NamedTuple):
+    """Priors of mean, log amplitude and log noise."""
+
+    mean: Prior
+    log_amplitude: Prior
+    log_noise: Prior
+
+
+PriorsOfValues = Callable[[Array], LevelPriors]  # priors may depend on the values (n,)

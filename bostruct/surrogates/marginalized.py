@@ -1,0 +1,66 @@
+"""A Gaussian process whose hyperparameters are marginalised by slice sampling: COMBO's surrogate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bostruct.contracts import Array, Batch, HasLine, Info, State
+from bostruct.surrogates.chain import Data, Tally, sweep
+from bostruct.surrogates.hyperparameters import Hyperparameters, PriorsOfValues
+from bostruct.surrogates.posterior import GaussianPosterior, member
+
+
+@dataclass(frozen=True)
+class MarginalizedGP:
+    """priors: of mean, log amplitude and log noise, from the values. nugget: share of the amplitude added to K.
+
+    burn_in: sweeps before the first posterior. samples: sweeps before each, all of them kept; the chain carries over.
+    """
+
+    kernel: HasLine
+    join: Callable[..., Batch]
+    priors: PriorsOfValues
+    nugget: float = 1e-6
+    burn_in: int = 100
+    samples: int = 10
+
+    def initial_state(self) -> State:
+        return None
+
+    def condition(
+        self, xs: Batch, values: Array, state: State, rng: np.random.Generator
+    ) -> tuple[GaussianPosterior, State, Info]:
+        """Run the chain on (n,) values and keep `samples` of its states. State: the last. Raises NumericalError."""
+        tally = Tally()
+        data = Data(self.kernel, self.kernel.prepare(xs, xs), values, self.priors(values), self.nugget)
+        if state is None:
+            now = self._start(values)
+            for _ in range(self.burn_in):
+                now = sweep(data, now, rng, tally)
+        else:
+            now = Hyperparameters.from_json(state)
+        chain: list[Hyperparameters] = []
+        for _ in range(self.samples):
+            now = sweep(data, now, rng, tally)
+            chain.append(now)
+        members = [member(self.kernel, xs, values - hyper.mean, hyper, self.nugget) for hyper in chain]
+        info = {
+            "sweeps": tally.updates // (len(now.theta) + 3),
+            "likelihoods": tally.evaluations,
+            "largest_jitter": max([tally.largest_jitter, *(one.jitter for one in members)]),
+            "log_amplitude": now.log_amplitude,
+            "log_noise": now.log_noise,
+        }
+        return GaussianPosterior(self.kernel, xs, self.join, members, self.nugget), now.to_json(), info
+
+    def _start(self, values: Array) -> Hyperparameters:
+        """As published, which takes a thousandth of the mean for the logarithm of the noise."""
+        theta = np.concatenate([np.full(block.size, block.initial) for block in self.kernel.parameters])
+        spread = float(np.var(values, ddof=1)) if len(values) > 1 else 0.0
+        return Hyperparameters(
+            float(np.mean(values)), math.log(max(0.5 * spread, 1e-5)), float(np.mean(values)) / 1000.0, theta
+        )

@@ -1,0 +1,88 @@
+"""The posterior of a Gaussian process under several samples of its hyperparameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from bostruct.contracts import Array, Batch, Kernel, Prediction
+from bostruct.surrogates.gaussian import factor, inverse_lower
+from bostruct.surrogates.hyperparameters import Hyperparameters
+
+SMALLEST_VARIANCE = 1e-8  # of the latent value, on the scale of the model: as published
+BLOCK = 1024  # candidates at a time: their covariances with the training points stay in cache
+
+
+class Member(NamedTuple):
+    """One sample of the hyperparameters, with what prediction needs.
+
+    weights: (K + ratio I)^-1 (y - mean), (n,). whitener: inverse of the Cholesky factor of K + ratio I, (n, n).
+    reach: 1 / sqrt of the diagonal of K + ratio I, (n,): the share of a prior variance that one point explains.
+    """
+
+    hyper: Hyperparameters
+    weights: Array
+    whitener: Array
+    reach: Array
+    jitter: float
+
+
+def member(kernel: Kernel, xs: Batch, residual: Array | None, hyper: Hyperparameters, nugget: float) -> Member:
+    """Factor the Gram matrix of xs under one sample; raises NumericalError. Without residuals the weights are empty."""
+    gram = kernel.gram(hyper.theta, kernel.prepare(xs, xs))
+    ratio = hyper.ratio(nugget)
+    lower, jitter = factor(gram.copy, ratio)
+    whitener = inverse_lower(lower)
+    weights = np.empty(0) if residual is None else whitener.T @ (whitener @ residual)
+    return Member(hyper, weights, whitener, 1.0 / np.sqrt(gram.diagonal() + ratio + jitter), jitter)
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianPosterior:
+    """xs: training points, and behind them points believed. shift, scale: from the model's values to the user's."""
+
+    kernel: Kernel
+    xs: Batch
+    join: Callable[..., Batch]
+    members: Sequence[Member]
+    nugget: float
+    shift: float = 0.0
+    scale: float = 1.0
+
+    def predict(self, xs: Batch) -> Prediction:
+        """Latent mean and variance, (s, m) each, variance at least `SMALLEST_VARIANCE`."""
+        return self._by_block(xs, lambda one, gram: np.sum(np.square(gram @ one.whitener.T), axis=1))
+
+    def screen(self, xs: Batch) -> Prediction:
+        """The exact mean, in O(n) a point, and the variance that the most telling training point alone would leave."""
+        return self._by_block(xs, lambda one, gram: np.square(np.max(gram * one.reach, axis=1)))
+
+    def believe(self, xs: Batch) -> GaussianPosterior:
+        """Told exactly their mean, believed points move no mean (their weights are 0) and shrink the variance."""
+        if not len(xs):
+            return self
+        joined = self.join(self.xs, xs)
+        members = [
+            member(self.kernel, joined, None, one.hyper, self.nugget)._replace(
+                weights=np.concatenate([one.weights, np.zeros(len(xs))])
+            )
+            for one in self.members
+        ]
+        return GaussianPosterior(self.kernel, joined, self.join, members, self.nugget, self.shift, self.scale)
+
+    def _by_block(self, xs: Batch, explained: Callable[[Member, Array], Array]) -> Prediction:
+        mean = np.empty((len(self.members), len(xs)))
+        variance = np.empty_like(mean)
+        for first in range(0, len(xs), BLOCK):
+            block = slice(first, min(first + BLOCK, len(xs)))
+            prepared = self.kernel.prepare(xs[block], self.xs)
+            for s, one in enumerate(self.members):
+                gram = self.kernel.gram(one.hyper.theta, prepared)
+                prior = self.kernel.diag(one.hyper.theta, xs[block]) + self.nugget
+                mean[s, block] = one.hyper.mean + gram @ one.weights
+                left = np.exp(one.hyper.log_amplitude) * (prior - explained(one, gram))
+                variance[s, block] = np.maximum(left, SMALLEST_VARIANCE)
+        return Prediction(self.shift + self.scale * mean, self.scale**2 * variance)

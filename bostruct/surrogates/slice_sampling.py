@@ -1,0 +1,104 @@
+"""Univariate slice sampling with doubling (Neal 2003, Figures 4 to 6), as COMBO runs it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+WIDTHS = (0.9, 0.8, 0.7, 0.6, 0.4, 0.3, 0.2, 0.1)  # the first, then those tried when a bracket collapses
+MOST_DOUBLINGS = 10
+
+LogDensity = Callable[[float], float]
+
+
+class Uniforms(Protocol):
+    """`numpy.random.Generator`, or the legacy `RandomState` whose published chains the tests replay."""
+
+    def random(self) -> float: ...
+
+
+class Draw(NamedTuple):
+    """A new value, its log density, and how many densities were evaluated for it."""
+
+    value: float
+    log_density: float
+    evaluations: int
+
+
+class Counted:
+    """A log density that is never evaluated twice at one place."""
+
+    def __init__(self, log_density: LogDensity, known: dict[float, float]) -> None:
+        self._log_density = log_density
+        self._known = known
+        self.evaluations = 0
+
+    def __call__(self, x: float) -> float:
+        value = self._known.get(x)
+        if value is None:
+            value = self._known[x] = self._log_density(x)
+            self.evaluations += 1
+        return value
+
+
+def slice_update(log_density: LogDensity, x0: float, rng: Uniforms, log_density_x0: float | None = None) -> Draw:
+    """One update of x0 that leaves the density unchanged.
+
+    log_density: -inf outside its support. log_density_x0: its value at x0, where known. Returns x0 itself if brackets
+    of every width collapse.
+    """
+    density = Counted(log_density, {} if log_density_x0 is None else {x0: log_density_x0})
+    for width in WIDTHS:
+        x1 = _attempt(density, x0, rng, width)
+        if x1 is not None:
+            return Draw(x1, density(x1), density.evaluations)
+    return Draw(x0, density(x0), density.evaluations)
+
+
+def _attempt(density: Counted, x0: float, rng: Uniforms, width: float) -> float | None:
+    lower = x0 - width * rng.random()
+    upper = lower + width
+    height = math.log(rng.random()) + density(x0)
+    lower, upper = _double(density, lower, upper, height, rng)
+    left, right = lower, upper
+    while not _close(left, right):
+        x1 = left + rng.random() * (right - left)
+        if density(x1) > height and _reachable(density, x0, x1, height, (lower, upper), width):
+            return x1
+        left, right = (x1, right) if x1 < x0 else (left, x1)  # shrinkage: Neal 2003, Figure 5
+    return None
+
+
+def _double(
+    density: Counted, lower: float, upper: float, height: float, rng: Uniforms
+) -> tuple[float, float]:  # Figure 4
+    for _ in range(MOST_DOUBLINGS):
+        if density(lower) <= height and density(upper) <= height:
+            break
+        length = upper - lower
+        lower, upper = (lower - length, upper) if rng.random() < 0.5 else (lower, upper + length)
+    return lower, upper
+
+
+def _reachable(
+    density: Counted, x0: float, x1: float, height: float, bracket: tuple[float, float], width: float
+) -> bool:
+    """Whether doubling from x1 could have made the same bracket (Figure 6).
+
+    Ends are looked at only once x0 and x1 have parted, which changes no outcome and saves evaluations.
+    """
+    lower, upper = bracket
+    parted = False
+    while upper - lower > 1.1 * width:
+        middle = 0.5 * (lower + upper)
+        parted = parted or (x0 < middle) != (x1 < middle)
+        lower, upper = (lower, middle) if x1 < middle else (middle, upper)
+        if parted and height >= density(lower) and height >= density(upper):
+            return False
+    return True
+
+
+def _close(left: float, right: float) -> bool:
+    """As numpy.isclose has it."""
+    return abs(left - right) <= 1e-8 + 1e-5 * abs(right)
