@@ -1,0 +1,205 @@
+"""Layer labels: what kinds of layers a family of architectures knows, and how unlike two of them are.
+
+The labels and costs of `CNN` and `MLP` are those of Kandasamy et al. 2018, "Neural Architecture Search with Bayesian
+Optimisation and Optimal Transport" (NASBOT), in the values of its released code. One unit of cost is what it costs to
+leave one unit of mass unmatched in one architecture.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+
+from bostruct.checks import check_choice, check_number, shown
+from bostruct.contracts import Array, DomainError, Json
+
+Role = Literal["input", "output", "decision", "processing"]
+ImageEffect = Literal["keeps", "strides", "halves", "collapses"]
+Costs = tuple[tuple[str, str, float], ...]
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*")
+UNMATCHED = 2.0  # leaving a unit of mass out of both architectures: no dearer match is ever made
+
+
+@dataclass(frozen=True)
+class Label:
+    """A kind of layer.
+
+    name: letters, digits and ``_.+-``, not ending in a hyphen and digits (``conv3-16`` is a layer of 16 units). group:
+    which of the family's path lengths count it, None for none. units: whether a layer of this kind has a number of
+    units; one without passes on what it is given. image: what becomes of an image: it keeps its size, may be halved by
+    stride 2, is always halved, or collapses to features. Raises DomainError, ValueError.
+    """
+
+    name: str
+    role: Role = "processing"
+    group: str | None = None
+    units: bool = True
+    image: ImageEffect = "keeps"
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name) or re.search(r"-\d+$", self.name):
+            raise DomainError(
+                f"label: expected a name of letters, digits and _.+- that starts with a letter and does not end in a "
+                f"hyphen and digits, got {shown(self.name)}"
+            )
+        check_choice("role", self.role, get_args(Role))
+        check_choice("image", self.image, get_args(ImageEffect))
+
+
+@dataclass(frozen=True)
+class Family:
+    """The labels that an architecture may use, and the cost of matching layers of two different ones.
+
+    groups: kinds of layers that have path lengths of their own. costs: (label, label, cost) once for each pair that may
+    be matched; a pair that is not listed never is. image: whether the input is an image (then sizes are checked), or
+    features. Raises DomainError where costs break the triangle inequality, for the distance would too.
+    """
+
+    name: str
+    labels: tuple[Label, ...]
+    groups: tuple[str, ...]
+    costs: Costs
+    image: bool
+
+    def __post_init__(self) -> None:
+        names = [label.name for label in self.labels]
+        if len(set(names)) != len(names):
+            raise DomainError(f"labels: expected distinct names, got {shown(names)}")
+        for role in ("input", "output"):
+            if sum(label.role == role for label in self.labels) != 1:
+                raise DomainError(f"labels: expected exactly one label of role {role}")
+        for label in self.labels:
+            if label.group is not None and label.group not in self.groups:
+                raise DomainError(f"label {label.name}: its group {label.group!r} is not among {self.groups}")
+        for first, second, cost in self.costs:
+            check_number(f"cost of matching {first} to {second}", cost, 0.0)
+        self._check_triangles()
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Label name -> its row in `mismatch`."""
+        return {label.name: row for row, label in enumerate(self.labels)}
+
+    @cached_property
+    def by_name(self) -> dict[str, Label]:
+        return {label.name: label for label in self.labels}
+
+    @cached_property
+    def input(self) -> Label:
+        return next(label for label in self.labels if label.role == "input")
+
+    @cached_property
+    def output(self) -> Label:
+        return next(label for label in self.labels if label.role == "output")
+
+    @cached_property
+    def mismatch(self) -> Array:
+        """Cost of matching a unit of mass, (labels, labels): symmetric, zero diagonal, inf where never matched."""
+        table = np.full((len(self.labels), len(self.labels)), np.inf)
+        np.fill_diagonal(table, 0.0)
+        for first, second, cost in self.costs:
+            if first not in self.index or second not in self.index:
+                raise DomainError(f"costs: expected pairs of {', '.join(self.index)}; got {first!r}, {second!r}")
+            table[self.index[first], self.index[second]] = table[self.index[second], self.index[first]] = cost
+        return table
+
+    def with_label(self, label: Label, costs: Mapping[str, float], name: str) -> Family:
+        """A new family `name` that also knows `label`; costs: of matching it to labels known already, each > 0."""
+        pairs = tuple((label.name, other, check_number(f"costs[{other!r}]", c, 1e-12)) for other, c in costs.items())
+        groups = self.groups if label.group in (None, *self.groups) else (*self.groups, label.group)
+        return replace(self, name=name, labels=(*self.labels, label), groups=groups, costs=(*self.costs, *pairs))
+
+    def to_json(self) -> Json:
+        """The name alone for a family that comes with the package, else all of it."""
+        if BUILT_IN.get(self.name) == self:
+            return self.name
+        labels = [[x.name, x.role, x.group, x.units, x.image] for x in self.labels]
+        costs = [list(cost) for cost in self.costs]
+        return {"name": self.name, "labels": labels, "groups": list(self.groups), "costs": costs, "image": self.image}
+
+    def _check_triangles(self) -> None:
+        capped = np.minimum(self.mismatch, UNMATCHED)
+        detour = (capped[:, :, None] + capped[None, :, :]).min(axis=1)
+        if (broken := np.argwhere(capped > detour + 1e-12)).size:
+            i, k = broken[0]
+            j = int((capped[i] + capped[:, k]).argmin())
+            first, via, last = (self.labels[x].name for x in (i, j, k))
+            raise DomainError(
+                f"costs: matching {first} to {last} costs {self.mismatch[i, k]:g}, more than by way of {via} "
+                f"({detour[i, k]:g}); the distance would break the triangle inequality"
+            )
+
+
+def family_from_json(data: Json) -> Family:
+    """Inverse of `Family.to_json`; raises DomainError for an unknown name."""
+    if isinstance(data, str):
+        if data not in BUILT_IN:
+            raise DomainError(f"family: expected one of {', '.join(BUILT_IN)}, or a description; got {data!r}")
+        return BUILT_IN[data]
+    labels = tuple(Label(*fields) for fields in data["labels"])
+    costs = tuple((first, second, float(cost)) for first, second, cost in data["costs"])
+    return Family(data["name"], labels, tuple(data["groups"]), costs, data["image"])
+
+
+def kernel_size_costs(sizes: tuple[int, ...], scale: float) -> Costs:
+    """Between convolutions (and residual blocks) of kernel sizes k and l: scale * sqrt(|k - l|) in one kind.
+
+    Across the two kinds 0.9 of that plus 0.1: a residual block differs from a convolution of its own size by 0.1.
+    """
+    costs: list[tuple[str, str, float]] = []
+    for k in sizes:
+        for other in sizes:
+            raw = scale * float(np.sqrt(abs(k - other)))
+            costs.append((f"conv{k}", f"res{other}", 0.9 * raw + 0.1))
+            if k < other:
+                costs += [(f"conv{k}", f"conv{other}", raw), (f"res{k}", f"res{other}", raw)]
+    return tuple(costs)
+
+
+def _activation_costs() -> Costs:
+    named = [(name, group) for group, names in (("r", RECTIFIERS), ("s", SIGMOIDS)) for name in names]
+    return tuple(
+        (first, second, 0.1 if group == other else 0.25)
+        for row, (first, group) in enumerate(named)
+        for second, other in named[row + 1 :]
+    )
+
+
+KERNEL_SIZES = (3, 5, 7)
+POOLS = ("max-pool", "avg-pool")
+RECTIFIERS = ("relu", "crelu", "leaky-relu", "softplus", "elu")
+SIGMOIDS = ("logistic", "tanh")
+
+ENDS = (Label("ip", "input", units=False), Label("op", "output", units=False))
+CNN = Family(
+    "cnn",
+    (
+        *ENDS,
+        *(Label(f"{kind}{k}", group="conv", image="strides") for kind in ("conv", "res") for k in KERNEL_SIZES),
+        *(Label(name, group="pool", units=False, image="halves") for name in POOLS),
+        Label("fc", group="fc", image="collapses"),
+        Label("softmax", "decision", units=False, image="collapses"),
+    ),
+    ("conv", "pool", "fc"),
+    (*kernel_size_costs(KERNEL_SIZES, 0.1 * float(np.sqrt(2.0))), ("max-pool", "avg-pool", 0.5)),
+    image=True,
+)
+MLP = Family(
+    "mlp",
+    (
+        *ENDS,
+        *(Label(name, group="rectifier") for name in RECTIFIERS),
+        *(Label(name, group="sigmoid") for name in SIGMOIDS),
+        Label("linear", "decision", units=False),
+        Label("softmax", "decision", units=False),
+    ),
+    ("rectifier", "sigmoid"),
+    _activation_costs(),
+    image=False,
+)
+BUILT_IN = {family.name: family for family in (CNN, MLP)}

@@ -1,0 +1,89 @@
+"""One layer of an architecture, and the shorthand in which people write it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from bostruct.checks import shown
+from bostruct.contracts import Json, PointError
+
+SHORTHAND = re.compile(r"(?P<label>.+?)(?:-(?P<units>\d+))?(?:/(?P<stride>\d+))?")
+Attributes = tuple[tuple[str, Json], ...]
+SCALARS = (str, bool, int, float)
+
+
+class Layer(NamedTuple):
+    """label: of the family. units: at least 1, None where the label has none. stride: 1 or 2. attributes: anything more
+    that sets layers apart (dropout, normalisation ...), as (name, JSON scalar) sorted by name.
+    """
+
+    label: str
+    units: int | None = None
+    stride: int = 1
+    attributes: Attributes = ()
+
+    def __str__(self) -> str:
+        units = "" if self.units is None else f"-{self.units}"
+        stride = "" if self.stride == 1 else f"/{self.stride}"
+        attributes = "".join(f" {name}={value}" for name, value in self.attributes)
+        return f"{self.label}{units}{stride}{attributes}"
+
+
+def as_layer(given: Any, where: str) -> Layer:
+    """A layer from itself, shorthand (``conv3-16/2``), a tuple of its fields, or a mapping of them.
+
+    where: how errors call it. Raises PointError.
+    """
+    if isinstance(given, Layer):
+        return given if not given.attributes else given._replace(attributes=_attributes(given.attributes, where))
+    if isinstance(given, str):
+        return _from_shorthand(given, where)
+    if isinstance(given, Mapping):
+        if unknown := set(given) - set(Layer._fields):
+            raise PointError(f"{where}: expected the fields {', '.join(Layer._fields)}, got {shown(sorted(unknown))}")
+        given = (given.get("label"), given.get("units"), given.get("stride", 1), given.get("attributes", ()))
+    if not isinstance(given, tuple | list) or not 1 <= len(given) <= 4:
+        raise PointError(f"{where}: expected a Layer, a string like 'conv3-16/2', or its fields; got {shown(given)}")
+    fields = (*given, *(None, 1, ())[len(given) - 1 :])
+    label, units, stride, attributes = fields
+    if not isinstance(label, str):
+        raise PointError(f"{where}: expected a label, got {shown(label)}")
+    return Layer(label, units, stride, _attributes(attributes, where))
+
+
+def layer_to_json(layer: Layer) -> Json:
+    """Shorthand, or a dict of the fields where there are attributes."""
+    return (
+        str(layer)
+        if not layer.attributes
+        else {
+            "label": layer.label,
+            "units": layer.units,
+            "stride": layer.stride,
+            "attributes": dict(layer.attributes),
+        }
+    )
+
+
+def _from_shorthand(text: str, where: str) -> Layer:
+    match = SHORTHAND.fullmatch(text.strip())
+    if match is None:
+        raise PointError(f"{where}: expected a string like 'conv3-16/2' or 'max-pool', got {text!r}")
+    label, units, stride = match.group("label", "units", "stride")
+    return Layer(label, None if units is None else int(units), 1 if stride is None else int(stride))
+
+
+def _attributes(given: Any, where: str) -> Attributes:
+    pairs = given.items() if isinstance(given, Mapping) else given
+    try:
+        attributes = tuple(sorted((name, value) for name, value in pairs))
+    except (TypeError, ValueError):
+        raise PointError(f"{where}: expected attributes as a mapping, got {shown(given)}") from None
+    for position, (name, value) in enumerate(attributes):
+        if not isinstance(name, str) or not isinstance(value, SCALARS):
+            raise PointError(f"{where}: expected attributes from names to JSON scalars, got {name!r}: {shown(value)}")
+        if value != value or (position and attributes[position - 1][0] == name):
+            raise PointError(f"{where}: attribute {name} is not a number, or is given twice")
+    return attributes

@@ -1,0 +1,149 @@
+"""What every architecture must satisfy (Kandasamy et al. 2018, section 2.2 and the released code): one message each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+from bostruct.checks import shown
+from bostruct.contracts import PointError
+from bostruct.domains.architecture.labels import Family
+from bostruct.domains.architecture.layers import Layer
+
+Edges = tuple[tuple[int, int], ...]
+Adjacent = tuple[tuple[int, ...], ...]
+
+
+def check_layers(family: Family, layers: Sequence[Layer]) -> None:
+    """Labels, units and strides; exactly one input and one output. Raises PointError."""
+    known = family.by_name
+    for u, layer in enumerate(layers):
+        label = known.get(layer.label)
+        if label is None:
+            raise PointError(
+                f"layer {u}: label {layer.label!r} is unknown; the family {family.name} knows {', '.join(known)}"
+            )
+        if label.units and (type(layer.units) is not int or layer.units < 1):
+            raise PointError(f"layer {u} ({layer.label}): expected a number of units of at least 1, got {layer.units}")
+        if not label.units and layer.units is not None:
+            raise PointError(f"layer {u} ({layer.label}): a layer of this kind has no units, got {layer.units}")
+        if layer.stride != 1 and (label.image != "strides" or layer.stride != 2 or type(layer.stride) is not int):
+            allowed = "stride 1 or 2" if label.image == "strides" else "stride 1"
+            raise PointError(f"layer {u} ({layer.label}): expected {allowed}, got {layer.stride}")
+    for label in (family.input, family.output):
+        found = [u for u, layer in enumerate(layers) if layer.label == label.name]
+        if len(found) != 1:
+            raise PointError(f"expected exactly one {label.role} layer ({label.name}), got layers {found}")
+
+
+def check_edges(edges: Any, n: int) -> Edges:
+    """Distinct pairs of distinct layers, sorted. Raises PointError."""
+    try:
+        pairs = sorted((int(u), int(v)) for u, v in edges)
+    except (TypeError, ValueError):
+        raise PointError(f"edges: expected pairs (from, to) of layer numbers, got {shown(edges)}") from None
+    for position, (u, v) in enumerate(pairs):
+        if not (0 <= u < n and 0 <= v < n):
+            raise PointError(f"edge {u} > {v}: expected layers between 0 and {n - 1}")
+        if u == v:
+            raise PointError(f"edge {u} > {v}: a layer cannot feed itself")
+        if position and pairs[position - 1] == (u, v):
+            raise PointError(f"edge {u} > {v} is given twice")
+    return tuple(pairs)
+
+
+def adjacency(edges: Edges, n: int) -> tuple[Adjacent, Adjacent]:
+    """Parents and children of each layer, ascending."""
+    parents: list[list[int]] = [[] for _ in range(n)]
+    children: list[list[int]] = [[] for _ in range(n)]
+    for u, v in edges:
+        children[u].append(v)
+        parents[v].append(u)
+    return tuple(map(tuple, parents)), tuple(map(tuple, children))
+
+
+def topological_order(parents: Adjacent, children: Adjacent) -> list[int]:
+    """Parents before children, as near the order given as can be; raises PointError that names a cycle."""
+    waiting = [len(p) for p in parents]
+    ready = [u for u, count in enumerate(waiting) if count == 0]
+    heapify(ready)
+    order = []
+    while ready:
+        order.append(u := heappop(ready))
+        for v in children[u]:
+            waiting[v] -= 1
+            if waiting[v] == 0:
+                heappush(ready, v)
+    if len(order) < len(parents):
+        raise PointError(f"the edges have a cycle: {_cycle(parents, waiting)}")
+    return order
+
+
+def check_graph(family: Family, layers: Sequence[Layer], parents: Adjacent, children: Adjacent) -> None:
+    """Every layer between input and output, decisions last. Raises PointError."""
+    roles = [family.by_name[layer.label].role for layer in layers]
+    for u, layer in enumerate(layers):
+        role = roles[u]
+        if role == "input" and parents[u]:
+            raise PointError(f"layer {u} ({layer.label}) is the input, but layers {list(parents[u])} feed it")
+        if role == "output" and children[u]:
+            raise PointError(f"layer {u} ({layer.label}) is the output, but it feeds layers {list(children[u])}")
+        if role != "input" and not parents[u]:
+            raise PointError(f"layer {u} ({layer}) has no parents, so no path from the input reaches it")
+        if role != "output" and not children[u]:
+            raise PointError(f"layer {u} ({layer}) has no children, so no path from it reaches the output")
+        for v in children[u]:
+            if (role == "decision") != (roles[v] == "output"):
+                decisions = ", ".join(x.name for x in family.labels if x.role == "decision")
+                raise PointError(
+                    f"edge {u} > {v} ({layer} > {layers[v]}): the output is fed by decision layers ({decisions}), "
+                    "and they feed nothing else"
+                )
+
+
+def image_halvings(
+    family: Family, layers: Sequence[Layer], parents: Adjacent, order: Sequence[int]
+) -> tuple[int | None, ...]:
+    """How often the image was halved once it has left each layer; None where it has collapsed to features.
+
+    Raises PointError where parents differ in it, where a layer that needs an image is given none, or where the input
+    feeds anything but layers that work on images and may be strided.
+    """
+    halved: list[int | None] = [0] * len(layers)
+    for v in order:
+        label = family.by_name[layers[v].label]
+        if label.role == "input":
+            continue
+        if any(layers[u].label == family.input.name for u in parents[v]) and label.image != "strides":
+            allowed = ", ".join(x.name for x in family.labels if x.image == "strides")
+            raise PointError(f"layer {v} ({layers[v]}): a child of the input must be one of {allowed}")
+        first, *others = parents[v]
+        for u in others:
+            if halved[u] != halved[first]:
+                raise PointError(
+                    f"layer {v} ({layers[v]}): its parents give images of different sizes: layer {first} "
+                    f"({layers[first]}) {_size(halved[first])}, layer {u} ({layers[u]}) {_size(halved[u])}"
+                )
+        given = halved[first]
+        if label.image == "collapses" or label.role == "output":
+            halved[v] = None
+        elif given is None:
+            raise PointError(f"layer {v} ({layers[v]}) needs an image; layer {first} ({layers[first]}) has none left")
+        else:
+            halved[v] = given + (label.image == "halves" or layers[v].stride == 2)
+    return tuple(halved)
+
+
+def _size(halvings: int | None) -> str:
+    return "features" if halvings is None else f"1/{2**halvings} of the input"
+
+
+def _cycle(parents: Adjacent, waiting: Sequence[int]) -> str:
+    u = next(u for u, count in enumerate(waiting) if count)
+    walk: list[int] = []
+    while u not in walk:
+        walk.append(u)
+        u = next(p for p in parents[u] if waiting[p])
+    cycle = [u, *reversed(walk[walk.index(u) :])]
+    return " > ".join(map(str, cycle))

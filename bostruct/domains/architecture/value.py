@@ -1,0 +1,147 @@
+"""An architecture: an immutable directed acyclic graph of layers, equal to any that is isomorphic to it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from bostruct.checks import shown
+from bostruct.contracts import Json, PointError
+from bostruct.domains.architecture.canonical import canonical_order
+from bostruct.domains.architecture.labels import BUILT_IN, Family, family_from_json
+from bostruct.domains.architecture.layers import Layer, as_layer, layer_to_json
+from bostruct.domains.architecture.validity import (
+    Edges,
+    adjacency,
+    check_edges,
+    check_graph,
+    check_layers,
+    image_halvings,
+    topological_order,
+)
+
+
+class Architecture:
+    """Layers and the edges along which they feed each other.
+
+    layers: `Layer`s, strings such as ``"conv3-16/2"`` (label, units, stride) or ``"max-pool"``, tuples or mappings of a
+    layer's fields; one ``ip``, one ``op``, at least one decision layer (``softmax``, ``linear``). edges: pairs (from,
+    to) of positions in `layers`. family: a `Family` or its name; by default the first of ``cnn`` and ``mlp`` that knows
+    every label. Layers are held in a topological order, the one given where it is one. A layer's inputs are
+    concatenated; the decision layers are averaged. Raises PointError, which names the layer that is wrong.
+    """
+
+    family: Family
+    layers: tuple[Layer, ...]
+    edges: Edges
+
+    def __init__(
+        self, layers: Iterable[Any], edges: Iterable[Sequence[int]], family: Family | str | None = None
+    ) -> None:
+        if isinstance(layers, str | Mapping) or not isinstance(layers, Iterable):
+            raise PointError(f"layers: expected a sequence of layers, got {shown(layers)}")
+        given = [as_layer(layer, f"layer {u}") for u, layer in enumerate(layers)]
+        self.family = _family(family, given)
+        check_layers(self.family, given)
+        pairs = check_edges(edges, len(given))
+        parents, children = adjacency(pairs, len(given))
+        order = topological_order(parents, children)
+        check_graph(self.family, given, parents, children)
+        halvings = image_halvings(self.family, given, parents, order) if self.family.image else (None,) * len(given)
+        if order != list(range(len(given))):
+            place = {u: position for position, u in enumerate(order)}
+            given, halvings = [given[u] for u in order], tuple(halvings[u] for u in order)
+            pairs = tuple(sorted((place[u], place[v]) for u, v in pairs))
+            parents, children = adjacency(pairs, len(given))
+        self.layers, self.edges = tuple(given), pairs
+        self.parents, self.children, self.halvings = parents, children, halvings
+
+    @classmethod
+    def chain(cls, layers: str | Sequence[Any], family: Family | str | None = None) -> Architecture:
+        """Each layer feeding the next; a string is split at spaces; ``ip`` and ``op`` are added where missing.
+
+        ``Architecture.chain("conv3-16 conv3-32/2 max-pool fc-64 softmax")``
+        """
+        sequence = layers.split() if isinstance(layers, str) else layers
+        given = [as_layer(layer, f"layer {u}") for u, layer in enumerate(sequence)]
+        ends = _family(family, given)
+        if not given or given[0].label != ends.input.name:
+            given.insert(0, Layer(ends.input.name))
+        if given[-1].label != ends.output.name:
+            given.append(Layer(ends.output.name))
+        return cls(given, [(u, u + 1) for u in range(len(given) - 1)], ends)
+
+    @classmethod
+    def from_json(cls, data: Json, family: Family | None = None) -> Architecture:
+        """Inverse of `to_json`. family: needed where the architecture is of none of the built-in ones."""
+        if not isinstance(data, Mapping) or not {"family", "layers", "edges"} <= set(data):
+            raise PointError(f"expected an object with family, layers and edges, got {shown(data)}")
+        if family is not None and family.name != data["family"]:
+            raise PointError(f"family: expected {family.name}, the description says {data['family']}")
+        return cls(data["layers"], data["edges"], data["family"] if family is None else family)
+
+    def to_json(self) -> Json:
+        """``{"family": name, "layers": [shorthand or fields, ...], "edges": [[from, to], ...]}``"""
+        layers = [layer_to_json(layer) for layer in self.layers]
+        return {"family": self.family.name, "layers": layers, "edges": [list(edge) for edge in self.edges]}
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Architecture) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        chained = self.edges == tuple((u, u + 1) for u in range(len(self.layers) - 1))
+        names = " ".join(map(str, self.layers))
+        return f"Architecture({shown(names, 100)}, {'chain' if chained else f'{len(self.edges)} edges'})"
+
+    def __str__(self) -> str:
+        """One line a layer: its number, what it is, which layers it feeds."""
+        return "\n".join(
+            f"{u} {layer}" + (f" > {' '.join(map(str, self.children[u]))}" if self.children[u] else "")
+            for u, layer in enumerate(self.layers)
+        )
+
+    @cached_property
+    def canonical(self) -> tuple[tuple[Layer, ...], Edges]:
+        """Layers and edges in an order that is the same for every isomorphic architecture."""
+        order = canonical_order([repr(layer) for layer in self.layers], self.parents, self.children)
+        place = {u: position for position, u in enumerate(order)}
+        edges = tuple(sorted((place[u], place[v]) for u, v in self.edges))
+        return tuple(self.layers[u] for u in order), edges
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """32 hexadecimal digits: equal exactly for isomorphic architectures of one family."""
+        text = repr((self.family.name, *self.canonical))
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+    @cached_property
+    def channels(self) -> tuple[int, ...]:
+        """Channels (units, features) that leave each layer: 1 from the input; a layer without units passes on."""
+        leaving: list[int] = []
+        for u, layer in enumerate(self.layers):
+            leaving.append(layer.units or sum(leaving[p] for p in self.parents[u]) or 1)
+        return tuple(leaving)
+
+
+def _family(given: Family | str | None, layers: Sequence[Layer]) -> Family:
+    if isinstance(given, Family):
+        return given
+    if isinstance(given, str):
+        return family_from_json(given)
+    if given is not None:
+        raise PointError(f"family: expected a Family, its name or None, got {shown(given)}")
+    labels = {layer.label for layer in layers}
+    for family in BUILT_IN.values():
+        if labels <= family.by_name.keys():
+            return family
+    missing = {name: sorted(labels - family.by_name.keys()) for name, family in BUILT_IN.items()}
+    told = "; ".join(f"{name} does not know {', '.join(unknown)}" for name, unknown in missing.items())
+    raise PointError(f"no family knows all of these labels: {told}; for others pass family=")

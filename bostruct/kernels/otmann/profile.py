@@ -1,0 +1,129 @@
+"""What OTMANN needs to know of one architecture: masses and path lengths (Kandasamy et al. 2018, section 3)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bostruct.contracts import Array
+from bostruct.domains.architecture.labels import Family
+from bostruct.domains.architecture.validity import Adjacent
+from bostruct.domains.architecture.value import Architecture
+from bostruct.kernels.otmann.settings import Otmann, cost_table
+
+KINDS = ("shortest", "longest", "random walk")
+IntArray = npt.NDArray[np.int64]
+
+
+class Profile(NamedTuple):
+    """One architecture of l layers, sorted by block of labels (`Costs.block`).
+
+    layers: (l,) its own number of each layer. labels: (l,). masses: (l,), > 0 up to an empty processing mass. paths:
+    (l, k), in units of 1/k hops, so that a sum of absolute differences is their mean. codes: (l, q) one number for each
+    value of each attribute with a cost. starts: (blocks + 1,) where each block begins.
+    """
+
+    layers: IntArray
+    labels: IntArray
+    masses: Array
+    paths: Array
+    codes: IntArray
+    starts: IntArray
+
+
+@lru_cache(maxsize=8192)
+def profile(architecture: Architecture, settings: Otmann) -> Profile:
+    """All of an architecture that distances to others depend on."""
+    family = architecture.family
+    table = cost_table(family, settings)
+    labels = np.array([family.index[layer.label] for layer in architecture.layers])
+    block = table.block[labels]
+    order = block.argsort(kind="stable")
+    paths = path_lengths(architecture).reshape(len(labels), -1)
+    return Profile(
+        order,
+        labels[order],
+        layer_masses(architecture, settings)[order],
+        paths[order] / paths.shape[1],
+        _codes(architecture, settings)[order],
+        np.searchsorted(block[order], np.arange(table.n_blocks + 1)),
+    )
+
+
+def layer_masses(architecture: Architecture, settings: Otmann) -> Array:
+    """(l,) units times incoming channels; a layer without units has the mass of its incoming channels.
+
+    Input, output, and the decision layers together share out what `Otmann.end_share` and `end_floor` say.
+    """
+    by_name = architecture.family.by_name
+    channels = architecture.channels
+    masses = np.zeros(len(architecture))
+    decisions, ends = [], []
+    for u, layer in enumerate(architecture.layers):
+        label = by_name[layer.label]
+        if label.role == "processing":
+            scale = settings.dense_factor if label.group == "fc" else 1.0
+            masses[u] = scale * (layer.units or 1) * sum(channels[p] for p in architecture.parents[u])
+        else:
+            (decisions if label.role == "decision" else ends).append(u)
+    end = max(settings.end_share * float(masses.sum()), settings.end_floor)
+    masses[ends] = end
+    masses[decisions] = end / len(decisions)
+    return masses
+
+
+def path_lengths(architecture: Architecture) -> Array:
+    """Hops of each layer to the output and from the input: (l, 2, 3, 1 + groups).
+
+    Axis 2: `KINDS`, the least and the greatest number of hops and the mean over uniform random walks (along the edges
+    to the output; against them to the input). Axis 3: all layers count, then only those of each group of the family.
+    """
+    steps = _steps(architecture.family)
+    hops = [steps[layer.label] for layer in architecture.layers]
+    down = _accumulated(hops, architecture.children, range(len(hops) - 1, -1, -1))
+    up = _accumulated(hops, architecture.parents, range(len(hops)))
+    both = [to_output + from_input for to_output, from_input in zip(down, up, strict=True)]
+    return np.array(both).reshape(len(hops), 2, len(KINDS), -1)
+
+
+@lru_cache(maxsize=64)
+def _steps(family: Family) -> dict[str, list[float]]:
+    """Label -> what a hop from such a layer counts, for each kind and group."""
+    return {
+        label.name: [1.0, *(float(label.group == group) for group in family.groups)] * len(KINDS)
+        for label in family.labels
+    }
+
+
+def _accumulated(hops: Sequence[list[float]], nearer: Adjacent, order: Sequence[int]) -> list[list[float]]:
+    """Each layer's hop on top of what the layers one hop nearer to the end have, which has 0."""
+    lengths: list[list[float]] = [[]] * len(hops)
+    third = len(hops[0]) // len(KINDS)
+    for u in order:
+        ahead = nearer[u]
+        if len(ahead) == 1:
+            lengths[u] = [hop + length for hop, length in zip(hops[u], lengths[ahead[0]], strict=True)]
+        elif ahead:
+            columns = list(zip(*(lengths[v] for v in ahead), strict=True))
+            gathered = [min(c) for c in columns[:third]] + [max(c) for c in columns[third : 2 * third]]
+            gathered += [sum(c) / len(ahead) for c in columns[2 * third :]]
+            lengths[u] = [hop + length for hop, length in zip(hops[u], gathered, strict=True)]
+        else:
+            lengths[u] = [0.0] * len(hops[u])
+    return lengths
+
+
+def _codes(architecture: Architecture, settings: Otmann) -> IntArray:
+    names = [name for name, _ in settings.attribute_costs]
+    codes = np.zeros((len(architecture), len(names)), dtype=np.int64)
+    for u, layer in enumerate(architecture.layers if names else ()):
+        values = {"stride": layer.stride, **dict(layer.attributes)}
+        for column, name in enumerate(names):
+            digest = hashlib.blake2b(repr(values.get(name)).encode(), digest_size=8).digest()
+            codes[u, column] = int.from_bytes(digest, "little", signed=True)
+    return codes

@@ -1,0 +1,102 @@
+"""What OTMANN leaves to choose, and the two published choices.
+
+`REFERENCE` is what the released code of Kandasamy et al. 2018 computes; `PAPER` is what Figure 1 of the paper shows.
+They differ, and so do the paper's text and its figure: the caption's distances follow from half the costs of its Table
+1 between convolutions, with networks a and b exchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bostruct.checks import check_number
+from bostruct.contracts import Array
+from bostruct.domains.architecture.labels import (
+    CNN,
+    KERNEL_SIZES,
+    UNMATCHED,
+    Family,
+    kernel_size_costs,
+)
+
+
+def family_costs(family: Family) -> Array:
+    """The family's own table."""
+    return family.mismatch
+
+
+def figure_costs(family: Family) -> Array:
+    """The family's table with the costs of Figure 1 between published labels.
+
+    0.1 sqrt(|k - l| / 2) between convolutions of sizes k and l, which alone gives the caption's digits; 0.25 between
+    pools (Table 1).
+    """
+    table = family.mismatch.copy()
+    between = (*kernel_size_costs(KERNEL_SIZES, 0.1 * float(np.sqrt(0.5))), ("max-pool", "avg-pool", 0.25))
+    for first, second, cost in between:
+        if {first, second} <= family.index.keys():
+            i, j = family.index[first], family.index[second]
+            table[i, j] = table[j, i] = cost
+    return table
+
+
+@dataclass(frozen=True)
+class Otmann:
+    """Settings of the distance.
+
+    weights: structural weights nu >= 0, one distance each. costs: family -> cost of matching labels. end_share,
+    end_floor: input, output, and all decision layers together each have mass max(end_share * processing mass,
+    end_floor). dense_factor: scales the mass of layers of group ``fc``. attribute_costs: (name, cost) of matching
+    layers that differ in an attribute, or in ``stride``; others are not looked at. Raises ValueError.
+    """
+
+    weights: tuple[float, ...] = (0.1, 0.25, 0.61, 1.5)
+    costs: Callable[[Family], Array] = family_costs
+    end_share: float = 0.1
+    end_floor: float = 100.0
+    dense_factor: float = 0.1
+    attribute_costs: tuple[tuple[str, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.weights:
+            raise ValueError("weights: expected at least one structural weight, got none")
+        for weight in self.weights:
+            check_number("weights", weight, 0.0)
+        check_number("end_share", self.end_share, 0.0)
+        check_number("end_floor", self.end_floor, 0.0)
+        check_number("dense_factor", self.dense_factor, 1e-12)
+        for name, cost in self.attribute_costs:
+            check_number(f"attribute_costs[{name!r}]", cost, 0.0)
+
+
+REFERENCE = Otmann()
+PAPER = Otmann(weights=(0.5,), costs=figure_costs, end_floor=0.0, dense_factor=1.0)
+
+
+class Costs(NamedTuple):
+    """mismatch: (labels, labels). block: of each label; labels of different blocks are never matched."""
+
+    mismatch: Array
+    block: npt.NDArray[np.int64]
+    n_blocks: int
+
+
+@lru_cache(maxsize=64)
+def cost_table(family: Family, settings: Otmann) -> Costs:
+    """Costs of matching labels, cut into blocks that transport independently; raises ValueError if not symmetric."""
+    mismatch = np.minimum(settings.costs(family), UNMATCHED)
+    n = len(family.labels)
+    if mismatch.shape != (n, n) or not np.array_equal(mismatch, mismatch.T) or mismatch.min() < 0.0:
+        raise ValueError(f"costs: expected a symmetric, non-negative table of shape {(n, n)} for family {family.name}")
+    block = np.arange(n)
+    for i, j in np.argwhere(mismatch < UNMATCHED):
+        block[block == block[j]] = block[i]
+    names, block = np.unique(block, return_inverse=True)
+    mismatch.flags.writeable = False
+    return Costs(mismatch, block.astype(np.int64), len(names))
