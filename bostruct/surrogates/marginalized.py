@@ -10,6 +10,7 @@ import numpy as np
 
 from bostruct.contracts import Array, Batch, HasLine, Info, State
 from bostruct.surrogates.chain import Data, Tally, sweep
+from bostruct.surrogates.combo_priors import LOG_HIGH, LOG_LOW
 from bostruct.surrogates.hyperparameters import Hyperparameters, PriorsOfValues
 from bostruct.surrogates.posterior import GaussianPosterior, member
 
@@ -61,6 +62,8 @@ class MarginalizedGP:
         """As published, which takes a thousandth of the mean for the logarithm of the noise."""
         theta = np.concatenate([np.full(block.size, block.initial) for block in self.kernel.parameters])
         spread = float(np.var(values, ddof=1)) if len(values) > 1 else 0.0
+        mean = float(np.mean(values))
+        log_amplitude = math.log(max(0.5 * spread, math.exp(LOG_LOW)))
         return Hyperparameters(
-            float(np.mean(values)), math.log(max(0.5 * spread, 1e-5)), float(np.mean(values)) / 1000.0, theta
+            mean, min(log_amplitude, LOG_HIGH), min(max(mean / 1000.0, LOG_LOW), LOG_HIGH), theta
         )

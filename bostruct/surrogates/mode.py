@@ -1,0 +1,118 @@
+"""A Gaussian process at the mode of its hyperparameters (maximum a posteriori), found with closed-form gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dpotri
+from scipy.optimize import minimize
+
+from bostruct.contracts import Array, Batch, HasGradient, HasSlope, Info, NumericalError, Prepared, State
+from bostruct.surrogates.gaussian import evidence_from, factor, log_determinant
+from bostruct.surrogates.hyperparameters import Hyperparameters
+from bostruct.surrogates.posterior import GaussianPosterior, member
+
+LOG_NOISE_RANGE = (math.log(1e-6), math.log(10.0))  # of standardised values
+THETA_REACH = 8.0  # how far a kernel parameter may stray from its initial value
+
+
+class Fit(NamedTuple):
+    """Training data on the model's scale."""
+
+    kernel: HasGradient
+    prepared: Prepared
+    values: Array  # (n,), standardised
+
+
+@dataclass(frozen=True)
+class ModeGP:
+    """Values are standardised, the amplitude is 1, the mean is profiled out.
+
+    noise_prior: of the log noise variance of standardised values. most_steps: of L-BFGS.
+    """
+
+    kernel: HasGradient
+    join: Callable[..., Batch]
+    noise_prior: HasSlope
+    initial_log_noise: float
+    most_steps: int = 60
+
+    def initial_state(self) -> State:
+        return None
+
+    def condition(
+        self, xs: Batch, values: Array, state: State, rng: np.random.Generator
+    ) -> tuple[GaussianPosterior, State, Info]:
+        """Climb to a mode from the last one, or from the prior's where that is higher; (n,) values."""
+        del rng  # the climb is deterministic
+        shift, scale = float(np.mean(values)), float(np.std(values))
+        scale = scale if scale > 1e-12 * max(1.0, abs(shift)) else 1.0
+        fit = Fit(self.kernel, self.kernel.prepare(xs, xs), (values - shift) / scale)
+        starts = [self._start(), *([] if state is None else [np.array(state)])]
+        best, info = self._climb(fit, starts)
+        log_noise, theta = float(best[0]), best[1:]
+        hyper = Hyperparameters(_profiled_mean(fit, theta, log_noise), 0.0, log_noise, theta)
+        one = member(self.kernel, xs, fit.values - hyper.mean, hyper, 0.0)
+        info |= {"largest_jitter": one.jitter, "noise": math.exp(log_noise)}
+        return GaussianPosterior(self.kernel, xs, self.join, [one], 0.0, shift, scale), best.tolist(), info
+
+    def log_posterior(self, fit: Fit, packed: Array) -> tuple[float, Array]:
+        """Of (log noise, theta), and its gradient; Rasmussen and Williams 2006, (5.9). Raises NumericalError."""
+        noise, theta = math.exp(packed[0]), packed[1:]
+        gram, pullback = self.kernel.gram_and_pullback(theta, fit.prepared)
+        lower, _ = factor(gram.copy, noise)
+        determinant = log_determinant(lower)
+        inverse = dpotri(lower, lower=1, overwrite_c=1)[0]
+        inverse = np.tril(inverse) + np.tril(inverse, -1).T
+        sums = inverse.sum(axis=1)
+        residual = fit.values - float(sums @ fit.values) / float(sums.sum())
+        weights = inverse @ residual
+        value = evidence_from(determinant, float(residual @ weights), len(residual), 0.0)
+        cotangent = 0.5 * (np.outer(weights, weights) - inverse)
+        noise_total, noise_slope = self.noise_prior.total_and_slope(packed[:1])
+        gradient = np.concatenate([noise * np.trace(cotangent) + noise_slope, pullback(cotangent)])
+        value += noise_total
+        first = 1
+        for block in self.kernel.parameters:
+            own = slice(first, first + block.size)
+            total, slope = block.prior.total_and_slope(packed[own])  # type: ignore[attr-defined]
+            value += total
+            gradient[own] += slope
+            first += block.size
+        return value, gradient
+
+    def _start(self) -> Array:
+        blocks = [np.full(block.size, block.initial) for block in self.kernel.parameters]
+        return np.concatenate([[self.initial_log_noise], *blocks])
+
+    def _climb(self, fit: Fit, starts: list[Array]) -> tuple[Array, Info]:
+        calls = 0
+
+        def loss(packed: Array) -> tuple[float, Array]:
+            nonlocal calls
+            calls += 1
+            value, gradient = self.log_posterior(fit, packed)
+            return -value, -gradient
+
+        prior_mode = starts[0]
+        bounds = [LOG_NOISE_RANGE, *((t - THETA_REACH, t + THETA_REACH) for t in prior_mode[1:])]
+        try:
+            start = min(starts, key=lambda packed: loss(packed)[0])
+            found = minimize(
+                loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": self.most_steps}
+            )
+        except NumericalError as error:
+            return prior_mode, {"fit": f"prior mode, because {error}", "likelihoods": calls}
+        return found.x, {"fit": "mode", "likelihoods": calls, "log_posterior": -float(found.fun)}
+
+
+def _profiled_mean(fit: Fit, theta: Array, log_noise: float) -> float:
+    gram = fit.kernel.gram(theta, fit.prepared)
+    lower, _ = factor(gram.copy, math.exp(log_noise))
+    inverse = dpotri(lower, lower=1, overwrite_c=1)[0]
+    sums = (np.tril(inverse) + np.tril(inverse, -1).T).sum(axis=1)
+    return float(sums @ fit.values) / float(sums.sum())
