@@ -117,6 +117,11 @@ def bits(text: str) -> tuple[int, ...]:
     return tuple(int(character) for character in text)
 
 
+def all_bits(n: int) -> IntArray:
+    """All rows of n bits, (2^n, n), the first bit the highest."""
+    return (np.arange(2**n)[:, None] >> np.arange(n - 1, -1, -1)) & 1
+
+
 def published_seeds(tag: str) -> dict[int, tuple[int, int]]:
     """Configuration 1..25 -> (instance seed, seed of its initial points): five sets for each of five instances.
 

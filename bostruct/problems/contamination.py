@@ -41,7 +41,7 @@ OPTIMA = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Contamination:
     """Cost of prevention plus how much oftener than allowed the limit is exceeded, summed over the stages.
 

@@ -58,7 +58,7 @@ class Formula:
         return Space({f"x{i + 1}": Binary() for i in range(self.n_variables)})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ClauseWeight:
     """Sum of `costs` (clauses,) over the clauses that a point leaves unsatisfied, plus `constant`."""
 

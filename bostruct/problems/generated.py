@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from dataclasses import replace
+
 import numpy as np
 
 from bostruct.checks import check_integer
 from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, Problem
+from bostruct.problems.exact import MOST_QUADRATIC, least_quadratic, quadratic_form
 from bostruct.problems.formula import Formula, raw_costs
 
 CLAUSE_LENGTH = 3
+MOST_VERTICES = 1000
+TIGHTNESS = 0.25  # p of model RB
+DENSITY = 0.8 / math.log(4 / 3)  # r of model RB, at the threshold for size = groups^0.8
 
 
 def max3sat_formula(n_variables: int, n_clauses: int, seed: int) -> tuple[Formula, tuple[int, ...]]:
@@ -46,5 +54,105 @@ def max3sat(n_variables: int = 60, n_clauses: int = 300, seed: int = 0) -> Probl
         configs=tuple(GENERATED_SEEDS),
         optimum=0.0,
         optimum_source="proved: a hidden assignment satisfies every clause",
+        optimal_vertices=hidden,
+    )
+
+
+def johnson_graph(n: int, k: int) -> tuple[int, list[tuple[int, int]]]:
+    """Number of vertices, and edges: the k-subsets of n, joined where they share as little as possible.
+
+    The graph of the DIMACS file johnsonN-K-D with D = 2K: johnson8-2-4 is (8, 2), 28 vertices and 210 edges.
+    """
+    subsets = [set(chosen) for chosen in itertools.combinations(range(n), k)]
+    least = max(0, 2 * k - n)
+    pairs = itertools.combinations(range(len(subsets)), 2)
+    return len(subsets), [(a, b) for a, b in pairs if len(subsets[a] & subsets[b]) == least]
+
+
+def maxcut_formula(n: int, k: int, seed: int) -> Formula:
+    """Weighted max-cut on a Johnson graph, weights 1 to 10: an edge is the clauses (a or b) and (not a or not b)."""
+    n = check_integer("n", n, 3, 1000)
+    k = check_integer("k", k, 1, n - 1)
+    if math.comb(n, k) > MOST_VERTICES:
+        raise ValueError(f"n, k: expected at most {MOST_VERTICES} vertices, got {math.comb(n, k)} for n={n}, k={k}")
+    vertices, edges = johnson_graph(n, k)
+    rng = np.random.default_rng([check_integer("seed", seed, 0), n, k])
+    weights = rng.integers(1, 11, len(edges)).astype(float).tolist()
+    clauses = [clause for a, b in edges for clause in ((a + 1, b + 1), (-a - 1, -b - 1))]
+    return Formula(vertices, tuple(clauses), tuple(w for weight in weights for w in (weight, weight)))
+
+
+def maxcut(n: int = 8, k: int = 2, seed: int = 0) -> Problem:
+    """Weighted max-cut on the Johnson graph of the k-subsets of n: minimise the weight of the edges that are not cut.
+
+    The optimum is proved when the graph has at most 28 vertices, in half a second. Raises TypeError or ValueError.
+    """
+    formula = maxcut_formula(n, k, seed)
+    objective, d = raw_costs(formula), formula.n_variables
+    problem = Problem(
+        name=f"maxcut:n={n},k={k},seed={seed}",
+        space=formula.space,
+        objective=objective,
+        initial=InitialPoints(GENERATED_SEEDS, (2,) * d),
+        source="generated: like maxcut-johnson8-2-4 of the MaxSAT Evaluation 2018",
+        configs=tuple(GENERATED_SEEDS),
+    )
+    if d > MOST_QUADRATIC:
+        return problem
+    pairs, linear = (part.astype(np.float32) for part in quadratic_form(objective))  # exact: small integers
+    half = (*least_quadratic(pairs[:-1, :-1], linear[:-1]), 0)  # a point and its complement cut the same
+    return replace(
+        problem,
+        optimum=float(objective(np.array([half]))[0]),
+        optimum_source=f"proved by enumeration of all 2^{d - 1} cuts",
+        optimal_vertices=half,
+    )
+
+
+def frb_formula(groups: int, size: int, seed: int) -> tuple[Formula, tuple[int, ...]]:
+    """A forced satisfiable instance of model RB as weighted MaxSAT, and its hidden solution.
+
+    As in the frb files: variable (g, v), "group g takes value v"; a unit clause of weight 1 for each, and for each
+    forbidden pair (not a or not b) with a weight above that of all units: the pairs within a group, and those of
+    r n ln n random constraints of p size^2 value pairs each, none of which forbids the hidden solution. n is the number
+    of groups, p = 0.25, r = 0.8 / ln(4/3): the threshold of satisfiability. Xu, Boussemart, Hemery and Lecoutre 2007.
+    """
+    groups = check_integer("groups", groups, 2, 1000)
+    size = check_integer("size", size, 2, 1000)
+    d = groups * size
+    if d > MOST_VERTICES:
+        raise ValueError(f"groups, size: expected at most {MOST_VERTICES} variables, got {d}")
+    rng = np.random.default_rng([check_integer("seed", seed, 0), groups, size])
+    hidden = rng.integers(0, size, groups)
+    forbidden = {(g * size + a, g * size + b) for g in range(groups) for a, b in itertools.combinations(range(size), 2)}
+    for _ in range(round(DENSITY * groups * math.log(groups))):
+        first, second = sorted(rng.choice(groups, 2, replace=False).tolist())
+        solution = hidden[first] * size + hidden[second]
+        allowed = np.delete(np.arange(size**2), solution)
+        for pair in rng.choice(allowed, round(TIGHTNESS * size**2), replace=False).tolist():
+            forbidden.add((first * size + pair // size, second * size + pair % size))
+    units = [(v + 1,) for v in range(d)]
+    pairs = [(-a - 1, -b - 1) for a, b in sorted(forbidden)]
+    point = np.zeros(d, dtype=np.int64)
+    point[np.arange(groups) * size + hidden] = 1
+    weights = (1.0,) * d + (d + 1.0,) * len(pairs)
+    return Formula(d, (*units, *pairs), weights), tuple(point.tolist())
+
+
+def frb(groups: int = 10, size: int = 6, seed: int = 0) -> Problem:
+    """Model RB, forced satisfiable, as weighted MaxSAT: minimise the weight of the unsatisfied clauses.
+
+    groups x size binary variables; the optimum is groups x size - groups. Raises TypeError or ValueError.
+    """
+    formula, hidden = frb_formula(groups, size, seed)
+    return Problem(
+        name=f"frb:groups={groups},size={size},seed={seed}",
+        space=formula.space,
+        objective=raw_costs(formula),
+        initial=InitialPoints(GENERATED_SEEDS, (2,) * formula.n_variables),
+        source="generated: model RB, forced satisfiable, Xu et al. 2007; like the frb files of the MaxSAT Evaluation",
+        configs=tuple(GENERATED_SEEDS),
+        optimum=float(groups * size - groups),
+        optimum_source="proved: a hidden solution takes one value a group, and to take two costs more than it gains",
         optimal_vertices=hidden,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,10 +12,11 @@ from bostruct.checks import shown
 from bostruct.problems.base import Problem, relabelled
 
 RELABEL = "relabel"
+PARAMETER_STARTS = re.compile(r",(?=\s*\w+\s*=|[^=]*$)")  # a comma inside a file's name starts no parameter
 
 
 class Parameter(NamedTuple):
-    """One parameter: as a user spells it, as the factory does, how its text is read, its default as text."""
+    """One parameter: as a user spells it, as the factory does, how its text is read, its default ("" if required)."""
 
     name: str
     argument: str
@@ -43,6 +45,34 @@ ENTRIES: dict[str, Entry] = {
             Parameter("stages", "stages", int, "25"),
         ),
     ),
+    "ising": Entry(
+        "bostruct.problems.ising",
+        "ising",
+        "24 binary couplings of a 4 x 4 spin glass: keep or leave out",
+        (
+            Parameter("case", "case", int, "1286"),
+            Parameter("lambda", "strength", float, "0"),
+        ),
+    ),
+    "branin": Entry("bostruct.problems.branin", "branin", "the Branin function on a 51 x 51 grid", ()),
+    "pest": Entry(
+        "bostruct.problems.pest",
+        "pest",
+        "25 stages, nothing or one of 4 pesticides at each; noisy",
+        (
+            Parameter("graph", "graph", str, "complete"),
+            Parameter("noise", "noise", int, "0"),
+        ),
+    ),
+    "maxsat": Entry(
+        "bostruct.problems.maxsat",
+        "maxsat",
+        "weighted MaxSAT from a .wcnf file (plain, .gz, .xz)",
+        (
+            Parameter("file", "file", str, ""),
+            Parameter("weights", "weights", str, "raw"),
+        ),
+    ),
     "max3sat": Entry(
         "bostruct.problems.generated",
         "max3sat",
@@ -50,6 +80,26 @@ ENTRIES: dict[str, Entry] = {
         (
             Parameter("variables", "n_variables", int, "60"),
             Parameter("clauses", "n_clauses", int, "300"),
+            Parameter("seed", "seed", int, "0"),
+        ),
+    ),
+    "maxcut": Entry(
+        "bostruct.problems.generated",
+        "maxcut",
+        "weighted max-cut on the Johnson graph of the k-subsets of n",
+        (
+            Parameter("n", "n", int, "8"),
+            Parameter("k", "k", int, "2"),
+            Parameter("seed", "seed", int, "0"),
+        ),
+    ),
+    "frb": Entry(
+        "bostruct.problems.generated",
+        "frb",
+        "forced satisfiable model RB as weighted MaxSAT",
+        (
+            Parameter("groups", "groups", int, "10"),
+            Parameter("size", "size", int, "6"),
             Parameter("seed", "seed", int, "0"),
         ),
     ),
@@ -85,7 +135,7 @@ def parse(spec: str) -> tuple[str, dict[str, str]]:
         raise ValueError(f"problem: expected one of {', '.join(ENTRIES)}; got {shown(name)}")
     allowed = [*(parameter.name for parameter in ENTRIES[name].parameters), RELABEL]
     given: dict[str, str] = {}
-    for part in rest.split(",") if rest else ():
+    for part in PARAMETER_STARTS.split(rest) if rest else ():
         key, equals, text = (piece.strip() for piece in part.partition("="))
         if not equals or not key or not text:
             raise ValueError(f"{name}: expected parameter=value, got {shown(part)} in {shown(spec)}")
@@ -94,6 +144,9 @@ def parse(spec: str) -> tuple[str, dict[str, str]]:
         if key in given:
             raise ValueError(f"{name}: parameter {key} is given twice in {shown(spec)}")
         given[key] = text
+    required = [p.name for p in ENTRIES[name].parameters if not p.default]
+    if missing := [key for key in required if key not in given]:
+        raise ValueError(f"{name}: expected {name}:{missing[0]}=..., for {missing[0]} has no default")
     return name, given
 
 

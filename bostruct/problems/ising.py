@@ -1,0 +1,188 @@
+"""Ising sparsification: which couplings of a small spin glass may be left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bostruct.checks import check_integer, check_number
+from bostruct.contracts import Array
+from bostruct.domains.graphs import IntArray
+from bostruct.domains.space import Space
+from bostruct.domains.variables import Binary
+from bostruct.problems.base import InitialPoints, Problem, all_bits, in_chunks, seeds_of_case, words
+
+TAG = "2019ICML_ISING"
+SOURCE = "Baptista and Poloczek, ICML 2018; instances of Oh et al., NeurIPS 2019 (COMBO)"
+SIDE = 4
+WEAKEST, STRONGEST = 0.05, 5.0
+CHUNK = 65_536
+
+# Spins of one row of the grid, (16, 4); which bonds a state satisfies, along the row and down to a next row.
+SPINS = 1.0 - 2.0 * ((np.arange(2**SIDE)[:, None] >> np.arange(SIDE)) & 1)
+ALONG = SPINS[:, :-1] * SPINS[:, 1:]  # (16, 3)
+DOWN = SPINS[:, None, :] * SPINS[None, :, :]  # (16, 16, 4)
+
+# Positions of the couplings in a point: grid edges sorted by their two sites. Row-major within each kind.
+HORIZONTAL = np.array([0, 2, 4, 7, 9, 11, 14, 16, 18, 21, 22, 23])
+VERTICAL = np.setdiff1d(np.arange(24), HORIZONTAL)
+# The upper half are rows 0, 1 and the bonds 0-1; the lower half the bonds 1-2, rows 2, 3 and the bonds 2-3.
+UPPER = np.concatenate([HORIZONTAL[:6], VERTICAL[:4]])
+LOWER = np.concatenate([VERTICAL[4:8], HORIZONTAL[6:9], VERTICAL[8:], HORIZONTAL[9:]])
+
+
+@dataclass(frozen=True, eq=False)
+class Ising:
+    """Kullback-Leibler divergence from p to its sparsified q, plus strength times the couplings kept.
+
+    p(s) is proportional to exp(sum over bonds of 2 J_e s s'), q has J_e x_e; horizontal (4, 3), vertical (3, 4): J.
+    The sums over the 2^16 states are exact: transfer matrices, met in the middle. What the upper two rows give for each
+    of their 2^10 points, and the lower two for each of their 2^14, is tabled, so that log Z_q is one product of 16.
+    """
+
+    horizontal: Array
+    vertical: Array
+    strength: float
+
+    def __call__(self, vertices: IntArray) -> Array:
+        return in_chunks(self._values, vertices, CHUNK)
+
+    def _values(self, vertices: IntArray) -> Array:
+        upper, lower = self.halves
+        halves = upper[vertices[:, UPPER] @ _places(10)], lower[vertices[:, LOWER] @ _places(14)]
+        log_z = np.log(np.einsum("ms,ms->m", *halves))
+        return log_z + self.constant - vertices @ self.gains
+
+    @cached_property
+    def couplings(self) -> Array:
+        """J in the order of the variables, (24,)."""
+        ordered = np.empty(24)
+        ordered[HORIZONTAL], ordered[VERTICAL] = self.horizontal.ravel(), self.vertical.ravel()
+        return ordered
+
+    @cached_property
+    def correlations(self) -> Array:
+        """E_p[s s'] of each bond, in the order of the variables, (24,)."""
+        return _correlations(self.horizontal, self.vertical)
+
+    @cached_property
+    def log_z(self) -> float:
+        """log Z_p."""
+        upper, lower = self.halves
+        return float(np.log(upper[-1] @ lower[-1]))
+
+    @cached_property
+    def constant(self) -> float:
+        """2 sum J E_p[s s'] - log Z_p."""
+        return float(2 * self.couplings @ self.correlations - self.log_z)
+
+    @cached_property
+    def gains(self) -> Array:
+        """What keeping a bond takes off the linear part of the objective, (24,)."""
+        return 2 * self.couplings * self.correlations - self.strength
+
+    @cached_property
+    def halves(self) -> tuple[Array, Array]:
+        """Sums over rows 0 (2^10, 16) and over rows 2, 3 (2^14, 16), for each state of row 1 and kept bonds."""
+        rows = [_row_weights(j) for j in self.horizontal]  # (8, 16) each: kept bonds, state
+        bonds = [_bond_weights(j) for j in self.vertical]  # (16, 16, 16) each: kept bonds, state above, state below
+        upper = np.einsum("as,cst,bt->abct", rows[0], bonds[0], rows[1], optimize=True)
+        below = np.einsum("ctu,du->cdtu", bonds[2], rows[3])
+        last = below.sum(axis=-1)  # kept bonds 2-3, kept in row 3, state of row 2
+        lower = np.einsum("cst,at,bdt->cabds", bonds[1], rows[2], last, optimize=True)
+        return upper.reshape(2**10, -1), np.ascontiguousarray(lower.reshape(2**14, -1))
+
+
+def ising(case: int = 1286, strength: float = 0.0) -> Problem:
+    """Which of the 24 couplings of a 4 x 4 spin glass to keep.
+
+    case: seed of the instance; published are 1286, 6786, 8158, 8193 and 8733. strength: lambda, the price of a coupling
+    kept; published are 0, 1e-4 and 1e-2. Raises TypeError or ValueError.
+    """
+    case = check_integer("case", case, 0, 2**32 - 1)
+    strength = check_number("lambda", strength, 0.0)
+    objective = Ising(*couplings(case), strength)
+    optimum, vertices = exact_optimum(objective)
+    seeds = seeds_of_case(TAG, case)
+    return Problem(
+        name=f"ising:case={case},lambda={strength:g}",
+        space=Space({f"bond {a}-{b}": Binary() for a, b in grid_edges()}),
+        objective=objective,
+        initial=InitialPoints(seeds, (2,) * 24),
+        source=SOURCE,
+        configs=tuple(seeds),
+        optimum=0.0 if strength == 0 else optimum,  # a divergence: 0 where every coupling is kept
+        optimum_source="proved by enumeration of all 2^24 points",
+        optimal_vertices=(1,) * 24 if strength == 0 else vertices,
+    )
+
+
+def grid_edges() -> list[tuple[int, int]]:
+    """Pairs of neighbouring sites of the grid, sites numbered row by row, in the order of the variables."""
+    sites = range(SIDE * SIDE)
+    across = [(i, i + 1) for i in sites if i % SIDE < SIDE - 1]
+    return sorted(across + [(i, i + SIDE) for i in sites if i < SIDE * (SIDE - 1)])
+
+
+def couplings(case: int) -> tuple[Array, Array]:
+    """J of the horizontal (4, 3) and vertical (3, 4) bonds, as torch draws them from seed `case`, in float32."""
+    drawn = words(case, 48).reshape(4, 12)
+    signs = (2 * (drawn[[0, 2]] % 2) - 1).astype(np.float32)
+    uniform = (drawn[[1, 3]] & (2**24 - 1)).astype(np.float32) * np.float32(2.0**-24)
+    magnitudes = uniform * np.float32(STRONGEST - WEAKEST) + np.float32(WEAKEST)
+    across, down = (signs * magnitudes).astype(np.float64)
+    return across.reshape(SIDE, SIDE - 1), down.reshape(SIDE - 1, SIDE)
+
+
+def exact_optimum(objective: Ising) -> tuple[float, tuple[int, ...]]:
+    """The least value over all 2^24 points, and a point that has it; takes about 0.1 s."""
+    upper, lower = objective.halves
+    upper_bits, lower_bits = all_bits(10), all_bits(14)
+    linear = lower_bits @ objective.gains[LOWER]
+    best, where = np.inf, (0, 0)
+    for a, (row, bits) in enumerate(zip(upper, upper_bits, strict=True)):
+        values = np.log(lower @ row) - linear
+        b = int(np.argmin(values))
+        value = float(values[b] - bits @ objective.gains[UPPER])
+        if value < best:
+            best, where = value, (a, b)
+    point = np.zeros(24, dtype=np.int64)
+    point[UPPER], point[LOWER] = upper_bits[where[0]], lower_bits[where[1]]
+    return best + objective.constant, tuple(map(int, point))
+
+
+def _row_weights(j: Array) -> Array:
+    """exp of the bonds along a row, (8, 16): for each choice of kept bonds, each state."""
+    return np.exp(2 * (all_bits(3) * j) @ ALONG.T)
+
+
+def _bond_weights(j: Array) -> Array:
+    """exp of the bonds between two rows, (16, 16, 16): for each choice of kept bonds, state above, state below."""
+    return np.exp(2 * np.einsum("kj,stj->kst", all_bits(4) * j, DOWN))
+
+
+def _correlations(horizontal: Array, vertical: Array) -> Array:
+    """E_p[s s'] of each bond in the order of the variables, from the marginals of rows and of pairs of rows."""
+    rows = np.exp(2 * horizontal @ ALONG.T)  # (4, 16)
+    bonds = np.exp(2 * np.einsum("rj,stj->rst", vertical, DOWN))  # (3, 16, 16)
+    before, after = [rows[0]], [rows[-1]]  # sums over all rows above, and over all below, own row included
+    for r in range(SIDE - 1):
+        before.append((before[-1] @ bonds[r]) * rows[r + 1])
+        after.append((bonds[-1 - r] @ after[-1]) * rows[-2 - r])
+    after.reverse()
+    z = before[-1].sum()
+    result = np.empty(24)
+    result[HORIZONTAL] = np.concatenate(
+        [(b * a / row) @ ALONG / z for b, a, row in zip(before, after, rows, strict=True)]
+    )
+    result[VERTICAL] = np.concatenate(
+        [np.einsum("s,st,t,stj->j", before[r], bonds[r], after[r + 1], DOWN) / z for r in range(SIDE - 1)]
+    )
+    return result
+
+
+def _places(n: int) -> IntArray:
+    """Place values of n bits, the first the highest."""
+    return 2 ** np.arange(n - 1, -1, -1)

@@ -1,0 +1,91 @@
+"""Pest control: at each of 25 stages nothing, or one of four pesticides. Noisy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from bostruct.checks import check_choice, check_integer
+from bostruct.contracts import Array
+from bostruct.domains.graphs import IntArray
+from bostruct.domains.space import Space
+from bostruct.domains.variables import Categorical, Ordinal
+from bostruct.problems.base import InitialPoints, Problem, published_initial_seeds
+
+TAG = "2019ICML_PESTCONTROL"
+SOURCE = "Oh et al., NeurIPS 2019 (COMBO)"
+STAGES = 25
+SIMULATIONS = 100
+LIMIT = 0.1  # U: largest fraction of products with pests that is acceptable
+COST = (1.0, 0.8, 0.7, 0.5)
+DISCOUNT = (0.2, 0.3, 0.3, 0.0)  # largest, where the pesticide is used at all stages
+EFFECT = (2 / 7, 3 / 7, 3 / 7, 5 / 7)  # second parameter of its Beta at first: the smaller, the stronger
+TOLERANCE = (1 / 7, 2.5 / 7, 2 / 7, 0.5 / 7)  # by how much that would grow if it were used at all stages
+GRAPHS = {"complete": Categorical, "path": Ordinal}
+
+
+class DrawsBeta(Protocol):
+    """NumPy's generator, or its legacy one, from which the published values come."""
+
+    def beta(self, a: float, b: float, size: int) -> Any: ...
+
+
+@dataclass(frozen=True)
+class PestControl:
+    """Price of the pesticides plus the share of simulations above the limit, summed over the stages.
+
+    The noise of a point is a function of it and of `seed` alone, so that an interrupted run and its workers see what
+    an uninterrupted one sees; evaluating a point again under the same seed gives the same value.
+    """
+
+    seed: int
+
+    def __call__(self, vertices: IntArray) -> Array:
+        return np.array([simulate(row, np.random.default_rng([self.seed, *map(int, row)])) for row in vertices])
+
+
+def simulate(row: IntArray, rng: DrawsBeta, n_simulations: int = SIMULATIONS) -> float:
+    """One noisy value; row (25,) of 0 (nothing) to 4. Draws from rng in the published order."""
+    fraction = rng.beta(1, 30, size=n_simulations)
+    effect = list(EFFECT)
+    used = np.bincount(row, minlength=len(COST) + 1)
+    value = 0.0
+    for action in map(int, row):
+        value += float(np.mean(fraction > LIMIT))
+        spread = rng.beta(1, 17 / 3, size=n_simulations)  # drawn even where it goes unused
+        if action == 0:
+            fraction = spread * (1 - fraction) + fraction
+            continue
+        pesticide = action - 1
+        control = rng.beta(1, effect[pesticide], size=n_simulations)
+        fraction = (1 - control) * fraction
+        effect[pesticide] += TOLERANCE[pesticide] / STAGES
+        value += COST[pesticide] * (1 - DISCOUNT[pesticide] / STAGES * float(used[action]))
+    return value
+
+
+def mean_value(vertices: IntArray, n_simulations: int) -> Array:
+    """The objective's mean over the noise, (m, 25) -> (m,), estimated from one fixed stream of simulations."""
+    return np.array([simulate(row, np.random.default_rng(0), n_simulations) for row in vertices])
+
+
+def pest(graph: str = "complete", noise: int = 0) -> Problem:
+    """What to spray at each of 25 stages: 0 is nothing, 1 to 4 are pesticides.
+
+    graph: "complete", for the choices have no order; or "path", as the paper's code had it. noise: seed of the noise.
+    Raises TypeError or ValueError.
+    """
+    variable = GRAPHS[check_choice("graph", graph, GRAPHS)]
+    noise = check_integer("noise", noise, 0)
+    seeds = published_initial_seeds(TAG)
+    return Problem(
+        name=f"pest:graph={graph},noise={noise}",
+        space=Space({f"stage {i + 1}": variable(range(len(COST) + 1)) for i in range(STAGES)}),
+        objective=PestControl(noise),
+        initial=InitialPoints(seeds, (len(COST) + 1,) * STAGES),
+        source=SOURCE,
+        configs=tuple(seeds),
+        mean=mean_value,
+    )
