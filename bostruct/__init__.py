@@ -20,21 +20,25 @@ _HOME = {
     "Study": "bostruct.study",
     "Result": "bostruct.result",
     "Trial": "bostruct.history",
-    "minimize": "bostruct.study",
-    "maximize": "bostruct.study",
+    "Infeasible": "bostruct.outcomes",
+    "minimize": "bostruct.optimize",
+    "maximize": "bostruct.optimize",
 }
 
 if TYPE_CHECKING:
     from bostruct.domains.space import Space
     from bostruct.domains.variables import Binary, Categorical, Graph, Integer, Ordinal
     from bostruct.history import Trial
+    from bostruct.optimize import maximize, minimize
+    from bostruct.outcomes import Infeasible
     from bostruct.result import Result
-    from bostruct.study import Study, maximize, minimize
+    from bostruct.study import Study
 
 __all__ = [
     "Binary",
     "Categorical",
     "Graph",
+    "Infeasible",
     "Integer",
     "Ordinal",
     "Result",

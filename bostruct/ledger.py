@@ -1,0 +1,167 @@
+"""The trials of one study, in memory and on disk alike, and the history that they make."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bostruct.checks import check_integer
+from bostruct.contracts import Batch, Info, Point
+from bostruct.history import History, Trial
+from bostruct.outcomes import Outcome
+from bostruct.records import read_trial, write_trial
+from bostruct.storage import Store, StudyRow, TrialRow, dump
+
+MOST_ATTEMPTS = 2
+
+
+class Ledger:
+    """Trials by number, with the points that their domain holds; each change is on disk before it is here."""
+
+    def __init__(self, domain: Any, store: Store, row: StudyRow) -> None:
+        self.trials: list[Trial] = []
+        self.order: list[int] = []  # numbers, in the order told
+        self.incumbent: Trial | None = None
+        self.n_added = 0
+        self._domain = domain
+        self._store = store
+        self._sign = -1.0 if row.direction == "maximize" else 1.0
+        self._points: list[Point] = []
+        self._attempts: list[int] = []  # times handed out, less the times taken back in good order
+        self._running: set[int] = set()
+        self._queue: list[int] = []  # running trials that the next asks hand out again
+        self._seen: set[Hashable] = set()
+        self._values: list[float] = []
+        self._completed: Batch = domain.join()
+        self._failed: Batch = domain.join()
+        self._fresh: tuple[list[Point], list[Point]] = ([], [])  # completed and failed, not yet joined
+        self._load(store.trials(row.id))
+
+    def _load(self, rows: list[TrialRow]) -> None:
+        for stored in rows:
+            trial, point = read_trial(stored, self._domain, self._store.label)
+            self._enter(trial, point, stored.attempts)
+        for _, number in sorted((stored.told, stored.number) for stored in rows if stored.told is not None):
+            self._close(self.trials[number])
+
+    def requeue_orphans(self) -> None:
+        """Queue the trials that an earlier process left running; fail those that it left for the second time."""
+        for number in sorted(self._running):
+            times = self._attempts[number]
+            if times < MOST_ATTEMPTS:
+                self._queue.append(number)
+            else:
+                self.finish(number, Outcome(failed=f"the process ended {times} times while this trial was running"))
+
+    def again(self) -> Trial | None:
+        """The first trial in the queue, handed out once more; None where there is none."""
+        if not self._queue:
+            return None
+        number = self._queue[0]
+        attempts = self._attempts[number] + 1
+        trial = replace(self.trials[number], started=time.time())
+        if attempts > 1:
+            trial = replace(trial, info=trial.info | {"attempts": attempts})
+        self._store.update(write_trial(trial, "", None, attempts))
+        self._attempts[number] = attempts
+        self.trials[number] = trial
+        self._queue.pop(0)
+        return trial
+
+    def begin(self, x: Point, info: Info, state: str) -> Trial:
+        """A new trial, running; state is the searcher's, as JSON text."""
+        trial = Trial(len(self.trials), self._domain.present(x), "running", info=info, started=time.time())
+        self._store.insert(write_trial(trial, dump(self._domain.encode(x)), None, 1), state)
+        self._enter(trial, x, 1)
+        return trial
+
+    def finish(self, number: int, outcome: Outcome) -> Trial:
+        """What came of a running trial."""
+        trial = _finished(self.trials[number], outcome)
+        self._store.update(write_trial(trial, "", len(self.order), self._attempts[number]))
+        self._close(trial)
+        if number in self._queue:
+            self._queue.remove(number)
+        return trial
+
+    def add(self, x: Point, outcome: Outcome) -> Trial:
+        """A trial that was never asked for."""
+        running = Trial(len(self.trials), self._domain.present(x), "running", info={"origin": "added"})
+        trial = _finished(replace(running, started=time.time()), outcome)
+        self._store.insert(write_trial(trial, dump(self._domain.encode(x)), len(self.order), 1))
+        self._enter(trial, x, 1)
+        self._close(trial)
+        return trial
+
+    def requeue(self, number: int) -> None:
+        """Give a running trial back."""
+        if number in self._queue:
+            return
+        self._store.take_back(number)
+        self._attempts[number] -= 1
+        self._queue.append(number)
+
+    def running(self, trial: Trial | int) -> int:
+        """The number of a running trial; raises ValueError where it is not running."""
+        number = trial.number if isinstance(trial, Trial) else check_integer("trial", trial, 0)
+        if number >= len(self.trials):
+            raise ValueError(f"trial: expected one of the study's {len(self.trials)}, got number {number}")
+        if number not in self._running:
+            status = self.trials[number].status
+            raise ValueError(f"trial: expected a running one, but trial {number} is already {status}")
+        return number
+
+    def fresh_point(self, number: int) -> Any:
+        """The point as the user wrote it, for the user to do with as they like."""
+        return self._domain.present(self._points[number])
+
+    def seen(self, x: Point) -> bool:
+        return self._key(x) in self._seen
+
+    def history(self) -> History:
+        """What a searcher sees."""
+        completed, failed = self._fresh
+        if completed:
+            self._completed = self._domain.join(self._completed, completed)
+        if failed:
+            self._failed = self._domain.join(self._failed, failed)
+        self._fresh = ([], [])
+        running = self._domain.join([self._points[number] for number in sorted(self._running)])
+        values = np.array(self._values, dtype=np.float64)
+        return History(self._completed, values, running, self._failed, frozenset(self._seen))
+
+    def _key(self, x: Point) -> Hashable:
+        return self._domain.keys(self._domain.join([x]))[0]
+
+    def _enter(self, trial: Trial, x: Point, attempts: int) -> None:
+        self.trials.append(trial)
+        self._points.append(x)
+        self._attempts.append(attempts)
+        self._running.add(trial.number)
+        self._seen.add(self._key(x))
+
+    def _close(self, trial: Trial) -> None:
+        self.trials[trial.number] = trial
+        self.order.append(trial.number)
+        self.n_added += trial.origin == "added"
+        self._running.discard(trial.number)
+        self._fresh[trial.status != "completed"].append(self._points[trial.number])
+        if trial.value is None:
+            return
+        self._values.append(self._sign * trial.value)
+        best = self.incumbent
+        if best is None or best.value is None or self._sign * (trial.value - best.value) < 0:
+            self.incumbent = trial
+
+
+def _finished(trial: Trial, outcome: Outcome) -> Trial:
+    now = time.time()
+    if outcome.value is not None:
+        return replace(trial, status="completed", value=outcome.value, finished=now)
+    if outcome.infeasible is not None:
+        return replace(trial, status="infeasible", reason=outcome.infeasible, finished=now)
+    return replace(trial, status="failed", reason=outcome.failed, finished=now)

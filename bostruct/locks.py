@@ -1,0 +1,62 @@
+"""One writer a study: a lock that the kernel releases when its holder dies, however it dies."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import platform
+from pathlib import Path
+
+from bostruct.schema import StorageError
+
+
+class StudyLocked(StorageError):
+    """Another process, or another `Study` object of this one, writes this study."""
+
+
+def acquire(path: Path, what: str) -> int:
+    """Take the lock at `path`, a file made for it, or raise StudyLocked naming the holder; returns its descriptor."""
+    try:
+        fcntl = importlib.import_module("fcntl")
+    except ModuleNotFoundError as error:
+        raise StorageError(f"{path}: storage in files needs a POSIX system (flock); use storage=None") from error
+    while True:
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise StorageError(f"{path}: the lock of {what} cannot be made: {error.strerror}") from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = _holder(descriptor)
+            os.close(descriptor)
+            raise StudyLocked(f"{what} is open for writing in {holder}; close it there first") from None
+        if _is_still(path, descriptor):
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, json.dumps({"pid": os.getpid(), "host": platform.node()}).encode())
+            return descriptor
+        os.close(descriptor)  # its last holder removed the file between our open and our lock
+
+
+def release(path: Path, descriptor: int) -> None:
+    """Give the lock back, and remove its file while it is still ours."""
+    if _is_still(path, descriptor):
+        path.unlink()
+    os.close(descriptor)
+
+
+def _is_still(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _holder(descriptor: int) -> str:
+    try:
+        holder = json.loads(os.pread(descriptor, 1000, 0))
+    except json.JSONDecodeError:  # it has the lock, and has not yet written who it is
+        return "another process"
+    mine = holder["pid"] == os.getpid() and holder["host"] == platform.node()
+    return f"process {holder['pid']} on {holder['host']}" + (" (this process)" if mine else "")

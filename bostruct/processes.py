@@ -1,0 +1,148 @@
+"""Worker processes of our own: one a slot, so that a death or a time-out costs the trial that caused it and no other.
+
+Objectives travel by cloudpickle, so that lambdas and functions of a script's own main module work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from bostruct.contracts import BostructError
+from bostruct.outcomes import Outcome
+from bostruct.workers import Finished
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+START = "import sys; sys.path[:] = sys.argv[2:]; from bostruct.worker import main; main()"
+
+
+class Processes:
+    """Up to `workers` trials at a time, each in a process; `timeout` seconds for one, None for ever.
+
+    Raises TypeError where the objective cannot be pickled.
+    """
+
+    def __init__(self, objective: Callable[[Any], Any], workers: int, timeout: float | None) -> None:
+        self.slots = workers
+        self._timeout = timeout
+        self._objective = _pickled("objective", objective)
+        self._idle: list[_Worker] = []
+        self._busy: dict[Connection, _Worker] = {}
+
+    def submit(self, number: int, point: Any) -> None:
+        if not self._idle and not self._busy:  # the first: start all, for they load the objective side by side
+            self._idle.extend(_Worker(self._objective, self.slots) for _ in range(self.slots))
+        worker = self._idle.pop() if self._idle else _Worker(self._objective, self.slots)
+        self._busy[worker.connection] = worker
+        worker.begin(number, _pickled("point", point), self._timeout)
+
+    def wait(self) -> Finished:
+        deadlines = [worker.deadline for worker in self._busy.values() if worker.deadline is not None]
+        patience = max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
+        ready = wait(list(self._busy), patience)
+        done = [self._busy[connection] for connection in ready if isinstance(connection, Connection)]
+        finished = [(worker.number, self._received(worker)) for worker in done]
+        late = [worker for worker in self._busy.values() if worker.late()]
+        for worker in late:
+            self._drop(worker)
+            finished.append((worker.number, Outcome(failed=f"timed out after {self._timeout:g} s")))
+        return sorted(finished, key=lambda pair: pair[0]) if finished else self.wait()
+
+    def close(self) -> None:
+        for worker in [*self._busy.values(), *self._idle]:
+            worker.kill()
+        self._busy.clear()
+        self._idle.clear()
+
+    def _received(self, worker: _Worker) -> Outcome:
+        try:
+            outcome: Outcome = pickle.loads(worker.connection.recv_bytes())
+        except (EOFError, OSError):
+            self._drop(worker)
+            return Outcome(failed=f"its worker process died ({worker.how_it_ended()})")
+        self._idle.append(self._busy.pop(worker.connection))
+        return outcome
+
+    def _drop(self, worker: _Worker) -> None:
+        del self._busy[worker.connection]
+        worker.kill()
+
+
+class _Worker:
+    """One process, and our end of the socket to it."""
+
+    def __init__(self, objective: bytes, workers: int) -> None:
+        ours, theirs = socket.socketpair()
+        threads = str(max(1, (os.cpu_count() or 1) // workers))
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", START, str(theirs.fileno()), *_search_path()],
+                stdin=subprocess.PIPE,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,  # a group of its own: killing it kills what the objective has started
+                env={**dict.fromkeys(THREAD_VARIABLES, threads), **os.environ},
+            )
+        self.connection = Connection(ours.detach())
+        self.connection.send_bytes(objective)
+        self.number = -1
+        self.deadline: float | None = None
+        self._ready = False
+
+    def begin(self, number: int, point: bytes, timeout: float | None) -> None:
+        """Send a point, once the process has loaded the objective: loading does not count as evaluating."""
+        self.number = number
+        if not self._ready:
+            self._wait_until_ready()
+        with contextlib.suppress(OSError):  # it died while idle: `wait` finds the end of the stream, and says how
+            self.connection.send_bytes(point)
+        self.deadline = None if timeout is None else time.monotonic() + timeout
+
+    def _wait_until_ready(self) -> None:
+        try:
+            answer = self.connection.recv()
+        except (EOFError, OSError):
+            self.kill()
+            answer = f"it died ({self.how_it_ended()})"
+        if answer != "ready":
+            raise BostructError(f"objective: a worker process could not load it:\n{answer}")
+        self._ready = True
+
+    def late(self) -> bool:
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+    def kill(self) -> None:
+        """End the process and all that it has started; may be repeated."""
+        if self._process.poll() is None or not self.connection.closed:
+            with contextlib.suppress(ProcessLookupError):  # it has ended by itself
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self.connection.close()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+
+    def how_it_ended(self) -> str:
+        code = self._process.wait()
+        return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+
+def _search_path() -> list[str]:
+    """Where this process finds modules, by absolute names."""
+    return [os.path.abspath(path) for path in sys.path]
+
+
+def _pickled(name: str, value: Any) -> bytes:
+    import cloudpickle
+
+    try:
+        return cloudpickle.dumps(value)
+    except Exception as error:
+        raise TypeError(f"{name}: cannot be sent to a worker process: {error!r}") from error

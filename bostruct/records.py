@@ -1,0 +1,101 @@
+"""Between what a study holds and what its file holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from bostruct import methods
+from bostruct.checks import shown
+from bostruct.contracts import BostructError, DomainError, Json, Point, Searcher
+from bostruct.domains.registry import domain_from_json
+from bostruct.domains.space import Space
+from bostruct.history import Trial
+from bostruct.storage import StorageError, StudyRow, TrialRow, dump
+
+
+class AsStored:
+    """Points as their JSON: stands in, for reading, where the domain cannot be rebuilt from a file."""
+
+    def decode(self, data: Json) -> Point:
+        return data
+
+    def present(self, x: Point) -> Any:
+        return x
+
+    def keys(self, batch: list[Point]) -> list[Hashable]:
+        return [dump(x) for x in batch]
+
+    def join(self, *batches: list[Point]) -> list[Point]:
+        return [x for batch in batches for x in batch]
+
+
+def as_domain(given: Any) -> Any:
+    """A domain as it is, or the `Space` of a mapping of variables; raises TypeError for anything else."""
+    if isinstance(given, Mapping):
+        return Space(given)
+    if not callable(getattr(given, "sample_unseen", None)):
+        raise TypeError(f"domain: expected a Space, a dict of variables or another domain, got {shown(given)}")
+    return given
+
+
+def readable_domain(given: Any, row: StudyRow) -> Any:
+    """The domain to show a study's points with."""
+    if given is not None:
+        return as_domain(given)
+    try:
+        return domain_from_json(json.loads(row.domain))
+    except DomainError:
+        return AsStored()
+
+
+def stored_domain(row: StudyRow) -> Any:
+    """Raises DomainError, with what to do, where the file does not hold enough."""
+    try:
+        return domain_from_json(json.loads(row.domain))
+    except DomainError as error:
+        raise DomainError(f"study {row.name!r}: {error}; Study.load takes it as domain=") from error
+
+
+def describe(method: str | Searcher, searcher: Searcher) -> Json:
+    """What sets a method apart from others, as JSON."""
+    name = method if isinstance(method, str) else None
+    return {"name": name, "searcher": type(searcher).__name__, "settings": dict(searcher.settings())}
+
+
+def same_method(stored: str, given: str) -> bool:
+    """Whether two descriptions make the same suggestions, by whatever name they were built."""
+    a, b = json.loads(stored), json.loads(given)
+    return (a["searcher"], a["settings"]) == (b["searcher"], b["settings"])
+
+
+def stored_method(row: StudyRow) -> str:
+    """The method's name; raises BostructError where a searcher object was given."""
+    method = json.loads(row.method)
+    if method["name"] in methods.METHODS:
+        return method["name"]
+    raise BostructError(
+        f"study {row.name!r} was made with a {method['searcher']} object and settings {shown(method['settings'], 200)};"
+        " pass an equal one as method="
+    )
+
+
+def read_trial(row: TrialRow, domain: Any, where: str) -> tuple[Trial, Point]:
+    """A trial and its point as the domain holds it; raises StorageError where the file's JSON makes no sense."""
+    try:
+        point = domain.decode(json.loads(row.point))
+        info = json.loads(row.info)
+    except (ValueError, KeyError, TypeError) as error:
+        raise StorageError(f"{where}: trial {row.number} cannot be read: {error!r}") from error
+    status: Any = row.status  # the table allows no other
+    value, reason = row.value, row.reason
+    trial = Trial(row.number, domain.present(point), status, value, reason, info, row.started, row.finished)
+    return trial, point
+
+
+def write_trial(trial: Trial, point: str, told: int | None, attempts: int) -> TrialRow:
+    """The row of a trial; point is JSON text."""
+    info = dump(trial.info)
+    when = (trial.started, trial.finished)
+    return TrialRow(trial.number, trial.status, point, trial.value, trial.reason, info, *when, told, attempts)

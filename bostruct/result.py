@@ -1,0 +1,176 @@
+"""What a study came to, as a value that outlives it."""
+
+from __future__ import annotations
+
+import csv
+import html
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from bostruct.checks import optional_import, shown
+from bostruct.contracts import BostructError
+from bostruct.history import Trial
+
+
+class Timing(NamedTuple):
+    """Seconds spent choosing points, and from ask to tell, summed over trials."""
+
+    suggest: float
+    objective: float
+
+
+class Incumbent(NamedTuple):
+    """The best value after each finished trial; None while none has completed."""
+
+    trial: Trial
+    best_value: float | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Trials as rows: one column for each part of a point, `point.NAME`, or one, `point`."""
+
+    trials: tuple[Trial, ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [_row(trial) for trial in self.trials]
+
+    def to_dataframe(self) -> Any:
+        """A pandas DataFrame; raises MissingExtra without pandas."""
+        return optional_import("pandas", "pandas").DataFrame(self.rows())
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the rows, with a header; needs no pandas."""
+        rows = self.rows()
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, names)
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+@dataclass(frozen=True)
+class Result:
+    """Trials by number, and their numbers in the order told; values as the objective returned them."""
+
+    trials: tuple[Trial, ...]
+    order: tuple[int, ...]
+    direction: str
+    seed: int
+    method: str
+    stopped_because: str
+
+    @cached_property
+    def best_trial(self) -> Trial:
+        """The first told of those with the best value; raises BostructError where no trial completed."""
+        completed = [t for t in (self.trials[number] for number in self.order) if t.status == "completed"]
+        if not completed:
+            raise BostructError(f"no trial has completed: {len(self.trials)} trials, {self.n_failed} failed")
+        sign = -1.0 if self.direction == "maximize" else 1.0
+        return min(completed, key=lambda t: sign * _value(t))
+
+    @property
+    def best_value(self) -> float:
+        return _value(self.best_trial)
+
+    @property
+    def best_point(self) -> Any:
+        return self.best_trial.point
+
+    @property
+    def n_failed(self) -> int:
+        """Trials that failed or were infeasible."""
+        return sum(t.status in ("failed", "infeasible") for t in self.trials)
+
+    @property
+    def n_completed(self) -> int:
+        return sum(t.status == "completed" for t in self.trials)
+
+    @property
+    def incumbents(self) -> tuple[Incumbent, ...]:
+        """One for each finished trial, in the order told."""
+        better = max if self.direction == "maximize" else min
+        best: float | None = None
+        steps = []
+        for number in self.order:
+            trial = self.trials[number]
+            if trial.value is not None:
+                best = trial.value if best is None else better(best, trial.value)
+            steps.append(Incumbent(trial, best))
+        return tuple(steps)
+
+    @property
+    def timing(self) -> Timing:
+        finished = [t for t in self.trials if t.finished is not None and t.origin != "added"]
+        suggest = sum(t.info.get("suggest_seconds", 0.0) for t in self.trials)
+        return Timing(suggest, sum((t.finished or t.started) - t.started for t in finished))
+
+    @property
+    def history(self) -> Table:
+        """The trials as a table."""
+        return Table(self.trials)
+
+    def to_dataframe(self) -> Any:
+        """A pandas DataFrame, a row a trial; raises MissingExtra without pandas."""
+        return self.history.to_dataframe()
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """A row a trial, with a header."""
+        self.history.to_csv(path)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Values and the best so far on matplotlib axes, which are returned; raises MissingExtra without matplotlib."""
+        from bostruct.plots import plot_convergence
+
+        return plot_convergence(self, ax=ax)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name:<12} {text}" for name, text in self._summary())
+
+    def _repr_html_(self) -> str:
+        cells = (f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in self._summary())
+        return f"<table>{''.join(cells)}</table>"
+
+    def _summary(self) -> list[tuple[str, str]]:
+        best = "none: no trial has completed"
+        lines = []
+        if self.n_completed:
+            best = f"{self.best_value!r} ({self.direction}), found in trial {self.best_trial.number}"
+            lines = [("best point", shown(self.best_point, 400))]
+        running = len(self.trials) - len(self.order)
+        counts = f"{len(self.trials)}: {self.n_completed} completed, {self.n_failed} failed, {running} running"
+        seconds = f"{self.timing.suggest:.2f} s choosing points, {self.timing.objective:.2f} s evaluating them"
+        method = f"{self.method}, seed {self.seed}"
+        return [
+            ("best value", best),
+            *lines,
+            ("trials", counts),
+            ("time", seconds),
+            ("method", method),
+            ("stopped", self.stopped_because),
+        ]
+
+
+def _value(trial: Trial) -> float:
+    assert trial.value is not None  # only completed trials come here
+    return trial.value
+
+
+def _row(trial: Trial) -> dict[str, Any]:
+    seconds = None if trial.finished is None else trial.finished - trial.started
+    row = {
+        "number": trial.number,
+        "status": trial.status,
+        "value": trial.value,
+        "reason": trial.reason,
+        "origin": trial.origin,
+        "started": trial.started,
+        "seconds": seconds,
+        "suggest_seconds": trial.info.get("suggest_seconds"),
+    }
+    if isinstance(trial.point, Mapping):
+        return row | {f"point.{name}": value for name, value in trial.point.items()}
+    return row | {"point": trial.point}

@@ -1,0 +1,123 @@
+"""The loop of `Study.optimize`: ask while there is room, evaluate, tell, until there is a reason to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+from bostruct.checks import check_integer, check_number, shown
+from bostruct.contracts import BostructError, SpaceExhausted
+from bostruct.history import Trial
+from bostruct.outcomes import Outcome
+from bostruct.processes import Processes
+from bostruct.progress import shown_progress
+from bostruct.workers import InProcess, OnExecutor, Pool
+
+ALIKE = 5  # first trials with one and the same error: a mistake in the objective, not a property of points
+
+
+class ObjectiveError(BostructError):
+    """The objective fails with the same error wherever it is evaluated; the message holds its traceback."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The arguments of `Study.optimize`; raises TypeError or ValueError, naming the one that is wrong."""
+
+    objective: Callable[[Any], Any]
+    n_trials: int
+    workers: int
+    executor: Executor | None
+    trial_timeout: float | None
+    callbacks: tuple[Callable[[Any, Trial], None], ...]
+    progress: bool | None
+    reraise: tuple[type[Exception], ...]
+
+    def __post_init__(self) -> None:
+        if not callable(self.objective):
+            raise TypeError(f"objective: expected a function of a point, got {shown(self.objective)}")
+        check_integer("n_trials", self.n_trials, 0)
+        check_integer("workers", self.workers, 1)
+        if self.trial_timeout is not None:
+            check_number("trial_timeout", self.trial_timeout, 1e-3)
+        if self.executor is not None and self.trial_timeout is not None:
+            raise ValueError("trial_timeout: expected None with an executor, whose workers cannot be killed from here")
+        for callback in self.callbacks:
+            if not callable(callback):
+                raise TypeError(f"callbacks: expected functions of (study, trial), got {shown(callback)}")
+
+    def pool(self) -> Pool:
+        if self.executor is not None:
+            return OnExecutor(self.objective, self.executor, self.workers)
+        if self.workers == 1 and self.trial_timeout is None:
+            return InProcess(self.objective)
+        return Processes(self.objective, self.workers, self.trial_timeout)
+
+
+def run(study: Any, how: Run) -> str:
+    """Drive the study to the end of `how`; returns why it ended."""
+    if study.n_finished >= how.n_trials:
+        return _reached(how)
+    pool = how.pool()
+    pending: set[int] = set()
+    try:
+        with shown_progress(study, how) as show:
+            return _loop(study, how, pool, pending, (*how.callbacks, show))
+    except BaseException as error:
+        for number in sorted(pending):
+            study.requeue(number)
+        if isinstance(error, KeyboardInterrupt) and study.where is not None:
+            error.add_note(
+                f"Study {study.name!r} is safe in {study.where}, with {study.n_finished} trials finished. To go on, "
+                f"make the same call again, or Study.load({study.where!r}, {study.name!r})."
+            )
+        raise
+    finally:
+        pool.close()
+
+
+def _loop(
+    study: Any, how: Run, pool: Pool, pending: set[int], callbacks: tuple[Callable[[Any, Trial], None], ...]
+) -> str:
+    alike: list[str] = []
+    exhausted: SpaceExhausted | None = None
+    while True:
+        room = min(pool.slots, how.n_trials - study.n_finished)
+        while len(pending) < room and not exhausted and not study.stopping:
+            try:
+                trial = study.ask()
+            except SpaceExhausted as error:
+                exhausted = error
+                break
+            pending.add(trial.number)
+            pool.submit(trial.number, trial.point)
+        if not pending:
+            return study.stopping or (str(exhausted) if exhausted else _reached(how))
+        for number, outcome in pool.wait():
+            finished = study.tell(number, outcome.value, failed=outcome.failed, infeasible=outcome.infeasible)
+            pending.discard(number)
+            _check_alike(outcome, alike, study)
+            if outcome.error is not None and isinstance(outcome.error, how.reraise):
+                raise outcome.error
+            for callback in callbacks:
+                callback(study, finished)
+
+
+def _check_alike(outcome: Outcome, alike: list[str], study: Any) -> None:
+    """Raise ObjectiveError where nothing has ever completed and the same error came `ALIKE` times in a row."""
+    kind = "" if outcome.trace is None else (outcome.failed or "").partition(":")[0]
+    if not kind or (alike and alike[-1] != kind):
+        alike.clear()
+    if kind:
+        alike.append(kind)
+    if len(alike) >= ALIKE and not any(trial.status == "completed" for trial in study.trials):
+        raise ObjectiveError(
+            f"the objective raised {kind} in each of the first {len(alike)} trials; mend it, and make the same call "
+            f"again. The last time:\n{outcome.trace}"
+        ) from outcome.error
+
+
+def _reached(how: Run) -> str:
+    return f"n_trials reached ({how.n_trials})"

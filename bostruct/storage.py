@@ -1,0 +1,244 @@
+"""Studies on disk: one SQLite file for several of them, one row a trial, JSON and never a pickle.
+
+What a method here has returned from is committed, and survives kill -9 and power loss.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bostruct.contracts import BostructError, Json
+from bostruct.locks import acquire, release
+from bostruct.schema import StorageError, connect
+
+__all__ = ["StorageError", "Store", "StudyMismatch", "StudyRow", "TrialRow", "check_agreement", "dump", "study_rows"]
+
+
+class StudyMismatch(BostructError, ValueError):
+    """A study of this name exists and was made otherwise; the message names the difference."""
+
+
+class StudyRow(NamedTuple):
+    """A study as the file holds it; domain, method, initial and state are JSON text."""
+
+    name: str
+    domain: str
+    method: str
+    seed: int
+    direction: str
+    initial: str
+    state: str
+    id: int = 0
+
+
+class TrialRow(NamedTuple):
+    """A trial as the file holds it; point and info are JSON text, value in the user's direction."""
+
+    number: int
+    status: str
+    point: str
+    value: float | None
+    reason: str | None
+    info: str
+    started: float
+    finished: float | None
+    told: int | None
+    attempts: int
+
+
+STUDY_COLUMNS = "name, domain, method, seed, direction, initial, state, id"
+TRIAL_COLUMNS = ", ".join(TrialRow._fields)
+
+
+def dump(value: Any) -> str:
+    """JSON text; numpy numbers and arrays as what they hold. Raises TypeError for what JSON cannot hold."""
+    return json.dumps(value, default=_plain)
+
+
+def _plain(value: Any) -> Json:
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(f"expected plain JSON, got {type(value).__name__}")
+
+
+class Store:
+    """An open file, or a database in memory where `storage` is None; it may hold the writer's lock of one study.
+
+    Raises StorageError where the file is not a sound one of ours, or is refused by the system.
+    """
+
+    def __init__(self, storage: str | os.PathLike[str] | None, *, read_only: bool = False) -> None:
+        self.path = _as_path(storage)
+        self.connection = connect(self.path, read_only=read_only)
+        self.study = 0
+        self._out: set[int] = set()  # running trials that were handed out through this object
+        self._process = os.getpid()
+        self._lock: tuple[Path, int] | None = None
+
+    def studies(self) -> list[StudyRow]:
+        rows = self._read(f"SELECT {STUDY_COLUMNS} FROM studies ORDER BY id", ())
+        return [StudyRow(*row)._replace(seed=int(row[3])) for row in rows]
+
+    def find(self, name: str | None) -> StudyRow:
+        """The study of this name, or the only one where name is None; StorageError says which there are."""
+        rows = self.studies()
+        found = [row for row in rows if name in (None, row.name)]
+        if len(found) == 1:
+            return found[0]
+        names = ", ".join(repr(row.name) for row in rows) or "none"
+        wanted = "name: expected one of its studies" if name is None else f"there is no study {name!r}"
+        raise StorageError(f"{self.path}: {wanted}; it holds {names}")
+
+    def begin(self, row: StudyRow, version: str) -> StudyRow:
+        """Find the study of this name, or make it from `row`, and become its only writer.
+
+        Raises StudyLocked where somebody else is.
+        """
+        values = (*row[:3], str(row.seed), *row[4:7], time.time(), version)
+        with self._transaction():
+            self.connection.execute(
+                "INSERT OR IGNORE INTO studies"
+                " (name, domain, method, seed, direction, initial, state, created, version)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                values,
+            )
+        found = self.find(row.name)
+        if self.path is not None:
+            lock = self.path.with_name(f"{self.path.name}.{found.id}.lock")
+            self._lock = (lock, acquire(lock, f"study {row.name!r} in {self.path}"))
+        self.study = found.id
+        return self.find(row.name)  # again: a writer that has just left may have moved it on
+
+    def trials(self, study: int) -> list[TrialRow]:
+        rows = self._read(f"SELECT {TRIAL_COLUMNS} FROM trials WHERE study = ? ORDER BY number", (study,))
+        return [TrialRow(*row) for row in rows]
+
+    def insert(self, row: TrialRow, state: str | None = None) -> None:
+        """A new trial and, with it or not at all, the searcher's new state."""
+        marks = ", ".join("?" * (1 + len(row)))
+        with self._transaction():
+            self.connection.execute(f"INSERT INTO trials (study, {TRIAL_COLUMNS}) VALUES ({marks})", (self.study, *row))
+            if state is not None:
+                self.connection.execute("UPDATE studies SET state = ? WHERE id = ?", (state, self.study))
+        self._note(row)
+
+    def update(self, row: TrialRow) -> None:
+        """Change a running trial, all but its point; raises StorageError where the file holds no such running trial."""
+        with self._transaction():
+            cursor = self.connection.execute(
+                "UPDATE trials SET status = ?, value = ?, reason = ?, info = ?, started = ?, finished = ?, told = ?,"
+                " attempts = ? WHERE study = ? AND number = ? AND status = 'running'",
+                (row.status, row.value, row.reason, *row[5:], self.study, row.number),
+            )
+            if cursor.rowcount != 1:
+                raise StorageError(f"{self.label}: trial {row.number} is not running there any more; load it again")
+        self._note(row)
+
+    def take_back(self, *numbers: int) -> None:
+        """Note that running trials handed out here were given up in good order, not by a crash."""
+        with self._transaction():
+            self.connection.executemany(
+                "UPDATE trials SET attempts = attempts - 1 WHERE study = ? AND number = ? AND status = 'running'",
+                [(self.study, number) for number in numbers if number in self._out],
+            )
+        self._out.difference_update(numbers)
+
+    def close(self) -> None:
+        """Take running trials back, release the lock, close the file. Nothing in a forked child, or when repeated."""
+        if self._process != os.getpid() or self._process == 0:
+            return
+        self._process = 0
+        try:
+            if self._out:
+                self.take_back(*self._out)
+        finally:
+            self.connection.close()
+            if self._lock is not None:
+                release(*self._lock)
+
+    def _note(self, row: TrialRow) -> None:
+        if row.status == "running":
+            self._out.add(row.number)
+        else:
+            self._out.discard(row.number)
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return str(self.path or "storage in memory")
+
+    def _read(self, query: str, values: tuple[Any, ...]) -> list[Any]:
+        try:
+            return self.connection.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise StorageError(f"{self.label}: cannot be read: {error}") from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        try:
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self.connection.execute("COMMIT")
+            except BaseException:
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            raise StorageError(f"{self.label}: cannot be written: {error}") from error
+
+
+def study_rows(storage: str | os.PathLike[str]) -> list[StudyRow]:
+    """The studies in a file, oldest first, without opening any for writing. Raises StorageError."""
+    store = Store(storage, read_only=True)
+    try:
+        return store.studies()
+    finally:
+        store.close()
+
+
+def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
+    """Raise StudyMismatch unless a call speaks of the study as it was made."""
+    for field in ("domain", "direction", "method", "seed", "initial"):
+        ours, theirs = getattr(stored, field), getattr(given, field)
+        if isinstance(ours, str) and field not in ("direction",):
+            ours, theirs = (json.loads(re.sub(r" at 0x[0-9a-fA-F]+", "", text)) for text in (ours, theirs))
+        if dump(ours) != dump(theirs):
+            raise StudyMismatch(
+                f"study {stored.name!r} in {where} was made with another {field}: {_difference(field, ours, theirs)}; "
+                "give the study another name, or call with what it was made with"
+            )
+
+
+def _difference(path: str, ours: Json, theirs: Json) -> str:
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for key in [*ours, *(k for k in theirs if k not in ours)]:
+            if key not in theirs or key not in ours:
+                return f"only one of the two has {path}.{key}"
+            if ours[key] != theirs[key]:
+                return _difference(f"{path}.{key}", ours[key], theirs[key])
+        return f"the order in {path} differs: {', '.join(ours)} there, {', '.join(theirs)} here"
+    return f"{path} is {_cut(ours)} there and {_cut(theirs)} here"
+
+
+def _cut(value: Json) -> str:
+    text = repr(value)
+    return text if len(text) <= 120 else text[:117] + "..."
+
+
+def _as_path(storage: str | os.PathLike[str] | None) -> Path | None:
+    if storage is None:
+        return None
+    if not isinstance(storage, str | os.PathLike) or (isinstance(storage, str) and ("://" in storage or not storage)):
+        raise StorageError(f"storage: expected the path of a file, or None; got {storage!r}")
+    return Path(storage)

@@ -1,0 +1,346 @@
+"""The study: it asks a searcher for points, is told what came of them, and loses nothing.
+
+It is the only mutable object of the package and does no mathematics. Values flip once, here, where they are maximised.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from bostruct import __version__, methods
+from bostruct.checks import check_choice, check_integer, shown
+from bostruct.contracts import BostructError, Domain, PointError, Searcher, Suggestion
+from bostruct.history import Trial
+from bostruct.ledger import Ledger
+from bostruct.outcomes import Outcome, outcome_of
+from bostruct.records import (
+    as_domain,
+    describe,
+    readable_domain,
+    same_method,
+    stored_domain,
+    stored_method,
+)
+from bostruct.result import Result
+from bostruct.run import Run, run
+from bostruct.storage import Store, StudyRow, check_agreement, dump
+from bostruct.threads import ThreadLimit
+
+Storage = str | os.PathLike[str] | None
+Direction = Literal["minimize", "maximize"]
+Callback = Callable[["Study", Trial], None]
+
+
+class Study:
+    """A search in progress.
+
+    domain: a `Space`, a dict of variables, or any other domain. method: a name, or a searcher from `bostruct.methods`.
+    seed: an integer from 0; None draws one and records it. storage: a file, None keeps all in memory; where it already
+    holds a study of this name, made with the same arguments, that one goes on. initial_points: asked before any point
+    of the method's own. threads: for model work, None leaves them alone.
+
+    Raises StudyMismatch where the stored study was made otherwise, StudyLocked where somebody else writes it,
+    StorageError where the file cannot be used, PointError for a wrong initial point.
+    """
+
+    def __init__(
+        self,
+        domain: Any,
+        *,
+        method: str | Searcher = "auto",
+        seed: int | None = None,
+        direction: Direction = "minimize",
+        storage: Storage = None,
+        name: str = "study",
+        initial_points: Iterable[Any] = (),
+        threads: int | None = 1,
+    ) -> None:
+        space = as_domain(domain)
+        searcher = methods.searcher(method, space)
+        check_choice("direction", direction, ("minimize", "maximize"))
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"name: expected a non-empty string, got {shown(name)}")
+        given = StudyRow(
+            name=name,
+            domain=dump(space.to_json()),
+            method=dump(describe(method, searcher)),
+            seed=int.from_bytes(os.urandom(4)) if seed is None else check_integer("seed", seed, 0),
+            direction=direction,
+            initial=dump([space.encode(space.parse(point)) for point in initial_points]),
+            state=dump(searcher.initial_state()),
+        )
+        limit = ThreadLimit(None if threads is None else check_integer("threads", threads, 1))
+        store = Store(storage)
+        try:
+            row = store.begin(given, __version__)
+            unsaid = {"seed": row.seed} if seed is None else {}
+            unsaid |= {"initial": row.initial} if given.initial == "[]" else {}
+            unsaid |= {"method": row.method} if same_method(row.method, given.method) else {}
+            check_agreement(row, given._replace(**unsaid), str(store.path))
+            self._attach(store, row, space, searcher, limit)
+            self._ledger.requeue_orphans()
+        except BaseException:
+            store.close()
+            raise
+
+    @classmethod
+    def load(
+        cls,
+        storage: str | os.PathLike[str],
+        name: str | None = None,
+        *,
+        domain: Any = None,
+        method: str | Searcher | None = None,
+        read_only: bool = False,
+    ) -> Study:
+        """The study of this name in a file, or the only one there.
+
+        domain, method: needed only where the file cannot hold them: spaces with constraints or with choices that are
+        Python objects, searchers that are objects. read_only: always possible, whoever writes; nothing can be asked or
+        told, and where the domain is not known points are shown as stored. Raises StorageError, DomainError,
+        StudyLocked, StudyMismatch.
+        """
+        store = Store(storage, read_only=True)
+        try:
+            row = store.find(name)
+            if read_only:
+                study = cls.__new__(cls)
+                study._attach(store, row, readable_domain(domain, row), None, ThreadLimit(None))
+                return study
+        except BaseException:
+            store.close()
+            raise
+        store.close()
+        return cls(
+            stored_domain(row) if domain is None else domain,
+            method=stored_method(row) if method is None else method,
+            seed=row.seed,
+            direction=row.direction,  # type: ignore[arg-type]
+            storage=storage,
+            name=row.name,
+        )
+
+    def ask(self) -> Trial:
+        """The next trial, running, and on disk. Raises SpaceExhausted when no unseen point is left."""
+        with self._mutex:
+            searcher = self._writable()
+            trial = self._ledger.again() or self._next(searcher)
+            return replace(trial, point=self._ledger.fresh_point(trial.number))
+
+    def tell(
+        self, trial: Trial | int, value: Any = None, *, failed: str | None = None, infeasible: str | None = None
+    ) -> Trial:
+        """What came of a running trial, or of its number: a value, or the reason why there is none.
+
+        Committed when this returns. NaN and infinities are failures. Raises TypeError for what is not a number, and
+        ValueError for a trial that is not running; nothing is told then.
+        """
+        with self._mutex:
+            self._writable()
+            number = self._ledger.running(trial)
+            return self._ledger.finish(number, _outcome(value, failed, infeasible))
+
+    def add(self, point: Any, value: Any = None, *, failed: str | None = None, infeasible: str | None = None) -> Trial:
+        """Data that the user already has: a finished trial of origin `added`, which `n_trials` does not count.
+
+        Raises PointError, TypeError.
+        """
+        with self._mutex:
+            self._writable()
+            outcome = _outcome(value, failed, infeasible)
+            return self._ledger.add(self.domain.parse(point), outcome)
+
+    def requeue(self, trial: Trial | int) -> None:
+        """Give a running trial back: the next ask hands it out again. Raises ValueError where it is not running."""
+        with self._mutex:
+            self._writable()
+            self._ledger.requeue(self._ledger.running(trial))
+
+    def optimize(
+        self,
+        objective: Callable[[Any], float],
+        n_trials: int,
+        *,
+        workers: int = 1,
+        executor: Executor | None = None,
+        trial_timeout: float | None = None,
+        callbacks: Sequence[Callback] = (),
+        progress: bool | None = None,
+        reraise: tuple[type[Exception], ...] = (),
+    ) -> Result:
+        """Evaluate until the study has n_trials finished trials, failed ones included, added ones not.
+
+        n_trials is a total: the same call again continues an interrupted run, and does nothing after a finished one.
+        workers: processes, or, with an executor, trials in flight at a time; 1 without trial_timeout runs in this
+        process. executor: any `concurrent.futures.Executor`. trial_timeout: seconds, after which the worker is killed
+        and the trial fails. callbacks: called as callback(study, trial) after each finished trial. progress: a bar on
+        stderr, None shows it on a terminal. reraise: exceptions that end the run, beside failing their trial.
+
+        An exception of the objective fails its trial, and the study goes on; the same one from the first five trials
+        ends the run with ObjectiveError. KeyboardInterrupt ends the run, which stays resumable.
+        """
+        how = Run(objective, n_trials, workers, executor, trial_timeout, tuple(callbacks), progress, tuple(reraise))
+        self._writable()
+        self._stop = None
+        self._stopped_because = run(self, how)
+        return self.result
+
+    def stop(self, reason: str = "stop() was called") -> None:
+        """End `optimize` once the trials in flight have finished."""
+        self._stop = reason
+
+    @property
+    def stopping(self) -> str | None:
+        """Why `optimize` is to end, None while it is not."""
+        return self._stop
+
+    @property
+    def name(self) -> str:
+        return self._row.name
+
+    @property
+    def seed(self) -> int:
+        return self._row.seed
+
+    @property
+    def direction(self) -> str:
+        return self._row.direction
+
+    @property
+    def where(self) -> str | None:
+        """Path of the file that holds the study, None in memory."""
+        return None if self._store.path is None else str(self._store.path)
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """All trials, by number."""
+        return tuple(self._ledger.trials)
+
+    @property
+    def n_finished(self) -> int:
+        """Finished trials that were asked for, not added: what `n_trials` counts."""
+        return len(self._ledger.order) - self._ledger.n_added
+
+    @property
+    def result(self) -> Result:
+        """What the study has come to so far."""
+        method = json.loads(self._row.method)
+        return Result(
+            self.trials,
+            tuple(self._ledger.order),
+            self.direction,
+            self.seed,
+            method["name"] or method["searcher"],
+            self._stopped_because,
+        )
+
+    @property
+    def incumbent(self) -> Trial | None:
+        """The best trial so far, None where none has completed."""
+        return self._ledger.incumbent
+
+    @property
+    def best_trial(self) -> Trial:
+        """Raises BostructError where no trial has completed."""
+        return self.result.best_trial
+
+    @property
+    def best_value(self) -> float:
+        return self.result.best_value
+
+    @property
+    def best_point(self) -> Any:
+        return self.result.best_point
+
+    def close(self) -> None:
+        """Let the file go, for others to open. Running trials are handed out again when the study is next opened."""
+        self._close()
+
+    def __enter__(self) -> Study:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        where = self.where or "memory"
+        return f"Study({self.name!r} in {where}, {self.direction}, {len(self._ledger.trials)} trials, seed {self.seed})"
+
+    def _attach(self, store: Store, row: StudyRow, domain: Any, searcher: Searcher | None, limit: ThreadLimit) -> None:
+        self.domain: Domain = domain
+        self._store = store
+        self._row = row
+        self._searcher = searcher
+        self._limit = limit
+        self._mutex = threading.RLock()
+        self._state = row.state
+        self._stop: str | None = None
+        self._stopped_because = "not run to an end by this process"
+        self._initial = [domain.decode(data) for data in json.loads(row.initial)]
+        self._ledger = Ledger(domain, store, row)
+        self._close = weakref.finalize(self, store.close)
+
+    def _writable(self) -> Searcher:
+        if not self._close.alive:
+            raise BostructError(f"study {self.name!r} is closed; open it again with Study.load")
+        if self._searcher is None:
+            raise BostructError(f"study {self.name!r} was loaded with read_only=True; it cannot be asked or told")
+        return self._searcher
+
+    def _next(self, searcher: Searcher) -> Trial:
+        number = len(self._ledger.trials)
+        began = time.perf_counter()
+        suggestion = self._initial_suggestion() or self._suggestion(searcher, number)
+        x, info = suggestion.point, dict(suggestion.info)
+        info["suggest_seconds"] = time.perf_counter() - began
+        try:
+            state, info = dump(suggestion.state), json.loads(dump(info))
+        except TypeError as error:
+            raise BostructError(f"{type(searcher).__name__}: state and info must be plain JSON: {error}") from error
+        trial = self._ledger.begin(x, info, state)
+        self._state = state
+        return trial
+
+    def _initial_suggestion(self) -> Suggestion | None:
+        while self._initial and self._ledger.seen(self._initial[0]):
+            self._initial.pop(0)
+        if not self._initial:
+            return None
+        return Suggestion(self._initial[0], json.loads(self._state), {"origin": "initial"})
+
+    def _suggestion(self, searcher: Searcher, number: int) -> Suggestion:
+        rng = np.random.default_rng([self.seed, number])
+        history = self._ledger.history()
+        with self._limit():
+            suggestion = searcher.suggest(history, json.loads(self._state), rng)
+        who = type(searcher).__name__
+        try:
+            self.domain.check(suggestion.point)
+        except PointError as error:
+            raise BostructError(f"{who} suggested an invalid point: {error}") from error
+        if self._ledger.seen(suggestion.point):
+            shape = shown(self.domain.present(suggestion.point), 200)
+            raise BostructError(f"{who} suggested a point that was seen before: {shape}")
+        return suggestion
+
+
+def _outcome(value: Any, failed: str | None, infeasible: str | None) -> Outcome:
+    given = [name for name, reason in (("failed", failed), ("infeasible", infeasible)) if reason is not None]
+    if not given:
+        return outcome_of(value)
+    if len(given) == 2 or value is not None:
+        raise ValueError("tell: expected one of a value, failed= and infeasible=, got more than one")
+    for name, reason in (("failed", failed), ("infeasible", infeasible)):
+        if not isinstance(reason, str | None) or reason == "":
+            raise TypeError(f"{name}: expected a reason, a non-empty string, got {shown(reason)}")
+    return Outcome(failed=failed, infeasible=infeasible)

@@ -1,0 +1,53 @@
+"""What runs in a worker process: it evaluates an objective at the points that come over a socket."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+import threading
+import traceback
+from multiprocessing.connection import Connection
+
+from bostruct.outcomes import Outcome, evaluate
+
+
+def main() -> None:
+    """Serve the socket whose descriptor is the first argument until it closes.
+
+    Answers "ready", or why not, then an outcome for each point.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the study, which ends its workers itself
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+    connection = Connection(int(sys.argv[1]))
+    try:
+        objective = pickle.loads(connection.recv_bytes())
+    except Exception:
+        connection.send(traceback.format_exc())
+        return
+    connection.send("ready")
+    while True:
+        try:
+            point = pickle.loads(connection.recv_bytes())
+        except EOFError:
+            return
+        connection.send_bytes(_packed(evaluate(objective, point)))
+
+
+def _packed(outcome: Outcome) -> bytes:
+    import cloudpickle
+
+    try:
+        packed = cloudpickle.dumps(outcome)
+        pickle.loads(packed)
+    except Exception:  # an exception that does not survive pickling; its text does
+        return cloudpickle.dumps(outcome._replace(error=RuntimeError(outcome.failed)))
+    return packed
+
+
+def _die_with_parent() -> None:
+    # Nothing is ever written to stdin: reading ends when the study's process does, however it does.
+    while os.read(0, 1):
+        pass
+    os.killpg(0, signal.SIGKILL)
