@@ -2,14 +2,66 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from bostruct.acquisition.functions import ExpectedImprovement, LogExpectedImprovement
+from bostruct.acquisition.local_search import LocalSearch
 from bostruct.checks import check_choice
-from bostruct.contracts import Searcher
+from bostruct.contracts import DomainError, Searcher
+from bostruct.domains.graphs import VariableGraph
+from bostruct.domains.space import Space
+from bostruct.kernels.diffusion import DiffusionKernel
+from bostruct.kernels.links import LogEdgeWeight, LogLengthscale
 from bostruct.searchers.annealing import Annealing
+from bostruct.searchers.bayesian import BayesianSearch, best_observed, best_predicted
 from bostruct.searchers.hill_climbing import HillClimbing
 from bostruct.searchers.random import RandomSearch
+from bostruct.surrogates.combo_priors import EDGE_WEIGHT_PRIOR, ComboPriors
+from bostruct.surrogates.marginalized import MarginalizedGP
+from bostruct.surrogates.mode import ModeGP
+from bostruct.surrogates.priors import Normal
+
+
+def auto(domain: Space) -> BayesianSearch:
+    """The best that we know how to build: a GP at its mode, log EI, local search around the best points.
+
+    Lengthscales are log-normal with a location that grows as the root of the number of variables (Hvarfner et al.
+    2024), stated on the lengthscale that is equivalent to each edge weight, and the mode is that of the lengthscale.
+    """
+    location, scale = math.sqrt(2.0) + 0.5 * math.log(domain.d), math.sqrt(3.0)
+    prior = Normal(location - scale**2, scale)  # the density of the lengthscale, as a function of its logarithm
+    kernel = DiffusionKernel(graphs(domain), prior, LogLengthscale(), initial=prior.mean, unit_diagonal=True)
+    noise = Normal(-4.0 - 1.0, 1.0)  # the same for a noise variance that is log-normal with location -4, scale 1
+    surrogate = ModeGP(kernel, domain.join, noise, noise.mean)
+    return BayesianSearch(
+        domain,
+        surrogate,
+        LogExpectedImprovement(),
+        LocalSearch(random=2_000, spray=1_000, ascents=10),
+        n_initial=10,
+        n_starts=5,
+        incumbent=best_predicted,
+        feasibility=surrogate,
+    )
+
+
+def combo(domain: Space) -> BayesianSearch:
+    """COMBO as published (Oh et al. 2019): ARD diffusion kernel, horseshoe priors, slice sampling, EI, local search."""
+    kernel = DiffusionKernel(graphs(domain), EDGE_WEIGHT_PRIOR, LogEdgeWeight())
+    priors = ComboPriors(*kernel.extreme_eigenvalues(np.zeros(domain.d)))
+    surrogate = MarginalizedGP(kernel, domain.join, priors)
+    return BayesianSearch(domain, surrogate, ExpectedImprovement(), LocalSearch(), incumbent=best_observed)
+
+
+def graphs(domain: Space) -> tuple[VariableGraph, ...]:
+    """One a variable; raises DomainError for a domain that is no `Space`."""
+    if not isinstance(domain, Space):
+        raise DomainError(f"method: combo and auto need a Space, got {type(domain).__name__}")
+    return tuple(variable.graph for variable in domain.variables.values())
 
 
 def random(domain: Any) -> Searcher:
@@ -28,6 +80,8 @@ def hill_climbing(domain: Any) -> Searcher:
 
 
 METHODS: dict[str, Callable[[Any], Searcher]] = {
+    "auto": auto,
+    "combo": combo,
     "annealing": annealing,
     "hill-climbing": hill_climbing,
     "random": random,

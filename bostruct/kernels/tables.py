@@ -85,5 +85,3 @@ class TablePart:
             return np.multiply(out, rest, out=out)
 
         return along
-
-

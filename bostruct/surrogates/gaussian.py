@@ -81,9 +81,7 @@ def evidence(build: Callable[[], Array], residual: Array, log_amplitude: float, 
     white = solve_lower(lower, residual)
     quadratic = float(white @ white)
     determinant = log_determinant(lower)
-    return Evidence(
-        evidence_from(determinant, quadratic, len(residual), log_amplitude), determinant, quadratic, jitter
-    )
+    return Evidence(evidence_from(determinant, quadratic, len(residual), log_amplitude), determinant, quadratic, jitter)
 
 
 def evidence_from(determinant: float, quadratic: float, n: int, log_amplitude: float) -> float:

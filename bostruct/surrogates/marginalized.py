@@ -64,6 +64,4 @@ class MarginalizedGP:
         spread = float(np.var(values, ddof=1)) if len(values) > 1 else 0.0
         mean = float(np.mean(values))
         log_amplitude = math.log(max(0.5 * spread, math.exp(LOG_LOW)))
-        return Hyperparameters(
-            mean, min(log_amplitude, LOG_HIGH), min(max(mean / 1000.0, LOG_LOW), LOG_HIGH), theta
-        )
+        return Hyperparameters(mean, min(log_amplitude, LOG_HIGH), min(max(mean / 1000.0, LOG_LOW), LOG_HIGH), theta)

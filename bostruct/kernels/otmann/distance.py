@@ -47,6 +47,9 @@ def otmann_distances(
 
 
 def _stacked(profiles: Sequence[Profile]) -> tuple[Any, ...]:
+    if len(profiles) == 1:
+        _, labels, masses, paths, codes, starts = profiles[0]
+        return starts[None], labels, masses, paths, codes
     sizes = np.array([len(p.labels) for p in profiles])
     starts = np.stack([p.starts for p in profiles]) + (np.cumsum(sizes) - sizes)[:, None]
     columns = zip(*((p.labels, p.masses, p.paths, p.codes) for p in profiles), strict=True)
@@ -57,7 +60,7 @@ def _one_family(architectures: Sequence[Architecture]) -> Any:
     for x in architectures:
         if not isinstance(x, Architecture):
             raise ValueError(f"expected architectures, got {shown(x)}")
-        if x.family != architectures[0].family:
+        if x.family is not architectures[0].family and x.family != architectures[0].family:
             raise ValueError(
                 f"expected architectures of one family, got {architectures[0].family.name} and {x.family.name}"
             )

@@ -56,23 +56,16 @@ def profile(architecture: Architecture, settings: Otmann) -> Profile:
 
 
 def layer_masses(architecture: Architecture, settings: Otmann) -> Array:
-    """(l,) units times incoming channels; a layer without units has the mass of its incoming channels.
+    """(l,) `Architecture.masses`, those of group ``fc`` scaled by `Otmann.dense_factor`.
 
     Input, output, and the decision layers together share out what `Otmann.end_share` and `end_floor` say.
     """
-    by_name = architecture.family.by_name
-    channels = architecture.channels
-    masses = np.zeros(len(architecture))
-    decisions, ends = [], []
-    for u, layer in enumerate(architecture.layers):
-        label = by_name[layer.label]
-        if label.role == "processing":
-            scale = settings.dense_factor if label.group == "fc" else 1.0
-            masses[u] = scale * (layer.units or 1) * sum(channels[p] for p in architecture.parents[u])
-        else:
-            (decisions if label.role == "decision" else ends).append(u)
+    labels = [architecture.family.by_name[layer.label] for layer in architecture.layers]
+    masses = np.array(architecture.masses)
+    masses[[u for u, label in enumerate(labels) if label.group == "fc"]] *= settings.dense_factor
     end = max(settings.end_share * float(masses.sum()), settings.end_floor)
-    masses[ends] = end
+    masses[[u for u, label in enumerate(labels) if label.role in ("input", "output")]] = end
+    decisions = [u for u, label in enumerate(labels) if label.role == "decision"]
     masses[decisions] = end / len(decisions)
     return masses
 

@@ -1,0 +1,67 @@
+"""Breadth-first local search over a domain with neighbours (Oh et al. 2019, Algorithm 1 and section 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bostruct.acquisition.pruning import best, best_of_each
+from bostruct.contracts import Array, Batch, HasNeighbors, Info, Score
+
+MOST_NEIGHBORS = 20_000  # of one point, looked at in one step; more are sampled
+
+
+@dataclass(frozen=True)
+class LocalSearch:
+    """random: vertices drawn uniformly. spray: neighbours drawn for each start given. ascents: how many of the best
+    of all these are climbed from, in lockstep.
+    """
+
+    random: int = 20_000
+    spray: int = 20
+    ascents: int = 20
+
+    def __call__(
+        self, score: Score, domain: HasNeighbors, starts: Batch, rng: np.random.Generator
+    ) -> tuple[Batch, Info]:
+        """Local maxima of the score, best first, each once."""
+        drawn = domain.sample(self.random, rng)
+        sprayed = [domain.some_neighbors(x, self.spray, rng) for x in starts]
+        candidates = domain.join(drawn, *sprayed)
+        chosen, scores = best(score, candidates, self.ascents)
+        ends, scores, steps = ascend(score, domain, candidates[chosen], scores, rng)
+        order = np.argsort(-scores, kind="stable")
+        first = first_of_each(domain, ends[order])
+        info = {"candidates": len(candidates), "steps": steps, "best_score": float(scores[order[0]])}
+        return ends[order][first], info
+
+
+def first_of_each(domain: HasNeighbors, xs: Batch) -> list[int]:
+    """Positions of the points that did not occur before."""
+    positions = {key: position for position, key in reversed(list(enumerate(domain.keys(xs))))}
+    return sorted(positions.values())
+
+
+def ascend(
+    score: Score, domain: HasNeighbors, xs: Batch, scores: Array, rng: np.random.Generator
+) -> tuple[Batch, Array, int]:
+    """Move every point to its best neighbour for as long as that is strictly better.
+
+    All points step together, so that their neighbourhoods are scored in one batch. Points that meet climb on as one.
+    """
+    xs, scores = domain.join(xs), scores.copy()
+    climbing = np.array(first_of_each(domain, xs))
+    steps = 0
+    while len(climbing):
+        neighborhoods = [domain.some_neighbors(xs[i], MOST_NEIGHBORS, rng) for i in climbing]
+        group = np.repeat(np.arange(len(climbing)), [len(batch) for batch in neighborhoods])
+        batch = domain.join(*neighborhoods)
+        winner, top = best_of_each(score, batch, group, len(climbing), scores[climbing])
+        moved = winner >= 0
+        climbing, winner = climbing[moved], winner[moved]
+        for i, w, value in zip(climbing, winner, top[moved], strict=True):
+            xs[i], scores[i] = batch[w], value
+        climbing = climbing[first_of_each(domain, xs[climbing])] if len(climbing) else climbing
+        steps += 1
+    return xs, scores, steps

@@ -1,0 +1,83 @@
+"""Finding the best of many points without scoring them all, exactly.
+
+A point is scored only while its bound could still place it: before the k-th best found, or level with it at a lower
+index. What is returned is what scoring every point would return, ties by lowest index.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from bostruct.contracts import Array, Batch, Score
+
+FIRST_BLOCK = 32
+BLOCK_GROWTH = 4
+
+
+def best(score: Score, xs: Batch, k: int) -> tuple[npt.NDArray[np.int64], Array]:
+    """Indices of the k best points, best first, and their scores; all of them where there are fewer."""
+    bounds = score.bound(xs)
+    order = np.argsort(-bounds, kind="stable")
+    scores = np.full(len(bounds), -np.inf)
+    done, block = 0, max(FIRST_BLOCK, k)
+    ranked = order[:0]
+    while done < len(order):
+        fresh = order[done : done + block]
+        scores[fresh] = score(xs[fresh])
+        done, block = done + len(fresh), block * BLOCK_GROWTH
+        candidates = np.concatenate([ranked, fresh])
+        ranked = candidates[np.lexsort((candidates, -scores[candidates]))][:k]
+        if (
+            done < len(order)
+            and len(ranked) == k
+            and not _could_enter(bounds[order[done]], order[done], scores, ranked)
+        ):
+            break
+    return ranked, scores[ranked]
+
+
+def _could_enter(bound: float, index: int, scores: Array, ranked: npt.NDArray[np.int64]) -> bool:
+    last = ranked[-1]
+    return bool(bound > scores[last] or (bound == scores[last] and index < last))
+
+
+def best_of_each(
+    score: Score, xs: Batch, group: npt.NDArray[np.int64], n_groups: int, floor: Array
+) -> tuple[npt.NDArray[np.int64], Array]:
+    """For each group (m,) of points: the index of its best, the lowest of equals, and its score.
+
+    floor: (n_groups,), scores at or below which a group's best is of no interest: it may be reported as -1.
+    """
+    bounds = score.bound(xs)
+    order = np.lexsort((np.arange(len(bounds)), -bounds, group))  # by group, best bound first
+    starts = np.searchsorted(group[order], np.arange(n_groups + 1))
+    position, stop = starts[:-1].copy(), starts[1:]
+    winner = np.full(n_groups, -1, dtype=np.int64)
+    top = floor.astype(np.float64, copy=True)
+    block = 1
+    while len(open_groups := _open(bounds, order, position, stop, winner, top)):
+        fresh = np.concatenate([order[position[g] : min(position[g] + block, stop[g])] for g in open_groups])
+        for index, value in zip(fresh, score(xs[fresh]), strict=True):
+            g = group[index]
+            if value > top[g] or (value == top[g] and 0 <= index < winner[g]):
+                winner[g], top[g] = index, value
+        position[open_groups] = np.minimum(position[open_groups] + block, stop[open_groups])
+        block *= BLOCK_GROWTH
+    return winner, top
+
+
+def _open(
+    bounds: Array,
+    order: npt.NDArray[np.int64],
+    position: npt.NDArray[np.int64],
+    stop: npt.NDArray[np.int64],
+    winner: npt.NDArray[np.int64],
+    top: Array,
+) -> npt.NDArray[np.int64]:
+    """Groups whose next point could still win."""
+    groups = np.flatnonzero(position < stop)
+    following = order[position[groups]]
+    better = bounds[following] > top[groups]
+    level = (bounds[following] == top[groups]) & (following < winner[groups])
+    return groups[better | level]

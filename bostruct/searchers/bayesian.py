@@ -1,0 +1,112 @@
+"""Bayesian optimisation: the straight line from a history to the next point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bostruct.contracts import (
+    Acquisition,
+    Batch,
+    HistoryView,
+    Info,
+    Json,
+    Maximizer,
+    NumericalError,
+    Point,
+    Posterior,
+    Score,
+    State,
+    Suggestion,
+    Surrogate,
+)
+from bostruct.searchers.scores import AcquisitionScore, FeasibleScore
+
+NEIGHBORS_TRIED = 5_000  # of a local maximum that was seen before
+
+Incumbent = Callable[[HistoryView, Posterior], float]
+
+
+def best_observed(history: HistoryView, posterior: Posterior) -> float:
+    """The smallest value told, noise and all."""
+    del posterior  # what was seen counts, not what is believed
+    return float(np.min(history.values))
+
+
+def best_predicted(history: HistoryView, posterior: Posterior) -> float:
+    """The smallest posterior mean at the points told, which noise cannot flatter."""
+    return float(np.min(posterior.predict(history.completed).mean.mean(axis=0)))
+
+
+@dataclass(frozen=True)
+class BayesianSearch:
+    """n_initial: points drawn at random before the surrogate is asked. n_starts: how many of the best points the
+    maximiser is told of. incumbent: what an improvement is measured against. feasibility: learns from failed points,
+    of which the objective's surrogate knows nothing; its score must be a logarithm.
+    """
+
+    domain: Any
+    surrogate: Surrogate
+    acquisition: Acquisition
+    maximizer: Maximizer
+    n_initial: int = 20
+    n_starts: int = 1
+    incumbent: Incumbent = best_observed
+    feasibility: Surrogate | None = None
+
+    def settings(self) -> dict[str, Json]:
+        return {"n_initial": self.n_initial}
+
+    def initial_state(self) -> State:
+        return {"surrogate": self.surrogate.initial_state()}
+
+    def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+        """Raises SpaceExhausted when no unseen point is left."""
+        if len(history.seen) < self.n_initial:
+            return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "initial"})
+        if not len(history.values):
+            return self._fallback(history, state, rng, "no trial has completed")
+        fit_rng, search_rng, random_rng = rng.spawn(3)
+        try:
+            posterior, learned, info = self.surrogate.condition(
+                history.completed, history.values, state["surrogate"], fit_rng
+            )
+            score = self._score(history, posterior.believe(history.running), fit_rng)
+        except NumericalError as error:
+            return self._fallback(history, state, random_rng, str(error))
+        starts = history.completed[np.argsort(history.values, kind="stable")[: self.n_starts]]
+        maxima, found = self.maximizer(score, self.domain, starts, search_rng)
+        state = {"surrogate": learned}
+        x = self._first_unseen(maxima, score, history, search_rng)
+        if x is None:
+            return self._fallback(history, state, random_rng, "every local maximum and its neighbours have been seen")
+        return Suggestion(x, state, {"origin": "model", **info, **found})
+
+    def _score(self, history: HistoryView, posterior: Posterior, rng: np.random.Generator) -> Score:
+        score = AcquisitionScore(posterior, self.acquisition, self.incumbent(history, posterior))
+        if self.feasibility is None or not len(history.failed):
+            return score
+        points = self.domain.join(history.completed, history.failed)
+        succeeded = np.repeat([1.0, 0.0], [len(history.completed), len(history.failed)])
+        return FeasibleScore(score, self.feasibility.condition(points, succeeded, None, rng)[0])
+
+    def _first_unseen(
+        self, maxima: Batch, score: Score, history: HistoryView, rng: np.random.Generator
+    ) -> Point | None:
+        """The best maximum that is new; else, maximum by maximum, its best new neighbour."""
+        for x, key in zip(maxima, self.domain.keys(maxima), strict=True):
+            if key not in history.seen:
+                return x
+        for x in maxima:
+            around = self.domain.some_neighbors(x, NEIGHBORS_TRIED, rng)
+            fresh = around[[key not in history.seen for key in self.domain.keys(around)]]
+            if len(fresh):
+                return fresh[int(np.argmax(score(fresh)))]
+        return None
+
+    def _fallback(self, history: HistoryView, state: State, rng: np.random.Generator, why: str) -> Suggestion:
+        info: Info = {"origin": "fallback", "why": why}
+        return Suggestion(self.domain.sample_unseen(history.seen, rng), state, info)
