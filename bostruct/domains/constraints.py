@@ -1,10 +1,18 @@
-"""Known constraints of a space: counting those that hold, and sampling points for which all do."""
+"""Known constraints of a space: counting those that hold, and drawing points for which all do.
+
+Constraints are opaque predicates, so drawing goes from exact to hopeful: uniform draws; draws tilted towards a constant
+point, which meet budgets and cardinalities; walks that repair one constraint after another; and from what was found, a
+random walk over valid points with a uniform stationary law.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bostruct.checks import shown
 from bostruct.contracts import DomainError
@@ -13,63 +21,167 @@ from bostruct.domains.graphs import IntArray
 if TYPE_CHECKING:
     from bostruct.domains.space import Space
 
-DRAWS = 20_000  # before rejection is given up: enough where one point in a thousand is valid
-WALKS = 50
-STEPS = 2_000
-NOISE = 0.1  # share of steps to a random neighbour, which lets a walk out of local minima (WalkSAT)
+Rule = Callable[[dict[str, Any]], bool]
+
+DRAWS = 20_000  # of each kind before it is given up
+REPAIRS = 20
+REPAIR_STEPS = 2_000
+WORK = 5_000_000  # most variables looked at by one kind of search, so that refusing takes a second or two
+NOISE = 0.1  # share of repairing steps to a random neighbour, which lets a walk out of local minima (WalkSAT)
+SWAP = 0
+PROPOSALS = (1, 2, 3, SWAP, SWAP)  # how many variables the walk changes; swaps keep sums and permutations valid
 
 
-def satisfied(space: Space, xs: IntArray) -> IntArray:
-    """How many constraints hold at each point (m, d) -> (m,); raises DomainError where one itself fails."""
-    counts = np.zeros(len(xs), dtype=np.int64)
-    for row, x in enumerate(xs):
-        point = space.present(x)
-        for constraint in space.constraints:
-            try:
-                counts[row] += bool(constraint(point))
-            except Exception as error:
-                name = getattr(constraint, "__name__", repr(constraint))
-                raise DomainError(f"constraint {name} failed on {shown(point, 200)}: {error!r}") from error
-    return counts
+def satisfied(space: Space, xs: IntArray, rules: Sequence[Rule]) -> IntArray:
+    """How many of the rules hold at each point (m, d) -> (m,); raises DomainError where one itself fails."""
+    return np.array([_held(rules, point) for point in _points(space, xs)], dtype=np.int64)
+
+
+def holds(space: Space, xs: IntArray) -> npt.NDArray[np.bool_]:
+    """Whether all constraints hold at each point -> (m,); raises DomainError where one itself fails."""
+    return np.array([all_hold(space, point) for point in _points(space, xs)], dtype=bool)
 
 
 def sample_satisfying(space: Space, m: int, rng: np.random.Generator) -> IntArray:
     """m points that satisfy every constraint.
 
-    Uniform by rejection where one draw in a thousand is valid; where constraints are tighter, by walks that repair
-    random points, no longer uniform. Raises DomainError where neither finds one.
+    Uniform and independent where at least one draw in 20 (in d / 2 for large spaces) is valid; where constraints are
+    tighter, dependent draws of a walk. Raises DomainError where no valid point is found.
     """
-    found: list[IntArray] = []
-    n_found = n_drawn = 0
-    while n_found < m and (n_drawn < DRAWS or n_found * 1000 >= n_drawn):
-        block = rng.integers(0, space.n_choices, size=(max(64, min(m, 4096)), space.d))
-        valid = block[satisfied(space, block) == len(space.constraints)]
-        n_drawn += len(block)
-        n_found += len(valid)
-        found.append(valid)
-    while n_found < m:
-        found.append(_repair(space, rng)[None])
-        n_found += 1
-    return np.concatenate(found)[:m]
+    thin = max(20, space.d // 2)
+    found = _draw(space, m, thin, lambda size: rng.integers(0, space.n_choices, size=(size, space.d)))
+    if len(found) >= m:
+        return found[:m]
+    if not len(found):
+        found = walk(space, _search(space, rng), 10 * thin, rng)[0][None]
+    points = list(found)
+    for i in range(m - len(found)):
+        points.append(walk(space, points[i], thin, rng)[0])
+    return np.array(points, dtype=np.int64)
 
 
-def _repair(space: Space, rng: np.random.Generator) -> IntArray:
-    target = len(space.constraints)
-    most = 0
-    for _ in range(WALKS):
-        x = rng.integers(0, space.n_choices)
-        held = int(satisfied(space, x[None])[0])
-        for _ in range(STEPS):
-            if held == target:
-                return x
-            candidate = x.copy()
-            i = int(rng.integers(space.d))
-            candidate[i] = rng.integers(space.n_choices[i])
-            now = int(satisfied(space, candidate[None])[0])
-            if now >= held or rng.random() < NOISE:
-                x, held = candidate, now
-            most = max(most, now)
-    raise DomainError(
-        f"constraints: no point that satisfies all {target} was found in {DRAWS} draws and {WALKS} repairs of "
-        f"{STEPS} steps (the best satisfied {most}); loosen them, or split them into smaller predicates"
+def walk(
+    space: Space, x: IntArray, steps: int, rng: np.random.Generator, most_moves: float = math.inf
+) -> tuple[IntArray, int]:
+    """A random walk over valid points from x, and how often it moved; it stops after `most_moves`.
+
+    Its proposals are symmetric, hence its stationary law uniform over the valid points that they connect.
+    """
+    names, row, sizes = list(space.variables), x.tolist(), space.n_choices.tolist()
+    choices = [var.choices for var in space.variables.values()]
+    point, moves = space.present(x), 0
+    proposals = zip(
+        rng.choice(PROPOSALS, size=steps).tolist(),
+        rng.integers(space.d, size=(steps, 3)).tolist(),
+        rng.random((steps, 3)).tolist(),
+        strict=True,
     )
+    for kind, which, uniforms in proposals:
+        if moves >= most_moves:
+            break
+        changed = _proposal(row, sizes, kind, which, uniforms)
+        values = {names[i]: choices[i][v] for i, v in changed.items() if v != row[i]}
+        if values and all_hold(space, point | values):
+            point.update(values)
+            moves += 1
+            for i, v in changed.items():
+                row[i] = v
+    return np.array(row, dtype=np.int64), moves
+
+
+def _proposal(row: list[int], sizes: list[int], kind: int, which: list[int], uniforms: list[float]) -> dict[int, int]:
+    """`kind` variables at other choices; or two variables with their vertices swapped, where both have them."""
+    if kind == SWAP:
+        a, b, _ = which
+        return {a: row[b], b: row[a]} if row[b] < sizes[a] and row[a] < sizes[b] else {}
+    pairs = zip(which[:kind], uniforms, strict=False)
+    return {i: (row[i] + 1 + int(u * (sizes[i] - 1))) % sizes[i] for i, u in pairs}
+
+
+def _draw(space: Space, m: int, rate: int, draw: Callable[[int], IntArray]) -> IntArray:
+    """Up to m valid points by rejection, which goes on while it is cheap or one in `rate` is valid."""
+    found = [np.empty((0, space.d), dtype=np.int64)]
+    n_found = n_drawn = 0
+    limit = _limit(space, DRAWS)
+    while n_found < m and (n_drawn < limit or n_found * rate >= n_drawn):
+        block = draw(max(64, min(m - n_found, 4096)))
+        kept = block[holds(space, block)]
+        n_drawn += len(block)
+        n_found += len(kept)
+        found.append(kept)
+    return np.concatenate(found)
+
+
+def _search(space: Space, rng: np.random.Generator) -> IntArray:
+    """One valid point where uniform draws found none."""
+    tilted = _draw(space, 1, 1, lambda size: _tilted(space, size, rng))
+    if len(tilted):
+        return tilted[0]
+    tried = f"{_limit(space, DRAWS)} uniform and as many tilted draws"
+    if len(space.constraints) > 1:  # a single one gives a repair no direction
+        steps = max(1, _limit(space, REPAIRS * REPAIR_STEPS) // REPAIRS)
+        repaired = (_repair(space, start, steps, rng) for start in _tilted(space, REPAIRS, rng))
+        most = 0
+        for x, held in repaired:
+            if held == len(space.constraints):
+                return x
+            most = max(most, held)
+        tried += f" and {REPAIRS} repairs (the best of which satisfied {most})"
+    raise DomainError(
+        f"constraints: no point that satisfies all {len(space.constraints)} was found in {tried}; loosen them, or "
+        "split them into smaller predicates"
+    )
+
+
+def _tilted(space: Space, m: int, rng: np.random.Generator) -> IntArray:
+    """Points that share a random part of their variables with the first, or the last, choice of each."""
+    uniform = rng.integers(0, space.n_choices, size=(m, space.d))
+    base = np.where(rng.random((m, 1)) < 0.5, 0, space.n_choices - 1)
+    return np.where(rng.random((m, space.d)) < rng.random((m, 1)), base, uniform)
+
+
+def _repair(space: Space, x: IntArray, steps: int, rng: np.random.Generator) -> tuple[IntArray, int]:
+    """Change one variable at a time, keeping what satisfies no fewer constraints; the point, and how many hold."""
+    point, row, names, target = space.present(x), x.copy(), list(space.variables), len(space.constraints)
+    held = _held(space.constraints, point.copy())
+    which = rng.integers(space.d, size=steps)
+    vertices = rng.integers(0, space.n_choices[which])
+    noise = rng.random(steps) < NOISE
+    for i, vertex, anyway in zip(which.tolist(), vertices.tolist(), noise.tolist(), strict=True):
+        if held == target:
+            break
+        changed = point | {names[i]: space.variables[names[i]].choices[vertex]}
+        now = _held(space.constraints, changed.copy())
+        if now >= held or anyway:
+            point, held, row[i] = changed, now, vertex
+    return row, held
+
+
+def _limit(space: Space, most: int) -> int:
+    return min(most, WORK // (space.d + 5 * len(space.constraints)))
+
+
+def _points(space: Space, xs: IntArray) -> Iterator[dict[str, Any]]:
+    names = list(space.variables)
+    choices = [var.choices for var in space.variables.values()]
+    for row in xs.tolist():
+        yield {name: c[v] for name, c, v in zip(names, choices, row, strict=True)}
+
+
+def all_hold(space: Space, point: dict[str, Any]) -> bool:
+    return all(_holds(constraint, point) for constraint in space.constraints)
+
+
+def _held(rules: Sequence[Rule], point: dict[str, Any]) -> int:
+    return sum(_holds(rule, point) for rule in rules)
+
+
+def _holds(constraint: Rule, point: dict[str, Any]) -> bool:
+    try:
+        return bool(constraint(point))
+    except Exception as error:
+        raise DomainError(f"constraint {rule_name(constraint)} failed on {shown(point, 200)}: {error!r}") from error
+
+
+def rule_name(constraint: Rule) -> str:
+    return getattr(constraint, "__name__", repr(constraint))

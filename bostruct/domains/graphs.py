@@ -10,13 +10,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
+from bostruct.checks import check_number, shown
 from bostruct.contracts import Array, DomainError
 
 IntArray = npt.NDArray[np.int64]
+
+MOST_CHOICES = 1000
+MIN_WEIGHT = 1e-300
 
 
 class VariableGraph(Protocol):
@@ -95,16 +98,22 @@ def weighted_graph(graph: Any) -> tuple[tuple[Hashable, ...], WeightedGraph]:
     Edge attribute `weight` counts, 1 where absent. Raises DomainError for a directed, multi- or disconnected graph,
     self loops, and weights that are not positive and finite.
     """
+    import networkx as nx  # here, because it takes longer to import than the rest of the package
+
+    if not isinstance(graph, nx.Graph):
+        raise DomainError(f"Graph: expected a networkx graph, got {shown(graph)}")
     if graph.is_directed() or graph.is_multigraph():
         raise DomainError(f"Graph: expected an undirected simple networkx graph, got {type(graph).__name__}")
     nodes = tuple(graph.nodes)
-    if len(nodes) > 1 and not nx.is_connected(graph):
+    if not 2 <= len(nodes) <= MOST_CHOICES:
+        raise DomainError(f"Graph: expected 2 to {MOST_CHOICES} nodes, got {len(nodes)}")
+    if not nx.is_connected(graph):
         parts = [sorted(map(str, part))[:5] for part in nx.connected_components(graph)]
         raise DomainError(
             f"Graph: expected a connected graph, got {len(parts)} parts, such as {parts[0]} and {parts[1]}"
         )
     position = {node: index for index, node in enumerate(nodes)}
-    edges = [edge(position[a], position[b], data.get("weight", 1.0)) for a, b, data in graph.edges(data=True)]
+    edges = [edge(position[a], position[b], weight) for a, b, weight in graph.edges(data="weight", default=1.0)]
     return nodes, WeightedGraph(len(nodes), tuple(sorted(edges)))
 
 
@@ -112,8 +121,12 @@ def edge(a: int, b: int, weight: float) -> tuple[int, int, float]:
     """An edge as `WeightedGraph` wants it; raises DomainError for a loop or a weight that is not positive."""
     if a == b:
         raise DomainError(f"Graph: expected no self loops, got one at node number {a}")
-    if not (np.isfinite(weight) and weight > 0):
-        raise DomainError(f"Graph: expected positive finite edge weights, got {weight} between nodes {a} and {b}")
+    try:
+        check_number("weight", weight, MIN_WEIGHT)
+    except (TypeError, ValueError) as error:
+        raise DomainError(
+            f"Graph: expected positive finite edge weights, got {shown(weight)} between nodes number {a} and {b}"
+        ) from error
     return (min(a, b), max(a, b), float(weight))
 
 

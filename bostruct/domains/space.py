@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bostruct.checks import shown
 from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
-from bostruct.domains.constraints import sample_satisfying, satisfied
-from bostruct.domains.graphs import IntArray
+from bostruct.domains.constraints import holds, rule_name, sample_satisfying, satisfied, walk
+from bostruct.domains.graphs import IntArray, VariableGraph
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 from bostruct.domains.variables import Variable, variable, variable_from_json
 
 MOST_VARIABLES = 1000
 ENUMERABLE = 100_000
+CHILDREN = 100  # tried of a crossover
+DETOUR = 2_000  # steps of a mutation where no single change is valid
 Constraint = Callable[[dict[str, Any]], bool]
 
 
@@ -39,18 +42,23 @@ class Space:
         for name in variables:
             if not isinstance(name, str) or not name:
                 raise DomainError(f"variables: expected names that are non-empty strings, got {shown(name)}")
-        if callable(constraints) or not all(callable(c) for c in constraints):
+        rules = tuple(constraints) if isinstance(constraints, Iterable) else ()
+        if not isinstance(constraints, Iterable) or not all(callable(rule) for rule in rules):
             raise DomainError(f"constraints: expected a sequence of predicates of a point, got {shown(constraints)}")
         self.variables: dict[str, Variable] = {name: variable(name, given) for name, given in variables.items()}
-        self.constraints: tuple[Constraint, ...] = tuple(constraints)
+        self.constraints: tuple[Constraint, ...] = rules
         self.n_choices: IntArray = np.array([len(v) for v in self.variables.values()], dtype=np.int64)
+        self.n_choices.flags.writeable = False
 
     def __repr__(self) -> str:
         rules = f", {len(self.constraints)} constraints" if self.constraints else ""
         return f"Space({shown(self.variables, 200)}{rules})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Space) and self.to_json() == other.to_json() and self.constraints == other.constraints
+        if not isinstance(other, Space):
+            return False
+        mine, others = list(self.variables.items()), list(other.variables.items())  # in order: points are rows
+        return mine == others and self.constraints == other.constraints
 
     def __hash__(self) -> int:
         return hash(tuple(self.variables))
@@ -63,41 +71,50 @@ class Space:
     @property
     def size(self) -> int:
         """Number of points; with constraints an upper bound, unless the space is `enumerable`."""
-        return self._size
+        return len(self._all) if self.constraints and self.enumerable else self._product
 
     @property
     def enumerable(self) -> bool:
         """Whether `enumerate` is allowed: at most 100,000 points before constraints."""
-        return math.prod(int(k) for k in self.n_choices) <= ENUMERABLE
+        return self._product <= ENUMERABLE
 
     def enumerate(self) -> IntArray:
-        """All points, the last variable fastest; raises DomainError where the space is not `enumerable`."""
+        """All valid points, the last variable fastest; raises DomainError where the space is not `enumerable`."""
         if not self.enumerable:
             raise DomainError(f"only spaces of up to {ENUMERABLE} points before constraints are enumerated")
-        grid = np.indices(tuple(self.n_choices)).reshape(self.d, -1).T
-        return self._valid(np.ascontiguousarray(grid, dtype=np.int64))
+        return self._all.copy()
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m valid points -> (m, d). Raises DomainError where none can be found."""
+        """Draw m valid points -> (m, d). Raises DomainError where none can be found.
+
+        Uniform and independent, but for spaces with tight constraints that are too large for `enumerate`: see
+        `bostruct.domains.constraints.sample_satisfying`.
+        """
         if not self.constraints:
             return rng.integers(0, self.n_choices, size=(m, self.d))
-        return sample_satisfying(self, m, rng)
+        if not self.enumerable:
+            return sample_satisfying(self, m, rng)
+        if not len(self._all):
+            names = ", ".join(rule_name(c) for c in self.constraints)
+            raise DomainError(f"constraints: none of the {self._product} points satisfies all of {names}")
+        return self._all[rng.integers(len(self._all), size=m)]
 
     def sample_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> IntArray:
         """Draw a valid point that is not in `seen`; raises SpaceExhausted when none is left, or none is found."""
         if (x := draw_unseen(self, seen, rng)) is not None:
             return x
-        if not self.enumerable:
-            raise SpaceExhausted(f"no unseen valid point was found in {DRAWS_UNSEEN} draws, with {len(seen)} seen")
-        points = self.enumerate()
-        left = [row for row, key in enumerate(self.keys(points)) if key not in seen]
-        if not left:
-            raise SpaceExhausted(f"all {len(points)} points of the space have been seen")
-        return points[left[rng.integers(len(left))]]
+        if self.enumerable:
+            left = [row for row, key in enumerate(self.keys(self._all)) if key not in seen]
+            if not left:
+                raise SpaceExhausted(f"all {len(self._all)} points of the space have been seen")
+            return self._all[left[rng.integers(len(left))]].copy()
+        if not self.constraints and (x := self._scan(seen, rng)) is not None:
+            return x
+        raise SpaceExhausted(f"no unseen valid point was found in {DRAWS_UNSEEN} draws, with {len(seen)} seen")
 
     def satisfied(self, xs: IntArray) -> IntArray:
         """How many of the constraints hold, for each point -> (m,)."""
-        return satisfied(self, xs)
+        return satisfied(self, xs, self.constraints)
 
     def check(self, x: IntArray) -> None:
         """Raises PointError for a wrong shape, a vertex out of range, or a constraint that does not hold."""
@@ -106,10 +123,9 @@ class Space:
         for name, vertex, k in zip(self.variables, x, self.n_choices, strict=True):
             if not 0 <= vertex < k:
                 raise PointError(f"{name}: expected a vertex in 0..{k - 1}, got {vertex}")
-        if self.satisfied(x[None])[0] < len(self.constraints):
-            broken = [c for c in self.constraints if not c(self.present(x))]
-            names = ", ".join(getattr(c, "__name__", repr(c)) for c in broken)
-            raise PointError(f"point: {shown(self.present(x), 200)} breaks the constraint {names}")
+        row = np.asarray(x, dtype=np.int64)[None]
+        if broken := [rule_name(c) for c in self.constraints if not satisfied(self, row, [c])[0]]:
+            raise PointError(f"point: {shown(self.present(x), 200)} breaks the constraint {', '.join(broken)}")
 
     def parse(self, point: Any) -> IntArray:
         """A point from a dict of the user's values; raises PointError, naming the variable that is wrong."""
@@ -138,6 +154,9 @@ class Space:
         return {name: var.encode(v) for (name, var), v in zip(self.variables.items(), x, strict=True)}
 
     def decode(self, data: Json) -> IntArray:
+        """Inverse of `encode`; raises PointError for what it never writes. Constraints are not checked."""
+        if not isinstance(data, Mapping) or data.keys() != self.variables.keys():
+            raise PointError(f"point: expected the keys {shown(list(self.variables), 200)}, got {shown(data, 200)}")
         return np.array([var.decode(data[name]) for name, var in self.variables.items()], dtype=np.int64)
 
     def keys(self, batch: IntArray) -> list[Hashable]:
@@ -149,32 +168,50 @@ class Space:
 
     def neighbors(self, x: IntArray) -> IntArray:
         """Valid points that differ in one variable by one edge: variable 0 first, its vertices ascending."""
-        return self._changed(x, *self._moves(x))
+        rows = self._changes(x, *self._moves(x))
+        return rows[self._holds(rows)]
 
     def some_neighbors(self, x: IntArray, m: int, rng: np.random.Generator) -> IntArray:
         """`neighbors`, or m of them drawn without replacement where there are more."""
         which, vertices = self._moves(x)
-        if len(which) > m:
-            kept = np.sort(rng.choice(len(which), size=m, replace=False))
-            which, vertices = which[kept], vertices[kept]
-        return self._changed(x, which, vertices)
+        if not self.constraints and len(which) <= m:
+            return self._changes(x, which, vertices)
+        order = rng.permutation(len(which))
+        kept, n_kept, step = [order[:0]], 0, max(m, 64)
+        for first in range(0, len(order), step):
+            if n_kept >= m:
+                break
+            chunk = order[first : first + step]
+            kept.append(chunk[self._holds(self._changes(x, which[chunk], vertices[chunk]))])
+            n_kept += len(kept[-1])
+        chosen = np.sort(np.concatenate(kept)[:m])
+        return self._changes(x, which[chosen], vertices[chosen])
 
     def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
-        """A valid neighbour of x, uniformly; raises DomainError where constraints leave none."""
+        """A valid neighbour of x, uniformly; where constraints leave none, a valid point a few changes away.
+
+        Raises DomainError where none other than x is found.
+        """
         which, vertices = self._moves(x)
-        for move in rng.permutation(len(which)):
-            changed = self._changed(x, which[move : move + 1], vertices[move : move + 1])
-            if len(changed):
+        for move in rng.permutation(len(which)) if self.constraints else [rng.integers(len(which))]:
+            changed = self._changes(x, which[move : move + 1], vertices[move : move + 1])
+            if self._holds(changed)[0]:
                 return changed[0]
-        raise DomainError(f"no valid neighbour of {shown(self.present(x), 200)}")
+        other, moved = walk(self, np.asarray(x, dtype=np.int64), DETOUR, rng, most_moves=1)
+        if moved:
+            return other
+        for other in self.sample(64, rng):
+            if not np.array_equal(other, x):
+                return other
+        raise DomainError(f"no valid point other than {shown(self.present(x), 200)} was found")
 
     def crossover(self, x: IntArray, y: IntArray, rng: np.random.Generator) -> IntArray:
         """Each variable from x or y with equal chance; x where no valid child is found in 100 tries."""
-        for _ in range(100):
+        for _ in range(CHILDREN):
             child = np.where(rng.random(self.d) < 0.5, x, y)
-            if len(self._valid(child[None])):
+            if self._holds(child[None])[0]:
                 return child
-        return x
+        return np.array(x, dtype=np.int64)
 
     def to_json(self) -> Json:
         variables = {name: v.to_json() for name, v in self.variables.items()}
@@ -187,13 +224,26 @@ class Space:
             raise DomainError("the space has constraints, whose code no file holds; pass the space itself (space=...)")
         return cls({name: variable_from_json(name, v) for name, v in data["variables"].items()})
 
-    def _valid(self, rows: IntArray) -> IntArray:
-        return rows[self.satisfied(rows) == len(self.constraints)] if self.constraints and len(rows) else rows
+    def _holds(self, rows: IntArray) -> npt.NDArray[np.bool_]:
+        return holds(self, rows) if self.constraints else np.ones(len(rows), dtype=bool)
 
-    def _changed(self, x: IntArray, which: IntArray, vertices: IntArray) -> IntArray:
+    def _scan(self, seen: frozenset[Hashable], rng: np.random.Generator) -> IntArray | None:
+        """The first unseen point from a random one on: of one more point than were seen, one is unseen."""
+        x = self.sample(1, rng)[0]
+        for _ in range(min(len(seen) + 1, self._product)):
+            if self.keys(x[None])[0] not in seen:
+                return x
+            for i in reversed(range(self.d)):  # the next point, the last variable fastest
+                x[i] = (x[i] + 1) % self.n_choices[i]
+                if x[i]:
+                    break
+        return None
+
+    def _changes(self, x: IntArray, which: IntArray, vertices: IntArray) -> IntArray:
+        """Copies of x, each with one variable at another vertex."""
         rows = np.repeat(np.asarray(x, dtype=np.int64)[None], len(which), axis=0)
         rows[np.arange(len(which)), which] = vertices
-        return self._valid(rows)
+        return rows
 
     def _moves(self, x: IntArray) -> tuple[IntArray, IntArray]:
         adjacent = [self._adjacent(i, int(v)) for i, v in enumerate(x)]
@@ -202,18 +252,29 @@ class Space:
     def _adjacent(self, i: int, vertex: int) -> IntArray:
         key = (self._graphs[i], vertex)
         if key not in self._neighbor_cache:
-            self._neighbor_cache[key] = self._graphs[i].neighbors(vertex)
+            self._neighbor_cache[key] = self._distinct_graphs[key[0]].neighbors(vertex)
         return self._neighbor_cache[key]
 
     @cached_property
-    def _size(self) -> int:
-        product = math.prod(int(k) for k in self.n_choices)
-        return len(self.enumerate()) if self.constraints and product <= ENUMERABLE else product
+    def _product(self) -> int:
+        return math.prod(self.n_choices.tolist())
 
     @cached_property
-    def _graphs(self) -> list[Any]:
-        return [v.graph for v in self.variables.values()]
+    def _all(self) -> IntArray:
+        grid = np.indices(tuple(self.n_choices)).reshape(self.d, -1).T
+        rows = np.ascontiguousarray(grid, dtype=np.int64)
+        return rows[self._holds(rows)]
 
     @cached_property
-    def _neighbor_cache(self) -> dict[Any, IntArray]:
+    def _distinct_graphs(self) -> list[VariableGraph]:
+        return list(dict.fromkeys(v.graph for v in self.variables.values()))
+
+    @cached_property
+    def _graphs(self) -> list[int]:
+        """Position of each variable's graph among the distinct ones: a large graph is slow to hash."""
+        position = {graph: i for i, graph in enumerate(self._distinct_graphs)}
+        return [position[v.graph] for v in self.variables.values()]
+
+    @cached_property
+    def _neighbor_cache(self) -> dict[tuple[int, int], IntArray]:
         return {}

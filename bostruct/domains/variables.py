@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
@@ -10,9 +12,16 @@ import numpy as np
 
 from bostruct.checks import check_integer, check_number, shown
 from bostruct.contracts import DomainError, Json, PointError
-from bostruct.domains.graphs import CompleteGraph, PathGraph, VariableGraph, edges_from_json, weighted_graph
-
-MOST_CHOICES = 1000
+from bostruct.domains.graphs import (
+    MIN_WEIGHT,
+    MOST_CHOICES,
+    CompleteGraph,
+    PathGraph,
+    VariableGraph,
+    WeightedGraph,
+    edges_from_json,
+    weighted_graph,
+)
 
 
 class Variable:
@@ -53,18 +62,24 @@ class Variable:
         return choice if is_json_scalar(choice) else {"vertex": int(vertex)}
 
     def decode(self, data: Json) -> int:
-        return int(data["vertex"]) if isinstance(data, dict) else self.vertex(data)
+        """Inverse of `encode`; raises PointError for what it never writes."""
+        if not isinstance(data, dict):
+            return self.vertex(data)
+        vertex = data.get("vertex")
+        if type(vertex) is not int or not 0 <= vertex < len(self.choices):
+            raise PointError(f"expected a vertex in 0..{len(self.choices) - 1}, got {shown(data)}")
+        return vertex
 
     def to_json(self) -> Json:
         data: dict[str, Json] = {"kind": self.kind}
         if self.kind == "Integer":
             return data | {"low": self.choices[0], "high": self.choices[-1]}
         if self.kind != "Binary":
-            data["choices"] = [c if is_json_scalar(c) else {"repr": repr(c)} for c in self.choices]
+            data["choices"] = [_choice_to_json(c) for c in self.choices]
         if isinstance(self.graph, PathGraph) and self.graph.weight != 1.0:
             data["weight"] = self.graph.weight
-        if self.kind == "Graph":
-            data["edges"] = [list(edge) for edge in self.graph.edges]  # type: ignore[attr-defined]
+        if isinstance(self.graph, WeightedGraph):
+            data["edges"] = [list(edge) for edge in self.graph.edges]
         return data
 
     @cached_property
@@ -84,19 +99,30 @@ def plain(value: Any) -> Any:
 
 
 def is_json_scalar(value: Any) -> bool:
-    return value is None or type(value) in (bool, int, float, str)
+    return value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value))
+
+
+def _choice_to_json(choice: Any) -> Json:
+    if is_json_scalar(choice):
+        return choice
+    return {"infinity": math.copysign(1.0, choice)} if type(choice) is float else {"repr": repr(choice)}
+
+
+def _choice_from_json(data: Json) -> Any:
+    return data["infinity"] * math.inf if isinstance(data, dict) else data
 
 
 def _distinct(kind: str, choices: Iterable[Any]) -> tuple[Any, ...]:
-    if isinstance(choices, str | bytes) or not isinstance(choices, Iterable):
+    if isinstance(choices, str | bytes | set | frozenset | dict) or not isinstance(choices, Iterable):
         raise DomainError(f"{kind}: expected a sequence of choices, got {shown(choices)}")
-    values = tuple(plain(choice) for choice in choices)
+    values = tuple(plain(choice) for choice in itertools.islice(choices, MOST_CHOICES + 1))
     if not 2 <= len(values) <= MOST_CHOICES:
-        raise DomainError(f"{kind}: expected 2 to {MOST_CHOICES} choices, got {len(values)}: {shown(list(values))}")
+        got = f"{len(values)}: {shown(list(values))}" if len(values) <= MOST_CHOICES else "more"
+        raise DomainError(f"{kind}: expected 2 to {MOST_CHOICES} choices, got {got}")
     seen: set[Any] = set()
     unhashable: list[Any] = []
     for value in values:
-        if isinstance(value, np.ndarray) or (isinstance(value, float) and np.isnan(value)):
+        if not _equals_itself(value):
             raise DomainError(f"{kind}: a choice must equal itself and be comparable, got {shown(value)}")
         try:
             repeated = value in seen
@@ -107,6 +133,13 @@ def _distinct(kind: str, choices: Iterable[Any]) -> tuple[Any, ...]:
         if repeated:
             raise DomainError(f"{kind}: expected distinct choices, got {shown(value)} more than once")
     return values
+
+
+def _equals_itself(value: Any) -> bool:
+    try:
+        return not isinstance(value, np.ndarray) and bool(value == value)
+    except (TypeError, ValueError):  # what compares elementwise, or refuses to
+        return False
 
 
 def Binary() -> Variable:
@@ -126,7 +159,7 @@ def Ordinal(choices: Iterable[Any], weight: float = 1.0) -> Variable:
     weight: the weight of its edges, which scales diffusion along them. Raises DomainError, ValueError.
     """
     values = _distinct("Ordinal", choices)
-    return Variable("Ordinal", values, PathGraph(len(values), check_number("weight", weight, 1e-300)))
+    return Variable("Ordinal", values, PathGraph(len(values), check_number("weight", weight, MIN_WEIGHT)))
 
 
 def Integer(low: int, high: int) -> Variable:
@@ -143,8 +176,6 @@ def Graph(graph: Any) -> Variable:
 
     Raises DomainError where the graph is directed, disconnected, has loops, or has not 2 to 1000 nodes.
     """
-    if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed")):
-        raise DomainError(f"Graph: expected a networkx graph, got {shown(graph)}")
     nodes, weighted = weighted_graph(graph)
     return Variable("Graph", _distinct("Graph", nodes), weighted)
 
@@ -155,10 +186,13 @@ def variable(name: str, given: Any) -> Variable:
         return given
     if given is bool:
         return Binary()
-    if isinstance(given, range):
-        return Ordinal(given)
-    if isinstance(given, list | tuple):
-        return Categorical(given)
+    try:
+        if isinstance(given, range):
+            return Ordinal(given)
+        if isinstance(given, list | tuple):
+            return Categorical(given)
+    except DomainError as error:
+        raise DomainError(f"{name}: {error}") from None
     raise DomainError(
         f"{name}: expected Binary(), Categorical(...), Ordinal(...), Integer(low, high), Graph(...), or the shorthand "
         f"bool, a list or a range; got {shown(given)}"
@@ -168,10 +202,11 @@ def variable(name: str, given: Any) -> Variable:
 def variable_from_json(name: str, data: Json) -> Variable:
     """Inverse of `Variable.to_json`; raises DomainError where the choices were not plain JSON values."""
     kind, choices = data["kind"], data.get("choices", ())
-    if any(isinstance(choice, dict) for choice in choices):
+    if any(isinstance(choice, dict) and "repr" in choice for choice in choices):
         raise DomainError(
             f"{name}: its choices are Python objects that no file holds; pass the space itself (space=...)"
         )
+    choices = [_choice_from_json(choice) for choice in choices]
     if kind == "Binary":
         return Binary()
     if kind == "Integer":
