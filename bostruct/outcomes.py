@@ -58,6 +58,19 @@ def outcome_of(value: Any) -> Outcome:
     return Outcome(value=number + 0.0)  # no negative zero: the database would not keep its sign
 
 
+def outcome_told(value: Any, failed: str | None, infeasible: str | None) -> Outcome:
+    """The outcome of which exactly one part is given; raises TypeError or ValueError, naming what is wrong."""
+    given = [name for name, reason in (("failed", failed), ("infeasible", infeasible)) if reason is not None]
+    if not given:
+        return outcome_of(value)
+    if len(given) == 2 or value is not None:
+        raise ValueError("expected one of a value, failed= and infeasible=, got more than one")
+    for name, reason in (("failed", failed), ("infeasible", infeasible)):
+        if not isinstance(reason, str | None) or reason == "":
+            raise TypeError(f"{name}: expected a reason, a non-empty string, got {_short(reason)}")
+    return Outcome(failed=failed, infeasible=infeasible)
+
+
 def failure(error: Exception) -> Outcome:
     """The failure that an exception stands for: `TypeName: message`."""
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

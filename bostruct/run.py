@@ -95,14 +95,19 @@ def _loop(
             pool.submit(trial.number, trial.point)
         if not pending:
             return study.stopping or (str(exhausted) if exhausted else _reached(how))
-        for number, outcome in pool.wait():
-            finished = study.tell(number, outcome.value, failed=outcome.failed, infeasible=outcome.infeasible)
-            pending.discard(number)
+        finished = pool.wait()
+        trials = [_tell(study, number, outcome) for number, outcome in finished]
+        pending.difference_update(number for number, _ in finished)
+        for trial, (_, outcome) in zip(trials, finished, strict=True):
             _check_alike(outcome, alike, study)
             if outcome.error is not None and isinstance(outcome.error, how.reraise):
                 raise outcome.error
             for callback in callbacks:
-                callback(study, finished)
+                callback(study, trial)
+
+
+def _tell(study: Any, number: int, outcome: Outcome) -> Trial:
+    return study.tell(number, outcome.value, failed=outcome.failed, infeasible=outcome.infeasible)
 
 
 def _check_alike(outcome: Outcome, alike: list[str], study: Any) -> None:
@@ -112,7 +117,7 @@ def _check_alike(outcome: Outcome, alike: list[str], study: Any) -> None:
         alike.clear()
     if kind:
         alike.append(kind)
-    if len(alike) >= ALIKE and not any(trial.status == "completed" for trial in study.trials):
+    if len(alike) >= ALIKE and study.incumbent is None:
         raise ObjectiveError(
             f"the objective raised {kind} in each of the first {len(alike)} trials; mend it, and make the same call "
             f"again. The last time:\n{outcome.trace}"

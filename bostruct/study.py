@@ -8,32 +8,23 @@ from __future__ import annotations
 import json
 import os
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any, Literal
 
-import numpy as np
-
 from bostruct import __version__, methods
 from bostruct.checks import check_choice, check_integer, shown
-from bostruct.contracts import BostructError, Domain, PointError, Searcher, Suggestion
+from bostruct.contracts import BostructError, Domain, Searcher
 from bostruct.history import Trial
 from bostruct.ledger import Ledger
-from bostruct.outcomes import Outcome, outcome_of
-from bostruct.records import (
-    as_domain,
-    describe,
-    readable_domain,
-    same_method,
-    stored_domain,
-    stored_method,
-)
+from bostruct.outcomes import outcome_told
+from bostruct.records import as_domain, describe, readable_domain, same_method, stored_domain, stored_method
 from bostruct.result import Result
 from bostruct.run import Run, run
 from bostruct.storage import Store, StudyRow, check_agreement, dump
+from bostruct.suggestions import next_point
 from bostruct.threads import ThreadLimit
 
 Storage = str | os.PathLike[str] | None
@@ -86,7 +77,7 @@ class Study:
             unsaid = {"seed": row.seed} if seed is None else {}
             unsaid |= {"initial": row.initial} if given.initial == "[]" else {}
             unsaid |= {"method": row.method} if same_method(row.method, given.method) else {}
-            check_agreement(row, given._replace(**unsaid), str(store.path))
+            check_agreement(row, given._replace(**unsaid), store.label)
             self._attach(store, row, space, searcher, limit)
             self._ledger.requeue_orphans()
         except BaseException:
@@ -148,7 +139,7 @@ class Study:
         with self._mutex:
             self._writable()
             number = self._ledger.running(trial)
-            return self._ledger.finish(number, _outcome(value, failed, infeasible))
+            return self._ledger.finish(number, outcome_told(value, failed, infeasible))
 
     def add(self, point: Any, value: Any = None, *, failed: str | None = None, infeasible: str | None = None) -> Trial:
         """Data that the user already has: a finished trial of origin `added`, which `n_trials` does not count.
@@ -157,7 +148,7 @@ class Study:
         """
         with self._mutex:
             self._writable()
-            outcome = _outcome(value, failed, infeasible)
+            outcome = outcome_told(value, failed, infeasible)
             return self._ledger.add(self.domain.parse(point), outcome)
 
     def requeue(self, trial: Trial | int) -> None:
@@ -292,55 +283,16 @@ class Study:
 
     def _writable(self) -> Searcher:
         if not self._close.alive:
-            raise BostructError(f"study {self.name!r} is closed; open it again with Study.load")
+            raise BostructError(
+                f"study {self.name!r} is closed" + ("; Study.load opens it again" if self.where else "")
+            )
         if self._searcher is None:
             raise BostructError(f"study {self.name!r} was loaded with read_only=True; it cannot be asked or told")
         return self._searcher
 
     def _next(self, searcher: Searcher) -> Trial:
-        number = len(self._ledger.trials)
-        began = time.perf_counter()
-        suggestion = self._initial_suggestion() or self._suggestion(searcher, number)
-        x, info = suggestion.point, dict(suggestion.info)
-        info["suggest_seconds"] = time.perf_counter() - began
-        try:
-            state, info = dump(suggestion.state), json.loads(dump(info))
-        except TypeError as error:
-            raise BostructError(f"{type(searcher).__name__}: state and info must be plain JSON: {error}") from error
-        trial = self._ledger.begin(x, info, state)
-        self._state = state
-        return trial
-
-    def _initial_suggestion(self) -> Suggestion | None:
-        while self._initial and self._ledger.seen(self._initial[0]):
-            self._initial.pop(0)
-        if not self._initial:
-            return None
-        return Suggestion(self._initial[0], json.loads(self._state), {"origin": "initial"})
-
-    def _suggestion(self, searcher: Searcher, number: int) -> Suggestion:
-        rng = np.random.default_rng([self.seed, number])
-        history = self._ledger.history()
         with self._limit():
-            suggestion = searcher.suggest(history, json.loads(self._state), rng)
-        who = type(searcher).__name__
-        try:
-            self.domain.check(suggestion.point)
-        except PointError as error:
-            raise BostructError(f"{who} suggested an invalid point: {error}") from error
-        if self._ledger.seen(suggestion.point):
-            shape = shown(self.domain.present(suggestion.point), 200)
-            raise BostructError(f"{who} suggested a point that was seen before: {shape}")
-        return suggestion
-
-
-def _outcome(value: Any, failed: str | None, infeasible: str | None) -> Outcome:
-    given = [name for name, reason in (("failed", failed), ("infeasible", infeasible)) if reason is not None]
-    if not given:
-        return outcome_of(value)
-    if len(given) == 2 or value is not None:
-        raise ValueError("tell: expected one of a value, failed= and infeasible=, got more than one")
-    for name, reason in (("failed", failed), ("infeasible", infeasible)):
-        if not isinstance(reason, str | None) or reason == "":
-            raise TypeError(f"{name}: expected a reason, a non-empty string, got {shown(reason)}")
-    return Outcome(failed=failed, infeasible=infeasible)
+            found = next_point(searcher, self._ledger, self._initial, self._state, self.seed)
+        trial = self._ledger.begin(found.point, found.info, found.state)
+        self._state = found.state
+        return trial

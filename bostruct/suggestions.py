@@ -1,0 +1,50 @@
+"""The next point of a study: the user's own first, then the searcher's, which is held to its contract."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bostruct.checks import shown
+from bostruct.contracts import BostructError, Info, Point, PointError, Searcher, Suggestion
+from bostruct.ledger import Ledger
+from bostruct.storage import dump
+
+
+class Next(NamedTuple):
+    """A point to ask, what is to be known of it, and the searcher's state after it as JSON text."""
+
+    point: Point
+    info: Info
+    state: str
+
+
+def next_point(searcher: Searcher, ledger: Ledger, initial: Sequence[Point], state: str, seed: int) -> Next:
+    """Raises SpaceExhausted, and BostructError where the searcher breaks its contract."""
+    began = time.perf_counter()
+    unasked = next((x for x in initial if not ledger.seen(x)), None)
+    if unasked is not None:
+        return Next(unasked, {"origin": "initial", "suggest_seconds": time.perf_counter() - began}, state)
+    rng = np.random.default_rng([seed, len(ledger.trials)])
+    suggestion = searcher.suggest(ledger.history(), json.loads(state), rng)
+    who = type(searcher).__name__
+    _check(suggestion, searcher.domain, ledger, who)
+    info = {**suggestion.info, "suggest_seconds": time.perf_counter() - began}
+    try:  # through JSON and back, so that a study that was resumed knows exactly what one that was not does
+        return Next(suggestion.point, json.loads(dump(info)), dump(suggestion.state))
+    except TypeError as error:
+        raise BostructError(f"{who}: state and info must be plain JSON: {error}") from error
+
+
+def _check(suggestion: Suggestion, domain: Any, ledger: Ledger, who: str) -> None:
+    try:
+        domain.check(suggestion.point)
+    except PointError as error:
+        raise BostructError(f"{who} suggested an invalid point: {error}") from error
+    if ledger.seen(suggestion.point):
+        point = shown(domain.present(suggestion.point), 200)
+        raise BostructError(f"{who} suggested a point that was seen before: {point}")
