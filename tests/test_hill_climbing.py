@@ -96,10 +96,13 @@ def test_reaches_the_local_optimum_of_a_sum_without_one_wasted_trial():
 
 
 def test_known_figures_on_random_max3sat():
-    """One-flip climbing from the best of 20 points: about 7.0 at 50 trials and 3.9 at 100 (3 runs elsewhere)."""
-    runs = np.array([best_so_far(HillClimbing, seed, 100) for seed in range(5)])
-    assert 5.5 < runs[:, 49].mean() < 9.0
-    assert 2.5 < runs[:, 99].mean() < 5.5
+    """One-flip climbing from the best of 20 points: about 7.0 at 50 trials and 3.9 at 100 (3 runs elsewhere).
+
+    Here the means of 24 runs are 7.0 and 3.8, with a standard deviation of 1.5: the tolerance is three errors of 10.
+    """
+    runs = np.array([best_so_far(HillClimbing, seed, 100) for seed in range(10)])
+    assert abs(runs[:, 49].mean() - 7.0) < 1.5
+    assert abs(runs[:, 99].mean() - 3.9) < 1.5
 
 
 def test_beats_random_search_on_max3sat():

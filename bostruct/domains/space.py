@@ -20,7 +20,7 @@ from bostruct.domains.variables import Variable, variable, variable_from_json
 MOST_VARIABLES = 1000
 ENUMERABLE = 100_000
 CHILDREN = 100  # tried of a crossover
-DETOUR = 2_000  # steps of a mutation where no single change is valid
+DETOURS = (16, 2_000)  # steps of a mutation where no single change is valid
 Constraint = Callable[[dict[str, Any]], bool]
 
 
@@ -174,10 +174,14 @@ class Space:
     def some_neighbors(self, x: IntArray, m: int, rng: np.random.Generator) -> IntArray:
         """`neighbors`, or m of them drawn without replacement where there are more."""
         which, vertices = self._moves(x)
-        if not self.constraints and len(which) <= m:
-            return self._changes(x, which, vertices)
+        if len(which) <= m:
+            rows = self._changes(x, which, vertices)
+            return rows[self._holds(rows)]
+        if not self.constraints:
+            chosen = np.sort(rng.choice(len(which), size=m, replace=False, shuffle=False))
+            return self._changes(x, which[chosen], vertices[chosen])
         order = rng.permutation(len(which))
-        kept, n_kept, step = [order[:0]], 0, max(m, 64)
+        kept, n_kept, step = [order[:0]], 0, max(m, 8)
         for first in range(0, len(order), step):
             if n_kept >= m:
                 break
@@ -192,14 +196,12 @@ class Space:
 
         Raises DomainError where none other than x is found.
         """
-        which, vertices = self._moves(x)
-        for move in rng.permutation(len(which)) if self.constraints else [rng.integers(len(which))]:
-            changed = self._changes(x, which[move : move + 1], vertices[move : move + 1])
-            if self._holds(changed)[0]:
-                return changed[0]
-        other, moved = walk(self, np.asarray(x, dtype=np.int64), DETOUR, rng, most_moves=1)
-        if moved:
-            return other
+        if len(near := self.some_neighbors(x, 1, rng)):
+            return near[0]
+        for steps in DETOURS:
+            other, moved = walk(self, np.asarray(x, dtype=np.int64), steps, rng, most_moves=1)
+            if moved:
+                return other
         for other in self.sample(64, rng):
             if not np.array_equal(other, x):
                 return other
