@@ -12,7 +12,7 @@ from bostruct.checks import shown
 from bostruct.problems.base import Problem, relabelled
 
 RELABEL = "relabel"
-PARAMETER_STARTS = re.compile(r",(?=\s*\w+\s*=|[^=]*$)")  # a comma inside a file's name starts no parameter
+PARAMETER_STARTS = re.compile(r",(?=\s*\w+\s*=)")  # other commas belong to a value, such as a file's name
 
 
 class Parameter(NamedTuple):
