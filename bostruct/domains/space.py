@@ -137,12 +137,7 @@ class Space:
             raise PointError(f"point: unknown name {shown(unknown[0])}; expected {shown(list(self.variables), 200)}")
         if missing := [name for name in self.variables if name not in point]:
             raise PointError(f"point: missing {', '.join(missing[:5])}; expected {shown(list(self.variables), 200)}")
-        row = np.empty(self.d, dtype=np.int64)
-        for i, (name, var) in enumerate(self.variables.items()):
-            try:
-                row[i] = var.vertex(point[name])
-            except PointError as error:
-                raise PointError(f"{name}: {error}") from None
+        row = self._row(point, Variable.vertex)
         self.check(row)
         return row
 
@@ -157,7 +152,7 @@ class Space:
         """Inverse of `encode`; raises PointError for what it never writes. Constraints are not checked."""
         if not isinstance(data, Mapping) or data.keys() != self.variables.keys():
             raise PointError(f"point: expected the keys {shown(list(self.variables), 200)}, got {shown(data, 200)}")
-        return np.array([var.decode(data[name]) for name, var in self.variables.items()], dtype=np.int64)
+        return self._row(data, Variable.decode)
 
     def keys(self, batch: IntArray) -> list[Hashable]:
         return [row.tobytes() for row in np.ascontiguousarray(batch, dtype=np.int64)]
@@ -225,6 +220,15 @@ class Space:
         if data["constraints"]:
             raise DomainError("the space has constraints, whose code no file holds; pass the space itself (space=...)")
         return cls({name: variable_from_json(name, v) for name, v in data["variables"].items()})
+
+    def _row(self, data: Mapping[str, Any], read: Callable[[Variable, Any], int]) -> IntArray:
+        row = np.empty(self.d, dtype=np.int64)
+        for i, (name, var) in enumerate(self.variables.items()):
+            try:
+                row[i] = read(var, data[name])
+            except PointError as error:
+                raise PointError(f"{name}: {error}") from None
+        return row
 
     def _holds(self, rows: IntArray) -> npt.NDArray[np.bool_]:
         return holds(self, rows) if self.constraints else np.ones(len(rows), dtype=bool)
