@@ -17,6 +17,10 @@ _HOME = {
     "Integer": "bostruct.domains.variables",
     "Graph": "bostruct.domains.variables",
     "Space": "bostruct.domains.space",
+    "Architecture": "bostruct.domains.architecture.value",
+    "cnn_domain": "bostruct.domains.architecture.domain",
+    "mlp_domain": "bostruct.domains.architecture.domain",
+    "otmann": "bostruct.kernels.otmann.distance",
     "Study": "bostruct.study",
     "Result": "bostruct.result",
     "Trial": "bostruct.history",
@@ -26,15 +30,19 @@ _HOME = {
 }
 
 if TYPE_CHECKING:
+    from bostruct.domains.architecture.domain import cnn_domain, mlp_domain
+    from bostruct.domains.architecture.value import Architecture
     from bostruct.domains.space import Space
     from bostruct.domains.variables import Binary, Categorical, Graph, Integer, Ordinal
     from bostruct.history import Trial
+    from bostruct.kernels.otmann.distance import otmann
     from bostruct.optimize import maximize, minimize
     from bostruct.outcomes import Infeasible
     from bostruct.result import Result
     from bostruct.study import Study
 
 __all__ = [
+    "Architecture",
     "Binary",
     "Categorical",
     "Graph",
@@ -45,8 +53,11 @@ __all__ = [
     "Space",
     "Study",
     "Trial",
+    "cnn_domain",
     "maximize",
     "minimize",
+    "mlp_domain",
+    "otmann",
 ]
 
 

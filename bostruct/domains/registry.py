@@ -6,9 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from bostruct.contracts import DomainError, Json
+from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.domains.space import Space
 
-BUILDERS: dict[str, Callable[[Json], Any]] = {"space": Space.from_json}
+BUILDERS: dict[str, Callable[[Json], Any]] = {
+    "space": Space.from_json,
+    "architecture": ArchitectureDomain.from_json,
+}
 
 
 def domain_from_json(data: Json) -> Any:

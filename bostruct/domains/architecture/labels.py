@@ -50,6 +50,11 @@ class Label:
         check_choice("role", self.role, get_args(Role))
         check_choice("image", self.image, get_args(ImageEffect))
 
+    @property
+    def dense(self) -> bool:
+        """Whether it is a fully connected layer on what is left of an image."""
+        return self.role == "processing" and self.image == "collapses"
+
 
 @dataclass(frozen=True)
 class Family:
@@ -79,6 +84,9 @@ class Family:
         for first, second, cost in self.costs:
             check_number(f"cost of matching {first} to {second}", cost, 0.0)
         self._check_triangles()
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     @cached_property
     def index(self) -> dict[str, int]:

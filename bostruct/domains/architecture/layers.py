@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from bostruct.checks import shown
 from bostruct.contracts import Json, PointError
+from bostruct.domains.variables import plain
 
 SHORTHAND = re.compile(r"(?P<label>.+?)(?:-(?P<units>\d+))?(?:/(?P<stride>\d+))?")
 Attributes = tuple[tuple[str, Json], ...]
@@ -50,7 +51,7 @@ def as_layer(given: Any, where: str) -> Layer:
     label, units, stride, attributes = fields
     if not isinstance(label, str):
         raise PointError(f"{where}: expected a label, got {shown(label)}")
-    return Layer(label, units, stride, _attributes(attributes, where))
+    return Layer(label, plain(units), plain(stride), _attributes(attributes, where))
 
 
 def layer_to_json(layer: Layer) -> Json:

@@ -130,6 +130,35 @@ class Architecture:
             leaving.append(layer.units or sum(leaving[p] for p in self.parents[u]) or 1)
         return tuple(leaving)
 
+    @cached_property
+    def hops_from_input(self) -> tuple[int, ...]:
+        """Fewest edges from the input to each layer."""
+        hops: list[int] = []
+        for above in self.parents:
+            hops.append(1 + min(hops[u] for u in above) if above else 0)
+        return tuple(hops)
+
+    @cached_property
+    def hops_to_output(self) -> tuple[int, ...]:
+        """Fewest edges from each layer to the output."""
+        hops = [0] * len(self.layers)
+        for u in reversed(range(len(self.layers) - 1)):
+            hops[u] = 1 + min(hops[v] for v in self.children[u])
+        return tuple(hops)
+
+    @cached_property
+    def masses(self) -> tuple[float, ...]:
+        """Of each processing layer units times incoming channels (without units, the incoming channels); 0 of others.
+
+        Kandasamy et al. 2018, section 3, before any factor that a distance puts on them.
+        """
+        masses = []
+        for u, layer in enumerate(self.layers):
+            entering = sum(self.channels[p] for p in self.parents[u])
+            processing = self.family.by_name[layer.label].role == "processing"
+            masses.append(float((layer.units or 1) * entering) if processing else 0.0)
+        return tuple(masses)
+
 
 def _family(given: Family | str | None, layers: Sequence[Layer]) -> Family:
     if isinstance(given, Family):

@@ -8,155 +8,208 @@ augmenting paths (Jonker & Volgenant 1987, with capacities), where a path may al
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
 
-@njit(cache=True, nogil=True)
-def transport(cost, supply, demand, flow, work):
-    """The least total cost. cost: (a, b). flow: (b, a), overwritten: what each column got from each row.
+class Scratch(NamedTuple):
+    """Memory for blocks of up to `size` by `size` layers."""
 
-    supply: (>= a,), kept. demand: (>= b,), overwritten: what is left. work: (4, >= max(a, b)) float scratch.
+    base: np.ndarray  # (size * size,)
+    structure: np.ndarray  # (size * size,)
+    cost: np.ndarray  # (size * size,)
+    flow: np.ndarray  # (size, size): what each column got from each row
+
+
+@njit(cache=True, nogil=True)
+def scratch(size):
+    """Uninitialised."""
+    square = size * size
+    return Scratch(np.empty(square), np.empty(square), np.empty(square), np.empty((size, size)))
+
+
+@njit(cache=True, nogil=True)
+def transport(cost, supply, demand, flow):
+    """The least total cost. cost: (a, b). supply: (a,). demand: (b,). flow: (>= b, >= a), what columns got from rows.
+
+    flow is overwritten.
     """
     a, b = cost.shape
-    price, dist = work[0], work[1]
-    came = np.empty(b, np.int64)  # row from which a column was reached
-    via = np.empty(a, np.int64)  # column from which a row was reached
-    state = np.empty(b, np.int64)  # 1: the column is settled
-    settled = np.empty(b, np.int64)
-    reached = np.empty(a, np.int64)
-    price[:b] = 0.0
     flow[:b, :a] = 0.0
+    left = demand.copy()
+    # fresh arrays, which the compiler knows to be apart: views of one scratch array cost a third of the speed
+    columns = np.zeros(b), np.empty(b), np.empty(b, np.int64), np.empty(b, np.int64)
+    rows = np.empty(a, np.int64), np.empty(a, np.int64)
     total = 0.0
     for i in range(a):
-        left = supply[i]
-        while left > 0.0:
-            for j in range(b):
-                dist[j] = cost[i, j] - price[j]
-                came[j] = i
-                state[j] = 0
-            for k in range(a):
-                reached[k] = 0
-            reached[i] = 1
-            n_settled = 0
-            give_up, quitter = 0.0, i  # the cheapest way to end with mass unshipped, and the row that leaves it
-            end = -1
-            while True:
-                best, j = give_up, -1
-                for q in range(b):
-                    if state[q] == 0 and dist[q] < best:
-                        best, j = dist[q], q
-                if j < 0:
-                    break
-                if demand[j] > 0.0:
-                    end = j
-                    break
-                state[j] = 1
-                settled[n_settled] = j
-                n_settled += 1
-                for k in range(a):
-                    if reached[k] == 0 and flow[j, k] > 0.0:
-                        reached[k] = 1
-                        via[k] = j
-                        base = dist[j] - (cost[k, j] - price[j])
-                        if base < give_up:
-                            give_up, quitter = base, k
-                        for q in range(b):
-                            if state[q] == 0 and base + cost[k, q] - price[q] < dist[q]:
-                                dist[q] = base + cost[k, q] - price[q]
-                                came[q] = k
-            for s in range(n_settled):
-                j = settled[s]
-                price[j] += dist[j] - best
-            amount = left if end < 0 else min(left, demand[end])
-            k = quitter if end < 0 else came[end]
-            while k != i:
-                j = via[k]
-                amount = min(amount, flow[j, k])
-                k = came[j]
-            k = quitter
+        rest = supply[i]
+        while rest > 0.0:
+            end, last, length = _shortest_path(cost, i, columns, rows, (flow, left))
+            amount = rest if end < 0 else min(rest, left[end])
+            amount = _augment((i, end, last), amount, columns[3], rows[1], flow)
             if end >= 0:
-                demand[end] -= amount
-                k = came[end]
-                flow[end, k] += amount
-            while k != i:
-                j = via[k]
-                flow[j, k] -= amount
-                k = came[j]
-                flow[j, k] += amount
-            left -= amount
-            total += amount * best
+                left[end] -= amount
+            rest -= amount
+            total += amount * length
     return total
 
 
-@njit(cache=True, nogil=True)
-def pair_costs(first, second, table, extra, base, structure):
-    """Fill base and structure (a, b), the label and the structural cost between two groups of layers.
+@njit(inline="always")
+def _shortest_path(cost, i, columns, rows, shipped):
+    """From row i to a column with room (end >= 0), or to a row that leaves some of its mass unshipped (end < 0).
 
-    first, second: (labels, paths, codes) of a and of b layers.
+    Returns end, the last row of the path, and its length. columns: price, distance, settled, row before; rows: reached,
+    column before.
     """
-    labels, paths, codes = first
-    others, other_paths, other_codes = second
-    for i in range(len(labels)):
-        for j in range(len(others)):
-            cost = table[labels[i], others[j]]
+    price, dist, settled, came = columns
+    reached, via = rows
+    flow, left = shipped
+    a, b = cost.shape
+    for j in range(b):
+        dist[j] = cost[i, j] - price[j]
+        came[j] = i
+        settled[j] = 0
+    for k in range(a):
+        reached[k] = 0
+    reached[i] = 1
+    give_up, quitter = 0.0, i
+    while True:
+        best, end = give_up, -1
+        for j in range(b):
+            if settled[j] == 0 and dist[j] < best:
+                best, end = dist[j], j
+        if end < 0 or left[end] > 0.0:
+            break
+        settled[end] = 1
+        for k in range(a):
+            if reached[k] == 0 and flow[end, k] > 0.0:
+                reached[k] = 1
+                via[k] = end
+                back = best - (cost[k, end] - price[end])
+                if back < give_up:
+                    give_up, quitter = back, k
+                for j in range(b):
+                    if settled[j] == 0 and back + cost[k, j] - price[j] < dist[j]:
+                        dist[j] = back + cost[k, j] - price[j]
+                        came[j] = k
+    for j in range(b):
+        if settled[j] == 1:
+            price[j] += dist[j] - best
+    return end, quitter if end < 0 else came[end], best
+
+
+@njit(inline="always")
+def _augment(path, amount, came, via, flow):
+    """Ship along the path at most amount, and return how much. path: its first row, last column (or -1), last row."""
+    first, end, last = path
+    k = last
+    while k != first:
+        j = via[k]
+        amount = min(amount, flow[j, k])
+        k = came[j]
+    if end >= 0:
+        flow[end, last] += amount
+    k = last
+    while k != first:
+        j = via[k]
+        flow[j, k] -= amount
+        k = came[j]
+        flow[j, k] += amount
+    return amount
+
+
+@njit(cache=True, nogil=True)
+def _pair_costs(first, rows, second, columns, costs, memory):
+    """Label cost less 2, and structural cost, of each pair of layers of one block -> (a, b) each."""
+    _, labels, _, paths, codes = first
+    _, labels2, _, paths2, codes2 = second
+    _, table, extra = costs
+    (low, high), (low2, high2) = rows, columns
+    a, b = high - low, high2 - low2
+    base = memory.base[: a * b].reshape(a, b)
+    structure = memory.structure[: a * b].reshape(a, b)
+    for i in range(a):
+        for j in range(b):
+            cost = table[labels[low + i], labels2[low2 + j]]
             for q in range(len(extra)):
-                if codes[i, q] != other_codes[j, q]:
+                if codes[low + i, q] != codes2[low2 + j, q]:
                     cost += extra[q]
             base[i, j] = cost - 2.0
             structure[i, j] = 0.0
-        for k in range(paths.shape[1]):
-            length = paths[i, k]
-            for j in range(len(others)):
-                structure[i, j] += abs(length - other_paths[k, j])
+        for k in range(paths.shape[0]):
+            length = paths[k, low + i]
+            for j in range(b):
+                structure[i, j] += abs(length - paths2[k, low2 + j])
+    return base, structure
 
 
 @njit(cache=True, nogil=True)
-def distances(first, second, costs, symmetric, out):
-    """Fill out (n, m, weights). first, second: (starts (n, blocks + 1), labels, masses, paths, codes) stacked."""
-    starts, labels, masses, paths, codes = first
-    starts2, labels2, masses2, paths2, codes2 = second
-    weights, table, extra = costs
+def _block_distances(first, rows, second, columns, costs, memory, out):
+    """Add to out (weights,) what the layers of one block are apart."""
+    (low, high), (low2, high2) = rows, columns
+    supply, demand = first[2][low:high], second[2][low2:high2]
+    out += supply.sum() + demand.sum()
+    a, b = high - low, high2 - low2
+    if a == 0 or b == 0:
+        return
+    base, structure = _pair_costs(first, rows, second, columns, costs, memory)
+    cost = memory.cost[: a * b].reshape(a, b)
+    for w in range(len(out)):
+        for r in range(a):
+            for c in range(b):
+                cost[r, c] = base[r, c] + costs[0][w] * structure[r, c]
+        if a == 1 and b == 1:
+            out[w] += min(cost[0, 0], 0.0) * min(supply[0], demand[0])
+        else:
+            out[w] += transport(cost, supply, demand, memory.flow)
+
+
+@njit(cache=True, nogil=True)
+def _largest_block(starts):
     size = 1
     for i in range(len(starts)):
         for block in range(starts.shape[1] - 1):
             size = max(size, starts[i, block + 1] - starts[i, block])
-    for j in range(len(starts2)):
-        for block in range(starts.shape[1] - 1):
-            size = max(size, starts2[j, block + 1] - starts2[j, block])
-    base_of, structure_of, cost_of = np.empty(size * size), np.empty(size * size), np.empty(size * size)
-    flow, work, demand = np.empty((size, size)), np.empty((2, size)), np.empty(size)
-    flipped = np.ascontiguousarray(paths2.T)
+    return size
+
+
+@njit(cache=True, nogil=True)
+def distances(first, second, costs, symmetric, out):
+    """Fill out (n, m, weights).
+
+    first, second: profiles of n and of m architectures, stacked: (starts (n, blocks + 1), labels (l,), masses (l,),
+    paths (k, l), codes (l, q)). costs: (weights, mismatch (labels, labels), costs of attributes (q,)). symmetric: the
+    two are the same, so that one triangle is enough.
+    """
+    starts, starts2 = first[0], second[0]
+    memory = scratch(max(_largest_block(starts), _largest_block(starts2)))
     out[:] = 0.0
     for i in range(len(starts)):
         for j in range(i + 1 if symmetric else 0, len(starts2)):
             for block in range(starts.shape[1] - 1):
-                low, high = starts[i, block], starts[i, block + 1]
-                low2, high2 = starts2[j, block], starts2[j, block + 1]
-                mass = masses[low:high].sum() + masses2[low2:high2].sum()
-                out[i, j] += mass
-                a, b = high - low, high2 - low2
-                if a == 0 or b == 0:
-                    continue
-                base = base_of[: a * b].reshape(a, b)
-                structure = structure_of[: a * b].reshape(a, b)
-                cost = cost_of[: a * b].reshape(a, b)
-                pair_costs(
-                    (labels[low:high], paths[low:high], codes[low:high]),
-                    (labels2[low2:high2], flipped[:, low2:high2], codes2[low2:high2]),
-                    table,
-                    extra,
-                    base,
-                    structure,
-                )
-                for w in range(len(weights)):
-                    for r in range(a):
-                        for c in range(b):
-                            cost[r, c] = base[r, c] + weights[w] * structure[r, c]
-                    if a == 1 and b == 1:
-                        out[i, j, w] += min(cost[0, 0], 0.0) * min(masses[low], masses2[low2])
-                        continue
-                    demand[:b] = masses2[low2:high2]
-                    out[i, j, w] += transport(cost, masses[low:high], demand, flow, work)
+                rows = (starts[i, block], starts[i, block + 1])
+                columns = (starts2[j, block], starts2[j, block + 1])
+                _block_distances(first, rows, second, columns, costs, memory, out[i, j])
             if symmetric:
                 out[j, i] = out[i, j]
+
+
+@njit(cache=True, nogil=True)
+def plans(first, second, costs, out):
+    """Fill out (weights, l, l2): the mass that each layer of one architecture is matched to each of another with."""
+    weights = costs[0]
+    starts, starts2 = first[0], second[0]
+    memory = scratch(max(_largest_block(starts), _largest_block(starts2)))
+    out[:] = 0.0
+    for block in range(starts.shape[1] - 1):
+        low, high = starts[0, block], starts[0, block + 1]
+        low2, high2 = starts2[0, block], starts2[0, block + 1]
+        if low == high or low2 == high2:
+            continue
+        base, structure = _pair_costs(first, (low, high), second, (low2, high2), costs, memory)
+        for w in range(len(weights)):
+            cost = base + weights[w] * structure
+            transport(cost, first[2][low:high], second[2][low2:high2], memory.flow)
+            out[w, low:high, low2:high2] = memory.flow[: high2 - low2, : high - low].T

@@ -9,8 +9,9 @@ import numpy as np
 
 from bostruct.checks import shown
 from bostruct.contracts import Array
+from bostruct.domains.architecture.labels import Family
 from bostruct.domains.architecture.value import Architecture
-from bostruct.kernels.otmann.profile import Profile, profile
+from bostruct.kernels.otmann.profile import Profile, layer_masses, profile
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann, cost_table
 
 
@@ -21,29 +22,66 @@ class Distances(NamedTuple):
     normalized: Array
 
 
+class Match(NamedTuple):
+    """Two architectures compared, once for each structural weight.
+
+    weights: (w,). distance: (w,), in units of mass. normalized: (w,), the same over the total mass of both, in [0, 1].
+    plan: (w, l, l2), the mass that each layer of the first is matched with in each layer of the second. masses: (l,)
+    and (l2,), of their layers; what the plan leaves of them is unmatched.
+    """
+
+    weights: Array
+    distance: Array
+    normalized: Array
+    plan: Array
+    masses: tuple[Array, Array]
+
+
+def otmann(a: Architecture, b: Architecture, settings: Otmann = REFERENCE) -> Match:
+    """The OTMANN distance between two architectures of one family (Kandasamy et al. 2018), exactly.
+
+    settings: `REFERENCE`, the constants of the released code at four structural weights; `PAPER`, those of the paper's
+    Figure 1; or your own `Otmann`. A distance of 0 does not mean that the architectures are the same. Raises
+    ValueError.
+    """
+    measured = otmann_distances([a], [b], settings)
+    from bostruct.kernels.otmann.compiled import plans
+
+    first, second = profile(a, settings), profile(b, settings)
+    ordered = np.zeros((len(settings.weights), len(a), len(b)))
+    plans(_stacked([first]), _stacked([second]), _costs(a.family, settings), ordered)
+    plan = np.zeros_like(ordered)
+    plan[:, first.layers[:, None], second.layers] = ordered
+    masses = (layer_masses(a, settings), layer_masses(b, settings))
+    return Match(np.array(settings.weights), measured.distance[0, 0], measured.normalized[0, 0], plan, masses)
+
+
 def otmann_distances(
     xs: Sequence[Architecture], ys: Sequence[Architecture] | None = None, settings: Otmann = REFERENCE
 ) -> Distances:
     """All pairs of two batches of one family; without ys, of xs with itself. Raises ValueError."""
     family = _one_family([*xs, *(ys or ())])
-    symmetric = ys is None
     others = xs if ys is None else ys
     out = np.zeros((len(xs), len(others), len(settings.weights)))
     if family is None or not out.size:
         return Distances(out, out.copy())
     from bostruct.kernels.otmann.compiled import distances
 
-    first = [profile(x, settings) for x in xs]
-    second = first if symmetric else [profile(y, settings) for y in others]
-    stacked = _stacked(first)
-    table = cost_table(family, settings)
-    extra = np.array([cost for _, cost in settings.attribute_costs])
-    costs = (np.array(settings.weights), table.mismatch, extra)
-    distances(stacked, stacked if symmetric else _stacked(second), costs, symmetric, out)
-    out = np.maximum(out, 0.0)  # rounding may leave -1e-12 where architectures are alike
-    totals = np.array([p.masses.sum() for p in first])
-    totals2 = np.array([p.masses.sum() for p in second])
+    first = _stacked([profile(x, settings) for x in xs])
+    second = first if ys is None else _stacked([profile(y, settings) for y in others])
+    distances(first, second, _costs(family, settings), ys is None, out)
+    np.maximum(out, 0.0, out=out)  # rounding may leave -1e-12 where architectures are alike
+    totals, totals2 = _totals(first), _totals(second)
     return Distances(out, out / (totals[:, None] + totals2)[:, :, None])
+
+
+def _costs(family: Family, settings: Otmann) -> tuple[Array, Array, Array]:
+    extra = np.array([cost for _, cost in settings.attribute_costs], dtype=np.float64)
+    return np.array(settings.weights, dtype=np.float64), cost_table(family, settings).mismatch, extra
+
+
+def _totals(stacked: tuple[Any, ...]) -> Array:
+    return np.add.reduceat(stacked[2], stacked[0][:, 0])
 
 
 def _stacked(profiles: Sequence[Profile]) -> tuple[Any, ...]:
@@ -52,8 +90,10 @@ def _stacked(profiles: Sequence[Profile]) -> tuple[Any, ...]:
         return starts[None], labels, masses, paths, codes
     sizes = np.array([len(p.labels) for p in profiles])
     starts = np.stack([p.starts for p in profiles]) + (np.cumsum(sizes) - sizes)[:, None]
-    columns = zip(*((p.labels, p.masses, p.paths, p.codes) for p in profiles), strict=True)
-    return (starts, *(np.concatenate(column) for column in columns))
+    labels = np.concatenate([p.labels for p in profiles])
+    masses = np.concatenate([p.masses for p in profiles])
+    paths = np.concatenate([p.paths for p in profiles], axis=1)
+    return starts, labels, masses, paths, np.concatenate([p.codes for p in profiles])
 
 
 def _one_family(architectures: Sequence[Architecture]) -> Any:

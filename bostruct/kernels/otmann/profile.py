@@ -23,8 +23,8 @@ IntArray = npt.NDArray[np.int64]
 class Profile(NamedTuple):
     """One architecture of l layers, sorted by block of labels (`Costs.block`).
 
-    layers: (l,) its own number of each layer. labels: (l,). masses: (l,), > 0 up to an empty processing mass. paths:
-    (l, k), in units of 1/k hops, so that a sum of absolute differences is their mean. codes: (l, q) one number for each
+    layers: (l,) its own number of each layer. labels: (l,). masses: (l,). paths: (k, l), in units of
+    1/k hops, so that a sum of absolute differences is their mean. codes: (l, q) one number for each
     value of each attribute with a cost. starts: (blocks + 1,) where each block begins.
     """
 
@@ -49,7 +49,7 @@ def profile(architecture: Architecture, settings: Otmann) -> Profile:
         order,
         labels[order],
         layer_masses(architecture, settings)[order],
-        paths[order] / paths.shape[1],
+        np.ascontiguousarray(paths[order].T) / paths.shape[1],
         _codes(architecture, settings)[order],
         np.searchsorted(block[order], np.arange(table.n_blocks + 1)),
     )

@@ -18,7 +18,6 @@ import numpy.typing as npt
 from bostruct.checks import check_number
 from bostruct.contracts import Array
 from bostruct.domains.architecture.labels import (
-    CNN,
     KERNEL_SIZES,
     UNMATCHED,
     Family,

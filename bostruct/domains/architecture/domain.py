@@ -1,0 +1,226 @@
+"""Domains of architectures: what bounds them, where they start, how one changes into another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from bostruct.checks import check_integer, check_number, shown
+from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
+from bostruct.domains.architecture.labels import CNN, MLP, Family, family_from_json
+from bostruct.domains.architecture.modifiers import MODIFIERS
+from bostruct.domains.architecture.pools import cnn_pool, mlp_pool
+from bostruct.domains.architecture.value import Architecture
+from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
+
+STEPS = (0.5, 0.25, 0.125, 0.075, 0.05)  # chances of 1 to 5 modifiers in one mutation (the released NASBOT code)
+TRIES = 50  # draws of a modifier and its site for one step
+RESTARTS = 20
+LONGEST_WALK = 8  # mutations between a member of the pool and a sampled point
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What an architecture may be; the defaults are those of the published demonstrations.
+
+    layers, units (of each layer that has any) and mass (of the processing layers together, `Architecture.masses`):
+    from least to most. in_degree, out_degree, edges, halvings (of the image): at most. Raises ValueError.
+    """
+
+    min_layers: int = 5
+    max_layers: int = 60
+    min_units: int = 8
+    max_units: int = 1024
+    min_mass: float = 0.0
+    max_mass: float = math.inf
+    max_in_degree: int = 5
+    max_out_degree: int = 55
+    max_edges: int = 200
+    max_halvings: float = math.inf
+
+    def __post_init__(self) -> None:
+        for quantity in ("layers", "units"):
+            low = check_integer(f"min_{quantity}", getattr(self, f"min_{quantity}"), 1)
+            check_integer(f"max_{quantity}", getattr(self, f"max_{quantity}"), low)
+        for name in ("max_in_degree", "max_out_degree", "max_edges"):
+            check_integer(name, getattr(self, name), 1)
+        check_number("min_mass", self.min_mass, 0.0)
+        for name, low in (("max_mass", self.min_mass), ("max_halvings", 0.0)):
+            if not getattr(self, name) >= low:
+                raise ValueError(f"{name}: expected at least {low:g}, got {getattr(self, name)}")
+
+    def check(self, x: Architecture) -> None:
+        """Raise PointError, naming the first layer or quantity that is out of bounds."""
+        _within("layers", len(x), self.min_layers, self.max_layers)
+        _within("edges", len(x.edges), 0, self.max_edges)
+        for u, layer in enumerate(x.layers):
+            where = f"layer {u} ({layer}): "
+            if layer.units is not None:
+                _within(f"{where}units", layer.units, self.min_units, self.max_units)
+            _within(f"{where}parents", len(x.parents[u]), 0, self.max_in_degree)
+            _within(f"{where}children", len(x.children[u]), 0, self.max_out_degree)
+            _within(f"{where}halvings of the image", x.halvings[u] or 0, 0, self.max_halvings)
+        _within("mass of the processing layers", sum(x.masses), self.min_mass, self.max_mass)
+
+
+@dataclass(frozen=True)
+class ArchitectureDomain:
+    """All architectures of a family within bounds.
+
+    pool: the architectures to start from, at least one, each within the bounds. Raises DomainError.
+    """
+
+    family: Family
+    bounds: Bounds
+    pool: tuple[Architecture, ...]
+
+    def __post_init__(self) -> None:
+        if not self.pool:
+            raise DomainError("pool: expected at least one architecture to start from, got none")
+        for position, x in enumerate(self.pool):
+            try:
+                self.check(x)
+            except PointError as error:
+                raise DomainError(f"pool[{position}]: {error}") from None
+
+    @property
+    def size(self) -> float:
+        return math.inf
+
+    def sample(self, m: int, rng: np.random.Generator) -> list[Architecture]:
+        """m valid architectures, independent: a member of the pool after 1 to 8 mutations, all equally likely.
+
+        There is no uniform draw from infinitely many; this one is as near the pool as mutations go.
+        """
+        return [self._walked(rng) for _ in range(m)]
+
+    def sample_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> Architecture:
+        """A sampled architecture whose fingerprint is not in `seen`; raises SpaceExhausted where none is found."""
+        x = draw_unseen(self, seen, rng)
+        if x is None:
+            raise SpaceExhausted(f"no unseen architecture in {DRAWS_UNSEEN} draws; {len(seen)} were seen")
+        return x
+
+    def check(self, x: Any) -> None:
+        if not isinstance(x, Architecture):
+            raise PointError(f"expected an Architecture, got {shown(x)}")
+        if x.family != self.family:
+            raise PointError(f"expected an architecture of the family {self.family.name}, got one of {x.family.name}")
+        self.bounds.check(x)
+
+    def parse(self, point: Any) -> Architecture:
+        """An `Architecture`, its JSON, or a chain of layers (a string or a list)."""
+        if isinstance(point, Mapping):
+            point = Architecture.from_json(point, self.family)
+        elif isinstance(point, str | list | tuple):
+            point = Architecture.chain(point, self.family)
+        self.check(point)
+        return point
+
+    def present(self, x: Architecture) -> Architecture:
+        return x
+
+    def encode(self, x: Architecture) -> Json:
+        return x.to_json()
+
+    def decode(self, data: Json) -> Architecture:
+        return Architecture.from_json(data, self.family)
+
+    def keys(self, batch: Iterable[Architecture]) -> list[Hashable]:
+        """Fingerprints: isomorphic architectures are one point."""
+        return [x.fingerprint for x in batch]
+
+    def join(self, *batches: Iterable[Architecture]) -> list[Architecture]:
+        return [x for batch in batches for x in batch]
+
+    def mutate(self, x: Architecture, rng: np.random.Generator) -> Architecture:
+        """A valid architecture other than x after 1 to 5 modifiers, fewer being likelier.
+
+        A later modifier that finds no site is left out, as published. Raises DomainError where bounds leave none.
+        """
+        for _ in range(RESTARTS):
+            child = x
+            for _ in range(1 + int(rng.choice(len(STEPS), p=STEPS))):
+                child = self._modified(child, rng)
+            if child != x:
+                return child
+        raise DomainError(f"no valid change of this architecture in {RESTARTS} x {TRIES} draws: {x!r}")
+
+    def to_json(self) -> Json:
+        bounds = {name: None if value == math.inf else value for name, value in asdict(self.bounds).items()}
+        pool = [x.to_json() for x in self.pool]
+        return {"domain": "architecture", "family": self.family.to_json(), "bounds": bounds, "pool": pool}
+
+    @classmethod
+    def from_json(cls, data: Json) -> ArchitectureDomain:
+        """Inverse of `to_json`."""
+        family = family_from_json(data["family"])
+        given: dict[str, Any] = {name: math.inf if v is None else v for name, v in data["bounds"].items()}
+        return cls(family, Bounds(**given), tuple(Architecture.from_json(x, family) for x in data["pool"]))
+
+    def _walked(self, rng: np.random.Generator) -> Architecture:
+        x = self.pool[int(rng.integers(len(self.pool)))]
+        for _ in range(1 + int(rng.integers(LONGEST_WALK))):
+            x = self.mutate(x, rng)
+        return x
+
+    def _modified(self, x: Architecture, rng: np.random.Generator) -> Architecture:
+        for _ in range(TRIES):
+            modifier = _MODIFIERS[int(np.searchsorted(_CUMULATED, rng.random() * _CUMULATED[-1], side="right"))]
+            try:
+                child = modifier(x, rng)
+                self.bounds.check(child)
+            except PointError:  # this draw led nowhere; the next may not
+                continue
+            return child
+        return x
+
+
+def cnn_domain(
+    bounds: Bounds = Bounds(), pool: Sequence[Architecture] | None = None, family: Family = CNN
+) -> ArchitectureDomain:
+    """Convolutional networks; pool: by default the 12 of the released NASBOT code that are within the bounds."""
+    return _domain(family, bounds, pool, cnn_pool())
+
+
+def mlp_domain(
+    bounds: Bounds = Bounds(),
+    pool: Sequence[Architecture] | None = None,
+    family: Family = MLP,
+    decision: str = "linear",
+) -> ArchitectureDomain:
+    """Perceptrons; decision: ``linear`` (regression) or ``softmax``; pool: by default the published shapes."""
+    return _domain(family, bounds, pool, mlp_pool(decision))
+
+
+def _domain(
+    family: Family, bounds: Bounds, pool: Sequence[Architecture] | None, default: Sequence[Architecture]
+) -> ArchitectureDomain:
+    if pool is not None:
+        return ArchitectureDomain(family, bounds, tuple(pool))
+    fitting = []
+    refusal = ""
+    for x in default:
+        try:
+            bounds.check(x)
+        except PointError as error:
+            refusal = str(error)
+        else:
+            fitting.append(x if family == x.family else Architecture(x.layers, x.edges, family))
+    if not fitting:
+        raise DomainError(f"no architecture of the default pool is within the bounds ({refusal}); pass pool=[...]")
+    return ArchitectureDomain(family, bounds, tuple(fitting))
+
+
+def _within(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        allowed = f"between {low:g} and {high:g}" if high < math.inf else f"at least {low:g}"
+        raise PointError(f"{name}: expected {allowed}, got {value:g}")
+
+
+_MODIFIERS = [modifier for modifier, _ in MODIFIERS]
+_CUMULATED = np.cumsum([mass for _, mass in MODIFIERS])

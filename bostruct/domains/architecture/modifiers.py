@@ -1,0 +1,231 @@
+"""The nine modifiers of NASBOT: small random changes of an architecture (Kandasamy et al. 2018, Table 2).
+
+Steps and probabilities are those of the released code, which lists every possible change of a parent and then draws
+one; here the site is drawn at once. Each returns a valid architecture other than the one given, or raises PointError
+that says why this draw led to none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+
+from bostruct.contracts import PointError
+from bostruct.domains.architecture.layers import Layer
+from bostruct.domains.architecture.relabel import drawn_label, fresh_layer
+from bostruct.domains.architecture.value import Architecture
+
+Rng = np.random.Generator
+Modifier = Callable[[Architecture, Rng], Architecture]
+
+STEP = 1 / 8  # of a layer's units
+GROUPINGS = ((2, 4), (4, 8), (8, 16))  # cut into so many groups where there are at least so many internal layers
+FLIP_STRIDE = 0.05
+STOP_WALK = 0.2
+KEEP_COPY = 0.5
+
+
+def increase_single(x: Architecture, rng: Rng) -> Architecture:
+    """One layer has an eighth more units."""
+    return _resized(x, [_draw(_sized(x), rng, "no layer has units")], +1)
+
+
+def decrease_single(x: Architecture, rng: Rng) -> Architecture:
+    """One layer has an eighth fewer units."""
+    return _resized(x, [_draw(_sized(x), rng, "no layer has units")], -1)
+
+
+def increase_many(x: Architecture, rng: Rng) -> Architecture:
+    """Each layer of a contiguous group (a half, quarter or eighth of those with units) has an eighth more."""
+    return _resized(x, _draw_group(x, rng), +1)
+
+
+def decrease_many(x: Architecture, rng: Rng) -> Architecture:
+    """Each layer of a contiguous group has an eighth fewer units."""
+    return _resized(x, _draw_group(x, rng), -1)
+
+
+def swap_label(x: Architecture, rng: Rng) -> Architecture:
+    """One layer becomes one of another kind; a convolution's stride flips now and then."""
+    known = x.family.by_name
+    sites = [
+        u
+        for u, layer in enumerate(x.layers)
+        if known[layer.label].role == "processing" and not (known[layer.label].image == "collapses" and x.family.image)
+    ]
+    u = _draw(sites, rng, "no layer can change its label")
+    old = x.layers[u]
+    label = known[drawn_label(x.family, old.label, rng)]
+    stride = old.stride if label.image == "strides" else 1
+    if label.image == "strides" and rng.random() < FLIP_STRIDE:
+        stride = 3 - stride
+    units = (old.units or _entering_units(x, u)) if label.units else None
+    return _relayered(x, {u: Layer(label.name, units, stride, old.attributes)})
+
+
+def wedge_layer(x: Architecture, rng: Rng) -> Architecture:
+    """A new layer in the middle of an edge; an edge into the output has no place for one."""
+    output = len(x) - 1
+    u, v = x.edges[_draw([e for e, edge in enumerate(x.edges) if edge[1] != output], rng, "no edge can be split")]
+    units = [w for w in (x.layers[u].units, x.layers[v].units) if w]
+    new = fresh_layer(x, u, _mean(units) if units else _entering_units(x, u), rng)
+    w = len(x)
+    edges = [edge for edge in x.edges if edge != (u, v)] + [(u, w), (w, v)]
+    return Architecture([*x.layers, new], edges, x.family)
+
+
+def remove_layer(x: Architecture, rng: Rng) -> Architecture:
+    """One layer less; layers that it alone fed, or was fed by, are joined up at random."""
+    w = _draw([u for u in range(len(x)) if _removable(x, u)], rng, "no layer can be removed")
+    layers = list(x.layers)
+    if x.family.by_name[layers[w].label].image == "halves" or layers[w].stride == 2:
+        for shrunk in (x.children[w], x.parents[w]):
+            if all(x.family.by_name[layers[u].label].image == "strides" and layers[u].stride == 1 for u in shrunk):
+                for u in shrunk:
+                    layers[u] = layers[u]._replace(stride=2)
+                break
+    ends = [int(u) for u in rng.permutation([u for u in x.parents[w] if len(x.children[u]) == 1])]
+    starts = [int(v) for v in rng.permutation([v for v in x.children[w] if len(x.parents[v]) == 1])]
+    joined = set(zip(ends, starts, strict=False))
+    joined |= {(u, int(rng.choice(x.children[w]))) for u in ends[len(starts) :]}
+    joined |= {(int(rng.choice(x.parents[w])), v) for v in starts[len(ends) :]}
+    edges = {edge for edge in x.edges if w not in edge} | joined
+    del layers[w]
+    return Architecture(layers, [(u - (u > w), v - (v > w)) for u, v in edges], x.family)
+
+
+def duplicate_path(x: Architecture, rng: Rng) -> Architecture:
+    """A copy of a random path's interior, of some of its layers, beside it."""
+    known = x.family.by_name
+    path = [_draw_start(x, rng, with_input=True)]
+    output = len(x) - 1
+    while path[-1] != output and not (len(path) >= 4 and rng.random() < STOP_WALK):
+        path.append(int(rng.choice(x.children[path[-1]])))
+    interior = path[1:-1]
+    if not interior:
+        raise PointError(f"the path {' > '.join(map(str, path))} has no interior to copy")
+    kept: list[int] = []
+    met_dense = False
+    for place, u in enumerate(interior):
+        label = known[x.layers[u].label]
+        first_dense, met_dense = label.dense and not met_dense, met_dense or label.dense
+        entry = place == 0 and path[0] == 0
+        needed = entry or first_dense or label.image == "halves" or x.layers[u].stride == 2 or label.role == "decision"
+        last_chance = place == len(interior) - 1 and not kept
+        if needed or last_chance or rng.random() < KEEP_COPY:
+            kept.append(u)
+    n = len(x)
+    chain = [path[0], *range(n, n + len(kept)), path[-1]]
+    edges = [*x.edges, *pairwise(chain)]
+    return Architecture([*x.layers, *(x.layers[u] for u in kept)], edges, x.family)
+
+
+def skip(x: Architecture, rng: Rng) -> Architecture:
+    """An edge from a layer to one farther on, through average pools where the image there is smaller."""
+    u = _draw_start(x, rng, with_input=False)
+    v = _draw([v for v in range(len(x)) if _skippable(x, u, v)], rng, f"no layer is far enough beyond layer {u}")
+    n_pools = 0
+    if x.family.image:
+        arriving, leaving = x.halvings[x.parents[v][0]], x.halvings[u]
+        n_pools = (arriving or 0) - (leaving or 0)
+    chain = [u, *range(len(x), len(x) + n_pools), v]
+    edges = [*x.edges, *pairwise(chain)]
+    return Architecture([*x.layers, *[Layer("avg-pool")] * n_pools], edges, x.family)
+
+
+MODIFIERS: tuple[tuple[Modifier, float], ...] = (  # with their relative frequency
+    (increase_single, 0.1),
+    (decrease_single, 0.1),
+    (increase_many, 0.1),
+    (decrease_many, 0.1),
+    (swap_label, 0.2),
+    (wedge_layer, 0.1),
+    (remove_layer, 0.1),
+    (duplicate_path, 0.2),
+    (skip, 0.2),
+)
+
+
+def _sized(x: Architecture) -> list[int]:
+    return [u for u, layer in enumerate(x.layers) if layer.units]
+
+
+def _draw(sites: list[int], rng: Rng, otherwise: str) -> int:
+    if not sites:
+        raise PointError(otherwise)
+    return sites[int(rng.integers(len(sites)))]
+
+
+def _draw_group(x: Architecture, rng: Rng) -> list[int]:
+    sized = _sized(x)
+    groups = []
+    for parts, least in GROUPINGS:
+        if len(x) - 2 >= least:
+            cuts = [round(k * len(sized) / parts) for k in range(parts + 1)]
+            groups += [sized[low:high] for low, high in pairwise(cuts) if low < high]
+    if not groups:
+        raise PointError("too few layers to change the units of several at once")
+    return groups[int(rng.integers(len(groups)))]
+
+
+def _resized(x: Architecture, which: list[int], sign: int) -> Architecture:
+    changed = {}
+    for u in which:
+        old = x.layers[u].units or 0
+        new = int(np.floor((1 + sign * STEP) * old + 0.5))  # the released code rounds halves up
+        new = old + sign if new == old else new
+        if new < 1:
+            raise PointError(f"layer {u} ({x.layers[u]}) has too few units to lose any")
+        changed[u] = x.layers[u]._replace(units=new)
+    return _relayered(x, changed)
+
+
+def _relayered(x: Architecture, changed: dict[int, Layer]) -> Architecture:
+    return Architecture([changed.get(u, layer) for u, layer in enumerate(x.layers)], x.edges, x.family)
+
+
+def _mean(units: list[int]) -> int:
+    return int(np.floor(sum(units) / len(units) + 0.5))
+
+
+def _entering_units(x: Architecture, u: int) -> int:
+    """Rounded mean of the units of the nearest ancestors that have any; 16 where none has."""
+    nearest = {u}
+    while nearest:
+        nearest = {p for v in nearest for p in x.parents[v]}
+        if units := [w for v in sorted(nearest) if (w := x.layers[v].units)]:
+            return _mean(units)
+    return 16
+
+
+def _removable(x: Architecture, u: int) -> bool:
+    label = x.family.by_name[x.layers[u].label]
+    if label.dense:
+        return all(x.layers[p].label == label.name for p in x.parents[u])
+    return label.role == "processing"
+
+
+def _draw_start(x: Architecture, rng: Rng, with_input: bool) -> int:
+    """Nearer to the input is likelier; neither decision nor fully connected layers, nor the output."""
+    hops = x.hops_from_input
+    roles = ("processing", "input") if with_input else ("processing",)
+    labels = [x.family.by_name[layer.label] for layer in x.layers]
+    sites = [u for u, label in enumerate(labels) if label.role in roles and not label.dense]
+    if not sites:
+        raise PointError("no layer can begin a new path")
+    weights = np.array([1.0 / np.sqrt(1.0 + hops[u]) for u in sites])
+    return sites[int(rng.choice(len(sites), p=weights / weights.sum()))]
+
+
+def _skippable(x: Architecture, u: int, v: int) -> bool:
+    label = x.family.by_name[x.layers[v].label]
+    if label.role != "processing" or v in x.children[u]:
+        return False
+    if x.hops_from_input[v] < x.hops_from_input[u] + 2 or x.hops_to_output[v] > x.hops_to_output[u] - 2:
+        return False
+    if not x.family.image:
+        return True
+    leaving, arriving = x.halvings[u], x.halvings[x.parents[v][0]]
+    return leaving is not None and arriving is not None and arriving >= leaving
