@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Hashable
 from dataclasses import replace
@@ -39,6 +40,7 @@ class Ledger:
         self._completed: Batch = domain.join()
         self._failed: Batch = domain.join()
         self._fresh: tuple[list[Point], list[Point]] = ([], [])  # completed and failed, not yet joined
+        self._initial = [domain.decode(data) for data in json.loads(row.initial)]
         self._load(store.trials(row.id))
 
     def _load(self, rows: list[TrialRow]) -> None:
@@ -121,6 +123,12 @@ class Ledger:
 
     def seen(self, x: Point) -> bool:
         return self._key(x) in self._seen
+
+    def next_initial(self) -> Point | None:
+        """The first of the user's own points that was never asked nor added; None where there is none left."""
+        while self._initial and self.seen(self._initial[0]):
+            self._initial.pop(0)
+        return self._initial[0] if self._initial else None
 
     def history(self) -> History:
         """What a searcher sees."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
-from typing import Any
+from typing import Any, SupportsFloat
 
 from bostruct.contracts import Searcher
 from bostruct.result import Result
@@ -12,7 +12,7 @@ from bostruct.study import Callback, Storage, Study
 
 
 def minimize(
-    objective: Callable[[Any], float],
+    objective: Callable[[Any], SupportsFloat],
     space: Any,
     n_trials: int,
     *,
@@ -58,7 +58,7 @@ def minimize(
 
 
 def maximize(
-    objective: Callable[[Any], float],
+    objective: Callable[[Any], SupportsFloat],
     space: Any,
     n_trials: int,
     *,

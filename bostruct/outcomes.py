@@ -47,7 +47,7 @@ def as_number(name: str, value: Any) -> float:
     try:
         return float(value)
     except OverflowError:  # an integer beyond float64
-        return math.copysign(math.inf, value)
+        return -math.inf if str(value).startswith("-") else math.inf
 
 
 def outcome_of(value: Any) -> Outcome:

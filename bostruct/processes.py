@@ -22,6 +22,7 @@ from bostruct.outcomes import Outcome
 from bostruct.workers import Finished
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+PATIENCE = 5.0  # seconds that a process gets to end by itself
 START = "import sys; sys.path[:] = sys.argv[2:]; from bostruct.worker import main; main()"
 
 
@@ -58,7 +59,12 @@ class Processes:
         return sorted(finished, key=lambda pair: pair[0]) if finished else self.wait()
 
     def close(self) -> None:
-        for worker in [*self._busy.values(), *self._idle]:
+        for worker in self._busy.values():
+            worker.kill()
+        for worker in self._idle:
+            worker.dismiss()
+        for worker in self._idle:
+            worker.ended()
             worker.kill()
         self._busy.clear()
         self._idle.clear()
@@ -67,8 +73,9 @@ class Processes:
         try:
             outcome: Outcome = pickle.loads(worker.connection.recv_bytes())
         except (EOFError, OSError):
+            how = worker.ended()
             self._drop(worker)
-            return Outcome(failed=f"its worker process died ({worker.how_it_ended()})")
+            return Outcome(failed=f"its worker process died ({how})")
         self._idle.append(self._busy.pop(worker.connection))
         return outcome
 
@@ -110,8 +117,7 @@ class _Worker:
         try:
             answer = self.connection.recv()
         except (EOFError, OSError):
-            self.kill()
-            answer = f"it died ({self.how_it_ended()})"
+            answer = f"it died ({self.ended()})"
         if answer != "ready":
             raise BostructError(f"objective: a worker process could not load it:\n{answer}")
         self._ready = True
@@ -119,18 +125,26 @@ class _Worker:
     def late(self) -> bool:
         return self.deadline is not None and time.monotonic() >= self.deadline
 
+    def dismiss(self) -> None:
+        """Let an idle process end by itself, and run what it has to at its exit."""
+        self.connection.close()
+
     def kill(self) -> None:
-        """End the process and all that it has started; may be repeated."""
-        if self._process.poll() is None or not self.connection.closed:
-            with contextlib.suppress(ProcessLookupError):  # it has ended by itself
-                os.killpg(self._process.pid, signal.SIGKILL)
+        """End the process, if it has not ended, and all that it has started; may be repeated."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # nobody is left in its group
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self.connection.close()
         if self._process.stdin is not None:
             self._process.stdin.close()
 
-    def how_it_ended(self) -> str:
-        code = self._process.wait()
+    def ended(self) -> str:
+        """How the process ended; one that closed its socket and lives on is killed first."""
+        try:
+            code = self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            code = self._process.wait()
         return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
 

@@ -211,7 +211,7 @@ def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
     """Raise StudyMismatch unless a call speaks of the study as it was made."""
     for field in ("domain", "direction", "method", "seed", "initial"):
         ours, theirs = getattr(stored, field), getattr(given, field)
-        if isinstance(ours, str) and field not in ("direction",):
+        if isinstance(ours, str) and field != "direction":
             ours, theirs = (json.loads(re.sub(r" at 0x[0-9a-fA-F]+", "", text)) for text in (ours, theirs))
         if dump(ours) != dump(theirs):
             raise StudyMismatch(
@@ -225,7 +225,7 @@ def _difference(path: str, ours: Json, theirs: Json) -> str:
         for key in [*ours, *(k for k in theirs if k not in ours)]:
             if key not in theirs or key not in ours:
                 return f"only one of the two has {path}.{key}"
-            if ours[key] != theirs[key]:
+            if dump(ours[key]) != dump(theirs[key]):
                 return _difference(f"{path}.{key}", ours[key], theirs[key])
         return f"the order in {path} differs: {', '.join(ours)} there, {', '.join(theirs)} here"
     return f"{path} is {_cut(ours)} there and {_cut(theirs)} here"

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, SupportsFloat
 
 from bostruct import __version__, methods
 from bostruct.checks import check_choice, check_integer, shown
@@ -159,7 +159,7 @@ class Study:
 
     def optimize(
         self,
-        objective: Callable[[Any], float],
+        objective: Callable[[Any], SupportsFloat],
         n_trials: int,
         *,
         workers: int = 1,
@@ -277,7 +277,6 @@ class Study:
         self._state = row.state
         self._stop: str | None = None
         self._stopped_because = "not run to an end by this process"
-        self._initial = [domain.decode(data) for data in json.loads(row.initial)]
         self._ledger = Ledger(domain, store, row)
         self._close = weakref.finalize(self, store.close)
 
@@ -292,7 +291,7 @@ class Study:
 
     def _next(self, searcher: Searcher) -> Trial:
         with self._limit():
-            found = next_point(searcher, self._ledger, self._initial, self._state, self.seed)
+            found = next_point(searcher, self._ledger, self._state, self.seed)
         trial = self._ledger.begin(found.point, found.info, found.state)
         self._state = found.state
         return trial

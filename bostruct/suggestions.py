@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,10 +22,10 @@ class Next(NamedTuple):
     state: str
 
 
-def next_point(searcher: Searcher, ledger: Ledger, initial: Sequence[Point], state: str, seed: int) -> Next:
+def next_point(searcher: Searcher, ledger: Ledger, state: str, seed: int) -> Next:
     """Raises SpaceExhausted, and BostructError where the searcher breaks its contract."""
     began = time.perf_counter()
-    unasked = next((x for x in initial if not ledger.seen(x)), None)
+    unasked = ledger.next_initial()
     if unasked is not None:
         return Next(unasked, {"origin": "initial", "suggest_seconds": time.perf_counter() - began}, state)
     rng = np.random.default_rng([seed, len(ledger.trials)])

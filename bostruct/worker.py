@@ -32,7 +32,10 @@ def main() -> None:
             point = pickle.loads(connection.recv_bytes())
         except EOFError:
             return
-        connection.send_bytes(_packed(evaluate(objective, point)))
+        answer = _packed(evaluate(objective, point))
+        sys.stdout.flush()  # a worker may be killed at any time from here on
+        sys.stderr.flush()
+        connection.send_bytes(answer)
 
 
 def _packed(outcome: Outcome) -> bytes:

@@ -1,0 +1,246 @@
+"""What a file must be, who may write it, and what is left alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bostruct as bo
+from bostruct.locks import StudyLocked
+from bostruct.schema import VERSION
+from bostruct.storage import StorageError, Store, StudyMismatch, study_rows
+
+SPACE = bo.Space({"a": bo.Categorical(["x", "y"]), "b": bo.Ordinal([1, 2, 4])})
+ROOT = str(Path(bo.__file__).parent.parent)
+
+
+def open_study(path, space=SPACE, **given):
+    return bo.Study(space, **({"method": "random", "seed": 1, "storage": path, "name": "mine"} | given))
+
+
+@pytest.fixture
+def path(tmp_path):
+    with open_study(tmp_path / "runs.db") as study:
+        study.optimize(lambda p: float(p["b"]), 4)
+    return tmp_path / "runs.db"
+
+
+def test_one_file_is_left_and_any_sqlite_tool_reads_it(path):
+    assert os.listdir(path.parent) == ["runs.db"]
+    with sqlite3.connect(path) as connection:
+        rows = connection.execute("SELECT number, status, point, value FROM trials ORDER BY number").fetchall()
+    connection.close()
+    assert [row[:2] for row in rows] == [(i, "completed") for i in range(4)]
+    assert all(json.loads(point)["b"] == value for _, _, point, value in rows)
+
+
+def test_commits_are_synced_to_disk(path):
+    with open_study(path) as study:
+        connection = study._store.connection
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def foreign_database(path):
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE trials (id INTEGER)")
+    connection.close()
+
+
+def truncated(path):
+    with open_study(path) as study:
+        study.optimize(lambda p: float(p["b"]), 6)
+    path.write_bytes(path.read_bytes()[:6000])
+
+
+def scribbled(path):
+    with open_study(path) as study:
+        study.optimize(lambda p: float(p["b"]), 6)
+    data = bytearray(path.read_bytes())
+    data[4096:8192] = b"\xa5" * 4096
+    path.write_bytes(data)
+
+
+def newer(path):
+    open_study(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (foreign_database, "database of another application"),
+        (lambda path: path.write_text("a,b\n1,2\n" * 100), "not a SQLite database"),
+        (lambda path: path.write_bytes(b"SQLite format 3\0"), "not a SQLite database"),
+        (truncated, "damaged|malformed"),
+        (scribbled, "damaged|malformed"),
+        (newer, f"newer bostruct .schema version {VERSION + 1}; this one knows up to {VERSION}"),
+    ],
+    ids=["foreign", "text", "stub", "truncated", "scribbled", "newer"],
+)
+def test_what_is_not_ours_or_not_sound_is_refused_and_left_as_it_is(tmp_path, make, message):
+    path = tmp_path / "file.db"
+    make(path)
+    before = path.read_bytes()
+    for read_only in (False, True):
+        with pytest.raises(StorageError, match=message) as caught:
+            bo.Study.load(path, read_only=read_only)
+        assert str(path) in str(caught.value)
+        with pytest.raises(StorageError, match=message):
+            open_study(path)
+        assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["file.db"]
+
+
+def test_places_where_no_file_can_be_are_refused(tmp_path):
+    with pytest.raises(StorageError, match="is a directory"):
+        open_study(tmp_path)
+    with pytest.raises(StorageError, match="does not exist"):
+        open_study(tmp_path / "no" / "runs.db")
+    with pytest.raises(StorageError, match="no such file"):
+        bo.Study.load(tmp_path / "runs.db")
+    with pytest.raises(StorageError, match="path of a file"):
+        open_study("sqlite:///runs.db")
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_empty_file_becomes_a_study(tmp_path):
+    (tmp_path / "runs.db").touch()
+    with open_study(tmp_path / "runs.db") as study:
+        assert study.ask().number == 0
+
+
+def test_a_read_only_file_is_read_and_not_written(path, monkeypatch):
+    # Permissions bind nobody who is root: the check that asks for them is made to answer as for others.
+    before = path.read_bytes()
+    path.chmod(stat.S_IRUSR)
+    monkeypatch.setattr(os, "access", lambda _, mode: mode != os.W_OK)
+    with pytest.raises(StorageError, match="read-only"):
+        open_study(path)
+    with bo.Study.load(path, read_only=True) as study:
+        assert len(study.trials) == 4
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == ["runs.db"]
+
+
+def test_a_second_writer_in_this_process_is_refused(path):
+    with open_study(path) as first:
+        with pytest.raises(StudyLocked, match=rf"process {os.getpid()} on .*this process"):
+            open_study(path)
+        with open_study(path, name="another"):
+            assert first.ask().number == 4
+    open_study(path).close()
+
+
+HOLD = """
+import sys
+sys.path[:0] = sys.argv[2:]
+import bostruct as bo
+study = bo.Study.load(sys.argv[1])
+study.ask()
+print("open", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_second_process_is_refused_until_the_first_dies(path):
+    command = [sys.executable, "-c", HOLD, str(path), ROOT]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "open\n"
+        with pytest.raises(StudyLocked, match=f"process {process.pid} on "):
+            open_study(path)
+        with bo.Study.load(path, read_only=True) as study:
+            assert [t.status for t in study.trials] == ["completed"] * 4 + ["running"]
+        process.kill()
+    with open_study(path) as study:
+        assert study.ask().number == 4
+    assert os.listdir(path.parent) == ["runs.db"]
+
+
+def test_a_reader_changes_nothing(path):
+    before = path.read_bytes()
+    with bo.Study.load(path, read_only=True) as study:
+        assert study.best_value == 1.0
+        for attempt in (study.ask, lambda: study.tell(0, 1.0), lambda: study.add({"a": "x", "b": 1}, 1.0)):
+            with pytest.raises(bo.contracts.BostructError, match="read_only=True"):
+                attempt()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"seed": 2}, "seed is 1 there and 2 here"),
+        ({"direction": "maximize"}, "direction is 'minimize' there and 'maximize' here"),
+        ({"space": {"a": ["x", "y"], "b": bo.Ordinal([1, 2, 8])}}, r"domain.variables.b.choices is \[1, 2, 4\] there"),
+        ({"space": {"a": ["x", "y"]}}, "only one of the two has domain.variables.b"),
+        ({"space": {"b": bo.Ordinal([1, 2, 4]), "a": ["x", "y"]}}, "the order in domain.variables differs: a, b there"),
+        ({"initial_points": [{"a": "x", "b": 1}]}, "initial"),
+        ({"method": "annealing"}, "method.* is 'RandomSearch' there|method.name"),
+    ],
+)
+def test_another_study_of_the_same_name_is_refused_with_the_difference(path, given, message):
+    with pytest.raises(StudyMismatch, match=message):
+        open_study(path, **given)
+    with open_study(path, seed=None) as study:  # a seed that is not said agrees
+        assert study.seed == 1
+
+
+def test_studies_are_listed_and_chosen_by_name(path):
+    open_study(path, name="other").close()
+    assert [row.name for row in study_rows(path)] == ["mine", "other"]
+    with pytest.raises(StorageError, match="it holds 'mine', 'other'"):
+        bo.Study.load(path)
+    with pytest.raises(StorageError, match="there is no study 'third'"):
+        bo.Study.load(path, "third")
+    with bo.Study.load(path, "other") as study:
+        assert study.name == "other"
+
+
+def test_a_closed_study_says_so(path):
+    study = open_study(path)
+    study.close()
+    study.close()
+    with pytest.raises(bo.contracts.BostructError, match=r"is closed; Study\.load opens it again"):
+        study.ask()
+    assert len(study.result.trials) == 4
+
+
+def test_a_trial_is_never_told_twice_whatever_memory_says(path):
+    with open_study(path) as study:
+        trial = study.ask()
+        with sqlite3.connect(path) as other:
+            other.execute("UPDATE trials SET status = 'completed', value = 7.0 WHERE number = ?", (trial.number,))
+        other.close()
+        with pytest.raises(StorageError, match="not running there any more"):
+            study.tell(trial, 1.0)
+    store = Store(path, read_only=True)
+    assert [row.value for row in store.trials(1)][-1] == 7.0
+    store.close()
+
+
+def test_choices_that_are_objects_agree_across_their_addresses(tmp_path):
+    class Choice:
+        pass
+
+    for _ in range(2):
+        with open_study(tmp_path / "runs.db", {"k": [Choice(), 1]}) as study:
+            assert study.ask().number == 0
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    heavy = "torch sklearn scipy.stats ot matplotlib pandas tqdm cloudpickle threadpoolctl"
+    code = f"import sys; sys.path.insert(0, {ROOT!r}); import bostruct; bostruct.Study; bostruct.minimize; "
+    code += f"print([m for m in {heavy!r}.split() if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr

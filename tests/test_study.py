@@ -1,0 +1,394 @@
+"""Ask, tell, add: what a study promises whatever the method."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bostruct as bo
+from bostruct.callbacks import Deadline, Patience, TargetValue
+from bostruct.contracts import BostructError, PointError, SpaceExhausted, Suggestion
+from bostruct.run import ObjectiveError
+
+SPACE = bo.Space({"a": bo.Categorical(["x", "y", "z"]), "b": bo.Binary(), "c": bo.Integer(1, 4)})
+
+
+def value(point):
+    return "xyz".index(point["a"]) + 3.0 * point["b"] + 0.5 * point["c"]
+
+
+def study(**settings):
+    return bo.Study(SPACE, **({"method": "random", "seed": 0} | settings))
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Suggests what it is told to, whether it may or not."""
+
+    domain: object
+    point: object
+    state: object = None
+
+    def settings(self):
+        return {}
+
+    def initial_state(self):
+        return None
+
+    def suggest(self, history, state, rng):
+        del history, state, rng
+        return Suggestion(self.point, self.state, {"origin": "model"})
+
+
+def test_a_run_finds_the_optimum_of_a_space_that_it_exhausts():
+    result = bo.minimize(value, SPACE, 100, method="random", seed=0)
+    assert result.best_value == 0.5
+    assert result.best_point == {"a": "x", "b": False, "c": 1}
+    assert len(result.trials) == SPACE.size
+    assert "all 24 points" in result.stopped_because
+
+
+def test_asking_an_exhausted_space_raises():
+    s = study()
+    for _ in range(SPACE.size):
+        s.ask()
+    with pytest.raises(SpaceExhausted):
+        s.ask()
+
+
+def test_maximize_is_minimize_of_the_negative():
+    up = bo.maximize(value, SPACE, 12, method="random", seed=3)
+    down = bo.minimize(lambda p: -value(p), SPACE, 12, method="random", seed=3)
+    assert [t.point for t in up.trials] == [t.point for t in down.trials]
+    assert up.best_value == -down.best_value == max(t.value for t in up.trials)
+    assert [i.best_value for i in up.incumbents] == [-i.best_value for i in down.incumbents]
+
+
+def test_searchers_see_minimised_values_in_the_order_told():
+    s = study(direction="maximize")
+    first, second = s.ask(), s.ask()
+    s.tell(second, 2.0)
+    s.tell(first, 7.0)
+    seen = s._ledger.history()
+    assert list(seen.values) == [-2.0, -7.0]
+    assert [SPACE.present(x) for x in seen.completed] == [second.point, first.point]
+
+
+def test_same_seed_same_points_and_another_seed_others():
+    runs = [bo.minimize(value, SPACE, 10, method="random", seed=seed) for seed in (5, 5, 6)]
+    points = [[t.point for t in run.trials] for run in runs]
+    assert points[0] == points[1] != points[2]
+
+
+def test_a_drawn_seed_is_recorded_and_reproduces_the_run():
+    first = bo.minimize(value, SPACE, 8, method="random")
+    again = bo.minimize(value, SPACE, 8, method="random", seed=first.seed)
+    assert [t.point for t in first.trials] == [t.point for t in again.trials]
+
+
+@given(st.integers(0, 2**70), st.integers(1, 24))
+def test_points_asked_at_once_are_distinct(seed, n):
+    s = study(seed=seed)
+    points = [s.ask().point for _ in range(n)]
+    assert len({tuple(p.values()) for p in points}) == n
+    assert all(t.status == "running" for t in s.trials)
+
+
+def test_initial_points_come_first_and_only_once():
+    first = [{"a": "z", "b": True, "c": 4}, {"a": "y", "b": True, "c": 4}, {"a": "z", "b": True, "c": 4}]
+    s = study(initial_points=first)
+    trials = [s.ask() for _ in range(4)]
+    assert [t.point for t in trials[:2]] == first[:2]
+    assert [t.origin for t in trials] == ["initial", "initial", "random", "random"]
+    assert trials[2].point != first[0]
+
+
+def test_wrong_initial_points_are_refused():
+    with pytest.raises(PointError, match="a: expected one of"):
+        study(initial_points=[{"a": "q", "b": True, "c": 4}])
+
+
+def test_added_data_are_history_and_do_not_count_as_trials():
+    s = study()
+    known = {"a": "x", "b": False, "c": 1}
+    assert s.add(known, 0.5).origin == "added"
+    s.add(known, 0.6)
+    s.add({"a": "x", "b": False, "c": 2}, failed="broke the oven")
+    result = s.optimize(value, 10)
+    assert len(result.trials) == 13
+    assert known not in [t.point for t in result.trials[3:]]
+    assert result.best_value == 0.5
+    assert s.trials[2].reason == "broke the oven"
+
+
+@pytest.mark.parametrize(
+    "told", [3, 3.0, np.float32(3), np.array(3), np.array([3.0]), np.int8(3), Fraction(3)], ids=repr
+)
+def test_every_real_number_is_a_value(told):
+    s = study()
+    assert s.tell(s.ask(), told).value == 3.0
+
+
+@pytest.mark.parametrize(
+    "told", ["3", None, 3j, True, np.array([1.0, 2.0]), np.complex64(1), [3.0], np.array("3")], ids=repr
+)
+def test_what_is_no_number_is_refused_and_the_trial_stays_running(told):
+    s = study()
+    trial = s.ask()
+    with pytest.raises(TypeError, match="value: expected"):
+        s.tell(trial, told)
+    assert s.trials[0].status == "running"
+    assert s.tell(trial, 1.0).value == 1.0
+
+
+@pytest.mark.parametrize("told", [math.nan, math.inf, -math.inf, np.float32("nan"), 10**400], ids=lambda v: str(v)[:9])
+def test_values_that_are_not_finite_fail_the_trial(told):
+    s = study()
+    trial = s.tell(s.ask(), told)
+    assert trial.status == "failed"
+    assert trial.value is None
+    assert trial.reason == f"objective returned {float(told) if isinstance(told, float | np.floating) else math.inf}"
+
+
+def test_torch_scalars_are_values():
+    torch = pytest.importorskip("torch")
+    s = study()
+    assert s.tell(s.ask(), torch.tensor(2.5, dtype=torch.float64)).value == 2.5
+
+
+def test_only_running_trials_can_be_told():
+    s = study()
+    trial = s.ask()
+    s.tell(trial.number, 1.0)
+    with pytest.raises(ValueError, match="trial 0 is already completed"):
+        s.tell(trial, 2.0)
+    with pytest.raises(ValueError, match="got number 7"):
+        s.tell(7, 2.0)
+    with pytest.raises(ValueError, match="more than one"):
+        s.tell(s.ask(), 1.0, failed="no")
+    with pytest.raises(TypeError, match="failed: expected a reason"):
+        s.tell(1, failed="")
+    assert [t.value for t in s.trials] == [1.0, None]
+
+
+def test_a_point_that_was_changed_by_the_user_is_not_changed_in_the_study():
+    s = study()
+    trial = s.ask()
+    original = dict(trial.point)
+    trial.point["a"] = "spoilt"
+    s.tell(trial, 1.0)
+    assert s.trials[0].point == original
+
+
+def test_a_trial_given_back_is_handed_out_again():
+    s = study()
+    first = s.ask()
+    s.ask()
+    s.requeue(first)
+    again = s.ask()
+    assert (again.number, again.point) == (first.number, first.point)
+    assert s.ask().number == 2
+
+
+def test_failed_and_infeasible_trials_are_told_apart_and_never_repeated():
+    def objective(point):
+        if point["b"]:
+            raise bo.Infeasible("b is forbidden")
+        if point["a"] == "x":
+            raise RuntimeError("x explodes")
+        return value(point)
+
+    result = bo.minimize(objective, SPACE, 24, method="random", seed=0)
+    assert len({tuple(t.point.values()) for t in result.trials}) == 24
+    for trial in result.trials:
+        wanted = "infeasible" if trial.point["b"] else "failed" if trial.point["a"] == "x" else "completed"
+        assert trial.status == wanted
+    assert {t.reason for t in result.trials} == {None, "b is forbidden", "RuntimeError: x explodes"}
+    assert result.n_failed == 12 + 4
+    assert result.n_completed == 8
+
+
+def test_an_objective_that_always_fails_stops_early_and_shows_why():
+    calls = []
+
+    def typo(point):
+        calls.append(point)
+        return point["missing"]
+
+    with pytest.raises(ObjectiveError, match=r"KeyError in each of the first 5 trials(.|\n)*in typo"):
+        bo.minimize(typo, SPACE, 20, method="random", seed=0)
+    assert len(calls) == 5
+
+
+def test_an_objective_that_fails_at_first_in_different_ways_goes_on():
+    errors = iter([KeyError("k"), ValueError("v")] * 4)
+
+    def objective(point):
+        if error := next(errors, None):
+            raise error
+        return value(point)
+
+    assert bo.minimize(objective, SPACE, 12, method="random", seed=0).n_failed == 8
+
+
+def test_errors_to_be_raised_end_the_run():
+    s = study()
+
+    def objective(point):
+        if len(s.trials) == 3:
+            raise OSError("disk gone")
+        return value(point)
+
+    with pytest.raises(OSError, match="disk gone"):
+        s.optimize(objective, 10, reraise=(OSError,))
+    assert [t.status for t in s.trials] == ["completed", "completed", "failed"]
+
+
+def test_objectives_that_return_rubbish_fail_with_the_reason():
+    s = study()
+    returned = iter([1.0, "two", math.nan, 4.0])
+    result = s.optimize(lambda _: next(returned), 4)
+    assert [t.status for t in result.trials] == ["completed", "failed", "failed", "completed"]
+    assert result.trials[1].reason == "TypeError: value: expected a number, got 'two' (str)"
+
+
+def test_n_trials_is_a_total():
+    s = study()
+    s.optimize(value, 4)
+    assert len(s.optimize(value, 7).trials) == 7
+    assert len(s.optimize(value, 3).trials) == 7
+    assert s.result.stopped_because == "n_trials reached (3)"
+
+
+def test_callbacks_see_each_trial_and_may_stop():
+    seen = []
+
+    def callback(study, trial):
+        seen.append((trial.number, trial.status, len(study.trials)))
+        if trial.number == 4:
+            study.stop("enough")
+
+    result = bo.minimize(value, SPACE, 20, method="random", seed=0, callbacks=[callback])
+    assert seen == [(i, "completed", i + 1) for i in range(5)]
+    assert result.stopped_because == "enough"
+
+
+def test_a_callback_that_raises_leaves_a_sound_study():
+    s = study()
+
+    def callback(*_):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        s.optimize(value, 5, callbacks=[callback])
+    assert [t.status for t in s.trials] == ["completed"]
+    assert len(s.optimize(value, 5).trials) == 5
+
+
+def test_patience_counts_trials_since_the_best():
+    values = iter([5.0, 3.0, 4.0, 3.0, 3.5, 1.0])
+    result = bo.minimize(lambda _: next(values), SPACE, 6, method="random", seed=0, callbacks=[Patience(3)])
+    assert [t.value for t in result.trials] == [5.0, 3.0, 4.0, 3.0, 3.5]
+    assert result.stopped_because == "no better value in 3 trials"
+    assert result.best_trial.number == 1
+
+
+@pytest.mark.parametrize(("direction", "target"), [("minimize", 1.0), ("maximize", 5.5)])
+def test_target_value(direction, target):
+    s = study(direction=direction)
+    result = s.optimize(value, 24, callbacks=[TargetValue(target)])
+    reached = [t.value <= target if direction == "minimize" else t.value >= target for t in result.trials]
+    assert reached == [False] * (len(reached) - 1) + [True]
+
+
+def test_deadline():
+    assert len(study().optimize(value, 24, callbacks=[Deadline(0.0)]).trials) == 1
+    assert len(study().optimize(value, 24, callbacks=[Deadline(60.0)]).trials) == 24
+
+
+def test_a_searcher_that_repeats_itself_is_named():
+    x = SPACE.parse({"a": "x", "b": True, "c": 1})
+    s = bo.Study(SPACE, method=Fixed(SPACE, x), seed=0)
+    s.tell(s.ask(), 1.0)
+    with pytest.raises(BostructError, match=r"Fixed suggested a point that was seen before: .*'c': 1"):
+        s.ask()
+
+
+def test_a_searcher_that_leaves_its_domain_is_named():
+    s = bo.Study(SPACE, method=Fixed(SPACE, np.array([0, 0, 9])), seed=0)
+    with pytest.raises(BostructError, match="Fixed suggested an invalid point: c: "):
+        s.ask()
+    assert s.trials == ()
+
+
+def test_state_that_is_not_json_is_refused():
+    s = bo.Study(SPACE, method=Fixed(SPACE, np.array([0, 0, 0]), state={1, 2}), seed=0)
+    with pytest.raises(BostructError, match="state and info must be plain JSON"):
+        s.ask()
+    assert s.trials == ()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"seed": -1}, "seed"),
+        ({"seed": 0.5}, "seed"),
+        ({"direction": "up"}, "direction"),
+        ({"method": "alchemy"}, "method"),
+        ({"name": ""}, "name"),
+        ({"threads": 0}, "threads"),
+    ],
+)
+def test_wrong_settings_are_refused_by_name(wrong, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        study(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"n_trials": -1}, "n_trials"),
+        ({"workers": 0}, "workers"),
+        ({"trial_timeout": -1.0}, "trial_timeout"),
+        ({"callbacks": [3]}, "callbacks"),
+        ({"objective": 3}, "objective"),
+    ],
+)
+def test_wrong_runs_are_refused_by_name(wrong, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        study().optimize(**({"objective": value, "n_trials": 3} | wrong))
+
+
+def test_a_dict_of_variables_is_a_space_and_a_list_is_not():
+    assert bo.minimize(lambda p: p["k"], {"k": [3, 1, 2]}, 3, method="random").best_point == {"k": 1}
+    with pytest.raises(TypeError, match="domain: expected a Space"):
+        bo.Study([1, 2, 3], method="random")
+
+
+def test_model_work_runs_in_one_thread_and_the_setting_is_put_back():
+    torch = pytest.importorskip("torch")
+    from threadpoolctl import threadpool_info
+
+    seen = []
+
+    class Spy(Fixed):
+        def suggest(self, history, state, rng):
+            seen.append((torch.get_num_threads(), {pool["num_threads"] for pool in threadpool_info()}))
+            return super().suggest(history, state, rng)
+
+    before = torch.get_num_threads(), [pool["num_threads"] for pool in threadpool_info()]
+    bo.Study(SPACE, method=Spy(SPACE, np.array([0, 0, 0])), seed=0).ask()
+    assert seen == [(1, {1})]
+    assert (torch.get_num_threads(), [pool["num_threads"] for pool in threadpool_info()]) == before
+
+
+def test_suggestions_do_not_touch_global_randomness():
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    bo.minimize(value, SPACE, 10, method="random")
+    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
