@@ -200,6 +200,8 @@ def test_subpackages_hold_a_docstring_and_nothing_else(found):
 
 @pytest.mark.parametrize("start", ["bostruct", "bostruct.domains.space", "bostruct.domains.registry", "bostruct.cli"])
 def test_nothing_heavy_comes_with(start, found):
+    if start not in found:
+        pytest.skip(f"{start} is not there")
     assert weights(start, running(found)) == []
 
 

@@ -13,7 +13,6 @@ from strategies import constrained_spaces, object_variables, rngs, spaces
 
 import bostruct as bo
 from bostruct.contracts import DomainError, PointError, SpaceExhausted
-from bostruct.domains.registry import domain_from_json
 
 some_examples = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -137,6 +136,12 @@ class TestPoints:
 
 
 class TestTightConstraints:
+    def test_a_slow_constraint_is_not_asked_of_every_point(self, rng):
+        asked = []
+        space = bits(16, [lambda p: asked.append(p) is None and p["x0"]])
+        space.sample(10, rng)
+        assert len(asked) < 200
+
     def test_exactly_5_of_30_bits(self, rng):
         space = bits(30, [exactly(5)])
         started = time.process_time()
@@ -204,163 +209,6 @@ class TestTightConstraints:
         space = bits(30, [lambda p: p.pop("x0") is not None, lambda p: p.setdefault("x1", True) in (True, False)])
         assert space.sample(3, rng).shape == (3, 30)
         assert list(space.present(space.sample(1, rng)[0])) == list(space.variables)
-
-
-def two_parts() -> nx.Graph:
-    return nx.Graph([("a", "b"), ("c", "d")])
-
-
-def loop() -> nx.Graph:
-    return nx.Graph([("a", "b"), ("b", "b")])
-
-
-class Nobody:
-    """Equal to nothing, itself included."""
-
-    def __eq__(self, other):
-        return False
-
-    def __hash__(self):
-        return 0
-
-
-class TestRefusedSpaces:
-    @pytest.mark.parametrize(
-        ("variables", "message"),
-        [
-            ({}, "variables: expected 1 to 1000, got 0"),
-            ({f"x{i}": bool for i in range(1001)}, "variables: expected 1 to 1000, got 1001"),
-            (["a", "b"], r"variables: expected a mapping from name to variable, got \['a', 'b'\]"),
-            ({1: bool}, "variables: expected names that are non-empty strings, got 1"),
-            ({"": bool}, "variables: expected names that are non-empty strings, got ''"),
-            ({"a": ["x"]}, r"a: Categorical: expected 2 to 1000 choices, got 1: \['x'\]"),
-            ({"a": []}, "a: Categorical: expected 2 to 1000 choices, got 0"),
-            ({"a": range(1)}, "a: Ordinal: expected 2 to 1000 choices, got 1"),
-            ({"a": range(10**9)}, "a: Ordinal: expected 2 to 1000 choices, got more"),
-            ({"a": ["x", "y", "x"]}, "a: Categorical: expected distinct choices, got 'x' more than once"),
-            ({"a": [1, True]}, "a: Categorical: expected distinct choices, got True more than once"),
-            ({"a": [1, 1.0]}, "a: Categorical: expected distinct choices, got 1.0 more than once"),
-            ({"a": [np.int64(1), 1]}, "a: Categorical: expected distinct choices, got 1 more than once"),
-            ({"a": [[1], [1]]}, r"a: Categorical: expected distinct choices, got \[1\] more than once"),
-            ({"a": [1.0, math.nan]}, "a: Categorical: a choice must equal itself and be comparable, got nan"),
-            ({"a": [np.zeros(2), np.ones(2)]}, "a: Categorical: a choice must equal itself and be comparable, got arr"),
-            ({"a": [Nobody(), 1]}, "a: Categorical: a choice must equal itself and be comparable, got"),
-            ({"a": "xyz"}, r"a: expected Binary\(\), Categorical\(...\), .*; got 'xyz'"),
-            ({"a": int}, r"a: expected Binary\(\), .*; got <class 'int'>"),
-            ({"a": 3}, r"a: expected Binary\(\), .*; got 3"),
-            ({"a": bo.Binary}, r"a: expected Binary\(\), .*; got <function Binary"),
-        ],
-    )
-    def test_variables(self, variables, message):
-        with pytest.raises(DomainError, match=message):
-            bo.Space(variables)
-
-    @pytest.mark.parametrize(
-        ("build", "message"),
-        [
-            (lambda: bo.Categorical("abc"), "Categorical: expected a sequence of choices, got 'abc'"),
-            (lambda: bo.Categorical({"a", "b"}), "Categorical: expected a sequence of choices, got {"),
-            (lambda: bo.Ordinal(5), "Ordinal: expected a sequence of choices, got 5"),
-            (lambda: bo.Categorical(itertools.count()), "Categorical: expected 2 to 1000 choices, got more"),
-            (lambda: bo.Integer(3, 3), "Integer: expected 2 to 1000 values, low < high; got low=3, high=3"),
-            (lambda: bo.Integer(5, 2), "Integer: expected 2 to 1000 values, low < high; got low=5, high=2"),
-            (lambda: bo.Integer(0, 1000), "Integer: expected 2 to 1000 values, low < high; got low=0, high=1000"),
-            (lambda: bo.Graph(two_parts()), "Graph: expected a connected graph, got 2 parts, such as"),
-            (lambda: bo.Graph(nx.DiGraph([("a", "b")])), "Graph: expected an undirected simple .* got DiGraph"),
-            (lambda: bo.Graph(nx.MultiGraph([("a", "b")])), "Graph: expected an undirected simple .* got MultiGraph"),
-            (lambda: bo.Graph(nx.path_graph(1)), "Graph: expected 2 to 1000 nodes, got 1"),
-            (lambda: bo.Graph(nx.path_graph(1001)), "Graph: expected 2 to 1000 nodes, got 1001"),
-            (lambda: bo.Graph(loop()), "Graph: expected no self loops, got one at node number 1"),
-            (lambda: bo.Graph({"a": ["b"]}), "Graph: expected a networkx graph, got {'a'"),
-            (
-                lambda: bo.Graph(nx.Graph([(0, 1, {"weight": 0})])),
-                "Graph: expected positive finite edge weights, got 0",
-            ),
-            (lambda: bo.Graph(nx.Graph([(0, 1, {"weight": "1"})])), "Graph: expected positive .* weights, got '1'"),
-        ],
-    )
-    def test_choices_and_graphs(self, build, message):
-        with pytest.raises(DomainError, match=message):
-            build()
-
-    @pytest.mark.parametrize("weight", [0.0, -1.0, math.inf, math.nan])
-    def test_ordinal_weight(self, weight):
-        with pytest.raises(ValueError, match="weight: expected a finite number in"):
-            bo.Ordinal([1, 2], weight=weight)
-
-    def test_integer_ends(self):
-        with pytest.raises(TypeError, match="low: expected an integer, got '0'"):
-            bo.Integer("0", 5)  # type: ignore[arg-type]
-
-    @pytest.mark.parametrize("constraints", [all_different, [1], None, "abc"])
-    def test_constraints(self, constraints):
-        with pytest.raises(DomainError, match="constraints: expected a sequence of predicates of a point, got"):
-            bo.Space({"a": bool}, constraints)
-
-    def test_a_constraint_that_raises_is_named_with_its_point_and_its_error(self, rng):
-        def divides(point):
-            return 1 / point["a"] > 0
-
-        with pytest.raises(DomainError, match=r"constraint divides failed on \{'a': False\}: ZeroDivisionError"):
-            bo.Space({"a": bool}, [divides]).sample(5, rng)
-
-    def test_a_description_that_does_not_hold_the_whole_space(self):
-        with pytest.raises(DomainError, match="the space has constraints, whose code no file holds"):
-            domain_from_json(bits(2, [all_different]).to_json())
-        with pytest.raises(DomainError, match="a: its choices are Python objects that no file holds"):
-            domain_from_json(bo.Space({"a": [(1, 2), (3, 4)]}).to_json())
-
-
-class TestRefusedPoints:
-    @pytest.mark.parametrize(
-        ("point", "message"),
-        [
-            ({"color": "red"}, r"point: missing n; expected \['color', 'n'\]"),
-            ({"color": "red", "n": 1, "m": 2}, r"point: unknown name 'm'; expected \['color', 'n'\]"),
-            ({"color": "green", "n": 1}, r"color: expected one of \['red', 'blue'\], got 'green'"),
-            ({"color": "red", "n": 4}, r"n: expected one of \[0, 1, 2, 3\], got 4"),
-            ({"color": "red", "n": "1"}, r"n: expected one of \[0, 1, 2, 3\], got '1'"),
-            ({"color": "red", "n": [1]}, r"n: expected one of \[0, 1, 2, 3\], got \[1\]"),
-            ({"color": "red", "n": np.ones(2)}, r"n: expected one of \[0, 1, 2, 3\], got array"),
-            ({"color": "red", "n": math.nan}, r"n: expected one of \[0, 1, 2, 3\], got nan"),
-            (["red", 1], r"point: expected a dict with the keys \['color', 'n'\], got \['red', 1\]"),
-            ({"color": "blue", "n": 0}, "point: {'color': 'blue', 'n': 0} breaks the constraint blue_needs_n$"),
-        ],
-    )
-    def test_by_name_with_both_sides(self, point, message):
-        def blue_needs_n(point):
-            return point["color"] != "blue" or point["n"] > 0
-
-        space = bo.Space({"color": ["red", "blue"], "n": bo.Integer(0, 3)}, [blue_needs_n, bool])
-        with pytest.raises(PointError, match=message):
-            space.parse(point)
-
-    @pytest.mark.parametrize(
-        ("x", "message"),
-        [
-            (np.array([0]), "point: expected 2 integers, got"),
-            (np.array([0.0, 1.0]), "point: expected 2 integers, got"),
-            (np.array([0, 2]), r"b: expected a vertex in 0..1, got 2"),
-            (np.array([-1, 0]), r"a: expected a vertex in 0..1, got -1"),
-        ],
-    )
-    def test_rows(self, x, message):
-        with pytest.raises(PointError, match=message):
-            bo.Space({"a": bool, "b": bool}).check(x)
-
-    @pytest.mark.parametrize(
-        ("data", "message"),
-        [
-            ({"a": 1}, r"point: expected the keys \['a', 'b'\], got {'a': 1}"),
-            ([1, 2], r"point: expected the keys \['a', 'b'\], got \[1, 2\]"),
-            ({"a": 3, "b": {"vertex": 0}}, r"a: expected one of \[1, 2\], got 3"),
-            ({"a": 1, "b": {"vertex": 2}}, r"b: expected a vertex in 0..1, got {'vertex': 2}"),
-            ({"a": 1, "b": {}}, r"b: expected a vertex in 0..1, got {}"),
-        ],
-    )
-    def test_data_that_encode_never_writes(self, data, message):
-        with pytest.raises(PointError, match=message):
-            bo.Space({"a": [1, 2], "b": [(1,), (2,)]}).decode(data)
 
 
 def test_chi_square_tells_a_bias():

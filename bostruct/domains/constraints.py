@@ -45,13 +45,15 @@ def holds(space: Space, xs: IntArray) -> npt.NDArray[np.bool_]:
 def sample_satisfying(space: Space, m: int, rng: np.random.Generator) -> IntArray:
     """m points that satisfy every constraint.
 
-    Uniform and independent where at least one draw in 20 (in d / 2 for large spaces) is valid; where constraints are
-    tighter, dependent draws of a walk. Raises DomainError where no valid point is found.
+    Uniform and independent where at least one draw in 20 (in d / 2 for large spaces) is valid, or where the space can
+    be enumerated; elsewhere dependent draws of a walk. Raises DomainError where no valid point is found.
     """
     thin = max(20, space.d // 2)
     found = _draw(space, m, thin, lambda size: rng.integers(0, space.n_choices, size=(size, space.d)))
     if len(found) >= m:
         return found[:m]
+    if space.enumerable:
+        return np.concatenate([found, _among_all(space, m - len(found), rng)])
     if not len(found):
         found = walk(space, _search(space, rng), 10 * thin, rng)[0][None]
     points = list(found)
@@ -98,11 +100,19 @@ def _proposal(row: list[int], sizes: list[int], kind: int, which: list[int], uni
     return {i: (row[i] + 1 + int(u * (sizes[i] - 1))) % sizes[i] for i, u in pairs}
 
 
+def _among_all(space: Space, m: int, rng: np.random.Generator) -> IntArray:
+    every = space.enumerate()
+    if not len(every):
+        names = ", ".join(rule_name(c) for c in space.constraints)
+        raise DomainError(f"constraints: none of the {space.n_points} points satisfies all of {shown(names, 200)}")
+    return every[rng.integers(len(every), size=m)]
+
+
 def _draw(space: Space, m: int, rate: int, draw: Callable[[int], IntArray]) -> IntArray:
     """Up to m valid points by rejection, which goes on while it is cheap or one in `rate` is valid."""
     found = [np.empty((0, space.d), dtype=np.int64)]
     n_found = n_drawn = 0
-    limit = _limit(space, DRAWS)
+    limit = min(_limit(space, DRAWS), space.n_points)
     while n_found < m and (n_drawn < limit or n_found * rate >= n_drawn):
         block = draw(max(64, min(m - n_found, 4096)))
         kept = block[holds(space, block)]

@@ -71,12 +71,17 @@ class Space:
     @property
     def size(self) -> int:
         """Number of points; with constraints an upper bound, unless the space is `enumerable`."""
-        return len(self._all) if self.constraints and self.enumerable else self._product
+        return len(self._all) if self.constraints and self.enumerable else self.n_points
+
+    @cached_property
+    def n_points(self) -> int:
+        """Number of points before constraints."""
+        return math.prod(self.n_choices.tolist())
 
     @property
     def enumerable(self) -> bool:
         """Whether `enumerate` is allowed: at most 100,000 points before constraints."""
-        return self._product <= ENUMERABLE
+        return self.n_points <= ENUMERABLE
 
     def enumerate(self) -> IntArray:
         """All valid points, the last variable fastest; raises DomainError where the space is not `enumerable`."""
@@ -92,12 +97,7 @@ class Space:
         """
         if not self.constraints:
             return rng.integers(0, self.n_choices, size=(m, self.d))
-        if not self.enumerable:
-            return sample_satisfying(self, m, rng)
-        if not len(self._all):
-            names = ", ".join(rule_name(c) for c in self.constraints)
-            raise DomainError(f"constraints: none of the {self._product} points satisfies all of {names}")
-        return self._all[rng.integers(len(self._all), size=m)]
+        return sample_satisfying(self, m, rng)
 
     def sample_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> IntArray:
         """Draw a valid point that is not in `seen`; raises SpaceExhausted when none is left, or none is found."""
@@ -236,7 +236,7 @@ class Space:
     def _scan(self, seen: frozenset[Hashable], rng: np.random.Generator) -> IntArray | None:
         """The first unseen point from a random one on: of one more point than were seen, one is unseen."""
         x = self.sample(1, rng)[0]
-        for _ in range(min(len(seen) + 1, self._product)):
+        for _ in range(min(len(seen) + 1, self.n_points)):
             if self.keys(x[None])[0] not in seen:
                 return x
             for i in reversed(range(self.d)):  # the next point, the last variable fastest
@@ -260,10 +260,6 @@ class Space:
         if key not in self._neighbor_cache:
             self._neighbor_cache[key] = self._distinct_graphs[key[0]].neighbors(vertex)
         return self._neighbor_cache[key]
-
-    @cached_property
-    def _product(self) -> int:
-        return math.prod(self.n_choices.tolist())
 
     @cached_property
     def _all(self) -> IntArray:
