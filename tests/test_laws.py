@@ -1,0 +1,170 @@
+"""The laws can be broken: a domain or a searcher with one fault fails the law that forbids it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from laws.domain_laws import check_domain, check_enumerated
+from laws.searcher_laws import check_exhausts, check_searcher
+
+import bostruct as bo
+from bostruct.contracts import SpaceExhausted, Suggestion
+from bostruct.searchers.random import RandomSearch
+
+VARIABLES = {"a": bool, "b": ["p", "q", "r", "s"], "c": range(6)}
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+class Stuck(bo.Space):
+    def mutate(self, x, rng):
+        del rng
+        return x
+
+
+class OneWay(bo.Space):
+    def neighbors(self, x):
+        near = super().neighbors(x)
+        return near[near.sum(axis=1) > x.sum()]
+
+    def some_neighbors(self, x, m, rng):
+        del rng
+        return self.neighbors(x)[:m]
+
+
+class Repeating(bo.Space):
+    def neighbors(self, x):
+        near = super().neighbors(x)
+        return self.join(near, near[:1])
+
+
+class Loose(bo.Space):
+    def crossover(self, x, y, rng):
+        del y, rng
+        return x + 100
+
+
+class Colliding(bo.Space):
+    def keys(self, batch):
+        return [int(row.sum()) for row in batch]
+
+
+class Lossy(bo.Space):
+    def encode(self, x):
+        return super().encode(np.zeros_like(x))
+
+
+class Lopsided(bo.Space):
+    def sample(self, m, rng):
+        return np.minimum(super().sample(m, rng), super().sample(m, rng))
+
+
+class Endless(bo.Space):
+    def sample_unseen(self, seen, rng):
+        del seen
+        return self.sample(1, rng)[0]
+
+
+@pytest.mark.parametrize("faulty", [Stuck, OneWay, Repeating, Loose, Colliding, Lossy])
+def test_a_faulty_domain_fails(faulty, rng):
+    with pytest.raises((AssertionError, ValueError)):
+        check_domain(faulty(VARIABLES), rng, m=8)
+
+
+@pytest.mark.parametrize("faulty", [Lopsided, Endless])
+def test_a_faulty_small_domain_fails(faulty, rng):
+    space = faulty(VARIABLES)
+    with pytest.raises(AssertionError):
+        check_enumerated(space, space.enumerate(), rng)
+
+
+@dataclass(frozen=True)
+class Faulty:
+    """Random search, but for one fault."""
+
+    domain: Any
+    fault: str
+    memory: list[int]
+
+    def settings(self):
+        return {}
+
+    def initial_state(self):
+        return {"n": 0}
+
+    def suggest(self, history, state, rng):
+        self.memory.append(1)
+        info: dict[str, Any] = {"origin": "random"}
+        x = self.domain.sample_unseen(history.seen, rng)
+        if self.fault == "repeats" and len(history.completed):
+            x = history.completed[0]
+        if self.fault == "invalid":
+            x = x + 100
+        if self.fault == "remembers" and len(self.memory) % 2:
+            x = self.domain.sample_unseen(history.seen, rng)
+        if self.fault == "global":
+            np.random.random()  # noqa: NPY002
+        if self.fault == "ignores its generator":
+            x = self.domain.sample_unseen(history.seen, np.random.default_rng(0))
+        if self.fault == "unseeded":
+            x = self.domain.sample_unseen(history.seen, np.random.default_rng())
+        if self.fault == "changes its state":
+            state["n"] += 1
+        if self.fault == "changes the history" and len(history.values):
+            history.values[0] = 0.0
+        if self.fault == "tuple":
+            state = {"n": (1, 2)}
+        if self.fault == "says nothing":
+            info = {}
+        if self.fault == "gives no reason":
+            info = {"origin": "fallback"}
+        return Suggestion(x, state, info)
+
+
+FAULTS = (
+    "repeats",
+    "invalid",
+    "remembers",
+    "global",
+    "ignores its generator",
+    "unseeded",
+    "changes its state",
+    "changes the history",
+    "tuple",
+    "says nothing",
+    "gives no reason",
+)
+
+
+def total(point: dict) -> float:
+    return point["a"] + point["c"] + (point["b"] == "p")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_faulty_searcher_fails(fault, rng):
+    with pytest.raises((AssertionError, ValueError)):
+        check_searcher(lambda domain: Faulty(domain, fault, []), bo.Space(VARIABLES), total, rng)
+
+
+def test_the_faultless_pass(rng):
+    check_searcher(lambda domain: Faulty(domain, "none", []), bo.Space(VARIABLES), total, rng)
+    check_searcher(RandomSearch, bo.Space(VARIABLES), total, rng)
+    check_domain(bo.Space(VARIABLES), rng, m=8)
+
+
+def test_a_searcher_that_stops_early_fails(rng):
+    @dataclass(frozen=True)
+    class Early(RandomSearch):
+        def suggest(self, history, state, rng):
+            if len(history.seen) == 5:
+                self.domain.sample_unseen(frozenset(self.domain.keys(self.domain.enumerate())), rng)
+            return RandomSearch.suggest(self, history, state, rng)
+
+    with pytest.raises(SpaceExhausted):
+        check_exhausts(Early, bo.Space({"a": bool, "b": ["p", "q", "r", "s"]}), lambda p: p["a"], rng)
