@@ -47,7 +47,7 @@ def as_number(name: str, value: Any) -> float:
     try:
         return float(value)
     except OverflowError:  # an integer beyond float64
-        return -math.inf if str(value).startswith("-") else math.inf
+        return -math.inf if value < 0 else math.inf  # type: ignore[operator]
 
 
 def outcome_of(value: Any) -> Outcome:

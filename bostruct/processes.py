@@ -43,6 +43,9 @@ class Processes:
         if not self._idle and not self._busy:  # the first: start all, for they load the objective side by side
             self._idle.extend(_Worker(self._objective, self.slots) for _ in range(self.slots))
         worker = self._idle.pop() if self._idle else _Worker(self._objective, self.slots)
+        if not worker.alive():  # it died with nothing to do: no fault of this point
+            worker.kill()
+            worker = _Worker(self._objective, self.slots)
         self._busy[worker.connection] = worker
         worker.begin(number, _pickled("point", point), self._timeout)
 
@@ -121,6 +124,9 @@ class _Worker:
         if answer != "ready":
             raise BostructError(f"objective: a worker process could not load it:\n{answer}")
         self._ready = True
+
+    def alive(self) -> bool:
+        return not self._ready or self._process.poll() is None
 
     def late(self) -> bool:
         return self.deadline is not None and time.monotonic() >= self.deadline

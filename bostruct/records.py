@@ -58,6 +58,15 @@ def stored_domain(row: StudyRow) -> Any:
         raise DomainError(f"study {row.name!r}: {error}; Study.load takes it as domain=") from error
 
 
+def same_domain(searcher: Searcher, domain: Any) -> Searcher:
+    """The searcher; raises ValueError where it was built for another domain."""
+    if dump(searcher.domain.to_json()) != dump(domain.to_json()):
+        raise ValueError(
+            f"method: expected a searcher of {shown(domain, 200)}, got one of {shown(searcher.domain, 200)}"
+        )
+    return searcher
+
+
 def describe(method: str | Searcher, searcher: Searcher) -> Json:
     """What sets a method apart from others, as JSON."""
     name = method if isinstance(method, str) else None

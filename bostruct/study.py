@@ -20,7 +20,15 @@ from bostruct.contracts import BostructError, Domain, Searcher
 from bostruct.history import Trial
 from bostruct.ledger import Ledger
 from bostruct.outcomes import outcome_told
-from bostruct.records import as_domain, describe, readable_domain, same_method, stored_domain, stored_method
+from bostruct.records import (
+    as_domain,
+    describe,
+    readable_domain,
+    same_domain,
+    same_method,
+    stored_domain,
+    stored_method,
+)
 from bostruct.result import Result
 from bostruct.run import Run, run
 from bostruct.storage import Store, StudyRow, check_agreement, dump
@@ -57,7 +65,7 @@ class Study:
         threads: int | None = 1,
     ) -> None:
         space = as_domain(domain)
-        searcher = methods.searcher(method, space)
+        searcher = same_domain(methods.searcher(method, space), space)
         check_choice("direction", direction, ("minimize", "maximize"))
         if not isinstance(name, str) or not name:
             raise ValueError(f"name: expected a non-empty string, got {shown(name)}")

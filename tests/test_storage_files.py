@@ -152,6 +152,34 @@ sys.stdin.read()
 """
 
 
+CREATE = """
+import sys
+sys.path[:0] = sys.argv[3:]
+import bostruct as bo
+bo.Study
+sys.stdin.readline()
+with bo.Study({"a": range(9)}, method="random", seed=0, storage=sys.argv[1], name=sys.argv[2]) as study:
+    for _ in range(5):
+        study.tell(study.ask(), 1.0)
+"""
+
+
+def test_processes_may_make_and_fill_one_file_at_the_same_time(tmp_path):
+    path = tmp_path / "runs.db"
+    processes = [
+        subprocess.Popen([sys.executable, "-c", CREATE, str(path), f"study {i}", ROOT], stdin=subprocess.PIPE)
+        for i in range(3)
+    ]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write(b"go\n")
+        process.stdin.close()
+    assert [process.wait(60) for process in processes] == [0, 0, 0]
+    store = Store(path, read_only=True)
+    assert [len(store.trials(row.id)) for row in store.studies()] == [5, 5, 5]
+    store.close()
+
+
 def test_a_second_process_is_refused_until_the_first_dies(path):
     command = [sys.executable, "-c", HOLD, str(path), ROOT]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
@@ -238,8 +266,8 @@ def test_choices_that_are_objects_agree_across_their_addresses(tmp_path):
             assert study.ask().number == 0
 
 
-def test_importing_the_package_loads_nothing_heavy():
-    heavy = "torch sklearn scipy.stats ot matplotlib pandas tqdm cloudpickle threadpoolctl"
+def test_importing_the_study_loads_no_package_that_only_some_runs_need():
+    heavy = "matplotlib pandas tqdm cloudpickle threadpoolctl"
     code = f"import sys; sys.path.insert(0, {ROOT!r}); import bostruct; bostruct.Study; bostruct.minimize; "
     code += f"print([m for m in {heavy!r}.split() if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -277,8 +277,8 @@ print(len(told), lost, len(study.trials) - len(told))
 """
 
 
-@pytest.mark.parametrize("kills", [20, pytest.param(200, marks=pytest.mark.slow)])
-def test_kill_9_in_the_middle_of_tell_loses_nothing_told(tmp_path, kills):
+def test_kill_9_in_the_middle_of_tell_loses_nothing_told(tmp_path):
+    kills = 200
     root = str(Path(bo.__file__).parent.parent)
     command = [sys.executable, "-c", KILLED, str(tmp_path / "runs.db"), str(kills), root]
     done = subprocess.run(command, capture_output=True, text=True, timeout=250)

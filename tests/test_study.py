@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -371,6 +372,11 @@ def test_a_dict_of_variables_is_a_space_and_a_list_is_not():
         bo.Study([1, 2, 3], method="random")
 
 
+def test_a_searcher_of_another_space_is_refused():
+    with pytest.raises(ValueError, match="method: expected a searcher of Space"):
+        bo.Study(SPACE, method=Fixed(bo.Space({"k": bool}), None))
+
+
 def test_model_work_runs_in_one_thread_and_the_setting_is_put_back():
     torch = pytest.importorskip("torch")
     from threadpoolctl import threadpool_info
@@ -386,6 +392,21 @@ def test_model_work_runs_in_one_thread_and_the_setting_is_put_back():
     bo.Study(SPACE, method=Spy(SPACE, np.array([0, 0, 0])), seed=0).ask()
     assert seen == [(1, {1})]
     assert (torch.get_num_threads(), [pool["num_threads"] for pool in threadpool_info()]) == before
+
+
+def test_threads_may_share_a_study():
+    s = study()
+
+    def worker():
+        for _ in range(6):
+            trial = s.ask()
+            s.tell(trial, value(trial.point))
+
+    with ThreadPoolExecutor(4) as threads:
+        for done in [threads.submit(worker) for _ in range(4)]:
+            done.result()
+    assert len({tuple(t.point.values()) for t in s.trials}) == SPACE.size
+    assert {t.status for t in s.trials} == {"completed"}
 
 
 def test_suggestions_do_not_touch_global_randomness():

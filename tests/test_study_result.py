@@ -67,5 +67,5 @@ def test_the_table_holds_every_trial(result, tmp_path):
 
 def test_time_is_split_between_model_and_objective():
     result = bo.minimize(lambda _: time.sleep(0.02) or 1.0, SPACE, 5, method="random")
-    assert 0.1 <= result.timing.objective < 2.0
-    assert 0.0 < result.timing.suggest < 2.0
+    assert 0.1 <= result.timing.objective < 60.0
+    assert 0.0 < result.timing.suggest < 60.0

@@ -37,16 +37,24 @@ def test_lambdas_and_closures_run_in_other_processes():
     assert minimize(lambda _: float(os.getpid()), 2, workers=1).best_value == here
 
 
-def test_workers_run_at_the_same_time():
-    began = time.monotonic()
-    minimize(lambda _: time.sleep(0.5) or 1.0, 4, workers=4)
-    starting = minimize(lambda _: 1.0, 4, workers=4).timing.objective
-    assert time.monotonic() - began < 2.0 + starting
+def arrive_and_wait(folder, name, others):
+    """Returns 1.0 once so many others have been here, 0.0 after half a minute without them."""
+    (folder / str(name)).touch()
+    for _ in range(3000):
+        if len(list(folder.iterdir())) > others:
+            return 1.0
+        time.sleep(0.01)
+    return 0.0
 
 
-def test_a_slow_trial_does_not_hold_up_the_others():
-    result = minimize(lambda p: time.sleep(1.0 if p["a"] == 3 else 0.0) or p["a"])
-    assert [result.trials[number].point["a"] for number in result.order][-1] == 3
+def test_workers_run_at_the_same_time(tmp_path):
+    result = minimize(lambda p: arrive_and_wait(tmp_path, p["a"], 2), 3, workers=3)
+    assert [t.value for t in result.trials] == [1.0, 1.0, 1.0]
+
+
+def test_a_slow_trial_does_not_hold_up_the_others(tmp_path):
+    result = minimize(lambda p: arrive_and_wait(tmp_path, p["a"], 11 if p["a"] == 3 else 0))
+    assert [t.value for t in result.trials] == [1.0] * 12
 
 
 def test_each_kind_of_failure_costs_one_trial():
@@ -69,36 +77,48 @@ def test_each_kind_of_failure_costs_one_trial():
         return float(point["a"])
 
     began = time.monotonic()
-    result = minimize(objective, trial_timeout=0.5)
+    result = minimize(objective, trial_timeout=1.5)
     reasons = {a: t.reason for a, t in by_point(result).items() if t.status != "completed"}
     assert reasons == {
         1: "its worker process died (exit code 3)",
         2: "its worker process died (signal SIGSEGV)",
-        3: "timed out after 0.5 s",
+        3: "timed out after 1.5 s",
         4: "objective returned nan",
         5: "ValueError: five",
         6: "six",
         7: "its worker process died (exit code 4)",
     }
     assert {t.value for t in result.trials if t.status == "completed"} == {0.0, 8.0, 9.0, 10.0, 11.0}
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 50
 
 
 def test_a_time_out_needs_no_second_worker_and_spares_quick_trials():
-    result = minimize(lambda p: time.sleep(30 * (p["a"] == 0)) or 1.0, workers=1, trial_timeout=0.3)
+    result = minimize(lambda p: time.sleep(30 * (p["a"] == 0)) or 1.0, workers=1, trial_timeout=1.0)
     assert [t.point["a"] for t in result.trials if t.status == "failed"] == [0]
 
 
 def test_a_time_out_ends_what_the_objective_started(tmp_path):
-    mark = tmp_path / "mark"
-
     def objective(_):
-        subprocess.run([sys.executable, "-c", f"import time; time.sleep(1.2); open({str(mark)!r}, 'w')"], check=True)
-        return 1.0
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+        (tmp_path / "pid").write_text(str(child.pid))
+        return float(child.wait())
 
-    assert minimize(objective, 1, workers=1, trial_timeout=0.3).n_failed == 1
-    time.sleep(1.5)
-    assert not mark.exists()
+    assert minimize(objective, 1, workers=1, trial_timeout=1.0).n_failed == 1
+    assert _ends(int((tmp_path / "pid").read_text()))
+
+
+def test_a_worker_that_died_idle_costs_no_trial():
+    alive = []
+
+    def kill_it(_, trial):
+        if trial.number == 0:
+            alive.append(int(trial.value))
+            os.kill(alive[0], 9)
+            assert _ends(alive[0])
+
+    result = minimize(lambda _: os.getpid(), 3, workers=1, trial_timeout=30.0, callbacks=[kill_it])
+    assert [t.status for t in result.trials] == ["completed"] * 3
+    assert alive[0] not in {int(t.value) for t in result.trials[1:]}
 
 
 def test_workers_end_with_the_study():
@@ -127,17 +147,21 @@ def test_workers_do_not_outlive_a_study_that_is_killed():
         worker = int(process.stdout.readline())
         process.kill()
         process.wait()
-        deadline = time.monotonic() + 10
-        while Path(f"/proc/{worker}/stat").exists() and _state(worker) != "Z" and time.monotonic() < deadline:
-            time.sleep(0.02)
-    assert not Path(f"/proc/{worker}/stat").exists() or _state(worker) == "Z"
+    assert _ends(worker)
 
 
-def _state(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return "Z"
+def _ends(pid):
+    """Whether a process has gone, or is only waited for, within ten seconds."""
+    for _ in range(1000):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        stat = Path(f"/proc/{pid}/stat")
+        if stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z":
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def test_exceptions_that_cannot_be_pickled_still_say_what_they_are():
