@@ -70,6 +70,7 @@ def test_extreme_values_do_not_break_it(values, rng):
     suggestion = search.suggest(history, search.initial_state(), rng)
     assert suggestion.info["origin"] == "model"
     assert spread(history.values) >= 0
+    assert math.isfinite(suggestion.info["temperature"])
 
 
 def test_walks_over_known_points_for_nothing(rng):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -68,7 +69,7 @@ class Annealing:
         return {"current": self.domain.encode(current), "told": len(history.completed), "steps": steps}
 
     def _heat(self, values: Array, steps: int) -> float:
-        return self.temperature * spread(values) * self.cooling**steps
+        return min(self.temperature * spread(values) * self.cooling**steps, sys.float_info.max)
 
     def _catch_up(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Point, int]:
         """Propose what was told since the last suggestion; the walk starts at the best of the first values."""

@@ -124,7 +124,7 @@ def suggest_lawfully(searcher: Searcher, history: History, state: Any, seed: lis
     domain.check(x)
     assert domain.keys(domain.join([x]))[0] not in history.seen, "suggest repeated a seen point"
     assert json.loads(json.dumps(new_state, allow_nan=False)) == new_state, "the state does not survive JSON"
-    assert json.loads(json.dumps(info)) == info, "the info does not survive JSON"
+    assert json.loads(json.dumps(info, allow_nan=False)) == info, "the info does not survive JSON"
     assert info.get("origin") in ORIGINS
     assert info["origin"] != "fallback" or info.get("why"), "a fallback must say why"
     return x, new_state, info["origin"]
