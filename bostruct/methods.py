@@ -32,9 +32,7 @@ def auto(domain: Space) -> BayesianSearch:
     Lengthscales are log-normal with a location that grows as the root of the number of variables (Hvarfner et al.
     2024), stated on the lengthscale that is equivalent to each edge weight, and the mode is that of the lengthscale.
     """
-    location, scale = math.sqrt(2.0) + 0.5 * math.log(domain.d), math.sqrt(3.0)
-    prior = Normal(location - scale**2, scale)  # the density of the lengthscale, as a function of its logarithm
-    kernel = DiffusionKernel(graphs(domain), prior, LogLengthscale(), initial=prior.mean, unit_diagonal=True)
+    kernel = lengthscale_kernel(domain)
     noise = Normal(-4.0 - 1.0, 1.0)  # the same for a noise variance that is log-normal with location -4, scale 1
     surrogate = ModeGP(kernel, domain.join, noise, noise.mean)
     return BayesianSearch(
@@ -55,6 +53,13 @@ def combo(domain: Space) -> BayesianSearch:
     priors = ComboPriors(*kernel.extreme_eigenvalues(np.zeros(domain.d)))
     surrogate = MarginalizedGP(kernel, domain.join, priors)
     return BayesianSearch(domain, surrogate, ExpectedImprovement(), LocalSearch(), incumbent=best_observed)
+
+
+def lengthscale_kernel(domain: Space) -> DiffusionKernel:
+    """The kernel of `auto`; its prior is that of the lengthscale, as a function of its logarithm."""
+    location, scale = math.sqrt(2.0) + 0.5 * math.log(domain.d), math.sqrt(3.0)
+    prior = Normal(location - scale**2, scale)
+    return DiffusionKernel(graphs(domain), prior, LogLengthscale(), initial=prior.mean, unit_diagonal=True)
 
 
 def graphs(domain: Space) -> tuple[VariableGraph, ...]:

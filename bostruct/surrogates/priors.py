@@ -56,3 +56,10 @@ class LogHorseshoe:
         if not self.low <= theta <= self.high:
             return -math.inf
         return math.log(math.log1p(2.0 * (self.scale * math.exp(-theta)) ** 2))
+
+    def total_and_slope(self, theta: Array) -> tuple[float, Array]:
+        """The slope is 0 outside the support, where the total is -inf."""
+        u = 2.0 * np.square(self.scale * np.exp(-theta))
+        inside = (self.low <= theta) & (theta <= self.high)
+        total = float(np.sum(np.log(np.log1p(u)))) if inside.all() else -math.inf
+        return total, np.where(inside, -2.0 * u / ((1.0 + u) * np.log1p(u)), 0.0)

@@ -1,0 +1,216 @@
+"""Our kernels inside GPyTorch and BoTorch: a bridge over integer codes.
+
+A stock `ExactGP` or BoTorch model trains a `GramKernel` like any kernel of its own: the Gram matrix and its gradient in
+the kernel's parameters are ours, in closed form; everything else is theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from gpytorch.kernels import Kernel
+from gpytorch.priors import Prior
+from torch import Tensor
+
+from bostruct.contracts import Array, Batch, DomainError, HasGradient, Parameter
+from bostruct.domains.graphs import IntArray
+from bostruct.domains.space import Space
+from bostruct.methods import lengthscale_kernel
+
+DIAGONAL_BLOCK = 256  # rows whose Gram matrix is made for the gradient of a diagonal
+
+Pullback = Callable[[Array], Array]
+Build = Callable[[Array], tuple[Array, Pullback]]  # theta (p,) -> values, and their map from cotangent to (p,)
+
+
+@runtime_checkable
+class SlopedPrior(Protocol):
+    """A prior that can steer a fit by gradients."""
+
+    def total_and_slope(self, theta: Array) -> tuple[float, Array]: ...
+
+
+class GramKernel(Kernel):
+    """A `gpytorch.kernels.Kernel` that computes with a kernel of ours.
+
+    kernel: any with `gram_and_pullback`. points: None where inputs are points themselves, integer-coded rows of a
+    `Space` (..., n, d); else a batch, and inputs are row numbers in it (..., n, 1): what the kernel prepares for its
+    points is prepared once. n_choices: of each column, where inputs should be checked against it. priors: whether the
+    log prior of each block of parameters is added to the loss. batch_shape: of independent sets of parameters.
+
+    Parameters are theta itself, unconstrained: one torch parameter a block, named as the block, of shape
+    (*batch_shape, 1, size). Raises ValueError for inputs that are no integers in range or that ask for a gradient of
+    their own, RuntimeError for a second derivative, DomainError where `priors` is asked of a prior without a gradient.
+    """
+
+    is_stationary = False
+
+    def __init__(
+        self,
+        kernel: HasGradient,
+        points: Batch | None = None,
+        *,
+        n_choices: Sequence[int] | None = None,
+        priors: bool = False,
+        batch_shape: torch.Size | None = None,
+        dtype: torch.dtype = torch.float64,
+    ) -> None:
+        super().__init__(batch_shape=batch_shape)
+        self.kernel = kernel
+        self.points = points
+        self.n_choices = None if points is None and n_choices is None else _limits(points, n_choices)
+        self._prepared = None if points is None else kernel.prepare(points, points)
+        for block in kernel.parameters:
+            start = torch.full((*self.batch_shape, 1, block.size), block.initial, dtype=dtype)
+            self.register_parameter(block.name, torch.nn.Parameter(start))
+            if priors:
+                self.register_prior(f"{block.name}_prior", LogDensity(block), block.name)
+
+    @property
+    def theta(self) -> Tensor:
+        """All blocks in order, (*batch_shape, p)."""
+        return torch.cat([getattr(self, block.name) for block in self.kernel.parameters], dim=-1).squeeze(-2)
+
+    def forward(
+        self, x1: Tensor, x2: Tensor, diag: bool = False, last_dim_is_batch: bool = False, **params: Any
+    ) -> Tensor:
+        """(..., n, d) and (..., m, d) -> (..., n, m), or (..., n) of the diagonal; leading dimensions broadcast."""
+        del params  # a structured kernel has no use for what GPyTorch passes on
+        if last_dim_is_batch:
+            raise ValueError("last_dim_is_batch: expected False, for a kernel over structures is no sum over columns")
+        if diag and x1.shape[-2] != x2.shape[-2]:
+            raise ValueError(f"diag: expected as many rows in x1 as in x2, got {x1.shape[-2]} and {x2.shape[-2]}")
+        theta = self.theta
+        left, right = _codes("x1", x1, self.n_choices), _codes("x2", x2, self.n_choices)
+        batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2], theta.shape[:-1])
+        last = (left.shape[-2],) if diag else (left.shape[-2], right.shape[-2])
+        dtype = torch.promote_types(theta.dtype, x1.dtype)
+        if not diag and theta.ndim == 1 and _constant(right):  # all candidates against the same points, in one call
+            rows = left.reshape(-1, left.shape[-1])
+            values = _Closed.apply(theta[None], [self._gram(rows, right.reshape(-1, *right.shape[-2:])[0])])
+            values = values.reshape(*left.shape[:-2], *last).expand(*batch, *last)
+        else:
+            lefts = np.broadcast_to(left, (*batch, *left.shape[-2:])).reshape(-1, *left.shape[-2:])
+            rights = np.broadcast_to(right, (*batch, *right.shape[-2:])).reshape(-1, *right.shape[-2:])
+            build = self._diagonal if diag else self._gram
+            builds = [build(a, b) for a, b in zip(lefts, rights, strict=True)]
+            values = _Closed.apply(theta.expand(*batch, -1).reshape(-1, theta.shape[-1]), builds).reshape(*batch, *last)
+        return values.to(dtype)
+
+    def _gram(self, xs: IntArray, ys: IntArray) -> Build:
+        if self._prepared is None:
+            prepared = self.kernel.prepare(xs, ys)
+            return lambda theta: self.kernel.gram_and_pullback(theta, prepared)
+        cells = np.ix_(xs[:, 0], ys[:, 0])
+
+        def build(theta: Array) -> tuple[Array, Pullback]:
+            gram, pullback = self.kernel.gram_and_pullback(theta, self._prepared)
+
+            def spread(cotangent: Array) -> Array:
+                full = np.zeros_like(gram)
+                np.add.at(full, cells, cotangent)
+                return pullback(full)
+
+            return gram[cells], spread
+
+        return build
+
+    def _diagonal(self, xs: IntArray, ys: IntArray) -> Build:
+        """k(x, y) pair by pair, from the diagonals of blocks."""
+        starts = range(0, len(xs), DIAGONAL_BLOCK)
+        blocks = [self._gram(xs[i : i + DIAGONAL_BLOCK], ys[i : i + DIAGONAL_BLOCK]) for i in starts]
+
+        def build(theta: Array) -> tuple[Array, Pullback]:
+            made = [block(theta) for block in blocks]
+
+            def pullback(cotangent: Array) -> Array:
+                parts = [cotangent[i : i + DIAGONAL_BLOCK] for i in starts]
+                return sum((back(np.diag(g)) for (_, back), g in zip(made, parts, strict=True)), np.zeros(len(theta)))
+
+            return np.concatenate([np.empty(0), *(gram.diagonal() for gram, _ in made)]), pullback
+
+        return build
+
+
+def diffusion_kernel(space: Space, priors: bool = True, batch_shape: torch.Size | None = None) -> GramKernel:
+    """The ARD diffusion kernel of `method="auto"` on a space, for inputs coded as `Space` holds its points.
+
+    Its variance is 1 everywhere: wrap it in `gpytorch.kernels.ScaleKernel` for an amplitude. priors: add the
+    log-normal prior of its lengthscales, which grows with the number of variables, to the loss. Raises DomainError.
+    """
+    return GramKernel(
+        lengthscale_kernel(space), n_choices=space.n_choices.tolist(), priors=priors, batch_shape=batch_shape
+    )
+
+
+class LogDensity(Prior):
+    """The prior of one block of parameters, its constants left out; it has no samples."""
+
+    arg_constraints: dict[str, Any] = {}  # noqa: RUF012  (torch declares it so)
+
+    def __init__(self, block: Parameter) -> None:
+        if not isinstance(block.prior, SlopedPrior):
+            raise DomainError(
+                f"priors: expected one with a gradient for {block.name}, got {type(block.prior).__name__}"
+            )
+        super().__init__(validate_args=False)
+        self.log_density: SlopedPrior = block.prior
+
+    def log_prob(self, x: Tensor) -> Tensor:
+        """Elementwise."""
+        return _Closed.apply(x.reshape(-1, 1), [self._build] * x.numel()).reshape(x.shape).to(x.dtype)
+
+    def _build(self, theta: Array) -> tuple[Array, Pullback]:
+        total, slope = self.log_density.total_and_slope(theta)
+        return np.array([total]), lambda cotangent: cotangent[0] * slope
+
+
+class _Closed(torch.autograd.Function):
+    """Stacked values of closed forms, one for each row of theta (b, p), with their gradients."""
+
+    @staticmethod
+    def forward(ctx: Any, theta: Tensor, builds: Sequence[Build]) -> Tensor:
+        rows = theta.detach().to("cpu", torch.float64).numpy()
+        made = [build(row) for build, row in zip(builds, rows, strict=True)]
+        ctx.pullbacks = [pullback for _, pullback in made]
+        ctx.like = theta.dtype, theta.device
+        return torch.from_numpy(np.stack([values for values, _ in made])).to(theta.device)
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Tensor) -> tuple[Tensor, None]:
+        if torch.is_grad_enabled():
+            raise RuntimeError("create_graph: expected False, for kernels of bostruct have no second derivatives")
+        rows = cotangents[0].detach().to("cpu", torch.float64).numpy()
+        gradient = np.stack([pullback(row) for pullback, row in zip(ctx.pullbacks, rows, strict=True)])
+        dtype, device = ctx.like
+        return torch.from_numpy(gradient).to(device, dtype), None
+
+
+def _limits(points: Batch | None, n_choices: Sequence[int] | None) -> IntArray:
+    if points is not None and n_choices is not None:
+        raise ValueError("n_choices: expected None where points are given, for inputs are then row numbers")
+    return np.array([len(points)] if points is not None else n_choices, dtype=np.int64)
+
+
+def _codes(name: str, x: Tensor, n_choices: IntArray | None) -> IntArray:
+    if x.requires_grad:
+        raise ValueError(f"{name}: choices have no gradient; use a discrete search")
+    given = x.detach().cpu().numpy()
+    if n_choices is not None and given.shape[-1] != len(n_choices):
+        raise ValueError(f"{name}: expected {len(n_choices)} columns, got shape {given.shape}")
+    high = np.inf if n_choices is None else n_choices
+    wrong = ~((given >= 0) & (given < high) & (given == np.floor(given)))
+    if wrong.any():
+        place = tuple(map(int, np.argwhere(wrong)[0]))
+        allowed = "0, 1, ..." if n_choices is None else f"0..{n_choices[place[-1]] - 1}"
+        raise ValueError(f"{name}: expected one of {allowed} in column {place[-1]}, got {given[place]}")
+    return given.astype(np.int64)
+
+
+def _constant(codes: IntArray) -> bool:
+    """Whether all batches hold the same rows."""
+    rows = codes.reshape(-1, *codes.shape[-2:])
+    return len(rows) > 0 and bool((rows == rows[0]).all())
