@@ -117,8 +117,18 @@ class Family:
         return table
 
     def with_label(self, label: Label, costs: Mapping[str, float], name: str) -> Family:
-        """A new family `name` that also knows `label`; costs: of matching it to labels known already, each > 0."""
-        pairs = tuple((label.name, other, check_number(f"costs[{other!r}]", c, 1e-12)) for other, c in costs.items())
+        """A new family `name` that also knows `label`.
+
+        costs: of matching it to labels known already, each > 0; to others it costs what the cheapest way by these does.
+        """
+        for other, cost in costs.items():
+            check_choice("costs", other, self.index)
+            check_number(f"costs[{other!r}]", cost, 1e-12)
+        known = np.full(len(self.labels), np.inf)
+        for other, cost in costs.items():
+            known = np.minimum(known, cost + self.mismatch[self.index[other]])
+        cheapest = {x.name: float(c) for x, c in zip(self.labels, known, strict=True) if c < UNMATCHED}
+        pairs = tuple((label.name, other, float(cost)) for other, cost in (cheapest | dict(costs)).items())
         groups = self.groups if label.group in (None, *self.groups) else (*self.groups, label.group)
         return replace(self, name=name, labels=(*self.labels, label), groups=groups, costs=(*self.costs, *pairs))
 

@@ -89,6 +89,8 @@ def check_graph(family: Family, layers: Sequence[Layer], parents: Adjacent, chil
             raise PointError(f"layer {u} ({layer.label}) is the input, but layers {list(parents[u])} feed it")
         if role == "output" and children[u]:
             raise PointError(f"layer {u} ({layer.label}) is the output, but it feeds layers {list(children[u])}")
+    for u, layer in enumerate(layers):
+        role = roles[u]
         if role != "input" and not parents[u]:
             raise PointError(f"layer {u} ({layer}) has no parents, so no path from the input reaches it")
         if role != "output" and not children[u]:

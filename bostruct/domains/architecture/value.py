@@ -10,9 +10,11 @@ from typing import Any
 from bostruct.checks import shown
 from bostruct.contracts import Json, PointError
 from bostruct.domains.architecture.canonical import canonical_order
+from bostruct.domains.architecture.drawing import dot_source, rendered_svg
 from bostruct.domains.architecture.labels import BUILT_IN, Family, family_from_json
 from bostruct.domains.architecture.layers import Layer, as_layer, layer_to_json
 from bostruct.domains.architecture.validity import (
+    Adjacent,
     Edges,
     adjacency,
     check_edges,
@@ -31,11 +33,16 @@ class Architecture:
     to) of positions in `layers`. family: a `Family` or its name; by default the first of ``cnn`` and ``mlp`` that knows
     every label. Layers are held in a topological order, the one given where it is one. A layer's inputs are
     concatenated; the decision layers are averaged. Raises PointError, which names the layer that is wrong.
+
+    halvings: how often the image was halved once it has left each layer; None without one.
     """
 
     family: Family
     layers: tuple[Layer, ...]
     edges: Edges
+    parents: Adjacent
+    children: Adjacent
+    halvings: tuple[int | None, ...]
 
     def __init__(
         self, layers: Iterable[Any], edges: Iterable[Sequence[int]], family: Family | str | None = None
@@ -43,20 +50,20 @@ class Architecture:
         if isinstance(layers, str | Mapping) or not isinstance(layers, Iterable):
             raise PointError(f"layers: expected a sequence of layers, got {shown(layers)}")
         given = [as_layer(layer, f"layer {u}") for u, layer in enumerate(layers)]
-        self.family = _family(family, given)
-        check_layers(self.family, given)
+        family = _family(family, given)
+        check_layers(family, given)
         pairs = check_edges(edges, len(given))
         parents, children = adjacency(pairs, len(given))
         order = topological_order(parents, children)
-        check_graph(self.family, given, parents, children)
-        halvings = image_halvings(self.family, given, parents, order) if self.family.image else (None,) * len(given)
+        check_graph(family, given, parents, children)
+        halvings = image_halvings(family, given, parents, order) if family.image else (None,) * len(given)
         if order != list(range(len(given))):
             place = {u: position for position, u in enumerate(order)}
             given, halvings = [given[u] for u in order], tuple(halvings[u] for u in order)
             pairs = tuple(sorted((place[u], place[v]) for u, v in pairs))
             parents, children = adjacency(pairs, len(given))
-        self.layers, self.edges = tuple(given), pairs
-        self.parents, self.children, self.halvings = parents, children, halvings
+        vars(self).update(family=family, layers=tuple(given), edges=pairs)
+        vars(self).update(parents=parents, children=children, halvings=halvings)
 
     @classmethod
     def chain(cls, layers: str | Sequence[Any], family: Family | str | None = None) -> Architecture:
@@ -86,6 +93,34 @@ class Architecture:
         """``{"family": name, "layers": [shorthand or fields, ...], "edges": [[from, to], ...]}``"""
         layers = [layer_to_json(layer) for layer in self.layers]
         return {"family": self.family.name, "layers": layers, "edges": [list(edge) for edge in self.edges]}
+
+    @classmethod
+    def from_networkx(cls, graph: Any, family: Family | str | None = None) -> Architecture:
+        """From a directed graph whose nodes hold the fields of a layer (``label``, ``units``, ...) as node data."""
+        place = {node: u for u, node in enumerate(graph.nodes)}
+        layers = [as_layer(data, f"node {shown(node)}") for node, data in graph.nodes(data=True)]
+        return cls(layers, [(place[u], place[v]) for u, v in graph.edges], family)
+
+    def to_networkx(self) -> Any:
+        """A `networkx.DiGraph` of layer numbers, the fields of each layer as node data."""
+        import networkx
+
+        graph = networkx.DiGraph(family=self.family.name)
+        for u, layer in enumerate(self.layers):
+            graph.add_node(u, **(layer._asdict() | {"attributes": dict(layer.attributes)}))
+        graph.add_edges_from(self.edges)
+        return graph
+
+    def to_dot(self) -> str:
+        """The architecture in Graphviz's language."""
+        return dot_source(self)
+
+    def to_svg(self) -> str:
+        """A drawing, as SVG; raises MissingExtra without the extra ``plot`` or the Graphviz program."""
+        return rendered_svg(self.to_dot())
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"an Architecture is immutable; build another instead of setting {name}")
 
     def __len__(self) -> int:
         return len(self.layers)

@@ -1,0 +1,267 @@
+"""Domains of architectures: the laws of a domain, pools, bounds, and the nine modifiers, many thousand times."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from architectures import GOLDEN, SMALL_CNN, SMALL_MLP
+from laws.domain_laws import check_description, check_keys, check_mutation, check_points, check_seeded
+
+import bostruct as bo
+from bostruct.contracts import DomainError, PointError, SpaceExhausted
+from bostruct.domains.architecture import domain as domain_module
+from bostruct.domains.architecture.domain import ArchitectureDomain, Bounds, cnn_domain, mlp_domain
+from bostruct.domains.architecture.labels import CNN, MLP, RECTIFIERS, SIGMOIDS, Label
+from bostruct.domains.architecture.modifiers import (
+    MODIFIERS,
+    decrease_many,
+    decrease_single,
+    duplicate_path,
+    increase_many,
+    increase_single,
+    remove_layer,
+    skip,
+    swap_label,
+    wedge_layer,
+)
+from bostruct.domains.architecture.pools import cnn_pool, mlp_pool, vgg
+from bostruct.domains.architecture.value import Architecture
+from bostruct.domains.registry import domain_from_json
+
+DOMAINS = {"cnn": cnn_domain(), "mlp": mlp_domain(), "classifier": mlp_domain(decision="softmax"), "small": SMALL_CNN}
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(3)
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_laws_of_a_domain(name, rng):
+    domain = DOMAINS[name]
+    xs = domain.sample(4, rng)
+    assert len(xs) == 4
+    assert domain.sample(0, rng) == []
+    check_points(domain, xs)
+    check_keys(domain, xs)
+    check_seeded(domain)
+    check_description(domain, rebuildable=True)
+    for x in [*xs, *domain.pool]:
+        check_mutation(domain, x, rng)
+    assert domain.size == float("inf")
+
+
+def test_unseen(rng, monkeypatch):
+    domain = DOMAINS["mlp"]
+    seen = frozenset(domain.keys(domain.sample(30, np.random.default_rng(3))))
+    assert domain.sample_unseen(seen, rng).fingerprint not in seen  # the same stream as drew those seen
+    stuck = domain.sample(1, rng)
+    monkeypatch.setattr(ArchitectureDomain, "sample", lambda _domain, m, _rng: stuck * m)
+    with pytest.raises(SpaceExhausted, match="1 were seen"):
+        domain.sample_unseen(frozenset(domain.keys(stuck)), rng)
+
+
+def test_what_a_user_may_write():
+    domain = DOMAINS["mlp"]
+    x = domain.parse("relu-16 tanh-32 relu-16 linear")
+    assert x.family == MLP
+    assert domain.parse(x.to_json()) == domain.parse(["relu-16", "tanh-32", "relu-16", "linear"]) == x
+    with pytest.raises(PointError, match="expected an Architecture, got 7"):
+        domain.parse(7)
+    with pytest.raises(PointError, match="of the family mlp, got one of cnn"):
+        domain.parse(GOLDEN["VGG1"])
+
+
+def test_cnn_pool():
+    pool = cnn_pool()
+    assert [len(x) for x in pool] == [18, 21, 24, 27, 10, 13, 16, 19, 22, 23, 13, 15]
+    assert len({x.fingerprint for x in pool}) == 12
+    assert pool[0] == GOLDEN["VGG1"]
+    assert [len(p) for p in pool[11].parents] == [0, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1, 2, 1, 2]
+
+
+def test_mlp_pool_has_the_units_that_were_intended():
+    first, *others = mlp_pool()
+    assert [layer.units for layer in first.layers] == [None, 64, 64, 128, 128, 256, 256, None, None]
+    assert [len(x) - 3 for x in (first, *others)] == [6, 8, 10, 12, 12, 16, 18, 20, 24, 24]
+    groups = ["r" if layer.label in RECTIFIERS else "s" for layer in first.layers[1:-2]]
+    assert groups == ["r", "r", "s", "s", "r", "r"]
+    assert all(layer.label in RECTIFIERS + SIGMOIDS for x in others for layer in x.layers[1:-2])
+    assert {x.layers[-2].label for x in mlp_pool("softmax")} == {"softmax"}
+
+
+BROKEN = [
+    ({"max_layers": 17}, "layers: expected between 5 and 17, got 18"),
+    ({"min_layers": 19}, "layers: expected between 19 and 60, got 18"),
+    ({"max_edges": 16}, "edges: expected between 0 and 16, got 17"),
+    ({"min_units": 65}, r"layer 1 \(conv3-64\): units: expected between 65 and 1024, got 64"),
+    ({"max_units": 511}, r"layer 11 \(conv3-512\): units: expected between 8 and 511, got 512"),
+    ({"max_halvings": 4}, r"layer 12 \(max-pool\): halvings of the image: expected between 0 and 4, got 5"),
+    ({"max_mass": 100.0}, "mass of the processing layers: expected between 0 and 100, got"),
+    ({"min_mass": 1e9}, r"mass of the processing layers: expected at least 1e\+09, got"),
+]
+
+
+@pytest.mark.parametrize(("bounds", "words"), BROKEN)
+def test_bounds_by_their_words(bounds, words):
+    with pytest.raises(PointError, match=words):
+        Bounds(**bounds).check(vgg(1))
+    with pytest.raises(DomainError, match=r"pool\[0\]: " + words):
+        cnn_domain(Bounds(**bounds), pool=[vgg(1)])
+
+
+def test_degrees_are_bounded():
+    Bounds(max_in_degree=2).check(GOLDEN["b"])
+    with pytest.raises(PointError, match=r"layer 5 \(conv5-32\): parents: expected between 0 and 1, got 2"):
+        Bounds(max_in_degree=1).check(GOLDEN["b"])
+    with pytest.raises(PointError, match=r"layer 1 \(conv3-16\): children: expected between 0 and 1, got 2"):
+        Bounds(max_out_degree=1).check(GOLDEN["b"])
+
+
+def test_bounds_that_make_no_sense():
+    with pytest.raises(ValueError, match="max_layers: expected at least 5, got 4"):
+        Bounds(max_layers=4)
+    with pytest.raises(ValueError, match="max_mass: expected at least 10, got 9"):
+        Bounds(min_mass=10.0, max_mass=9.0)
+    with pytest.raises(TypeError, match="max_edges: expected an integer"):
+        Bounds(max_edges=1.5)  # type: ignore[arg-type]
+
+
+def test_the_default_pool_keeps_what_fits():
+    small = cnn_domain(Bounds(max_layers=16))
+    assert [len(x) for x in small.pool] == [10, 13, 16, 13, 15]
+    with pytest.raises(DomainError, match=r"no architecture of the default pool is within the bounds .* pass pool="):
+        cnn_domain(Bounds(max_layers=9))
+    with pytest.raises(DomainError, match="expected at least one architecture"):
+        cnn_domain(pool=[])
+    family = CNN.with_label(Label("sep3", group="conv", image="strides"), {"conv3": 0.2}, "separable")
+    extended = cnn_domain(family=family)
+    assert {x.family.name for x in extended.pool} == {"separable"}
+    rebuilt = domain_from_json(json.loads(json.dumps(extended.to_json())))
+    assert rebuilt == extended
+    walked = extended.sample(40, np.random.default_rng(0))
+    assert any(layer.label == "sep3" for x in walked for layer in x.layers)
+
+
+@pytest.mark.parametrize("modifier", [modifier for modifier, _ in MODIFIERS], ids=lambda m: m.__name__)
+def test_a_modifier_gives_another_valid_architecture_or_says_why_not(modifier, rng):
+    """Over 10,000 in all, on architectures that mutations have made."""
+    parents = [*cnn_pool(), *mlp_pool(), *SMALL_MLP.pool, *SMALL_CNN.pool]
+    parents += [d.mutate(d.mutate(x, rng), rng) for d in (DOMAINS["cnn"], DOMAINS["mlp"]) for x in d.pool]
+    reasons: list[str] = []
+    for position in range(1200):
+        x = parents[position % len(parents)]
+        try:
+            y = modifier(x, rng)
+        except PointError as refusal:
+            reasons.append(str(refusal))
+            continue
+        assert y != x
+        assert Architecture(y.layers, y.edges, y.family) == y  # valid when built anew
+    assert len(reasons) < 300
+    assert all(len(reason) > 10 for reason in reasons)
+
+
+def changed_units(x: Architecture, y: Architecture) -> list[tuple[int, int]]:
+    assert y.edges == x.edges
+    pairs = [(a.units, b.units) for a, b in zip(x.layers, y.layers, strict=True)]
+    return [(a, b) for a, b in pairs if a != b and a is not None and b is not None]
+
+
+def test_units_change_by_an_eighth(rng):
+    x = vgg(1)
+    for modifier, factor in ((increase_single, 1.125), (decrease_single, 0.875)):
+        ((before, after),) = changed_units(x, modifier(x, rng))
+        assert after == factor * before
+    counts = set()
+    for _ in range(60):
+        pairs = changed_units(x, increase_many(x, rng))
+        assert all(after == 1.125 * before for before, after in pairs)
+        counts.add(len(pairs))
+    assert counts == {5, 2, 3, 1}  # 10 layers with units in 2, 4 and 8 groups
+    small = Architecture.chain("relu-12 relu-1 linear")
+    found = {pair for _ in range(40) for pair in changed_units(small, increase_single(small, rng))}
+    assert found == {(12, 14), (1, 2)}  # 13.5 rounds up; at least one unit
+    with pytest.raises(PointError, match="too few layers"):
+        decrease_many(small, rng)
+
+
+def test_swaps_follow_their_table(rng):
+    x = Architecture.chain("conv3-16 softmax")
+    drawn = []
+    for _ in range(2000):
+        try:
+            drawn.append(swap_label(x, rng).layers[1])
+        except PointError as refusal:
+            assert "a child of the input" in str(refusal)  # a pool cannot be first
+    shares = {
+        label: sum(layer.label == label for layer in drawn) / 2000 for label in ("res3", "res5", "conv5", "conv7")
+    }
+    assert shares == pytest.approx({"res3": 0.25, "res5": 0.25, "conv5": 0.15, "conv7": 0.25}, abs=0.04)
+    assert len(drawn) / 2000 == pytest.approx(0.9, abs=0.03)
+    assert sum(layer.stride == 2 for layer in drawn) / len(drawn) == pytest.approx(0.05, abs=0.02)
+    assert {layer.units for layer in drawn} == {16}
+
+
+def test_a_wedge_takes_the_mean_of_its_neighbors(rng):
+    x = Architecture.chain("relu-8 relu-25 linear")
+    for _ in range(40):
+        new = [layer for layer in wedge_layer(x, rng).layers[1:-2] if layer not in x.layers]
+        assert {layer.units for layer in new} <= {8, 17, 25}
+
+
+def test_a_removed_pool_leaves_its_halving_to_its_child(rng):
+    x = Architecture.chain("conv3-8 max-pool conv3-9 fc-8 softmax")
+    seen = set()
+    for _ in range(40):
+        try:
+            seen.add(" ".join(map(str, remove_layer(x, rng).layers[1:-2])))
+        except PointError as refusal:
+            seen.add(str(refusal)[:25])
+    assert "conv3-8 conv3-9/2 fc-8" in seen
+    assert "conv3-8 max-pool fc-8" in seen
+
+
+def test_duplicated_paths_and_skips(rng):
+    x = vgg(2)
+    for _ in range(50):
+        y = duplicate_path(x, rng)
+        assert len(y) > len(x)
+        assert len(y.edges) == len(x.edges) + len(y) - len(x) + 1
+        try:
+            z = skip(x, rng)
+        except PointError:
+            continue
+        pools = sum(layer.label == "avg-pool" for layer in z.layers)
+        assert len(z) == len(x) + pools
+        assert len(z.edges) == len(x.edges) + pools + 1
+
+
+@pytest.mark.parametrize("name", ["cnn", "mlp"])
+def test_long_evolution(name, rng):
+    """400 mutations in a row stay within the bounds, and never return the parent."""
+    domain = DOMAINS[name]
+    x = domain.pool[0]
+    for _ in range(400):
+        y = domain.mutate(x, rng)
+        domain.check(y)
+        assert y != x
+        x = y
+
+
+def test_mutation_says_where_bounds_leave_nothing(rng, monkeypatch):
+    x = Architecture.chain("relu-8 linear")
+    bounds = dataclasses.replace(Bounds(), min_layers=4, max_layers=4, min_units=8, max_units=8)
+    domain = ArchitectureDomain(MLP, bounds, (x,))
+    assert domain.mutate(x, rng).layers[1].label in SIGMOIDS  # swapping is the only way
+    frozen = ArchitectureDomain(MLP, dataclasses.replace(bounds, max_mass=8.0), (x,))
+    monkeypatch.setattr(domain_module, "_MODIFIERS", [wedge_layer] * len(MODIFIERS))
+    with pytest.raises(DomainError, match="no valid change of this architecture"):
+        frozen.mutate(x, rng)
+
+
+def test_public_names():
+    assert bo.cnn_domain() == cnn_domain()
+    assert bo.mlp_domain() == mlp_domain()
+    assert bo.Architecture is Architecture
