@@ -79,6 +79,12 @@ def same_method(stored: str, given: str) -> bool:
     return (a["searcher"], a["settings"]) == (b["searcher"], b["settings"])
 
 
+def method_label(row: StudyRow) -> str:
+    """What people call the method."""
+    method = json.loads(row.method)
+    return method["name"] or method["searcher"]
+
+
 def stored_method(row: StudyRow) -> str:
     """The method's name; raises BostructError where a searcher object was given."""
     method = json.loads(row.method)

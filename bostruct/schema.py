@@ -122,9 +122,13 @@ def _open(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def _open_to_read(path: Path) -> sqlite3.Connection:
-    # A reader of a write-ahead log needs to write beside it. Where that is not allowed, nobody else writes either.
-    writable = os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK)
-    connection = _open(path, "rw" if writable else "ro&immutable=1")
+    # A reader of a write-ahead log shares files with its writer, and makes them where there is none. Where it may not,
+    # and there are none, nobody is writing.
+    if os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK):
+        mode = "rw"
+    else:
+        mode = "ro" if path.with_name(path.name + "-wal").exists() else "ro&immutable=1"
+    connection = _open(path, mode)
     try:
         connection.execute("PRAGMA query_only = ON")
         _check_sound(connection, path)

@@ -5,7 +5,6 @@ It is the only mutable object of the package and does no mathematics. Values fli
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import weakref
@@ -100,6 +99,7 @@ class Study:
         *,
         domain: Any = None,
         method: str | Searcher | None = None,
+        threads: int | None = 1,
         read_only: bool = False,
     ) -> Study:
         """The study of this name in a file, or the only one there.
@@ -127,6 +127,7 @@ class Study:
             direction=row.direction,  # type: ignore[arg-type]
             storage=storage,
             name=row.name,
+            threads=threads,
         )
 
     def ask(self) -> Trial:
@@ -233,15 +234,8 @@ class Study:
     @property
     def result(self) -> Result:
         """What the study has come to so far."""
-        method = json.loads(self._row.method)
-        return Result(
-            self.trials,
-            tuple(self._ledger.order),
-            self.direction,
-            self.seed,
-            method["name"] or method["searcher"],
-            self._stopped_because,
-        )
+        method, order = method_label(self._row), tuple(self._ledger.order)
+        return Result(self.trials, order, self.direction, self.seed, method, self._stopped_because)
 
     @property
     def incumbent(self) -> Trial | None:

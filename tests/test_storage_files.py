@@ -132,6 +132,39 @@ def test_a_read_only_file_is_read_and_not_written(path, monkeypatch):
     assert os.listdir(path.parent) == ["runs.db"]
 
 
+def test_who_may_only_read_sees_what_a_writer_has_just_told(path, monkeypatch):
+    with open_study(path) as study:
+        study.tell(study.ask(), -7.0)
+        monkeypatch.setattr(os, "access", lambda _, mode: mode != os.W_OK)
+        with bo.Study.load(path, read_only=True) as reader:
+            assert reader.best_value == -7.0
+
+
+def test_an_ask_is_on_disk_before_the_objective_sees_it(tmp_path):
+    file = tmp_path / "runs.db"
+
+    def objective(point):
+        with bo.Study.load(file, read_only=True) as study:
+            assert study.trials[-1].status == "running"
+            assert study.trials[-1].point == point
+            return float(len(study.trials))
+
+    with open_study(file) as study:
+        assert [t.value for t in study.optimize(objective, 4, reraise=(AssertionError,)).trials] == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_an_ask_and_a_tell_cost_one_commit_each(path):
+    commits = []
+    with open_study(path) as study:
+        study._store.connection.set_trace_callback(lambda text: commits.append(text) if text == "COMMIT" else None)
+        trial = study.ask()
+        assert len(commits) == 1
+        study.tell(trial, 1.0)
+        assert len(commits) == 2
+        study.add({"a": "x", "b": 1}, 1.0)
+        assert len(commits) == 3
+
+
 def test_a_second_writer_in_this_process_is_refused(path):
     with open_study(path) as first:
         with pytest.raises(StudyLocked, match=rf"process {os.getpid()} on .*this process"):
