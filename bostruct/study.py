@@ -22,6 +22,7 @@ from bostruct.outcomes import outcome_told
 from bostruct.records import (
     as_domain,
     describe,
+    method_label,
     readable_domain,
     same_domain,
     same_method,
