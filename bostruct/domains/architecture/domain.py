@@ -58,13 +58,16 @@ class Bounds:
         _within("layers", len(x), self.min_layers, self.max_layers)
         _within("edges", len(x.edges), 0, self.max_edges)
         for u, layer in enumerate(x.layers):
-            where = f"layer {u} ({layer}): "
-            if layer.units is not None:
-                _within(f"{where}units", layer.units, self.min_units, self.max_units)
-            _within(f"{where}parents", len(x.parents[u]), 0, self.max_in_degree)
-            _within(f"{where}children", len(x.children[u]), 0, self.max_out_degree)
-            _within(f"{where}halvings of the image", x.halvings[u] or 0, 0, self.max_halvings)
-        _within("mass of the processing layers", sum(x.masses), self.min_mass, self.max_mass)
+            for name, value, low, high in (
+                ("units", self.min_units if layer.units is None else layer.units, self.min_units, self.max_units),
+                ("parents", len(x.parents[u]), 0, self.max_in_degree),
+                ("children", len(x.children[u]), 0, self.max_out_degree),
+                ("halvings of the image", x.halvings[u] or 0, 0, self.max_halvings),
+            ):
+                if not low <= value <= high:
+                    _within(f"layer {u} ({layer}): {name}", value, low, high)
+        if self.min_mass > 0.0 or self.max_mass < math.inf:
+            _within("mass of the processing layers", sum(x.masses), self.min_mass, self.max_mass)
 
 
 @dataclass(frozen=True)

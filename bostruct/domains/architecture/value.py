@@ -146,7 +146,7 @@ class Architecture:
     @cached_property
     def canonical(self) -> tuple[tuple[Layer, ...], Edges]:
         """Layers and edges in an order that is the same for every isomorphic architecture."""
-        order = canonical_order([repr(layer) for layer in self.layers], self.parents, self.children)
+        order = canonical_order([repr(tuple(layer)) for layer in self.layers], self.parents, self.children)
         place = {u: position for position, u in enumerate(order)}
         edges = tuple(sorted((place[u], place[v]) for u, v in self.edges))
         return tuple(self.layers[u] for u in order), edges
@@ -154,7 +154,8 @@ class Architecture:
     @cached_property
     def fingerprint(self) -> str:
         """32 hexadecimal digits: equal exactly for isomorphic architectures of one family."""
-        text = repr((self.family.name, *self.canonical))
+        layers, edges = self.canonical
+        text = repr((self.family.name, [tuple(layer) for layer in layers], edges))
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     @cached_property
