@@ -1,0 +1,42 @@
+"""Every method resumes exactly, and keeps the study's promises, through the study that users have."""
+
+from __future__ import annotations
+
+import pytest
+
+import bostruct as bo
+from bostruct import methods
+from bostruct.contracts import DomainError
+
+SPACE = bo.Space({"a": bo.Categorical(["x", "y", "z"]), "c": bo.Integer(1, 5), **{f"b{i}": bool for i in range(4)}})
+N = 24
+CUTS = (1, 12, 21, 22, 23)
+
+
+def objective(point):
+    if point["c"] == 3 and point["b0"]:
+        raise ValueError("a hole")
+    return "xyz".index(point["a"]) * 1.7 + (point["c"] - 3.3) ** 2 - point["b1"] * point["b2"] + 0.1 * point["b3"]
+
+
+def serves_spaces(name):
+    try:
+        methods.searcher(name, SPACE)
+    except DomainError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("method", [name for name in methods.METHODS if serves_spaces(name)])
+def test_a_method_resumes_exactly(tmp_path, method):
+    whole = bo.maximize(objective, SPACE, N, method=method, seed=11)
+    for cut in (*CUTS, N):
+        with bo.Study(SPACE, method=method, seed=11, direction="maximize", storage=tmp_path / "runs.db") as study:
+            study.optimize(objective, cut)
+            parts = study.optimize(objective, cut)
+            if cut < N:
+                study.ask()
+    assert [(t.point, t.value, t.origin) for t in parts.trials] == [(t.point, t.value, t.origin) for t in whole.trials]
+    assert len({tuple(t.point.values()) for t in whole.trials}) == N
+    batch = bo.Study(SPACE, method=method, seed=11)
+    assert len({tuple(batch.ask().point.values()) for _ in range(N)}) == N
