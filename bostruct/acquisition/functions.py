@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import erfcx, log_ndtr, logsumexp, ndtr
 
+from bostruct.checks import check_number
 from bostruct.contracts import Array, Prediction
 
 ROOT_2_PI = math.sqrt(2.0 * math.pi)
@@ -69,6 +70,9 @@ class ProbabilityOfImprovement:
 
     margin: float = 0.0
 
+    def __post_init__(self) -> None:
+        check_number("margin", self.margin, 0.0)
+
     def __call__(self, prediction: Prediction, incumbent: float) -> Array:
         return log_ndtr(_standardized(prediction, incumbent - self.margin)[0])
 
@@ -85,6 +89,9 @@ class LowerConfidenceBound:
     """-(mean - weight * sd): optimism in the face of uncertainty; weight at least 0."""
 
     weight: float = 2.0
+
+    def __post_init__(self) -> None:
+        check_number("weight", self.weight, 0.0)
 
     def __call__(self, prediction: Prediction, incumbent: float) -> Array:
         del incumbent  # optimism needs none

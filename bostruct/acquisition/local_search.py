@@ -46,12 +46,15 @@ def first_of_each(domain: HasNeighbors, xs: Batch) -> list[int]:
 def ascend(
     score: Score, domain: HasNeighbors, xs: Batch, scores: Array, rng: np.random.Generator
 ) -> tuple[Batch, Array, int]:
-    """Move every point to its best neighbour for as long as that is strictly better.
+    """Move every point to its best neighbour for as long as that is strictly better: the ends, their scores, the steps.
 
-    All points step together, so that their neighbourhoods are scored in one batch. Points that meet climb on as one.
+    All points step together, so that their neighbourhoods are scored in one batch. Points that meet go on as one, and
+    end as one.
     """
-    xs, scores = domain.join(xs), scores.copy()
-    climbing = np.array(first_of_each(domain, xs))
+    first = first_of_each(domain, xs)
+    xs, scores = domain.join(xs[first]), scores[first]
+    climbing = np.arange(len(xs))
+    merged = np.zeros(len(xs), dtype=bool)
     steps = 0
     while len(climbing):
         neighborhoods = [domain.some_neighbors(xs[i], MOST_NEIGHBORS, rng) for i in climbing]
@@ -62,6 +65,8 @@ def ascend(
         climbing, winner = climbing[moved], winner[moved]
         for i, w, value in zip(climbing, winner, top[moved], strict=True):
             xs[i], scores[i] = batch[w], value
-        climbing = climbing[first_of_each(domain, xs[climbing])] if len(climbing) else climbing
+        apart = first_of_each(domain, xs[climbing])
+        merged[np.delete(climbing, apart)] = True
+        climbing = climbing[apart]
         steps += 1
-    return xs, scores, steps
+    return xs[~merged], scores[~merged], steps

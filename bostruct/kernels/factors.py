@@ -52,8 +52,9 @@ def eigenvalues(graph: VariableGraph) -> Array:
 @lru_cache(maxsize=256)
 def eigensystem(graph: VariableGraph) -> Eigensystem:
     values, vectors = np.linalg.eigh(graph.laplacian())
-    values[0] = 0.0  # exactly: the graph is connected
-    return Eigensystem(np.maximum(values, 0.0), vectors)
+    values[0] = 0.0  # exactly, and it alone: the graph is connected, however light the edges that connect it
+    values[1:] = np.maximum(values[1:], graph.size * np.finfo(np.float64).eps * values[-1])
+    return Eigensystem(values, vectors)
 
 
 class Table(NamedTuple):

@@ -12,6 +12,8 @@ from bostruct.contracts import Array
 from bostruct.domains.graphs import VariableGraph
 from bostruct.kernels.factors import complete_log_correlation, complete_slope, eigenvalues
 
+LARGEST = 1e300  # edge weight: short of infinity, which times the eigenvalue 0 is no number
+
 
 class Link(Protocol):
     """Maps theta to the diffusion of a factor, with derivatives in theta."""
@@ -61,4 +63,5 @@ class LogLengthscale:
         return log_rho, -2.0 * log_rho
 
     def beta(self, theta: float, graph: VariableGraph) -> tuple[float, float]:
-        return 0.5 * (math.pi * math.exp(theta)) ** 2 / float(eigenvalues(graph)[1]), 2.0
+        beta = 0.5 * (math.pi * math.exp(theta)) ** 2 / float(eigenvalues(graph)[1])
+        return min(beta, LARGEST), 2.0

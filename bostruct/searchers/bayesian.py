@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,17 @@ def best_predicted(history: HistoryView, posterior: Posterior) -> float:
     return float(np.min(posterior.predict(history.completed).mean.mean(axis=0)))
 
 
+def described(part: Any) -> Json:
+    """A part and its settings, down to the last prior, as JSON; what comes from the domain is named by its type."""
+    if is_dataclass(part):
+        return {"part": type(part).__name__} | {f.name: described(getattr(part, f.name)) for f in fields(part)}
+    if isinstance(part, float):
+        return float(f"{part:.12g}")  # the last digits may differ between machines
+    if part is None or isinstance(part, bool | int | str):
+        return part
+    return getattr(part, "__qualname__", type(part).__name__)
+
+
 @dataclass(frozen=True)
 class BayesianSearch:
     """n_initial: points drawn at random before the surrogate is asked. n_starts: how many of the best points the
@@ -58,7 +69,8 @@ class BayesianSearch:
     feasibility: Surrogate | None = None
 
     def settings(self) -> dict[str, Json]:
-        return {"n_initial": self.n_initial}
+        parts = [field.name for field in fields(self) if field.name != "domain"]
+        return {name: described(getattr(self, name)) for name in parts}
 
     def initial_state(self) -> State:
         return {"surrogate": self.surrogate.initial_state()}

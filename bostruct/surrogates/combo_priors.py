@@ -15,6 +15,7 @@ LOG_LOW, LOG_HIGH = -12.0, math.log(1e4)  # of amplitude and noise, on the scale
 LOG_EDGE_WEIGHT_HIGH = math.log(100.0)
 NOISE_SCALE = math.sqrt(0.005)  # 2 scale^2 = 0.01
 SMALLEST_KERNEL_VALUE = math.log(1e-100)
+NARROWEST = 1e-100  # standard deviation whose square does not underflow
 
 EDGE_WEIGHT_PRIOR = LogHorseshoe(5.0, LOG_LOW, LOG_EDGE_WEIGHT_HIGH)
 NOISE_PRIOR = LogHorseshoe(NOISE_SCALE, LOG_LOW, LOG_HIGH)
@@ -22,19 +23,19 @@ NOISE_PRIOR = LogHorseshoe(NOISE_SCALE, LOG_LOW, LOG_HIGH)
 
 @dataclass(frozen=True)
 class ComboPriors:
-    """log_smallest, log_largest: of the kernel's eigenvalues at edge weight 1, between which the amplitude is sought."""
+    """log_smallest, log_largest: of the kernel's eigenvalues at edge weight 1, which bound the amplitude sought."""
 
     log_smallest: float
     log_largest: float
 
     def __call__(self, values: Array) -> LevelPriors:
-        """From values (n,): the mean lies in their range; the amplitude turns the kernel's range into their variance."""
+        """From values (n,): the mean lies in their range, the amplitude turns the kernel's range into their variance."""
         low, high = float(np.min(values)), float(np.max(values))
         log_variance = math.log(max(float(np.var(values, ddof=1)) if len(values) > 1 else 0.0, 1e-300))
         least = log_variance - self.log_largest
         most = log_variance - max(self.log_smallest, SMALLEST_KERNEL_VALUE)
         return LevelPriors(
-            TruncatedNormal(0.5 * (low + high), max(0.25 * (high - low), 1e-300), low, high),
-            TruncatedNormal(0.5 * (least + most), 0.25 * (most - least), LOG_LOW, LOG_HIGH),
+            TruncatedNormal(0.5 * (low + high), max(0.25 * (high - low), NARROWEST), low, high),
+            TruncatedNormal(0.5 * (least + most), max(0.25 * (most - least), NARROWEST), LOG_LOW, LOG_HIGH),
             NOISE_PRIOR,
         )

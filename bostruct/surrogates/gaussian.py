@@ -36,17 +36,17 @@ class Evidence(NamedTuple):
 
 
 def factor(build: Callable[[], Array], ratio: float) -> Factored:
-    """Factor K + ratio I; `build` makes K, a C-ordered array that may be overwritten, anew for each try.
+    """Factor K + ratio I; `build` makes K, an array that may be overwritten, anew for each try.
 
     Jitter climbs the ladder; raises NumericalError, with the smallest eigenvalue, where the ladder ends.
     """
     scale = 1.0
     for step in JITTER_LADDER:
         matrix = build()
-        n = len(matrix)
+        diagonal = np.einsum("ii->i", matrix)  # a view, whatever the memory order
         if step:
-            scale = float(np.mean(matrix.ravel()[:: n + 1])) + ratio
-        matrix.ravel()[:: n + 1] += ratio + step * scale
+            scale = float(np.mean(diagonal)) + ratio
+        diagonal += ratio + step * scale
         lower, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)  # symmetric: its transpose is LAPACK's order
         if not failed:
             return Factored(lower, step * scale)

@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.contracts import Array, Json, Prior
+from bostruct.contracts import Array, Json, NumericalError, Prior
+
+LARGEST_VALUE = 1e150  # whose square is finite
 
 
 class Hyperparameters(NamedTuple):
@@ -37,6 +39,13 @@ class LevelPriors(NamedTuple):
     mean: Prior
     log_amplitude: Prior
     log_noise: Prior
+
+
+def check_values(values: Array) -> None:
+    """Raises NumericalError for values (n,) whose variance float64 cannot hold."""
+    largest = float(np.max(np.abs(values)))
+    if not largest <= LARGEST_VALUE:
+        raise NumericalError(f"values: expected magnitudes up to {LARGEST_VALUE:g}, got {largest:g}")
 
 
 PriorsOfValues = Callable[[Array], LevelPriors]  # priors may depend on the values (n,)

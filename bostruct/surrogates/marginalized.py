@@ -11,7 +11,7 @@ import numpy as np
 from bostruct.contracts import Array, Batch, HasLine, Info, State
 from bostruct.surrogates.chain import Data, Tally, sweep
 from bostruct.surrogates.combo_priors import LOG_HIGH, LOG_LOW
-from bostruct.surrogates.hyperparameters import Hyperparameters, PriorsOfValues
+from bostruct.surrogates.hyperparameters import Hyperparameters, PriorsOfValues, check_values
 from bostruct.surrogates.posterior import GaussianPosterior, member
 
 
@@ -20,6 +20,7 @@ class MarginalizedGP:
     """priors: of mean, log amplitude and log noise, from the values. nugget: share of the amplitude added to K.
 
     burn_in: sweeps before the first posterior. samples: sweeps before each, all of them kept; the chain carries over.
+    shared_mean: give all samples the mean of the last one, as the published code does by accident.
     """
 
     kernel: HasLine
@@ -28,6 +29,7 @@ class MarginalizedGP:
     nugget: float = 1e-6
     burn_in: int = 100
     samples: int = 10
+    shared_mean: bool = False
 
     def initial_state(self) -> State:
         return None
@@ -36,6 +38,7 @@ class MarginalizedGP:
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[GaussianPosterior, State, Info]:
         """Run the chain on (n,) values and keep `samples` of its states. State: the last. Raises NumericalError."""
+        check_values(values)
         tally = Tally()
         data = Data(self.kernel, self.kernel.prepare(xs, xs), values, self.priors(values), self.nugget)
         if state is None:
@@ -48,6 +51,8 @@ class MarginalizedGP:
         for _ in range(self.samples):
             now = sweep(data, now, rng, tally)
             chain.append(now)
+        if self.shared_mean:
+            chain = [hyper._replace(mean=now.mean) for hyper in chain]
         members = [member(self.kernel, xs, values - hyper.mean, hyper, self.nugget) for hyper in chain]
         info = {
             "sweeps": tally.updates // (len(now.theta) + 3),
@@ -62,6 +67,6 @@ class MarginalizedGP:
         """As published, which takes a thousandth of the mean for the logarithm of the noise."""
         theta = np.concatenate([np.full(block.size, block.initial) for block in self.kernel.parameters])
         spread = float(np.var(values, ddof=1)) if len(values) > 1 else 0.0
-        mean = float(np.mean(values))
+        mean = min(max(float(np.mean(values)), float(np.min(values))), float(np.max(values)))  # despite rounding
         log_amplitude = math.log(max(0.5 * spread, math.exp(LOG_LOW)))
         return Hyperparameters(mean, min(log_amplitude, LOG_HIGH), min(max(mean / 1000.0, LOG_LOW), LOG_HIGH), theta)

@@ -13,11 +13,13 @@ from scipy.optimize import minimize
 
 from bostruct.contracts import Array, Batch, HasGradient, HasSlope, Info, NumericalError, Prepared, State
 from bostruct.surrogates.gaussian import evidence_from, factor, log_determinant
-from bostruct.surrogates.hyperparameters import Hyperparameters
+from bostruct.surrogates.hyperparameters import Hyperparameters, check_values
 from bostruct.surrogates.posterior import GaussianPosterior, member
 
 LOG_NOISE_RANGE = (math.log(1e-6), math.log(10.0))  # of standardised values
 THETA_REACH = 8.0  # how far a kernel parameter may stray from its initial value
+CONSTANT = 1e-13  # a spread that is a smaller share of the values than this is rounding
+SMALLEST_SCALE = 1e-150  # whose square does not underflow
 
 
 class Fit(NamedTuple):
@@ -49,8 +51,10 @@ class ModeGP:
     ) -> tuple[GaussianPosterior, State, Info]:
         """Climb to a mode from the last one, or from the prior's where that is higher; (n,) values."""
         del rng  # the climb is deterministic
+        check_values(values)
         shift, scale = float(np.mean(values)), float(np.std(values))
-        scale = scale if scale > 1e-12 * max(1.0, abs(shift)) else 1.0
+        if scale <= max(CONSTANT * float(np.max(np.abs(values))), SMALLEST_SCALE):
+            scale = 1.0
         fit = Fit(self.kernel, self.kernel.prepare(xs, xs), (values - shift) / scale)
         starts = [self._start(), *([] if state is None else [np.array(state)])]
         best, info = self._climb(fit, starts)

@@ -2,4 +2,4 @@
 
 import pytest
 
-pytest.register_assert_rewrite("laws.domain_laws", "laws.searcher_laws")
+pytest.register_assert_rewrite("laws.domain_laws", "laws.kernel_laws", "laws.searcher_laws")

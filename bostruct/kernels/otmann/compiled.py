@@ -148,10 +148,9 @@ def _pair_costs(first, rows, second, columns, costs, memory):
 @njit(cache=True, nogil=True)
 def _block_distances(first, rows, second, columns, costs, memory, out):
     """Add to out (weights,) what the layers of one block are apart."""
-    (low, high), (low2, high2) = rows, columns
-    supply, demand = first[2][low:high], second[2][low2:high2]
+    supply, demand = first[2][rows[0] : rows[1]], second[2][columns[0] : columns[1]]
     out += supply.sum() + demand.sum()
-    a, b = high - low, high2 - low2
+    a, b = len(supply), len(demand)
     if a == 0 or b == 0:
         return
     base, structure = _pair_costs(first, rows, second, columns, costs, memory)
@@ -191,7 +190,11 @@ def distances(first, second, costs, symmetric, out):
             for block in range(starts.shape[1] - 1):
                 rows = (starts[i, block], starts[i, block + 1])
                 columns = (starts2[j, block], starts2[j, block + 1])
-                _block_distances(first, rows, second, columns, costs, memory, out[i, j])
+                # the lighter side is shipped: half the time, for its mass finds room at once
+                if first[2][rows[0] : rows[1]].sum() <= second[2][columns[0] : columns[1]].sum():
+                    _block_distances(first, rows, second, columns, costs, memory, out[i, j])
+                else:
+                    _block_distances(second, columns, first, rows, costs, memory, out[i, j])
             if symmetric:
                 out[j, i] = out[i, j]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,6 +76,7 @@ def otmann_distances(
     return Distances(out, out / (totals[:, None] + totals2)[:, :, None])
 
 
+@lru_cache(maxsize=64)
 def _costs(family: Family, settings: Otmann) -> tuple[Array, Array, Array]:
     extra = np.array([cost for _, cost in settings.attribute_costs], dtype=np.float64)
     return np.array(settings.weights, dtype=np.float64), cost_table(family, settings).mismatch, extra

@@ -1,0 +1,227 @@
+"""The diffusion kernel: the laws of kernels, brute force on whole product graphs, and published values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from laws.kernel_laws import check_kernel
+from scipy.linalg import expm
+from strategies import graphs as graph_variables
+from strategies import rngs, spaces
+
+import bostruct as bo
+from bostruct.contracts import Array
+from bostruct.domains.graphs import CompleteGraph, WeightedGraph
+from bostruct.kernels import complete
+from bostruct.kernels.diffusion import DiffusionKernel
+from bostruct.kernels.links import Link, LogEdgeWeight, LogLengthscale
+from bostruct.methods import graphs
+from bostruct.surrogates.priors import Normal
+
+LINKS: tuple[Link, ...] = (LogEdgeWeight(), LogLengthscale())
+PRIOR = Normal(0.0, 1.0)
+
+# Oh et al. 2019: what the authors' code gives for complete-2, path-3, complete-5 with edge weights 0.5, 1.0, 0.2.
+GOLDEN_POINTS = np.array([[0, 0, 0], [0, 1, 2], [1, 2, 4], [1, 0, 0], [0, 2, 2], [1, 1, 3]])
+GOLDEN_GRAM = """
+1.1121887167 0.1714285042 0.0394406092 0.5139614881 0.0853476409 0.0792200530
+0.7756225666 0.0792200530 0.0792200530 0.6702654857 0.0916724226
+1.1121887167 0.0853476409 0.1314518664 0.1714285042
+1.1121887167 0.0394406092 0.1714285042
+1.1121887167 0.0792200530
+0.7756225666"""
+
+
+def kernel_of(space: bo.Space, link: Link, unit_diagonal: bool = False) -> DiffusionKernel:
+    return DiffusionKernel(graphs(space), PRIOR, link, 0.0, unit_diagonal)
+
+
+@contextmanager
+def codes(used: bool) -> Iterator[None]:
+    """Whether complete variables go through codes or one by one."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not used:
+            patch.setattr(complete, "MOST_CODES", 0)
+        yield
+
+
+@st.composite
+def wide_variables(draw: st.DrawFn) -> Any:
+    """Up to 60 choices, of every kind of graph."""
+    size = draw(st.integers(2, 60))
+    weights = st.floats(1e-6, 1e6)
+    return draw(
+        st.one_of(
+            st.just(bo.Binary()),
+            st.just(bo.Categorical(range(size))),
+            st.just(bo.Integer(1, size)),
+            weights.map(lambda weight: bo.Ordinal(range(size), weight)),
+            graph_variables(),
+        )
+    )
+
+
+SETTINGS = (st.sampled_from(LINKS), st.booleans(), st.booleans(), rngs())
+
+
+@given(st.one_of(spaces(8), spaces(8, wide_variables())), *SETTINGS)
+@settings(deadline=None, max_examples=60)
+def test_laws(space, link, unit_diagonal, with_codes, rng):
+    with codes(with_codes):
+        check_kernel(kernel_of(space, link, unit_diagonal), space, rng)
+
+
+@st.composite
+def small_spaces(draw: st.DrawFn) -> bo.Space:
+    """Products of at most 150 points, with weights that a matrix exponential stands."""
+    variables, total = {}, 1
+    for i in range(draw(st.integers(1, 4))):
+        size = draw(st.integers(2, 6))
+        if total * size > 150:
+            break
+        total *= size
+        edges = [(draw(st.integers(0, v - 1)), v, draw(st.floats(0.1, 5.0))) for v in range(1, size)]
+        weighted = WeightedGraph(size, tuple(sorted(edges)))
+        kinds = [
+            bo.Categorical(range(size)),
+            bo.Ordinal(range(size), draw(st.floats(0.1, 5.0))),
+            bo.Graph(networkx_of(weighted)),
+        ]
+        variables[f"x{i}"] = draw(st.sampled_from(kinds))
+    return bo.Space(variables)
+
+
+def networkx_of(graph: WeightedGraph) -> Any:
+    import networkx as nx
+
+    found = nx.Graph()
+    found.add_nodes_from(range(graph.size))
+    found.add_weighted_edges_from(graph.edges)
+    return found
+
+
+def brute_force(space: bo.Space, betas: list[float], unit_diagonal: bool) -> Array:
+    """exp(-L) of the whole product graph, all points with all, scaled to a mean (or every) diagonal of 1."""
+    total = np.zeros((1, 1))
+    for graph, beta in zip(graphs(space), betas, strict=True):
+        own = beta * graph.laplacian()
+        total = np.kron(total, np.eye(len(own))) + np.kron(np.eye(len(total)), own)  # Kronecker sum
+    heat = expm(-total)
+    diagonal = heat.diagonal() if unit_diagonal else np.full(len(heat), heat.diagonal().mean())
+    return heat / np.sqrt(np.outer(diagonal, diagonal))
+
+
+def equivalent_edge_weight(graph: Any, theta: float) -> float:
+    """The diffusion time under which a graph has the lengthscale exp(theta)."""
+    lengthscale = math.exp(theta)
+    if isinstance(graph, CompleteGraph):
+        rho, k = math.exp(-0.5 / lengthscale**2), graph.size
+        return -math.log((1 - rho) / (1 + (k - 1) * rho)) / k  # rho = (1 - q) / (1 + (k - 1) q), q = exp(-k beta)
+    return 0.5 * (math.pi * lengthscale) ** 2 / float(np.linalg.eigvalsh(graph.laplacian())[1])
+
+
+@given(small_spaces(), st.booleans(), st.booleans(), rngs())
+@settings(deadline=None, max_examples=40)
+def test_equals_the_exponential_of_the_product_graph(space, unit_diagonal, with_codes, rng):
+    theta = rng.uniform(-3.0, 1.0, space.d)
+    everything = space.enumerate()
+    for link, betas in (
+        (LINKS[0], np.exp(theta).tolist()),
+        (LINKS[1], [equivalent_edge_weight(g, t) for g, t in zip(graphs(space), theta, strict=True)]),
+    ):
+        kernel = kernel_of(space, link, unit_diagonal)
+        with codes(with_codes):
+            gram = kernel.gram(theta, kernel.prepare(everything, everything))
+        expected = brute_force(space, betas, unit_diagonal)
+        np.testing.assert_allclose(gram, expected, rtol=0, atol=1e-10 * expected.max())
+
+
+@pytest.mark.parametrize("with_codes", [True, False])
+def test_published_gram_matrix(with_codes):
+    space = bo.Space({"a": bool, "b": range(3), "c": list("pqrst")})
+    kernel = kernel_of(space, LogEdgeWeight())
+    theta = np.log([0.5, 1.0, 0.2])
+    with codes(with_codes):
+        gram = kernel.gram(theta, kernel.prepare(GOLDEN_POINTS, GOLDEN_POINTS))
+    golden = np.array([float(word) for word in GOLDEN_GRAM.split()])
+    np.testing.assert_allclose(gram[np.triu_indices(6)], golden, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(kernel.diag(theta, GOLDEN_POINTS), gram.diagonal(), rtol=1e-12)
+
+
+@given(small_spaces(), rngs())
+@settings(deadline=None, max_examples=30)
+def test_extreme_eigenvalues_are_those_of_the_whole_space(space, rng):
+    theta = rng.uniform(-3.0, 0.0, space.d)
+    found = kernel_of(space, LogEdgeWeight()).extreme_eigenvalues(theta)
+    spectrum = np.linalg.eigvalsh(brute_force(space, np.exp(theta).tolist(), False))
+    assert math.exp(found[1]) == pytest.approx(spectrum[-1], rel=1e-9)
+    assert math.exp(found[0]) == pytest.approx(spectrum[0], rel=1e-6, abs=1e-12 * spectrum[-1])
+
+
+@pytest.mark.parametrize("unit_diagonal", [True, False])
+def test_scale_of_edge_weights_is_invisible_to_lengthscales(unit_diagonal):
+    plain = bo.Space({"a": bo.Ordinal(range(7)), "b": bo.Ordinal(range(4))})
+    scaled = bo.Space({"a": bo.Ordinal(range(7), 1e5), "b": bo.Ordinal(range(4), 1e-5)})
+    xs = plain.enumerate()
+    grams = [
+        (kernel := kernel_of(space, LogLengthscale(), unit_diagonal)).gram(
+            np.array([-1.0, 0.5]), kernel.prepare(xs, xs)
+        )
+        for space in (plain, scaled)
+    ]
+    np.testing.assert_allclose(grams[0], grams[1], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("theta", [-12.0, 0.0, math.log(100.0)])
+def test_extreme_parameters_give_finite_lawful_matrices(link, theta):
+    rng = np.random.default_rng(0)
+    kinds = [bo.Binary(), bo.Categorical(range(1000)), bo.Ordinal(range(1000)), bo.Ordinal(range(3), 1e-300)]
+    space = bo.Space({f"{i}": kinds[i % 4] for i in range(8)})
+    xs = space.sample(12, rng)
+    xs[6:] = xs[:6]
+    xs[6:, :2] = space.sample(6, rng)[:, :2]
+    for unit_diagonal in (True, False):
+        kernel = kernel_of(space, link, unit_diagonal)
+        point = np.full(space.d, theta)
+        gram, pullback = kernel.gram_and_pullback(point, kernel.prepare(xs, xs))
+        assert np.all(np.isfinite(gram))
+        np.testing.assert_allclose(gram.diagonal(), kernel.diag(point, xs), rtol=1e-10)
+        assert np.all(np.isfinite(pullback(rng.normal(size=gram.shape))))
+        assert np.linalg.eigvalsh(gram)[0] >= -1e-10 * gram.max()
+
+
+@pytest.mark.parametrize("with_codes", [True, False])
+def test_thousand_variables(with_codes):
+    rng = np.random.default_rng(1)
+    space = bo.Space({f"{i}": bool if i % 2 else list("pqr") for i in range(1000)})
+    xs = space.sample(6, rng)
+    xs[1:3] = xs[0]
+    xs[1, 0], xs[2, 1] = (xs[0, 0] + 1) % 3, 1 - xs[0, 1]  # one change each
+    kernel = kernel_of(space, LogEdgeWeight())
+    theta = np.full(1000, math.log(0.3))
+    with codes(with_codes):
+        gram = kernel.gram(theta, kernel.prepare(xs, xs))
+    q = math.exp(-0.9)
+    assert gram[0, 1] == pytest.approx((1 - q) / (1 + 2 * q), rel=1e-10)
+    assert gram[0, 2] == pytest.approx(math.tanh(0.3), rel=1e-10)
+    np.testing.assert_allclose(gram.diagonal(), 1.0, rtol=1e-10)
+    differing = np.array([[(a != b).reshape(500, 2).sum(axis=0) for b in xs] for a in xs])
+    expected = differing @ np.log([(1 - q) / (1 + 2 * q), math.tanh(0.3)])
+    np.testing.assert_allclose(np.log(gram), expected, atol=1e-9)
+
+
+def test_two_choices_have_one_correlation_however_they_are_joined():
+    beta = 0.37
+    weight = bo.Space({"x": bo.Ordinal([0, 1])})
+    both = np.array([[0], [1]])
+    kernel = kernel_of(weight, LogEdgeWeight())
+    gram = kernel.gram(np.array([math.log(beta)]), kernel.prepare(both, both))
+    np.testing.assert_allclose(gram, [[1.0, math.tanh(beta)], [math.tanh(beta), 1.0]], atol=1e-14)
