@@ -12,7 +12,7 @@ from bostruct.contracts import BostructError, DomainError, Json, Point, Searcher
 from bostruct.domains.registry import domain_from_json
 from bostruct.domains.space import Space
 from bostruct.history import Trial
-from bostruct.storage import StorageError, StudyRow, TrialRow, dump
+from bostruct.storage import StorageError, StudyRow, TrialRow, check_agreement, dump
 
 
 class AsStored:
@@ -73,8 +73,18 @@ def describe(method: str | Searcher, searcher: Searcher) -> Json:
     return {"name": name, "searcher": type(searcher).__name__, "settings": dict(searcher.settings())}
 
 
-def same_method(stored: str, given: str) -> bool:
-    """Whether two descriptions make the same suggestions, by whatever name they were built."""
+def check_call(stored: StudyRow, given: StudyRow, where: str, *, seed_given: bool) -> None:
+    """Raise StudyMismatch unless a call speaks of the study as it was made; what it leaves unsaid agrees."""
+    if not seed_given:
+        given = given._replace(seed=stored.seed)
+    if given.initial == "[]":
+        given = given._replace(initial=stored.initial)
+    if _same_method(stored.method, given.method):  # by whatever name it was built
+        given = given._replace(method=stored.method)
+    check_agreement(stored, given, where)
+
+
+def _same_method(stored: str, given: str) -> bool:
     a, b = json.loads(stored), json.loads(given)
     return (a["searcher"], a["settings"]) == (b["searcher"], b["settings"])
 

@@ -186,8 +186,8 @@ class Store:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         try:
-            self.connection.execute("BEGIN IMMEDIATE")
             try:
+                self.connection.execute("BEGIN IMMEDIATE")
                 yield
                 self.connection.execute("COMMIT")
             except BaseException:

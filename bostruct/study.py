@@ -21,17 +21,17 @@ from bostruct.ledger import Ledger
 from bostruct.outcomes import outcome_told
 from bostruct.records import (
     as_domain,
+    check_call,
     describe,
     method_label,
     readable_domain,
     same_domain,
-    same_method,
     stored_domain,
     stored_method,
 )
 from bostruct.result import Result
 from bostruct.run import Run, run
-from bostruct.storage import Store, StudyRow, check_agreement, dump
+from bostruct.storage import Store, StudyRow, dump
 from bostruct.suggestions import next_point
 from bostruct.threads import ThreadLimit
 
@@ -82,10 +82,7 @@ class Study:
         store = Store(storage)
         try:
             row = store.begin(given, __version__)
-            unsaid = {"seed": row.seed} if seed is None else {}
-            unsaid |= {"initial": row.initial} if given.initial == "[]" else {}
-            unsaid |= {"method": row.method} if same_method(row.method, given.method) else {}
-            check_agreement(row, given._replace(**unsaid), store.label)
+            check_call(row, given, store.label, seed_given=seed is not None)
             self._attach(store, row, space, searcher, limit)
             self._ledger.requeue_orphans()
         except BaseException:
