@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from bostruct.contracts import Array
 from bostruct.domains.graphs import IntArray, VariableGraph
@@ -47,7 +48,9 @@ class CompletePart:
 
     def log_gram(self, theta: Array, pair: CompletePair) -> Array:
         """(n, m), for theta (c,)."""
-        log_rho = self.link.complete(theta, self._sizes)[0]
+        return self._from_log_rho(self.link.complete(theta, self._sizes), pair)
+
+    def _from_log_rho(self, log_rho: Array, pair: CompletePair) -> Array:
         if pair.x_codes is not None and pair.y_codes is not None:
             share = log_rho * self._share
             log_gram = (pair.x_codes * np.repeat(-share, self._columns)) @ pair.y_codes.T
@@ -60,24 +63,30 @@ class CompletePart:
 
     def gradient(self, theta: Array, pair: CompletePair, weighted: Array) -> Array:
         """Of sum(weighted * log K) in theta (c,)."""
-        slope = self.link.complete(theta, self._sizes)[1]
+        slope = self.link.complete_slope(theta, self._sizes)
         if pair.x_codes is not None and pair.y_codes is not None:
             columns = np.einsum("nc,nc->c", pair.x_codes, weighted @ pair.y_codes)
             return slope * self._share * (weighted.sum() - np.add.reduceat(columns, self._first))
         return slope * np.array([np.sum(weighted, where=differ(pair, i)) for i in range(len(self.which))])
 
-    def line(self, theta: Array, i: int, pair: CompletePair, log_gram: Array) -> Callable[[float], Array]:
-        """K along theta_i: K = (pairs that agree) + rho(theta_i) (pairs that differ), two passes a call."""
-        size = self._sizes[i]
-        apart = differ(pair, i)
-        rest = np.exp(log_gram - apart * self.link.complete(theta[i], size)[0])
-        agree = np.where(apart, 0.0, rest)
+    def line(self, theta: Array, i: int, pair: CompletePair, others: Array | None) -> Callable[[float], Array]:
+        """K along theta_i: K = (pairs that agree) + rho(theta_i) (pairs that differ), two passes a call.
+
+        others: log K of the variables on other graphs (n, m), None where there are none.
+        """
+        log_rho = self.link.complete(theta, self._sizes)
+        log_rho[i] = 0.0  # its own share comes back along the line
+        rest = self._from_log_rho(log_rho, pair)
+        if others is not None:
+            rest += others
+        np.exp(rest, out=rest)
+        agree = np.where(differ(pair, i), 0.0, rest)
         rest -= agree
-        out = np.empty_like(rest)
+        size, rho, out = float(self._sizes[i]), self.link.rho, np.empty_like(rest)
 
         def along(t: float) -> Array:
-            np.multiply(rest, np.exp(self.link.complete(np.float64(t), size)[0]), out=out)
-            return np.add(out, agree, out=out)
+            np.multiply(rest, rho(t, size), out)
+            return np.add(out, agree, out)
 
         return along
 
@@ -107,6 +116,6 @@ class CompletePart:
         return np.where(self._sizes == 2, 0.5, 1.0)
 
 
-def differ(pair: CompletePair, i: int) -> Array:
+def differ(pair: CompletePair, i: int) -> npt.NDArray[np.bool_]:
     """Whether two points disagree in variable i, (n, m) of bool."""
     return pair.xs[:, i][:, None] != pair.ys[:, i]

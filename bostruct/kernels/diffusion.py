@@ -66,12 +66,12 @@ class DiffusionKernel:
 
     def line(self, theta: Array, i: int, prepared: DiffusionPair) -> Callable[[float], Array]:
         """The Gram matrix along theta_i, two passes over it a call. Each call overwrites what the last returned."""
+        if i in self._place:
+            others = self._log_tables(theta, prepared) if self._tables else None
+            return self._complete.line(theta[self._own], self._place[i], prepared.complete, others)
         log_gram = self._log_gram(theta, prepared)
-        for part, pair in zip(self._tables, prepared.tables, strict=True):
-            if part.which == i:
-                return part.line(float(theta[i]), pair, log_gram)
-        own = self._complete.which
-        return self._complete.line(theta[list(own)], own.index(i), prepared.complete, log_gram)
+        part, pair = next((p, q) for p, q in zip(self._tables, prepared.tables, strict=True) if p.which == i)
+        return part.line(float(theta[i]), pair, log_gram)
 
     def gram_and_pullback(self, theta: Array, prepared: DiffusionPair) -> tuple[Array, Callable[[Array], Array]]:
         """K, and the map from G (n, m) to the gradient of sum(G * K) in theta (p,)."""
@@ -80,9 +80,8 @@ class DiffusionKernel:
         def pullback(cotangent: Array) -> Array:
             weighted = cotangent * gram
             gradient = np.empty(len(self.graphs))
-            own = list(self._complete.which)
-            if own:
-                gradient[own] = self._complete.gradient(theta[own], prepared.complete, weighted)
+            if self._place:
+                gradient[self._own] = self._complete.gradient(theta[self._own], prepared.complete, weighted)
             for part, pair in zip(self._tables, prepared.tables, strict=True):
                 gradient[part.which] = part.gradient(float(theta[part.which]), pair, weighted)
             return gradient
@@ -101,11 +100,29 @@ class DiffusionKernel:
         return low, high
 
     def _log_gram(self, theta: Array, prepared: DiffusionPair) -> Array:
-        own = list(self._complete.which)
-        log_gram = self._complete.log_gram(theta[own], prepared.complete) if own else np.zeros(prepared.shape)
+        if not self._place:
+            return self._log_tables(theta, prepared)
+        log_gram = self._complete.log_gram(theta[self._own], prepared.complete)
+        if self._tables:
+            log_gram += self._log_tables(theta, prepared)
+        return log_gram
+
+    def _log_tables(self, theta: Array, prepared: DiffusionPair) -> Array:
+        """The part of log K that comes from variables on graphs that are not complete."""
+        log_gram = np.zeros(prepared.shape)
         for part, pair in zip(self._tables, prepared.tables, strict=True):
             log_gram += pair.spread(part.log_table(float(theta[part.which]), pair))
         return log_gram
+
+    @cached_property
+    def _own(self) -> IntArray:
+        """Variables on complete graphs."""
+        return np.array(self._complete.which, dtype=np.int64)
+
+    @cached_property
+    def _place(self) -> dict[int, int]:
+        """Their positions among each other."""
+        return {i: place for place, i in enumerate(self._complete.which)}
 
     @cached_property
     def _complete(self) -> CompletePart:

@@ -14,6 +14,8 @@ from bostruct.kernels.factors import complete_log_correlation, complete_slope, e
 
 LARGEST = 1e300  # edge weight: short of infinity, which times the eigenvalue 0 is no number
 
+LARGEST_LOG = 700.0  # of a number that exp can still make
+
 
 class Link(Protocol):
     """Maps theta to the diffusion of a factor, with derivatives in theta."""
@@ -21,8 +23,16 @@ class Link(Protocol):
     @property
     def name(self) -> str: ...
 
-    def complete(self, theta: Array, size: Array) -> tuple[Array, Array]:
-        """log rho between two choices of complete graphs with `size` vertices, and its slope; elementwise."""
+    def complete(self, theta: Array, size: Array) -> Array:
+        """log rho between two choices of complete graphs with `size` vertices; elementwise."""
+        ...
+
+    def complete_slope(self, theta: Array, size: Array) -> Array:
+        """Its derivative in theta."""
+        ...
+
+    def rho(self, theta: float, size: float) -> float:
+        """exp of `complete` for one graph: what a coordinate sampler asks for many times."""
         ...
 
     def beta(self, theta: float, graph: VariableGraph) -> tuple[float, float]:
@@ -36,9 +46,15 @@ class LogEdgeWeight:
 
     name: str = "log_edge_weight"
 
-    def complete(self, theta: Array, size: Array) -> tuple[Array, Array]:
-        beta = np.exp(theta)
-        return complete_log_correlation(size, beta), complete_slope(size, beta)
+    def complete(self, theta: Array, size: Array) -> Array:
+        return complete_log_correlation(size, np.exp(theta))
+
+    def complete_slope(self, theta: Array, size: Array) -> Array:
+        return complete_slope(size, np.exp(theta))
+
+    def rho(self, theta: float, size: float) -> float:
+        fade = -size * math.exp(min(theta, LARGEST_LOG))
+        return -math.expm1(fade) / (1.0 + (size - 1.0) * math.exp(fade))
 
     def beta(self, theta: float, graph: VariableGraph) -> tuple[float, float]:
         del graph  # the edge weight itself
@@ -57,10 +73,17 @@ class LogLengthscale:
 
     name: str = "log_lengthscale"
 
-    def complete(self, theta: Array, size: Array) -> tuple[Array, Array]:
+    def complete(self, theta: Array, size: Array) -> Array:
         del size  # distance is 0 or 1 however many choices there are
-        log_rho = -0.5 * np.exp(-2.0 * theta)
-        return log_rho, -2.0 * log_rho
+        return -0.5 * np.exp(-2.0 * theta)
+
+    def complete_slope(self, theta: Array, size: Array) -> Array:
+        del size
+        return np.exp(-2.0 * theta)
+
+    def rho(self, theta: float, size: float) -> float:
+        del size
+        return math.exp(-0.5 * math.exp(min(-2.0 * theta, LARGEST_LOG)))
 
     def beta(self, theta: float, graph: VariableGraph) -> tuple[float, float]:
         beta = 0.5 * (math.pi * math.exp(theta)) ** 2 / float(eigenvalues(graph)[1])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -47,13 +48,13 @@ def sweep(data: Data, start: Hyperparameters, rng: np.random.Generator, tally: T
     now = _update_mean(data, gram, start, rng, tally)
     now = _update_level(data, gram, now, "log_amplitude", rng, tally)
     now = _update_level(data, gram, now, "log_noise", rng, tally)
-    priors = [block.prior for block in data.kernel.parameters for _ in range(block.size)]
+    priors = [block.prior.log_density for block in data.kernel.parameters for _ in range(block.size)]
     theta, residual = now.theta.copy(), data.values - now.mean
     known: float | None = None
-    for i in rng.permutation(len(theta)):
-        line = data.kernel.line(theta, int(i), data.prepared)
-        likelihood = _likelihood(lambda t, line=line: lambda: line(t), residual, now, data.nugget, tally)
-        prior = priors[i].log_density
+    for i in rng.permutation(len(theta)).tolist():
+        line = data.kernel.line(theta, i, data.prepared)
+        likelihood = _likelihood(line, residual, now, data.nugget, tally)
+        prior = priors[i]
         start_density = None if known is None else known + prior(float(theta[i]))
         draw = slice_update(_within(prior, likelihood), float(theta[i]), rng, start_density)
         tally.add(draw)
@@ -63,17 +64,14 @@ def sweep(data: Data, start: Hyperparameters, rng: np.random.Generator, tally: T
 
 
 def _likelihood(
-    build: Callable[[float], Callable[[], Array]],
-    residual: Array,
-    level: Hyperparameters,
-    nugget: float,
-    tally: Tally,
+    line: Callable[[float], Array], residual: Array, level: Hyperparameters, nugget: float, tally: Tally
 ) -> Callable[[float], float]:
-    ratio = level.ratio(nugget)
+    ratio, log_amplitude = level.ratio(nugget), level.log_amplitude
 
     def likelihood(t: float) -> float:
-        found = evidence(build(t), residual, level.log_amplitude, ratio)
-        tally.largest_jitter = max(tally.largest_jitter, found.jitter)
+        found = evidence(partial(line, t), residual, log_amplitude, ratio)
+        if found.jitter > tally.largest_jitter:
+            tally.largest_jitter = found.jitter
         return found.log_density
 
     return likelihood

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
+from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs  # pyright: ignore[reportAttributeAccessIssue]
 
 from bostruct.contracts import Array, NumericalError
 
@@ -48,7 +48,7 @@ def factor(build: Callable[[], Array], ratio: float) -> Factored:
             scale = float(np.mean(diagonal)) + ratio
         diagonal += ratio + step * scale
         lower, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)  # symmetric: its transpose is LAPACK's order
-        if not failed:
+        if not failed and lower[-1, -1] < math.inf:  # OpenBLAS lets entries that are no numbers through, down to here
             return Factored(lower, step * scale)
     matrix = build()
     if not np.all(np.isfinite(matrix)):
@@ -67,7 +67,7 @@ def log_determinant(lower: Array) -> float:
 
 def solve_lower(lower: Array, right: Array) -> Array:
     """L^-1 right, for right (n,) or (n, m)."""
-    return dtrtrs(lower, right, lower=1)[0]
+    return dtrtrs(lower, right, 1)[0]
 
 
 def inverse_lower(lower: Array) -> Array:
@@ -79,7 +79,7 @@ def evidence(build: Callable[[], Array], residual: Array, log_amplitude: float, 
     """Log density of residuals (n,) under S = exp(log_amplitude) (K + ratio I); Rasmussen and Williams 2006, (2.30)."""
     lower, jitter = factor(build, ratio)
     white = solve_lower(lower, residual)
-    quadratic = float(white @ white)
+    quadratic = float(white.dot(white))
     determinant = log_determinant(lower)
     return Evidence(evidence_from(determinant, quadratic, len(residual), log_amplitude), determinant, quadratic, jitter)
 

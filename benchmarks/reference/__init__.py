@@ -1,0 +1,1 @@
+"""Plain implementations that the package is measured against and checked with."""
