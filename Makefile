@@ -1,0 +1,48 @@
+# make demo    solve a weighted MaxSAT problem with COMBO, live; the picture is out/demo.png
+# make test    install and run the tests
+# make check   what a change has to pass besides: lint, format, types
+#
+# PYTHON    the interpreter that makes .venv (3.11 or later)
+# PIP_ARGS  for the index that torch comes from, where it matters: on Linux, for instance,
+#           make demo PIP_ARGS='--extra-index-url https://download.pytorch.org/whl/cpu' saves gigabytes of CUDA
+
+PYTHON ?= python3.11
+VENV ?= .venv
+PIP_ARGS ?=
+DEMO_PROBLEM ?= max3sat:variables=20,clauses=90
+DEMO_TRIALS ?= 150
+PYTEST_ARGS ?=
+
+BIN = $(VENV)/bin
+INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt
+
+.PHONY: demo test check clean
+
+demo: $(VENV)/installed
+	mkdir -p out
+	$(BIN)/bostruct run $(DEMO_PROBLEM) --method combo --trials $(DEMO_TRIALS) --seed 0 --until-optimum --progress --plot out/demo.png
+
+test: $(VENV)/installed-dev
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+check: $(VENV)/installed-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright
+
+# torch first, at its pinned version: what needs torch then finds it there and looks for no other.
+$(VENV)/torch: constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(INSTALL) "$$(grep '^torch==' constraints.txt)"
+	touch $@
+
+$(VENV)/installed: $(VENV)/torch pyproject.toml
+	$(INSTALL) -e '.[plot]'
+	touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	$(INSTALL) -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) out build dist *.egg-info

@@ -1,0 +1,138 @@
+"""`bostruct compare`: methods x seeds on one problem."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bostruct.cli.options import (
+    FAILED,
+    check_method,
+    json_option,
+    load_problem,
+    plain_errors,
+    progress_option,
+    relabel_option,
+    relabelled_spec,
+)
+from bostruct.cli.text import echo_json, markdown, number, table
+
+if TYPE_CHECKING:
+    from bostruct.cli.comparison import Cell, Comparison
+    from bostruct.cli.statistics import Row
+    from bostruct.problems.base import Problem
+    from bostruct.result import Result
+
+
+@click.command()
+@click.argument("problem")
+@click.option("--methods", default="auto,combo,annealing,hill-climbing,random", show_default=True)
+@click.option("--seeds", type=click.IntRange(1), default=5, show_default=True, help="Runs a method, seeds 0, 1, ...")
+@click.option(
+    "--trials", type=click.IntRange(1), default=100, show_default=True, help="A run, 20 initial ones included."
+)
+@click.option("--out", type=click.Path(file_okay=False), required=True, help="A folder for runs, tables and picture.")
+@relabel_option
+@click.option("--processes", type=click.IntRange(1), default=2, show_default=True, help="Runs side by side.")
+@progress_option
+@json_option
+def compare(
+    *,
+    problem: str,
+    methods: str,
+    seeds: int,
+    trials: int,
+    out: str,
+    relabel: int | None,
+    processes: int,
+    progress: bool | None,
+    as_json: bool,
+) -> None:
+    """Compare methods on a problem, each with several seeds; the same line goes on where it stopped.
+
+    Run k of every method starts from the problem's k-th set of initial points. OUT gets comparison.txt, comparison.md,
+    incumbents.csv, convergence.png, and runs/METHOD-SEED.db, each a study for `bostruct show`.
+
+    \b
+    Example:
+      bostruct compare max3sat --methods auto,random --seeds 5 --trials 100 --out out/max3sat
+    """
+    spec = relabelled_spec(problem, relabel)
+    loaded = load_problem(spec)
+    names = tuple(dict.fromkeys(check_method(name.strip()) for name in methods.split(",")))
+    with plain_errors("The same line goes on where it stopped."):
+        from bostruct.cli.comparison import Comparison, execute
+
+        comparison = Comparison(spec, names, seeds, trials, Path(out))
+        comparison.claim_folder()
+        failed = execute(comparison, processes, progress)
+        _report(comparison, loaded, failed, as_json)
+    if failed:
+        raise click.exceptions.Exit(FAILED)
+
+
+def _report(comparison: Comparison, problem: Problem, failed: dict[Cell, str], as_json: bool) -> None:
+    from bostruct.cli.comparison import read
+    from bostruct.cli.statistics import HEADER, cells_of, rows, write_incumbents
+
+    for cell, why in failed.items():
+        click.echo(f"failed: {cell.method}, seed {cell.seed}: {why}", err=True)
+    results = {cell: read(comparison, cell) for cell in comparison.cells if cell not in failed}
+    if not results:
+        return
+    found = rows(problem, results)
+    cells = [cells_of(row) for row in found]
+    title = _title(comparison, problem)
+    out = comparison.folder
+    (out / "comparison.txt").write_text(f"{title}\n\n{table(HEADER, cells)}\n", encoding="utf-8")
+    (out / "comparison.md").write_text(f"{title}\n\n{markdown(HEADER, cells)}\n", encoding="utf-8")
+    write_incumbents(out / "incumbents.csv", problem, results)
+    picture = _draw(comparison, problem, results)
+    if as_json:
+        echo_json(_as_json(comparison, problem, found, failed, picture))
+        return
+    click.echo(f"{title}\n\n{table(HEADER, cells)}\n")
+    click.echo(f"in {out}: comparison.txt, comparison.md, incumbents.csv{', convergence.png' if picture else ''}")
+
+
+def _title(comparison: Comparison, problem: Problem) -> str:
+    optimum = "not known" if problem.optimum is None else f"{number(problem.optimum)} ({problem.optimum_source})"
+    noise = " Values are without noise." if problem.noisy else ""
+    return f"{problem.name}: {comparison.seeds} seeds, {comparison.trials} trials. Optimum {optimum}.{noise}"
+
+
+def _draw(comparison: Comparison, problem: Problem, results: dict[Cell, Result]) -> Path | None:
+    """The picture's path; None where matplotlib is missing, and then a line on stderr says how to get it."""
+    from bostruct.contracts import MissingExtra
+    from bostruct.plots import plot_convergence, save
+
+    groups: dict[str, list[Result]] = {}
+    for cell, result in results.items():
+        groups.setdefault(cell.method, []).append(result)
+    path = comparison.folder / "convergence.png"
+    try:
+        axes = plot_convergence(groups, optimum=problem.optimum)
+    except MissingExtra as error:
+        click.echo(f"no picture: {error}", err=True)
+        return None
+    axes.set_title(f"{problem.name}, mean of {comparison.seeds} runs, one standard error", loc="left", fontsize=10)
+    save(axes, path)
+    return path
+
+
+def _as_json(
+    comparison: Comparison, problem: Problem, found: list[Row], failed: dict[Cell, str], picture: Path | None
+) -> Any:
+    return {
+        "problem": problem.name,
+        "seeds": comparison.seeds,
+        "trials": comparison.trials,
+        "optimum": problem.optimum,
+        "optimum_source": problem.optimum_source,
+        "methods": [row._asdict() for row in found],
+        "failed": [{"method": cell.method, "seed": cell.seed, "why": why} for cell, why in failed.items()],
+        "out": str(comparison.folder),
+        "picture": None if picture is None else str(picture),
+    }

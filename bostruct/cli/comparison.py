@@ -1,0 +1,143 @@
+"""Methods x seeds on one problem, over processes: each run is a study in its own file, and goes on where it was."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import FIRST_COMPLETED, wait
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bostruct.cli.bars import bar
+from bostruct.contracts import BostructError
+from bostruct.schema import StorageError
+
+if TYPE_CHECKING:
+    from bostruct.problems.base import Problem
+    from bostruct.result import Result
+
+SETTINGS_FILE = "comparison.json"
+POLL_SECONDS = 0.5
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+class Cell(NamedTuple):
+    """One run."""
+
+    method: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """problem: a specification. Run k of every method has the seed k, and the k-th set of initial points."""
+
+    problem: str
+    methods: tuple[str, ...]
+    seeds: int
+    trials: int
+    folder: Path
+
+    @property
+    def cells(self) -> list[Cell]:
+        return [Cell(method, seed) for seed in range(self.seeds) for method in self.methods]
+
+    def file(self, cell: Cell) -> Path:
+        return self.folder / "runs" / f"{cell.method}-{cell.seed}.db"
+
+    def load_problem(self) -> Problem:
+        from bostruct.problems import registry
+
+        return registry.load(self.problem)
+
+    def claim_folder(self) -> None:
+        """Make the folder, or find it made for the same problem; raises StorageError otherwise."""
+        path = self.folder / SETTINGS_FILE
+        (self.folder / "runs").mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            try:
+                other = json.loads(path.read_text(encoding="utf-8"))["problem"]
+            except (ValueError, KeyError, TypeError) as error:
+                raise StorageError(f"{path}: is not the record of a comparison: {error!r}") from error
+            if other != self.problem:
+                raise StorageError(f"{self.folder}: holds a comparison on {other}, not on {self.problem}")
+        path.write_text(json.dumps(asdict(replace(self, folder=Path())), default=str) + "\n", encoding="utf-8")
+
+
+def execute(comparison: Comparison, processes: int, progress: bool | None) -> dict[Cell, str]:
+    """Bring every run to its number of trials; returns why runs failed, if any did. KeyboardInterrupt passes."""
+    from loky import ProcessPoolExecutor
+
+    counts = {cell: finished_trials(comparison, cell) for cell in comparison.cells}
+    missing = [cell for cell, count in counts.items() if count < comparison.trials]
+    if not missing:
+        return {}
+    executor = ProcessPoolExecutor(max_workers=min(processes, len(missing)), env=ONE_THREAD)
+    try:
+        futures = {executor.submit(run_cell, comparison, cell): cell for cell in missing}
+        _watch(comparison, futures, counts, progress)
+    except BaseException:
+        executor.shutdown(wait=True, kill_workers=True)
+        raise
+    executor.shutdown()
+    errors = {cell: future.exception() for future, cell in futures.items()}
+    return {cell: f"{type(error).__name__}: {error}" for cell, error in errors.items() if error is not None}
+
+
+def _watch(comparison: Comparison, futures: dict[Any, Cell], counts: dict[Cell, int], progress: bool | None) -> None:
+    """Wait for all runs; the bar counts the trials that are on disk."""
+    most = comparison.trials
+    ended: set[Cell] = set()
+    with bar(most * len(counts), sum(min(count, most) for count in counts.values()), "trials", progress) as shown:
+        while len(ended) < len(futures):
+            waiting = {future for future, cell in futures.items() if cell not in ended}
+            done, _ = wait(waiting, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
+            before = sum(min(count, most) for count in counts.values())
+            counts |= {futures[future]: finished_trials(comparison, futures[future]) for future in waiting}
+            ended |= {futures[future] for future in done}
+            shown.set_postfix_str(f"{len(counts) - len(futures) + len(ended)} of {len(counts)} runs", refresh=False)
+            shown.update(sum(min(count, most) for count in counts.values()) - before)
+
+
+def run_cell(comparison: Comparison, cell: Cell) -> None:
+    """One run, from where it stopped, in this process and with one thread."""
+    from bostruct.study import Study
+
+    problem = comparison.load_problem()
+    with Study(
+        problem.space,
+        method=cell.method,
+        seed=cell.seed,
+        storage=comparison.file(cell),
+        name=problem.name,
+        initial_points=problem.initial_points(problem.configs[cell.seed % len(problem.configs)]),
+        threads=1,
+    ) as study:
+        study.optimize(problem, comparison.trials, progress=False)
+
+
+def finished_trials(comparison: Comparison, cell: Cell) -> int:
+    """How many trials of a run are on disk."""
+    from bostruct.study import Study
+
+    path = comparison.file(cell)
+    if not path.exists():
+        return 0
+    try:
+        with Study.load(path, read_only=True) as study:
+            return study.n_finished
+    except StorageError:  # it holds no study yet; what else is wrong shows when it is opened for writing
+        return 0
+
+
+def read(comparison: Comparison, cell: Cell) -> Result:
+    """The first `trials` trials of a run. Raises StorageError, and BostructError where none of them has a value."""
+    from bostruct.study import Study
+
+    with Study.load(comparison.file(cell), read_only=True) as study:
+        result = study.result
+    order = result.order[: comparison.trials]
+    kept = replace(result, order=order, trials=result.trials[: max(order, default=-1) + 1])
+    if not kept.n_completed:
+        raise BostructError(f"{cell.method}, seed {cell.seed}: no trial has completed")
+    return kept

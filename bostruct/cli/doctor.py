@@ -1,0 +1,141 @@
+"""`bostruct doctor`: what is installed, and whether it works."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import tempfile
+import time
+from importlib.metadata import PackageNotFoundError, distribution, version
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bostruct.cli.options import FAILED, json_option, plain_errors
+from bostruct.cli.text import echo_json, pairs
+
+REQUIRED = ("numpy", "scipy", "torch", "gpytorch", "POT", "scikit-learn", "networkx", "numba", "click", "tqdm", "loky")
+EXTRAS = {
+    "plot": ("matplotlib", "graphviz"),
+    "pandas": ("pandas",),
+    "sat": ("python-sat",),
+    "botorch": ("botorch",),
+}
+LARGEST_POT = 60e6  # bytes; the wheels of 0.9.7 were shipped with debug symbols, 174 MB
+
+
+@click.command()
+@json_option
+def doctor(as_json: bool) -> None:
+    """Check the installation: versions, threads, extras, and a tiny study from ask to disk.
+
+    \b
+    Example:
+      bostruct doctor
+    """
+    with plain_errors():
+        found = examine()
+    if as_json:
+        echo_json(found)
+    else:
+        click.echo(_text(found))
+    if found["problems"]:
+        raise click.exceptions.Exit(FAILED)
+
+
+def examine() -> dict[str, Any]:
+    """Everything that the command prints; `problems` is empty where all is well."""
+    versions = {name: installed(name) for name in REQUIRED}
+    extras = {extra: all(installed(name) for name in names) for extra, names in EXTRAS.items()}
+    missing = [f"{name} is not installed: pip install bostruct" for name, found in versions.items() if found is None]
+    test = self_test() if not missing else {"ok": False, "why": "packages are missing"}
+    return {
+        "bostruct": installed("bostruct"),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cores": os.cpu_count(),
+        "versions": versions,
+        "threads": thread_pools() if not missing else [],
+        "extras": extras,
+        "self_test": test,
+        "warnings": pot_warnings(),
+        "problems": [*missing, *([] if test["ok"] else [f"the self-test failed: {test['why']}"])],
+    }
+
+
+def installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def thread_pools() -> list[dict[str, Any]]:
+    """The libraries with threads that numerical work loads, and how many each would use."""
+    import numpy  # noqa: F401  (loads its BLAS)
+    import scipy.linalg  # noqa: F401
+    import torch
+    from threadpoolctl import threadpool_info
+
+    pools = [
+        {"library": pool["internal_api"], "version": pool.get("version"), "threads": pool["num_threads"]}
+        for pool in threadpool_info()
+    ]
+    return [*pools, {"library": "torch", "version": torch.__version__, "threads": torch.get_num_threads()}]
+
+
+def pot_warnings() -> list[str]:
+    """Nothing, unless the POT that is installed is one of the oversized builds."""
+    if installed("POT") is None:
+        return []
+    found = distribution("POT")
+    size = sum(
+        Path(str(file.locate())).stat().st_size for file in found.files or () if Path(str(file.locate())).exists()
+    )
+    if size <= LARGEST_POT and not found.version.startswith("0.9.7"):
+        return []
+    return [f"POT {found.version} takes {size / 1e6:.0f} MB; pip install 'POT>=0.9.4,!=0.9.7.*' brings a smaller build"]
+
+
+def self_test() -> dict[str, Any]:
+    """A study of 12 trials, three of them chosen by the model, that is closed, read again and found equal."""
+    from bostruct.problems import registry
+    from bostruct.study import Study
+
+    began = time.perf_counter()
+    problem = registry.load("contamination:stages=10")
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "doctor.db"
+            with Study(problem.space, method="auto", seed=0, storage=path) as study:
+                told = study.optimize(problem, 13, progress=False)
+            with Study.load(path, read_only=True) as study:
+                kept = study.result
+        chosen = sum(trial.origin == "model" for trial in told.trials)
+        if [t.value for t in told.trials] != [t.value for t in kept.trials] or not chosen:
+            return {"ok": False, "why": f"stored trials differ, or no point came from the model ({chosen})"}
+    except Exception as error:  # whatever is wrong with an installation is what this is here to say
+        return {"ok": False, "why": f"{type(error).__name__}: {error}"}
+    return {"ok": True, "seconds": time.perf_counter() - began, "trials": len(told.trials), "from_model": chosen}
+
+
+def _text(found: dict[str, Any]) -> str:
+    test = found["self_test"]
+    passed = f"passed: {test['trials']} trials, {test['seconds']:.1f} s" if test["ok"] else f"FAILED: {test['why']}"
+    rows = [
+        ("bostruct", f"{found['bostruct'] or 'not installed as a package'} in {Path(__file__).parents[1]}"),
+        ("python", f"{found['python']} ({sys.executable})"),
+        ("platform", f"{found['platform']}, {found['cores']} cores"),
+        ("packages", ", ".join(f"{name} {number or 'MISSING'}" for name, number in found["versions"].items())),
+        *(("threads", f"{p['library']} {p['version'] or ''}: {p['threads']}") for p in found["threads"]),
+        *(
+            (f"extra {extra}", "present" if present else f"absent: pip install 'bostruct[{extra}]'")
+            for extra, present in found["extras"].items()
+        ),
+        ("self-test", passed),
+        *(("warning", text) for text in found["warnings"]),
+        *(("PROBLEM", text) for text in found["problems"]),
+    ]
+    return pairs(rows)

@@ -1,0 +1,88 @@
+"""What the commands share: how problems and methods are given, and what an error turns into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from bostruct.problems.base import Problem
+
+FAILED = 1
+STORAGE_REFUSED = 3
+INTERRUPTED = 130  # as shells count SIGINT
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+relabel_option = click.option(
+    "--relabel", type=click.IntRange(0), metavar="SEED", help="Permute every variable's choices at random."
+)
+progress_option = click.option(
+    "--progress/--no-progress",
+    default=None,
+    help="A progress bar on stderr; by default where that is a terminal.",
+)
+file_to_write = click.Path(dir_okay=False, writable=True)
+
+
+class Refused(click.ClickException):
+    """Storage that is locked, foreign, damaged, or holds something else."""
+
+    exit_code = STORAGE_REFUSED
+
+
+@contextmanager
+def plain_errors(when_interrupted: str = "") -> Iterator[None]:
+    """Turn what the package raises on purpose into a line on stderr and an exit code."""
+    from bostruct.contracts import BostructError
+    from bostruct.storage import StorageError, StudyMismatch
+
+    try:
+        yield
+    except (StorageError, StudyMismatch) as error:
+        raise Refused(str(error)) from error
+    except (BostructError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    except KeyboardInterrupt:
+        click.echo(f"Interrupted. {when_interrupted}".rstrip(), err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
+
+
+def relabelled_spec(spec: str, relabel: int | None) -> str:
+    """The specification with `relabel=SEED` added; raises UsageError where it is there already."""
+    if relabel is None:
+        return spec
+    if "relabel=" in spec:
+        raise click.UsageError(f"--relabel: {spec} says relabel= already")
+    return f"{spec}{',' if ':' in spec else ':'}relabel={relabel}"
+
+
+def load_problem(spec: str) -> Problem:
+    """Raises UsageError where there is no such problem."""
+    from bostruct.problems import registry
+
+    try:
+        return registry.load(spec)
+    except (ValueError, OSError) as error:
+        raise click.UsageError(str(error)) from error
+
+
+def check_method(name: str) -> str:
+    """Raises UsageError, with the names there are."""
+    from bostruct.checks import check_choice
+    from bostruct.methods import METHODS
+
+    try:
+        return check_choice("method", name, METHODS)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def check_config(problem: Problem, config: int) -> int:
+    """Raises UsageError where the problem has no such set of initial points."""
+    if config not in problem.configs:
+        known = ", ".join(map(str, problem.configs))
+        raise click.UsageError(f"--config: expected one of {known} for {problem.name}; got {config}")
+    return config

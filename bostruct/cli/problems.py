@@ -1,0 +1,122 @@
+"""`bostruct problems`: what there is to optimise."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bostruct.cli.options import json_option, load_problem, plain_errors
+from bostruct.cli.text import echo_json, number, pairs, table
+
+if TYPE_CHECKING:
+    from bostruct.problems.base import Problem
+
+
+@click.command()
+@click.argument("problem", required=False)
+@json_option
+def problems(problem: str | None, as_json: bool) -> None:
+    """List the benchmark problems, or describe one.
+
+    \b
+    Examples:
+      bostruct problems
+      bostruct problems contamination:case=1203,lambda=0.01
+      bostruct problems --json
+    """
+    with plain_errors():
+        if problem is not None:
+            _describe_one(problem, as_json)
+        else:
+            _list_all(as_json)
+
+
+def _list_all(as_json: bool) -> None:
+    from bostruct.problems import registry
+
+    described = [_entry(name) for name in registry.names()]
+    if as_json:
+        echo_json({"problems": described})
+        return
+    header = ("name", "variables", "choices", "optimum", "noisy", "what it is", "source")
+    rows = [
+        (
+            entry["name"],
+            str(entry.get("variables", "-")),
+            entry.get("choices", "-"),
+            number(entry.get("optimum")),
+            {True: "yes", False: "no"}.get(entry.get("noisy"), "-"),  # type: ignore[arg-type]
+            entry["summary"],
+            _short_source(entry.get("source", "your file")),
+        )
+        for entry in described
+    ]
+    click.echo(table(header, rows))
+    click.echo("\nWith the default parameters. `bostruct problems NAME` says more, and lists the parameters.")
+
+
+def _short_source(source: str) -> str:
+    return source.partition(":")[0].partition(";")[0].partition(" (")[0]
+
+
+def _entry(name: str) -> dict[str, Any]:
+    """A problem with its defaults; one that needs a file without what only the file knows."""
+    from bostruct.problems import registry
+
+    entry = registry.ENTRIES[name]
+    listed = {
+        "name": name,
+        "summary": entry.summary,
+        "parameters": {parameter.name: parameter.default or None for parameter in entry.parameters},
+    }
+    if any(not parameter.default for parameter in entry.parameters):
+        return listed
+    return listed | _facts(load_problem(name))
+
+
+def _facts(problem: Problem) -> dict[str, Any]:
+    sizes = sorted({len(variable) for variable in problem.space.variables.values()})
+    size = problem.space.size
+    return {
+        "specification": problem.name,
+        "variables": problem.space.d,
+        "choices": str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}",
+        "log10_points": math.log10(size) if size > 0 else None,
+        "optimum": problem.optimum,
+        "optimum_source": problem.optimum_source,
+        "noisy": problem.noisy,
+        "configs": list(problem.configs),
+        "source": problem.source,
+    }
+
+
+def _describe_one(spec: str, as_json: bool) -> None:
+    from bostruct.problems import registry
+
+    name = spec.partition(":")[0]
+    if name == spec and name in registry.ENTRIES and "specification" not in _entry(name):
+        facts = _entry(name)  # a file is needed to say more
+    else:
+        problem = load_problem(spec)
+        facts = _entry(name) | _facts(problem)
+    if as_json:
+        echo_json(facts)
+        return
+    parameters = ", ".join(f"{key}={default or '...'}" for key, default in facts["parameters"].items())
+    rows = [("problem", facts["summary"]), ("parameters", f"{parameters or 'none'}; relabel=SEED works on every one")]
+    if "specification" in facts:
+        kinds = sorted({variable.kind for variable in problem.space.variables.values()})
+        optimum = "not known" if facts["optimum"] is None else f"{facts['optimum']!r}, {facts['optimum_source']}"
+        configs = f"{len(facts['configs'])} sets: {', '.join(map(str, facts['configs']))}"
+        rows += [
+            ("here", facts["specification"]),
+            ("space", f"{facts['variables']} variables ({', '.join(kinds)}), {facts['choices']} choices each"),
+            ("points", f"10^{facts['log10_points']:.1f}"),
+            ("optimum", optimum),
+            ("noisy", "yes" if facts["noisy"] else "no"),
+            ("initial points", configs),
+            ("source", facts["source"]),
+        ]
+    click.echo(pairs(rows))

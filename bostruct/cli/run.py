@@ -1,0 +1,176 @@
+"""`bostruct run`: one study of a benchmark problem, resumable by the same line."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bostruct.cli.bars import trial_bar
+from bostruct.cli.options import (
+    check_config,
+    check_method,
+    file_to_write,
+    json_option,
+    load_problem,
+    plain_errors,
+    progress_option,
+    relabel_option,
+    relabelled_spec,
+)
+from bostruct.cli.text import echo_json, number, pairs, sparkline
+
+if TYPE_CHECKING:
+    from bostruct.problems.base import Problem
+    from bostruct.result import Result
+    from bostruct.study import Study
+
+
+@click.command()
+@click.argument("problem")
+@click.option("--method", default="auto", show_default=True, help="auto, combo, annealing, hill-climbing or random.")
+@click.option("--trials", type=click.IntRange(1), default=100, show_default=True, help="In all, resumed ones included.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--storage", type=file_to_write, help="A SQLite file; the same line then goes on where it stopped.")
+@click.option("--name", help="Of the study in the file; by default made of problem, method, seed and config.")
+@relabel_option
+@click.option("--config", type=int, metavar="C", help="Begin with this published set of initial points.")
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes that evaluate.")
+@click.option("--until-optimum", is_flag=True, help="Stop once the proven optimum is reached.")
+@click.option("--plot", type=file_to_write, help="Draw the run into this file (.png, .pdf, .svg).")
+@progress_option
+@json_option
+def run(
+    *,
+    problem: str,
+    method: str,
+    trials: int,
+    seed: int,
+    storage: str | None,
+    name: str | None,
+    relabel: int | None,
+    config: int | None,
+    workers: int,
+    until_optimum: bool,
+    plot: str | None,
+    progress: bool | None,
+    as_json: bool,
+) -> None:
+    """Optimise a benchmark problem (see `bostruct problems`).
+
+    \b
+    Examples:
+      bostruct run max3sat:variables=28,clauses=140 --method combo --trials 150
+      bostruct run contamination --method combo --trials 270 --seed 3 --config 1 --storage runs.db
+    """
+    loaded = load_problem(relabelled_spec(problem, relabel))
+    check_method(method)
+    initial = [] if config is None else loaded.initial_points(check_config(loaded, config))
+    configured = "" if config is None else f" config={config}"
+    target = _target(loaded) if until_optimum else None
+    with plain_errors("" if storage is None else f"The same line goes on with the study in {storage}."):
+        from bostruct.study import Study
+
+        with Study(
+            loaded.space,
+            method=method,
+            seed=seed,
+            storage=storage,
+            name=name or f"{loaded.name} {method} seed={seed}{configured}",
+            initial_points=initial,
+        ) as study:
+            result = _optimize(study, loaded, trials, workers, target, progress)
+            summary = _summary(loaded, study, result)
+        if plot is not None:
+            draw(result, loaded, plot)
+            summary["plot"] = plot
+    if as_json:
+        echo_json(summary)
+    else:
+        click.echo(_text(summary, result))
+
+
+def _target(problem: Problem) -> float:
+    """Raises UsageError where no value of the objective is known to be the least."""
+    if problem.optimum is None or problem.noisy:
+        raise click.UsageError(f"--until-optimum: the optimum of {problem.name} is not known, or hidden by noise")
+    return problem.optimum + 1e-9 * max(1.0, abs(problem.optimum))
+
+
+def _optimize(
+    study: Study, problem: Problem, trials: int, workers: int, target: float | None, progress: bool | None
+) -> Result:
+    from bostruct.callbacks import TargetValue
+
+    stops = () if target is None else (TargetValue(target),)
+    best = study.incumbent
+    reached = target is not None and best is not None and best.value is not None and best.value <= target
+    total = study.n_finished if reached else trials
+    with trial_bar(study, total, problem.optimum, progress) as show:
+        return study.optimize(problem, total, workers=workers, progress=False, callbacks=(show, *stops))
+
+
+def suggestion_seconds(result: Result) -> float | None:
+    """Median over the points that the method chose by itself; None where there are none."""
+    chosen = [t.info["suggest_seconds"] for t in result.trials if t.origin not in ("initial", "added")]
+    return median(chosen) if chosen else None
+
+
+def draw(result: Result, problem: Problem, path: str) -> None:
+    """Raises MissingExtra without matplotlib, ValueError for a kind of file that it does not know."""
+    from bostruct.plots import plot_convergence, save
+
+    axes = plot_convergence(result, optimum=problem.optimum)
+    axes.set_title(problem.name, loc="left", fontsize=10)
+    save(axes, path)
+
+
+def _summary(problem: Problem, study: Study, result: Result) -> dict[str, Any]:
+    value = problem.noise_free(result.best_point) if problem.noisy else result.best_value
+    return {
+        "problem": problem.name,
+        "method": result.method,
+        "seed": study.seed,
+        "study": study.name,
+        "storage": study.where,
+        "trials": len(result.trials),
+        "completed": result.n_completed,
+        "failed": result.n_failed,
+        "stopped": result.stopped_because,
+        "best_value": result.best_value,
+        "best_value_without_noise": value if problem.noisy else None,
+        "best_trial": result.best_trial.number,
+        "best_point": result.best_point,
+        "optimum": problem.optimum,
+        "optimum_source": problem.optimum_source,
+        "regret": None if problem.optimum is None else value - problem.optimum,
+        "seconds_per_suggestion": suggestion_seconds(result),
+        "seconds_suggesting": result.timing.suggest,
+        "seconds_evaluating": result.timing.objective,
+    }
+
+
+def _text(summary: dict[str, Any], result: Result) -> str:
+    best = f"{number(summary['best_value'], 10)} in trial {summary['best_trial']}"
+    optimum = "not known"
+    if summary["optimum"] is not None:
+        optimum = f"{number(summary['optimum'], 10)} ({summary['optimum_source']})"
+    rows = [
+        ("problem", summary["problem"]),
+        ("method", f"{summary['method']}, seed {summary['seed']}"),
+        ("trials", f"{summary['trials']}: {summary['completed']} completed, {summary['failed']} failed"),
+        ("best value", best),
+        ("optimum", optimum),
+        ("regret", number(summary["regret"])),
+        ("seconds", f"{number(summary['seconds_per_suggestion'], 3)} a suggestion (median)"),
+        ("best so far", sparkline([step.best_value for step in result.incumbents if step.best_value is not None])),
+        ("stopped", summary["stopped"]),
+    ]
+    if summary["best_value_without_noise"] is not None:
+        rows.insert(4, ("without noise", number(summary["best_value_without_noise"])))
+    if summary["storage"] is not None:
+        rows.append(("stored", f"{summary['study']!r} in {summary['storage']}"))
+    if "plot" in summary:
+        rows.append(("picture", summary["plot"]))
+    return pairs(rows)

@@ -1,0 +1,126 @@
+"""`bostruct show`: what a file of studies holds; it is opened for reading only."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bostruct.cli.options import file_to_write, json_option, plain_errors
+from bostruct.cli.text import echo_json, number, pairs, sparkline, table
+
+if TYPE_CHECKING:
+    from bostruct.study import Study
+
+STATUSES = ("completed", "failed", "infeasible", "running")
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False))
+@click.option("--name", help="Of the study; needed where the file holds several.")
+@click.option("--csv", type=file_to_write, help="Write its trials, a row each, to this file.")
+@click.option("--plot", type=file_to_write, help="Draw the study into this file (.png, .pdf, .svg).")
+@json_option
+def show(file: str, name: str | None, csv: str | None, plot: str | None, as_json: bool) -> None:
+    """List the studies in a file, or show one.
+
+    \b
+    Examples:
+      bostruct show runs.db
+      bostruct show runs.db --name "branin auto seed=0" --csv trials.csv --plot run.png
+    """
+    with plain_errors():
+        from bostruct.storage import study_rows
+        from bostruct.study import Study
+
+        names = [row.name for row in study_rows(file)]
+        if name is None and len(names) != 1:
+            if csv is not None or plot is not None:
+                raise click.UsageError(
+                    f"--name: expected one of {', '.join(map(repr, names)) or 'none, for it is empty'}"
+                )
+            _list_all(file, names, as_json)
+            return
+        with Study.load(file, name, read_only=True) as study:
+            _show_one(study, csv, plot, as_json)
+
+
+def _facts(study: Study) -> dict[str, Any]:
+    result = study.result
+    counts = Counter(trial.status for trial in result.trials)
+    best = result.best_trial if result.n_completed else None
+    return {
+        "study": study.name,
+        "method": result.method,
+        "seed": study.seed,
+        "direction": study.direction,
+        "trials": len(result.trials),
+        **{status: counts[status] for status in STATUSES},
+        "best_value": None if best is None else best.value,
+        "best_trial": None if best is None else best.number,
+    }
+
+
+def _list_all(file: str, names: list[str], as_json: bool) -> None:
+    from bostruct.study import Study
+
+    listed = []
+    for name in names:
+        with Study.load(file, name, read_only=True) as study:
+            listed.append(_facts(study))
+    if as_json:
+        echo_json({"file": file, "studies": listed})
+        return
+    if not listed:
+        click.echo(f"{file} holds no study.")
+        return
+    header = ("study", "method", "direction", *STATUSES, "best value")
+    rows = [
+        (
+            facts["study"],
+            facts["method"],
+            facts["direction"],
+            *(str(facts[status]) for status in STATUSES),
+            number(facts["best_value"]),
+        )
+        for facts in listed
+    ]
+    click.echo(table(header, rows))
+    click.echo("\n`--name NAME` shows one.")
+
+
+def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) -> None:
+    from bostruct.plots import plot_convergence, save
+
+    result = study.result
+    facts = _facts(study)
+    incumbents = [step.best_value for step in result.incumbents if step.best_value is not None]
+    facts["best_point"] = result.best_point if result.n_completed else None
+    facts["origins"] = dict(Counter(trial.origin for trial in result.trials))
+    facts["seconds_suggesting"], facts["seconds_evaluating"] = result.timing
+    if csv is not None:
+        result.to_csv(csv)
+    if plot is not None:
+        save(plot_convergence(result), plot)
+    if as_json:
+        echo_json(facts | {"incumbents": incumbents})
+        return
+    counts = ", ".join(f"{facts[status]} {status}" for status in STATUSES if facts[status])
+    rows = [
+        ("study", facts["study"]),
+        ("method", f"{facts['method']}, seed {facts['seed']}, {facts['direction']}"),
+        ("trials", f"{facts['trials']}: {counts}" if counts else "none"),
+        ("chosen by", ", ".join(f"{origin} {count}" for origin, count in facts["origins"].items())),
+        ("seconds", f"{facts['seconds_suggesting']:.2f} suggesting, {facts['seconds_evaluating']:.2f} evaluating"),
+    ]
+    if result.n_completed:
+        span = f"{number(incumbents[0])} to {number(incumbents[-1])}"
+        rows += [
+            ("best value", f"{number(facts['best_value'], 10)} in trial {facts['best_trial']}"),
+            ("best point", json.dumps(facts["best_point"], default=str, ensure_ascii=False)),
+            ("best so far", f"{sparkline(incumbents)}  {span}"),
+        ]
+    rows += [(what, path) for what, path in (("trials in", csv), ("picture", plot)) if path is not None]
+    click.echo(pairs(rows))

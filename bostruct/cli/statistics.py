@@ -1,0 +1,93 @@
+"""What a comparison came to: means over seeds, and differences on the same seeds."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean, median, stdev
+from typing import TYPE_CHECKING, NamedTuple
+
+from bostruct.cli.comparison import Cell
+from bostruct.cli.run import suggestion_seconds
+from bostruct.cli.text import number
+
+if TYPE_CHECKING:
+    from bostruct.problems.base import Problem
+    from bostruct.result import Result
+
+HEADER = ("method", "best value", "s.e.", "minus first", "s.e. of it", "regret", "optima", "s a suggestion")
+CSV_HEADER = ("method", "seed", "trial", "value", "best_value", "regret", "origin", "suggest_seconds")
+
+
+class Row(NamedTuple):
+    """A method over its seeds. NaN and None stand for what cannot be known, such as the error of a single run.
+
+    mean, error: of the best value, without noise where the problem has any. difference, difference_error: paired by
+    seed, to the first method. regret: mean above the optimum; optima: how many runs reached it. seconds: median of a
+    suggestion.
+    """
+
+    method: str
+    mean: float
+    error: float
+    difference: float
+    difference_error: float
+    regret: float | None
+    optima: int | None
+    seconds: float | None
+
+
+def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
+    """Mean, and its standard error; NaN for fewer than two values."""
+    return fmean(values), stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+
+
+def rows(problem: Problem, results: Mapping[Cell, Result]) -> list[Row]:
+    """One a method, in their order; the differences are over the seeds that both methods have."""
+    final = {cell: _final_value(problem, result) for cell, result in results.items()}
+    methods = list(dict.fromkeys(cell.method for cell in results))
+    return [_row(method, methods[0], problem.optimum, final, results) for method in methods]
+
+
+def _row(
+    method: str, first: str, optimum: float | None, final: Mapping[Cell, float], results: Mapping[Cell, Result]
+) -> Row:
+    own = {cell.seed: value for cell, value in final.items() if cell.method == method}
+    others = {cell.seed: value for cell, value in final.items() if cell.method == first}
+    differences = [value - others[seed] for seed, value in own.items() if seed in others]
+    seconds = [suggestion_seconds(result) for cell, result in results.items() if cell.method == method]
+    known = [second for second in seconds if second is not None]
+    mean, error = mean_and_error(list(own.values()))
+    paired = mean_and_error(differences) if differences and method != first else (math.nan, math.nan)
+    reached = None if optimum is None else sum(_close(value, optimum) for value in own.values())
+    regret = None if optimum is None else mean - optimum
+    return Row(method, mean, error, *paired, regret, reached, median(known) if known else None)
+
+
+def _close(value: float, optimum: float) -> bool:
+    return math.isclose(value, optimum, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def _final_value(problem: Problem, result: Result) -> float:
+    return problem.noise_free(result.best_point) if problem.noisy else result.best_value
+
+
+def cells_of(row: Row) -> tuple[str, ...]:
+    """A row of a table, under `HEADER`."""
+    optima = "-" if row.optima is None else str(row.optima)
+    numbers = (number(value, 5) for value in (row.mean, row.error, row.difference, row.difference_error, row.regret))
+    return (row.method, *numbers, optima, number(row.seconds, 3))
+
+
+def write_incumbents(path: Path, problem: Problem, results: Mapping[Cell, Result]) -> None:
+    """A CSV file with a line for each finished trial of each run."""
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(CSV_HEADER)
+        for cell, result in results.items():
+            for position, (trial, best) in enumerate(result.incumbents, start=1):
+                regret = None if best is None or problem.optimum is None else best - problem.optimum
+                seconds = trial.info.get("suggest_seconds")
+                writer.writerow((*cell, position, trial.value, best, regret, trial.origin, seconds))

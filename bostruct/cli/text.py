@@ -1,0 +1,74 @@
+"""Text for people and JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+def echo_json(data: Any) -> None:
+    """One object; values that JSON has no word for as null or as text."""
+    click.echo(json.dumps(_finite(data), indent=2, default=str, ensure_ascii=False, allow_nan=False))
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {str(key): _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def number(value: float | None, digits: int = 6) -> str:
+    """Short; a dash for what is not there."""
+    return "-" if value is None or not math.isfinite(value) else f"{value:.{digits}g}"
+
+
+def pairs(rows: Sequence[tuple[str, str]]) -> str:
+    """Name and text, a line each, aligned."""
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name:<{width}}  {text}".rstrip() for name, text in rows)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns aligned: the first and those with letters to the left, numbers to the right."""
+    columns = list(zip(header, *rows, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    right = [all(_numeric(cell) for cell in column[1:]) for column in columns]
+    lines = []
+    for row in (header, ["-" * width for width in widths], *rows):
+        cells = [f"{c:>{w}}" if r else f"{c:<{w}}" for c, w, r in zip(row, widths, right, strict=True)]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """The same as a Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(row)} |" for row in lines)
+
+
+def _numeric(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return cell == "-"
+    return True
+
+
+def sparkline(values: Sequence[float], width: int = 60) -> str:
+    """A curve in one line, lowest block to highest; at most `width` characters, empty for no values."""
+    if not values:
+        return ""
+    shown = list(values)
+    if len(shown) > width:
+        shown = [shown[(i + 1) * len(shown) // width - 1] for i in range(width)]
+    low, high = min(shown), max(shown)
+    scale = (len(BLOCKS) - 1) / (high - low) if high > low else 0.0
+    return "".join(BLOCKS[round((value - low) * scale)] for value in shown)

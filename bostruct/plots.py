@@ -1,0 +1,117 @@
+"""Pictures of runs, drawn on matplotlib axes that are returned; nothing is shown, and no global state is touched."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bostruct.checks import optional_import, shown
+from bostruct.contracts import Array
+from bostruct.result import Result
+
+BEST = "#1f2933"
+GREY = "#7b8794"
+ORIGINS = {  # colour-blind safe: Okabe and Ito
+    "initial": ("#999999", "o"),
+    "random": ("#E69F00", "D"),
+    "model": ("#0072B2", "o"),
+    "fallback": ("#D55E00", "v"),
+    "added": ("#009E73", "s"),
+}
+CURVES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#1f2933", "#999999")
+
+
+def plot_convergence(
+    results: Result | Sequence[Result] | Mapping[str, Sequence[Result]], ax: Any = None, optimum: float | None = None
+) -> Any:
+    """Best value so far against trials, on `ax` or on the axes of a new figure; returns the axes.
+
+    One result: every value too, marked by how its point was chosen. Several: their mean, and one standard error to
+    either side. A mapping of names to results: such a curve a name. optimum: drawn as a line where known.
+    Raises MissingExtra without matplotlib, TypeError or ValueError where there is no result to draw.
+    """
+    if ax is None:
+        optional_import("matplotlib", "plot")
+        ax = optional_import("matplotlib.figure", "plot").Figure(figsize=(7.2, 4.2), layout="constrained").subplots()
+    if isinstance(results, Result):
+        _draw_one(results, ax)
+        direction = results.direction
+    else:
+        curves = _groups(results)
+        for (label, group), color in zip(curves.items(), _colors(len(curves)), strict=True):
+            _draw_group(label, group, color, ax)
+        direction = next(iter(curves.values()))[0].direction
+    if optimum is not None:
+        ax.axhline(optimum, color=GREY, linestyle=(0, (4, 3)), linewidth=1.2, label=f"optimum {optimum:.6g}", zorder=1)
+    _dress(ax, direction)
+    return ax
+
+
+def save(ax: Any, path: str | os.PathLike[str]) -> None:
+    """Write the figure of `ax` to a file, of the kind that its name ends in; raises ValueError for an unknown one."""
+    ax.figure.savefig(path, dpi=150)
+
+
+def best_so_far(results: Sequence[Result]) -> tuple[Array, Array]:
+    """Trials (t,) from the first by which every result has a value, and best values (r, t).
+
+    A result that ended early, its space exhausted, keeps its last. Raises ValueError where one has no value at all.
+    """
+    curves = [[math.nan if s.best_value is None else s.best_value for s in result.incumbents] for result in results]
+    if any(not curve or math.isnan(curve[-1]) for curve in curves):
+        raise ValueError("results: expected at least one completed trial in each, got one without")
+    longest = max(map(len, curves))
+    padded = np.array([curve + [curve[-1]] * (longest - len(curve)) for curve in curves])
+    first = int(np.isnan(padded).sum(axis=1).max())
+    return np.arange(first + 1, longest + 1, dtype=np.float64), padded[:, first:]
+
+
+def _groups(results: Any) -> dict[str, list[Result]]:
+    groups = results if isinstance(results, Mapping) else {"": results}
+    named = {str(label): list(group) for label, group in groups.items()}
+    for group in named.values():
+        if not group or not all(isinstance(result, Result) for result in group):
+            raise TypeError(f"results: expected a Result, several, or names with several each, got {shown(results)}")
+    if not named:
+        raise TypeError("results: expected at least one Result, got none")
+    if "" in named:
+        named = {f"mean of {len(named[''])} runs": named[""]}
+    return named
+
+
+def _colors(count: int) -> list[str]:
+    return [CURVES[i % len(CURVES)] for i in range(count)]
+
+
+def _draw_one(result: Result, ax: Any) -> None:
+    trials, best = best_so_far([result])
+    told = [(position, step.trial) for position, step in enumerate(result.incumbents, start=1)]
+    for origin in dict.fromkeys(trial.origin for _, trial in told):
+        own = [(at, trial.value) for at, trial in told if trial.origin == origin and trial.value is not None]
+        color, marker = ORIGINS.get(origin, (GREY, "x"))
+        if own:
+            xs, ys = zip(*own, strict=True)
+            ax.scatter(xs, ys, s=16, color=color, marker=marker, alpha=0.75, linewidths=0, label=origin, zorder=2)
+    ax.plot(trials, best[0], drawstyle="steps-post", color=BEST, linewidth=1.8, label="best so far", zorder=3)
+
+
+def _draw_group(label: str, group: list[Result], color: str, ax: Any) -> None:
+    trials, best = best_so_far(group)
+    mean = best.mean(axis=0)
+    ax.plot(trials, mean, drawstyle="steps-post", color=color, linewidth=1.8, label=label, zorder=3)
+    if len(group) > 1:
+        error = best.std(axis=0, ddof=1) / math.sqrt(len(group))
+        ax.fill_between(trials, mean - error, mean + error, step="post", color=color, alpha=0.18, linewidth=0)
+
+
+def _dress(ax: Any, direction: str) -> None:
+    ax.set_xlabel("trials")
+    ax.set_ylabel(f"value ({direction}d)")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis="y", color="#e4e7eb", linewidth=0.8)
+    ax.set_axisbelow(True)
+    ax.legend(frameon=False, fontsize=9)
