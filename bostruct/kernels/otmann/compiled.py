@@ -175,8 +175,28 @@ def _largest_block(starts):
 
 
 @njit(cache=True, nogil=True)
+def _pair_distances(first, i, second, j, costs, memory, out):
+    """Distances (weights,) between architectures i and j, and their total mass."""
+    starts, starts2 = first[0][i], second[0][j]
+    total = 0.0
+    out[:] = 0.0
+    for block in range(len(starts) - 1):
+        rows = (starts[block], starts[block + 1])
+        columns = (starts2[block], starts2[block + 1])
+        mass, mass2 = first[2][rows[0] : rows[1]].sum(), second[2][columns[0] : columns[1]].sum()
+        total += mass + mass2
+        if mass <= mass2:  # the lighter side is shipped: half the time, for its mass finds room at once
+            _block_distances(first, rows, second, columns, costs, memory, out)
+        else:
+            _block_distances(second, columns, first, rows, costs, memory, out)
+    for w in range(len(out)):
+        out[w] = max(out[w], 0.0)  # rounding may leave -1e-12 where architectures are alike
+    return total
+
+
+@njit(cache=True, nogil=True)
 def distances(first, second, costs, symmetric, out):
-    """Fill out (n, m, weights).
+    """Fill out (2, n, m, weights): distances, and the same over the total mass of both.
 
     first, second: profiles of n and of m architectures, stacked: (starts (n, blocks + 1), labels (l,), masses (l,),
     paths (k, l), codes (l, q)). costs: (weights, mismatch (labels, labels), costs of attributes (q,)). symmetric: the
@@ -184,19 +204,14 @@ def distances(first, second, costs, symmetric, out):
     """
     starts, starts2 = first[0], second[0]
     memory = scratch(max(_largest_block(starts), _largest_block(starts2)))
-    out[:] = 0.0
     for i in range(len(starts)):
+        if symmetric:
+            out[:, i, i] = 0.0
         for j in range(i + 1 if symmetric else 0, len(starts2)):
-            for block in range(starts.shape[1] - 1):
-                rows = (starts[i, block], starts[i, block + 1])
-                columns = (starts2[j, block], starts2[j, block + 1])
-                # the lighter side is shipped: half the time, for its mass finds room at once
-                if first[2][rows[0] : rows[1]].sum() <= second[2][columns[0] : columns[1]].sum():
-                    _block_distances(first, rows, second, columns, costs, memory, out[i, j])
-                else:
-                    _block_distances(second, columns, first, rows, costs, memory, out[i, j])
+            total = _pair_distances(first, i, second, j, costs, memory, out[0, i, j])
+            out[1, i, j] = out[0, i, j] / (total if total > 0.0 else 1.0)
             if symmetric:
-                out[j, i] = out[i, j]
+                out[:, j, i] = out[:, i, j]
 
 
 @njit(cache=True, nogil=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +14,7 @@ from bostruct.checks import shown
 from bostruct.contracts import Array
 from bostruct.domains.architecture.labels import Family
 from bostruct.domains.architecture.value import Architecture
-from bostruct.kernels.otmann.profile import Profile, layer_masses, profile
+from bostruct.kernels.otmann.profile import Profile, layer_masses, profile, remembered_profile
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann, cost_table
 
 
@@ -46,11 +48,9 @@ def otmann(a: Architecture, b: Architecture, settings: Otmann = REFERENCE) -> Ma
     ValueError.
     """
     measured = otmann_distances([a], [b], settings)
-    from bostruct.kernels.otmann.compiled import plans
-
     first, second = profile(a, settings), profile(b, settings)
     ordered = np.zeros((len(settings.weights), len(a), len(b)))
-    plans(_stacked([first]), _stacked([second]), _costs(a.family, settings), ordered)
+    _compiled().plans(_stacked([first]), _stacked([second]), _costs(a.family, settings), ordered)
     plan = np.zeros_like(ordered)
     plan[:, first.layers[:, None], second.layers] = ordered
     masses = (layer_masses(a, settings), layer_masses(b, settings))
@@ -61,29 +61,26 @@ def otmann_distances(
     xs: Sequence[Architecture], ys: Sequence[Architecture] | None = None, settings: Otmann = REFERENCE
 ) -> Distances:
     """All pairs of two batches of one family; without ys, of xs with itself. Raises ValueError."""
-    family = _one_family([*xs, *(ys or ())])
     others = xs if ys is None else ys
-    out = np.zeros((len(xs), len(others), len(settings.weights)))
-    if family is None or not out.size:
-        return Distances(out, out.copy())
-    from bostruct.kernels.otmann.compiled import distances
+    out = np.zeros((2, len(xs), len(others), len(settings.weights)))
+    family = _one_family(xs if ys is None else [*xs, *ys])
+    if family is not None and out.size:
+        first = _stacked([remembered_profile(x, settings) for x in xs])
+        second = first if ys is None else _stacked([remembered_profile(y, settings) for y in others])
+        _compiled().distances(first, second, _costs(family, settings), ys is None, out)
+    return Distances(out[0], out[1])
 
-    first = _stacked([profile(x, settings) for x in xs])
-    second = first if ys is None else _stacked([profile(y, settings) for y in others])
-    distances(first, second, _costs(family, settings), ys is None, out)
-    np.maximum(out, 0.0, out=out)  # rounding may leave -1e-12 where architectures are alike
-    totals, totals2 = _totals(first), _totals(second)
-    return Distances(out, out / (totals[:, None] + totals2)[:, :, None])
+
+@cache
+def _compiled() -> ModuleType:
+    """Loaded when first needed: Numba takes a second, and the very first time on a machine ten, to compile."""
+    return importlib.import_module("bostruct.kernels.otmann.compiled")
 
 
 @lru_cache(maxsize=64)
 def _costs(family: Family, settings: Otmann) -> tuple[Array, Array, Array]:
     extra = np.array([cost for _, cost in settings.attribute_costs], dtype=np.float64)
     return np.array(settings.weights, dtype=np.float64), cost_table(family, settings).mismatch, extra
-
-
-def _totals(stacked: tuple[Any, ...]) -> Array:
-    return np.add.reduceat(stacked[2], stacked[0][:, 0])
 
 
 def _stacked(profiles: Sequence[Profile]) -> tuple[Any, ...]:

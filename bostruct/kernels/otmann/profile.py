@@ -36,7 +36,6 @@ class Profile(NamedTuple):
     starts: IntArray
 
 
-@lru_cache(maxsize=8192)
 def profile(architecture: Architecture, settings: Otmann) -> Profile:
     """All of an architecture that distances to others depend on."""
     family = architecture.family
@@ -53,6 +52,12 @@ def profile(architecture: Architecture, settings: Otmann) -> Profile:
         _codes(architecture, settings)[order],
         np.searchsorted(block[order], np.arange(table.n_blocks + 1)),
     )
+
+
+@lru_cache(maxsize=4096)
+def remembered_profile(architecture: Architecture, settings: Otmann) -> Profile:
+    """`profile`, for distances alone: isomorphic architectures share one, so `layers` may be numbers of another."""
+    return profile(architecture, settings)
 
 
 def layer_masses(architecture: Architecture, settings: Otmann) -> Array:

@@ -1,0 +1,171 @@
+"""Speed of OTMANN: one pair, a matrix, preparing and mutating an architecture; against POT in the same process.
+
+    OMP_NUM_THREADS=1 python -m benchmarks.speed.otmann
+
+The population is that of NASBOT's search: its initial pool and mutations of it, 9 to 36 layers. All routes start from
+prepared architectures, give four structural weights, take turns pair by pair in one thread, and must agree to 1e-9.
+POT's routes are the transport program in its balanced form (Kandasamy et al. 2018, appendix A.1): `public` calls
+`ot.emd2` on all layers, `raw` POT's compiled solver without its checks, `blocks` the same once for each block of labels
+that has layers on both sides, with closed forms where both have one.
+
+Figures, November 2026, one core of an AMD EPYC, Numba 0.68, POT 0.9.6; CPU time of the thread, medians (the machine was
+busy with other work, so wall time says little):
+
+    one pair, in turn with the others     46 µs   POT blocks x 9.3, POT raw x 5.3, POT public x 13
+    one pair, back to back                24 µs
+    100 x 100 matrix                      95 ms   19 µs a pair
+    preparing one                        143 µs
+    one mutated child                    482 µs
+    first distance of a process          0.4 s to load compiled code; 9 s to compile it, once on a machine
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+import ot
+from ot.lp.emd_wrap import emd_c
+
+from bostruct.contracts import Array
+from bostruct.domains.architecture.domain import Bounds, cnn_domain
+from bostruct.domains.architecture.value import Architecture
+from bostruct.kernels.otmann.distance import otmann_distances
+from bostruct.kernels.otmann.profile import Profile, profile
+from bostruct.kernels.otmann.settings import REFERENCE, cost_table
+
+N_PAIRS = 400
+ITERATIONS = 100_000
+FORBIDDEN = 1e3  # in place of an infinite cost; anything from 2 on is never used
+
+
+def population(n: int, seed: int) -> list[Architecture]:
+    """The published pool, then mutations of what is there."""
+    domain = cnn_domain(Bounds(min_layers=9, max_layers=36))
+    rng = np.random.default_rng(seed)
+    found = list(domain.pool)
+    while len(found) < n:
+        found.append(domain.mutate(found[int(rng.integers(len(found)))], rng))
+    return found[:n]
+
+
+def balanced(costs: Array, masses: Array, masses2: Array) -> tuple[Array, Array, Array]:
+    """Supplies, demands and costs with a layer added to each side that takes what is not matched."""
+    total, total2 = masses.sum(), masses2.sum()
+    padded = np.ones((len(masses) + 1, len(masses2) + 1))
+    padded[:-1, :-1] = np.minimum(costs, FORBIDDEN)
+    padded[-1, -1] = 0.0
+    return np.append(masses, total2) / (total + total2), np.append(masses2, total) / (total + total2), padded
+
+
+def by_pot(solve: Callable[..., float], p: Profile, q: Profile) -> Array:
+    """Each structural weight one program over all layers."""
+    table = cost_table(POPULATION[0].family, REFERENCE)
+    mismatch = table.mismatch[p.labels[:, None], q.labels]
+    structure = np.abs(p.paths[:, :, None] - q.paths[:, None, :]).sum(axis=0)
+    scale = p.masses.sum() + q.masses.sum()
+    return np.array(
+        [scale * solve(*balanced(mismatch + nu * structure, p.masses, q.masses)) for nu in REFERENCE.weights]
+    )
+
+
+def by_blocks(p: Profile, q: Profile) -> Array:
+    """Each structural weight one program for each block of labels that both architectures have."""
+    table = cost_table(POPULATION[0].family, REFERENCE)
+    far = np.full(len(REFERENCE.weights), p.masses.sum() + q.masses.sum())
+    for block in range(table.n_blocks):
+        rows, columns = (slice(r.starts[block], r.starts[block + 1]) for r in (p, q))
+        masses, masses2 = p.masses[rows], q.masses[columns]
+        if not len(masses) or not len(masses2):
+            continue
+        mismatch = table.mismatch[p.labels[rows][:, None], q.labels[columns]]
+        structure = np.abs(p.paths[:, rows, None] - q.paths[:, None, columns]).sum(axis=0)
+        scale = masses.sum() + masses2.sum()
+        for w, nu in enumerate(REFERENCE.weights):
+            costs = mismatch + nu * structure
+            if costs.size == 1:
+                far[w] += min(costs[0, 0] - 2.0, 0.0) * min(masses[0], masses2[0])
+            else:
+                far[w] += scale * (raw(*balanced(costs, masses, masses2)) - 1.0)
+    return far
+
+
+def raw(supply: Array, demand: Array, costs: Array) -> float:
+    return float(emd_c(supply, demand * (supply.sum() / demand.sum()), costs, ITERATIONS, 1)[1])
+
+
+def public(supply: Array, demand: Array, costs: Array) -> float:
+    return float(ot.emd2(supply, demand, costs))
+
+
+def ours(x: Architecture, y: Architecture) -> Array:
+    return otmann_distances([x], [y]).distance[0, 0]
+
+
+def microseconds(work: Callable[[], object]) -> float:
+    """CPU time of this thread: what else runs on the machine does not count."""
+    begin = time.thread_time()
+    work()
+    return 1e6 * (time.thread_time() - begin)
+
+
+def report(name: str, times: Sequence[float], unit: str = "µs", scale: float = 1.0) -> None:
+    low, middle, high = (scale * np.quantile(times, q) for q in (0.1, 0.5, 0.9))
+    print(f"{name:36s} {middle:9.1f} {unit}   (10 % {low:.1f}, 90 % {high:.1f})")
+
+
+def time_pairs(rng: np.random.Generator) -> None:
+    routes: dict[str, list[float]] = {"ours": [], "POT blocks": [], "POT raw": [], "POT public": []}
+    for _ in range(N_PAIRS):
+        i, j = (int(k) for k in rng.integers(len(POPULATION), size=2))
+        x, y = POPULATION[i], POPULATION[j]
+        p, q = profile(x, REFERENCE), profile(y, REFERENCE)
+        found: list[Array] = []
+        for name, route in (
+            ("ours", partial(ours, x, y)),
+            ("POT blocks", partial(by_blocks, p, q)),
+            ("POT raw", partial(by_pot, raw, p, q)),
+            ("POT public", partial(by_pot, public, p, q)),
+        ):
+            routes[name].append(microseconds(lambda keep=found, route=route: keep.append(route())))
+        for other in found[1:]:
+            np.testing.assert_allclose(other, found[0], rtol=1e-9, atol=1e-7)
+    for name, times in routes.items():
+        ratio = statistics.median(times) / statistics.median(routes["ours"])
+        report(f"one pair, {name} (x {ratio:.1f})", times)
+
+
+def time_pairs_alone(rng: np.random.Generator) -> None:
+    """As a search measures them: one after the other, nothing else in between."""
+    indices = [(int(i), int(j)) for i, j in rng.integers(len(POPULATION), size=(N_PAIRS, 2))]
+    report(
+        "one pair, ours, back to back",
+        [microseconds(lambda i=i, j=j: ours(POPULATION[i], POPULATION[j])) for i, j in indices],
+    )
+
+
+def main() -> None:
+    first = microseconds(lambda: otmann_distances(POPULATION[:2]))
+    print(f"{'first distance of this process':36s} {1e-6 * first:9.2f} s")
+    print(f"layers: {min(map(len, POPULATION))} to {max(map(len, POPULATION))}")
+    rng = np.random.default_rng(1)
+    time_pairs(rng)
+    time_pairs_alone(rng)
+    matrix = [microseconds(lambda: otmann_distances(POPULATION)) for _ in range(9)]
+    report("100 x 100 matrix", matrix, "ms", 1e-3)
+    pairs = len(POPULATION) * (len(POPULATION) - 1) / 2
+    report("  that is, a pair", [t / pairs for t in matrix])
+    prepare = partial(profile, settings=REFERENCE)
+    copies = [Architecture(x.layers, x.edges, x.family) for x in POPULATION]  # nothing derived yet
+    report("preparing one", [microseconds(lambda x=x: prepare(x)) for x in copies])
+    domain = cnn_domain()
+    report("one mutated child", [microseconds(lambda x=x: domain.mutate(x, rng)) for x in POPULATION * 4])
+
+
+POPULATION = population(100, seed=0)
+
+if __name__ == "__main__":
+    main()
