@@ -170,12 +170,8 @@ def test_scale_of_edge_weights_is_invisible_to_lengthscales(unit_diagonal):
     plain = bo.Space({"a": bo.Ordinal(range(7)), "b": bo.Ordinal(range(4))})
     scaled = bo.Space({"a": bo.Ordinal(range(7), 1e5), "b": bo.Ordinal(range(4), 1e-5)})
     xs = plain.enumerate()
-    grams = [
-        (kernel := kernel_of(space, LogLengthscale(), unit_diagonal)).gram(
-            np.array([-1.0, 0.5]), kernel.prepare(xs, xs)
-        )
-        for space in (plain, scaled)
-    ]
+    kernels = [kernel_of(space, LogLengthscale(), unit_diagonal) for space in (plain, scaled)]
+    grams = [kernel.gram(np.array([-1.0, 0.5]), kernel.prepare(xs, xs)) for kernel in kernels]
     np.testing.assert_allclose(grams[0], grams[1], rtol=0, atol=1e-12)
 
 
@@ -216,6 +212,18 @@ def test_thousand_variables(with_codes):
     differing = np.array([[(a != b).reshape(500, 2).sum(axis=0) for b in xs] for a in xs])
     expected = differing @ np.log([(1 - q) / (1 + 2 * q), math.tanh(0.3)])
     np.testing.assert_allclose(np.log(gram), expected, atol=1e-9)
+
+
+def test_graph_that_hardly_holds_together_stays_one_graph():
+    light = WeightedGraph(4, ((0, 1, 1e6), (1, 2, 1e-12), (2, 3, 1e6)))
+    four = np.arange(4)[:, None]
+    for link in LINKS:
+        kernel = DiffusionKernel((light,), PRIOR, link)
+        for theta in (-12.0, 0.0, 9.0):
+            gram = kernel.gram(np.array([theta]), kernel.prepare(four, four))
+            assert np.all(np.isfinite(gram))
+            assert gram[0, 1] == pytest.approx(gram[0, 0], rel=1e-4)
+            assert gram[0, 2] <= gram[0, 1]
 
 
 def test_two_choices_have_one_correlation_however_they_are_joined():

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr, logsumexp, ndtr
+from scipy.special import erfcx, log_ndtr, ndtr
 
 from bostruct.checks import check_number
 from bostruct.contracts import Array, Prediction
@@ -32,6 +32,11 @@ def log_h(u: Array) -> Array:
     )
     out[~near] = -0.5 * v * v - math.log(ROOT_2_PI) + np.log(remainder)
     return out
+
+
+def log_mean_exp(scores: Array) -> Array:
+    """Logarithm of the average of what the scores are logarithms of: (s, m) -> (m,)."""
+    return np.logaddexp.reduce(scores, axis=0) - math.log(len(scores))
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class LogExpectedImprovement:
         return self(prediction, incumbent)
 
     def average(self, scores: Array) -> Array:
-        return scores[0] if len(scores) == 1 else logsumexp(scores, axis=0) - math.log(len(scores))
+        return log_mean_exp(scores)
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ class ProbabilityOfImprovement:
         return np.where(prediction.mean < incumbent - self.margin, 0.0, self(prediction, incumbent))
 
     def average(self, scores: Array) -> Array:
-        return scores[0] if len(scores) == 1 else logsumexp(scores, axis=0) - math.log(len(scores))
+        return log_mean_exp(scores)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def best(score: Score, xs: Batch, k: int) -> tuple[npt.NDArray[np.int64], Array]
         if (
             done < len(order)
             and len(ranked) == k
-            and not _could_enter(bounds[order[done]], order[done], scores, ranked)
+            and not _could_enter(float(bounds[order[done]]), order[done], scores, ranked)
         ):
             break
     return ranked, scores[ranked]

@@ -29,7 +29,7 @@ class ComboPriors:
     log_largest: float
 
     def __call__(self, values: Array) -> LevelPriors:
-        """From values (n,): the mean lies in their range, the amplitude turns the kernel's range into their variance."""
+        """From values (n,): the mean lies in their range; amplitude turns the kernel's range into their variance."""
         low, high = float(np.min(values)), float(np.max(values))
         log_variance = math.log(max(float(np.var(values, ddof=1)) if len(values) > 1 else 0.0, 1e-300))
         least = log_variance - self.log_largest

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotri
+from scipy.linalg.lapack import dpotri  # pyright: ignore[reportAttributeAccessIssue]
 from scipy.optimize import minimize
 
 from bostruct.contracts import Array, Batch, HasGradient, HasSlope, Info, NumericalError, Prepared, State
