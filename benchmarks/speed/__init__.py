@@ -1,0 +1,1 @@
+"""Speed and memory, each script one table: what is required, and what was measured."""

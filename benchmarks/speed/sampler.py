@@ -1,0 +1,124 @@
+"""A sweep of the slice sampler, against the plain sampler of `benchmarks.reference`, and where its time goes.
+
+    python -m benchmarks.speed.sampler [--check]
+
+Contamination control, d = 25. Both samplers start each sweep from the same state with the same random numbers, take
+turns in one process, and must arrive at the same state.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from benchmarks.reference import plain_sampler as plain
+from benchmarks.speed.datasets import search_data
+from benchmarks.speed.report import Row, at_least, main, median, shown, timed
+from bostruct.methods import combo
+from bostruct.problems.contamination import contamination
+from bostruct.surrogates import gaussian
+from bostruct.surrogates.chain import Data, Tally, sweep
+from bostruct.surrogates.hyperparameters import Hyperparameters
+
+REQUIRED = {50: 50.0, 150: 20.0, 270: 10.0}
+SHARE = 60.0  # percent of the fit inside the Cholesky factorisation, at the largest n
+BURN_IN = 40
+OURS_PER_PLAIN = {50: 20, 150: 6, 270: 3}
+REPEATS = 9
+FIT_SWEEPS = 10
+
+
+def measure(miniature: bool) -> list[Row]:
+    problem = contamination()
+    surrogate: Any = combo(problem.space).surrogate
+    sizes = {25: 0.0} if miniature else REQUIRED
+    rows = []
+    for n, required in sizes.items():
+        xs, values = search_data(problem, n, seed=0)
+        data = Data(
+            surrogate.kernel, surrogate.kernel.prepare(xs, xs), values, surrogate.priors(values), surrogate.nugget
+        )
+        spec = plain.problem([graph.laplacian() for graph in surrogate.kernel.graphs], xs, values)
+        now = _burnt_in(data, Hyperparameters(*plain.start(spec)), 2 if miniature else BURN_IN)
+        ratio, ours, theirs, per_likelihood = _compare(data, spec, now, 1 if miniature else REPEATS)
+        rows.append(at_least(f"plain sweep / our sweep, CPU, n = {n}", required, ratio))
+        rows.append(shown(f"our sweep, plain sweep, n = {n}", f"{ours * 1e3:.3g} ms, {theirs * 1e3:.3g} ms"))
+        floor = _cholesky_floor(data, now)
+        text = f"{per_likelihood * 1e6:.3g} us, {floor * 1e6:.3g} us"
+        rows.append(shown(f"our likelihood with all around it, Cholesky alone, n = {n}", text))
+    share = 100.0 * _share_of_cholesky(data, now, FIT_SWEEPS)
+    rows.append(at_least(f"share of the fit inside Cholesky, n = {n}", 0.0 if miniature else SHARE, share, " %"))
+    return rows
+
+
+def _burnt_in(data: Data, now: Hyperparameters, sweeps: int) -> Hyperparameters:
+    rng = np.random.default_rng(0)
+    for _ in range(sweeps):
+        now = sweep(data, now, rng, Tally())
+    return now
+
+
+def _compare(data: Data, spec: plain.Problem, now: Hyperparameters, repeats: int) -> tuple[float, float, float, float]:
+    """Medians: ratio of CPU seconds, our seconds a sweep, the plain ones, our seconds a likelihood."""
+    times = []
+    many = OURS_PER_PLAIN.get(len(data.values), 1)
+    for seed in range(repeats):
+        tally = Tally()
+        theirs = timed(lambda seed=seed, now=now: plain.sweep(spec, plain.Chain(*now), np.random.default_rng(seed)))
+        ours = timed(
+            lambda seed=seed, now=now, tally=tally: [
+                sweep(data, now, np.random.default_rng(seed), tally) for _ in range(many)
+            ]
+        )
+        now, other = ours.value[-1], theirs.value
+        if not np.allclose(now.theta, other.log_beta):
+            raise ValueError(f"the two samplers parted at seed {seed}: {now} and {other}")
+        times.append((theirs.cpu / ours.cpu * many, ours.cpu / many, theirs.cpu, ours.cpu / tally.evaluations))
+    ratio, ours_cpu, theirs_cpu, likelihood = (median(column) for column in zip(*times, strict=True))
+    return ratio, ours_cpu, theirs_cpu, likelihood
+
+
+def _cholesky_floor(data: Data, now: Hyperparameters) -> float:
+    """Seconds of one factorisation in place."""
+    gram = data.kernel.gram(now.theta, data.prepared)
+    n = len(gram)
+    gram.ravel()[:: n + 1] += now.ratio(data.nugget)
+    times = []
+    for _ in range(200):
+        matrix = gram.copy()
+        before = time.perf_counter()
+        gaussian.dpotrf(matrix.T, 1, 0, 1)
+        times.append(time.perf_counter() - before)
+    return median(times)
+
+
+def _share_of_cholesky(data: Data, now: Hyperparameters, sweeps: int) -> float:
+    with _clocked() as seconds:
+        whole = timed(lambda: _burnt_in(data, now, sweeps))
+    return seconds() / whole.wall
+
+
+@contextmanager
+def _clocked() -> Iterator[Callable[[], float]]:
+    """Counts the seconds spent inside LAPACK's Cholesky factorisation."""
+    original, spent = gaussian.dpotrf, [0.0]
+
+    def clocked(*args: Any, **options: Any) -> Any:
+        before = time.perf_counter()
+        out = original(*args, **options)
+        spent[0] += time.perf_counter() - before
+        return out
+
+    gaussian.dpotrf = clocked
+    try:
+        yield lambda: spent[0]
+    finally:
+        gaussian.dpotrf = original
+
+
+if __name__ == "__main__":
+    main("Slice sampler", measure)
