@@ -21,6 +21,7 @@ _HOME = {
     "cnn_domain": "bostruct.domains.architecture.domain",
     "mlp_domain": "bostruct.domains.architecture.domain",
     "otmann": "bostruct.kernels.otmann.distance",
+    "plot_transport": "bostruct.kernels.otmann.plot",
     "Study": "bostruct.study",
     "Result": "bostruct.result",
     "Trial": "bostruct.history",
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from bostruct.domains.variables import Binary, Categorical, Graph, Integer, Ordinal
     from bostruct.history import Trial
     from bostruct.kernels.otmann.distance import otmann
+    from bostruct.kernels.otmann.plot import plot_transport
     from bostruct.optimize import maximize, minimize
     from bostruct.outcomes import Infeasible
     from bostruct.result import Result
@@ -58,6 +60,7 @@ __all__ = [
     "minimize",
     "mlp_domain",
     "otmann",
+    "plot_transport",
 ]
 
 

@@ -10,18 +10,22 @@ from bostruct.contracts import MissingExtra
 if TYPE_CHECKING:
     from bostruct.domains.architecture.value import Architecture
 
-COLORS = {"input": "#f2c9d4", "output": "#f2c9d4", "decision": "#cfe8cf"}  # as in the paper's figures
+COLORS = {"input": "#f2c9d4", "output": "#f2c9d4", "decision": "#cfe8cf"}
 GROUP_COLORS = {"pool": "#dfe7f5", "fc": "#f6e5c3"}
+
+
+def layer_color(x: Architecture, u: int) -> str:
+    """Ends and decision layers as in the paper's figures; pools and fully connected layers tinted."""
+    label = x.family.by_name[x.layers[u].label]
+    return COLORS.get(label.role) or GROUP_COLORS.get(label.group or "", "#ffffff")
 
 
 def dot_source(x: Architecture) -> str:
     """One box a layer, from the input at the top."""
     lines = ["digraph architecture {", '  node [shape=box, style="filled,rounded", fontname="Helvetica"];']
     for u, layer in enumerate(x.layers):
-        label = x.family.by_name[layer.label]
-        color = COLORS.get(label.role) or GROUP_COLORS.get(label.group or "", "#ffffff")
         text = f"{u}: {layer}".replace("\\", "\\\\").replace('"', '\\"')
-        lines.append(f'  {u} [label="{text}", fillcolor="{color}"];')
+        lines.append(f'  {u} [label="{text}", fillcolor="{layer_color(x, u)}"];')
     lines += [f"  {u} -> {v};" for u, v in x.edges]
     return "\n".join([*lines, "}", ""])
 

@@ -1,0 +1,74 @@
+"""Two architectures side by side, and the mass that OTMANN matches between their layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bostruct.checks import check_integer, optional_import
+from bostruct.contracts import Array
+from bostruct.domains.architecture.drawing import layer_color
+from bostruct.domains.architecture.value import Architecture
+from bostruct.kernels.otmann.distance import otmann
+from bostruct.kernels.otmann.settings import REFERENCE, Otmann
+
+WIDEST = 8.0  # line width, in points, of the heaviest match
+GAP = 2.5  # between the two drawings, in columns of layers
+
+
+def plot_transport(
+    a: Architecture, b: Architecture, settings: Otmann = REFERENCE, weight: int = 0, axes: Any = None
+) -> Any:
+    """Draw both, the input at the top, joined by lines as wide as the mass that they match; returns the axes.
+
+    weight: position of the structural weight in `settings.weights`. axes: of matplotlib, by default new ones. A layer
+    with mass that finds no match has a dashed frame. Raises MissingExtra without the extra ``plot``.
+    """
+    pyplot = optional_import("matplotlib.pyplot", "plot")
+    check_integer("weight", weight, 0, len(settings.weights) - 1)
+    match = otmann(a, b, settings)
+    plan = match.plan[weight]
+    left, right = _places(a, 0.0), _places(b, 0.0)
+    shift = 1.0 + GAP + max(x for x, _ in left) - min(x for x, _ in right)
+    right = [(x + shift, y) for x, y in right]
+    if axes is None:
+        rows = max(len({y for _, y in places}) for places in (left, right))
+        _, axes = pyplot.subplots(figsize=(4.0 + 1.6 * (right[-1][0] - left[0][0]), 1.0 + 0.6 * rows))
+    for (u, v), mass in _matches(plan):
+        (x, y), (x2, y2) = left[u], right[v]
+        width = WIDEST * mass / plan.max()
+        axes.plot([x, x2], [y, y2], color="#5b8db8", alpha=0.45, linewidth=max(width, 0.5), zorder=1)
+    _draw(axes, a, left, match.masses[0] - plan.sum(axis=1))
+    _draw(axes, b, right, match.masses[1] - plan.sum(axis=0))
+    axes.set_title(
+        f"OTMANN {match.distance[weight]:.6g}, normalised {match.normalized[weight]:.4f} "
+        f"(structural weight {settings.weights[weight]:g})"
+    )
+    axes.set_axis_off()
+    return axes
+
+
+def _matches(plan: Array) -> list[tuple[tuple[int, int], float]]:
+    return [((int(u), int(v)), float(plan[u, v])) for u, v in zip(*plan.nonzero(), strict=True)]
+
+
+def _places(x: Architecture, left: float) -> list[tuple[float, float]]:
+    """Layers at the depth of their longest path from the input, those of one depth beside each other, centered."""
+    depth: list[int] = []
+    for above in x.parents:
+        depth.append(1 + max(depth[u] for u in above) if above else 0)
+    taken = [0] * (max(depth) + 1)
+    columns = []
+    for d in depth:
+        columns.append(taken[d])
+        taken[d] += 1
+    return [(left + column - (taken[d] - 1) / 2, -float(d)) for column, d in zip(columns, depth, strict=True)]
+
+
+def _draw(axes: Any, x: Architecture, places: list[tuple[float, float]], unmatched: Array) -> None:
+    for u, v in x.edges:
+        arrow = {"arrowstyle": "->", "color": "#888888", "shrinkA": 8, "shrinkB": 8}
+        axes.annotate("", places[v], places[u], arrowprops=arrow, zorder=2)
+    for u, layer in enumerate(x.layers):
+        style = "--" if unmatched[u] > 1e-9 * (1.0 + unmatched.sum()) else "-"
+        box = {"boxstyle": "round", "facecolor": layer_color(x, u), "linestyle": style}
+        axes.text(*places[u], str(layer), ha="center", va="center", fontsize=8, bbox=box, zorder=3)
