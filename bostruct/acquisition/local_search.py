@@ -32,9 +32,8 @@ class LocalSearch:
         chosen, scores = best(score, candidates, self.ascents)
         ends, scores, steps = ascend(score, domain, candidates[chosen], scores, rng)
         order = np.argsort(-scores, kind="stable")
-        first = first_of_each(domain, ends[order])
         info = {"candidates": len(candidates), "steps": steps, "best_score": float(scores[order[0]])}
-        return ends[order][first], info
+        return ends[order], info
 
 
 def first_of_each(domain: HasNeighbors, xs: Batch) -> list[int]:
@@ -69,4 +68,6 @@ def ascend(
         merged[np.delete(climbing, apart)] = True
         climbing = climbing[apart]
         steps += 1
-    return xs[~merged], scores[~merged], steps
+    xs, scores = xs[~merged], scores[~merged]
+    first = first_of_each(domain, xs)  # some arrive where others ended before
+    return xs[first], scores[first], steps

@@ -1,0 +1,143 @@
+"""Acquisition functions: definitions by quadrature, tails, bounds, averages."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from bostruct.acquisition.functions import (
+    ExpectedImprovement,
+    LogExpectedImprovement,
+    LowerConfidenceBound,
+    ProbabilityOfImprovement,
+    log_h,
+)
+from bostruct.contracts import Prediction
+
+ALL = (
+    ExpectedImprovement(),
+    LogExpectedImprovement(),
+    ProbabilityOfImprovement(),
+    ProbabilityOfImprovement(0.3),
+    LowerConfidenceBound(),
+    LowerConfidenceBound(0.0),
+)
+
+
+def prediction(mean: float, variance: float) -> Prediction:
+    return Prediction(np.array([[mean]]), np.array([[variance]]))
+
+
+def value(acquisition, mean: float, variance: float, incumbent: float) -> float:
+    return float(acquisition(prediction(mean, variance), incumbent)[0, 0])
+
+
+means, variances, incumbents = st.floats(-4, 4), st.floats(1e-3, 9), st.floats(-3, 3)
+
+
+@given(means, variances, incumbents)
+def test_expected_improvement_is_its_integral(mean, variance, incumbent):
+    sd = math.sqrt(variance)
+    integrand = lambda f: (incumbent - f) * norm.pdf(f, mean, sd)  # noqa: E731
+    low = min(incumbent, mean) - 9 * sd
+    exact = quad(integrand, low, incumbent, points=[min(mean, incumbent)], epsabs=1e-12, limit=200)[0]
+    assert value(ExpectedImprovement(), mean, variance, incumbent) == pytest.approx(exact, rel=1e-6, abs=1e-10)
+
+
+@given(means, variances, incumbents, st.floats(0, 1))
+def test_probability_and_confidence_are_their_definitions(mean, variance, incumbent, margin):
+    found = value(ProbabilityOfImprovement(margin), mean, variance, incumbent)
+    assert found == pytest.approx(norm.logcdf(incumbent - margin, mean, math.sqrt(variance)), rel=1e-9, abs=1e-12)
+    bound = value(LowerConfidenceBound(1.5), mean, variance, incumbent)
+    assert bound == pytest.approx(1.5 * math.sqrt(variance) - mean)
+
+
+@pytest.mark.parametrize(
+    ("mean", "variance", "expected"),
+    [(0, 1, 0.3989423), (1, 0.25, 0.0042453), (-1, 0.04, 1.0), (3, 0.01, 0.0)],  # the code of Oh et al. (2019)
+)
+def test_published_expected_improvement(mean, variance, expected):
+    assert value(ExpectedImprovement(), mean, variance, 0.0) == pytest.approx(expected, abs=1e-7)
+
+
+@given(st.floats(-30, 1e8), st.floats(1e-6, 1e6))
+def test_log_expected_improvement_is_the_logarithm_where_there_is_one(u, sd):
+    plain = value(ExpectedImprovement(), -u * sd, sd**2, 0.0)
+    log = value(LogExpectedImprovement(), -u * sd, sd**2, 0.0)
+    assert log == pytest.approx(math.log(plain), rel=1e-10, abs=1e-10)
+
+
+def test_log_expected_improvement_in_the_far_tail():
+    """log phi(u) - 2 log |u| + log(1 - 3 / u^2 + 15 / u^4 - ...), finite and rising in u."""
+    u = -np.geomspace(1e8, 20.0, 4_000)
+    expected = -0.5 * u**2 - 0.5 * math.log(2 * math.pi) - 2 * np.log(-u) + np.log1p(-3 / u**2 + 15 / u**4 - 105 / u**6)
+    np.testing.assert_allclose(log_h(u), expected, rtol=1e-9)
+    everywhere = np.concatenate([u, np.linspace(-19.99, 19.99, 4_000), np.geomspace(20.0, 1e8, 1_000)])
+    found = log_h(everywhere)
+    assert np.all(np.isfinite(found))
+    assert np.all(np.diff(found[everywhere < 5.0]) > 0)
+    assert np.all(np.diff(found) >= 0)
+    np.testing.assert_allclose(found[everywhere > 40.0], np.log(everywhere[everywhere > 40.0]), rtol=1e-12)
+
+
+def test_log_h_has_no_seam_where_its_formulas_meet():
+    for seam in (-1.0, -1e4):
+        u = seam + np.abs(seam) * np.linspace(-1e-9, 1e-9, 21)
+        slope = np.diff(log_h(u)) / np.diff(u)
+        expected = math.exp(norm.logcdf(seam) - log_h(np.array([seam]))[0])  # h' = Phi
+        assert log_h(u[:1])[0] == pytest.approx(log_h(u[-1:])[0], rel=1e-8)
+        assert np.mean(slope) == pytest.approx(expected, rel=2e-3)
+
+
+@given(
+    st.sampled_from(ALL),
+    st.floats(-50, 50),
+    st.floats(1e-8, 100),
+    incumbents,
+    st.floats(0, 10),
+    st.floats(0, 100),
+)
+def test_bounds_bind(acquisition, mean, variance, incumbent, lower, wider):
+    """Nothing with a mean no smaller and a variance no larger is worth more than the bound."""
+    optimist = prediction(mean - lower, variance + wider)
+    bound = float(acquisition.bound(optimist, incumbent)[0, 0])
+    assert value(acquisition, mean, variance, incumbent) <= bound + 1e-12 * abs(bound)
+
+
+@given(st.integers(1, 6), st.integers(1, 5), st.integers(0, 1000), st.floats(-2, 2))
+def test_averages_are_over_samples(s, m, seed, incumbent):
+    rng = np.random.default_rng(seed)
+    several = Prediction(rng.normal(size=(s, m)), rng.uniform(0.1, 2.0, size=(s, m)))
+    improvement = ExpectedImprovement()(several, incumbent)
+    assert improvement.shape == (s, m)
+    np.testing.assert_allclose(ExpectedImprovement().average(improvement), improvement.mean(axis=0), rtol=1e-12)
+    log = LogExpectedImprovement()
+    np.testing.assert_allclose(log.average(log(several, incumbent)), np.log(improvement.mean(axis=0)), rtol=1e-9)
+    chance = ProbabilityOfImprovement()
+    scores = chance(several, incumbent)
+    np.testing.assert_allclose(chance.average(scores), np.log(np.exp(scores).mean(axis=0)), rtol=1e-9, atol=1e-12)
+    confidence = LowerConfidenceBound()
+    scores = confidence(several, incumbent)
+    np.testing.assert_allclose(confidence.average(scores), scores.mean(axis=0), rtol=1e-12)
+
+
+def test_average_of_vanishing_chances_does_not_underflow():
+    scores = np.array([[-1e6, -np.inf], [-1e6 - 1.0, -np.inf]])
+    found = LogExpectedImprovement().average(scores)
+    assert found[0] == pytest.approx(-1e6 + math.log((1 + math.exp(-1)) / 2))
+    assert found[1] == -np.inf
+
+
+@pytest.mark.parametrize(("make", "name"), [(ProbabilityOfImprovement, "margin"), (LowerConfidenceBound, "weight")])
+def test_settings_below_zero_are_refused_by_name(make, name):
+    for wrong in (-0.1, math.nan):
+        with pytest.raises(ValueError, match=name):
+            make(wrong)
+    with pytest.raises(TypeError, match=name):
+        make("much")
