@@ -139,8 +139,11 @@ class Kernel(Protocol):
 class HasLine(Kernel, Protocol):
     """A kernel whose Gram matrix is cheap along one coordinate of theta: what a coordinate sampler needs."""
 
-    def line(self, theta: Array, i: int, prepared: Prepared) -> Callable[[float], Array]:
-        """The Gram matrix as a function of theta_i alone. The array returned is the caller's to overwrite."""
+    def line(self, theta: Array, i: int, prepared: Prepared, gram: Array | None = None) -> Callable[[float], Array]:
+        """The Gram matrix as a function of theta_i alone. The array returned is the caller's to overwrite.
+
+        gram: the Gram matrix at theta, where known: a shortcut that a kernel may take.
+        """
         ...
 
 

@@ -6,6 +6,7 @@ product of codes: -1 and 1 for two choices, [a != b] = 1/2 - ab/2; else one colu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,7 @@ from bostruct.contracts import Array
 from bostruct.domains.graphs import IntArray, VariableGraph
 from bostruct.kernels.links import Link
 
+LOWEST_LOG = -600.0  # doubles end at -708
 MOST_CODES = 4096  # columns; beyond, variables are added one by one and memory stays at (n, m)
 
 
@@ -79,13 +81,25 @@ class CompletePart:
         rest = self._from_log_rho(log_rho, pair)
         if others is not None:
             rest += others
-        np.exp(rest, out=rest)
-        agree = np.where(differ(pair, i), 0.0, rest)
-        rest -= agree
-        size, rho, out = float(self._sizes[i]), self.link.rho, np.empty_like(rest)
+        return self._along(np.exp(rest, out=rest), 1.0, i, pair)
+
+    def line_from(self, theta: float, i: int, pair: CompletePair, gram: Array) -> Callable[[float], Array]:
+        """The same from K at theta_i = theta, without exponentials."""
+        return self._along(gram, self.link.rho(theta, float(self._sizes[i])), i, pair)
+
+    def far_from_underflow(self, theta: Array) -> bool:
+        """Whether log K is above `LOWEST_LOG` between any two points of the space, for theta (c,)."""
+        low = float(theta.min())
+        least = min(self.link.rho(low, size) for size in self._distinct_sizes)
+        return least > 0.0 and len(theta) * math.log(least) > LOWEST_LOG
+
+    def _along(self, gram: Array, rho_there: float, i: int, pair: CompletePair) -> Callable[[float], Array]:
+        agree = np.where(differ(pair, i), 0.0, gram)
+        rest, out = gram - agree, np.empty_like(gram)
+        size, rho = float(self._sizes[i]), self.link.rho
 
         def along(t: float) -> Array:
-            np.multiply(rest, rho(t, size), out)
+            np.multiply(rest, rho(t, size) / rho_there, out)
             return np.add(out, agree, out)
 
         return along
@@ -102,6 +116,10 @@ class CompletePart:
     @cached_property
     def _sizes(self) -> Array:
         return np.array([float(graph.size) for graph in self.graphs])
+
+    @cached_property
+    def _distinct_sizes(self) -> list[float]:
+        return np.unique(self._sizes).tolist()
 
     @cached_property
     def _columns(self) -> IntArray:

@@ -64,9 +64,16 @@ class DiffusionKernel:
             total += part.log_diag(float(theta[part.which]), xs[:, part.which])
         return np.exp(total)
 
-    def line(self, theta: Array, i: int, prepared: DiffusionPair) -> Callable[[float], Array]:
-        """The Gram matrix along theta_i, two passes over it a call. Each call overwrites what the last returned."""
+    def line(
+        self, theta: Array, i: int, prepared: DiffusionPair, gram: Array | None = None
+    ) -> Callable[[float], Array]:
+        """The Gram matrix along theta_i, two passes over it a call. Each call overwrites what the last returned.
+
+        gram: that at theta, where known; it is of use where no product in it can have underflowed on its way there.
+        """
         if i in self._place:
+            if gram is not None and not self._tables and self._complete.far_from_underflow(theta):
+                return self._complete.line_from(float(theta[i]), i, prepared.complete, gram)
             others = self._log_tables(theta, prepared) if self._tables else None
             return self._complete.line(theta[self._own], self._place[i], prepared.complete, others)
         log_gram = self._log_gram(theta, prepared)

@@ -52,7 +52,7 @@ def sweep(data: Data, start: Hyperparameters, rng: np.random.Generator, tally: T
     theta, residual = now.theta.copy(), data.values - now.mean
     known: float | None = None
     for i in rng.permutation(len(theta)).tolist():
-        line = data.kernel.line(theta, i, data.prepared)
+        line = data.kernel.line(theta, i, data.prepared, gram)
         likelihood = _likelihood(line, residual, now, data.nugget, tally)
         prior = priors[i]
         start_density = None if known is None else known + prior(float(theta[i]))
@@ -60,6 +60,7 @@ def sweep(data: Data, start: Hyperparameters, rng: np.random.Generator, tally: T
         tally.add(draw)
         theta[i] = draw.value
         known = draw.log_density - prior(draw.value)
+        gram = line(draw.value)
     return now._replace(theta=theta)
 
 

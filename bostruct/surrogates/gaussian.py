@@ -43,11 +43,11 @@ def factor(build: Callable[[], Array], ratio: float) -> Factored:
     scale = 1.0
     for step in JITTER_LADDER:
         matrix = build()
-        diagonal = np.einsum("ii->i", matrix)  # a view, whatever the memory order
+        diagonal = matrix.ravel("K")[:: len(matrix) + 1]  # a view, whatever the memory order
         if step:
             scale = float(np.mean(diagonal)) + ratio
         diagonal += ratio + step * scale
-        lower, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)  # symmetric: its transpose is LAPACK's order
+        lower, failed = dpotrf(matrix.T, 1, 0, 1)  # lower, not cleaned, in place; symmetric: its transpose is LAPACK's
         if not failed and lower[-1, -1] < math.inf:  # OpenBLAS lets entries that are no numbers through, down to here
             return Factored(lower, step * scale)
     matrix = build()
