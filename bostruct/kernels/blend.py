@@ -1,0 +1,67 @@
+"""A weighted mean of two kernels, whose weight is a parameter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from bostruct.contracts import Array, Batch, HasGradient, Parameter, Prepared, Prior
+
+
+class BlendPair(NamedTuple):
+    first: Prepared
+    second: Prepared
+
+
+@dataclass(frozen=True)
+class Blend:
+    """w first + (1 - w) second; theta is that of the first, that of the second, then the log odds of w.
+
+    prior, initial: of the log odds.
+    """
+
+    first: HasGradient
+    second: HasGradient
+    prior: Prior
+    initial: float = 0.0
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        odds = Parameter("log_odds", 1, self.prior, self.initial)
+        return (*self.first.parameters, *self.second.parameters, odds)
+
+    def prepare(self, xs: Batch, ys: Batch) -> BlendPair:
+        return BlendPair(self.first.prepare(xs, ys), self.second.prepare(xs, ys))
+
+    def gram(self, theta: Array, prepared: BlendPair) -> Array:
+        """(p,) -> (n, m)."""
+        first, second, weight = self._split(theta)
+        gram = self.second.gram(second, prepared.second)
+        gram *= 1.0 - weight
+        gram += weight * self.first.gram(first, prepared.first)
+        return gram
+
+    def diag(self, theta: Array, xs: Batch) -> Array:
+        """k(x, x) of each point (n,)."""
+        first, second, weight = self._split(theta)
+        return weight * self.first.diag(first, xs) + (1.0 - weight) * self.second.diag(second, xs)
+
+    def gram_and_pullback(self, theta: Array, prepared: BlendPair) -> tuple[Array, Callable[[Array], Array]]:
+        """K, and the map from G (n, m) to the gradient of sum(G * K) in theta (p,)."""
+        first, second, weight = self._split(theta)
+        one, pull_one = self.first.gram_and_pullback(first, prepared.first)
+        two, pull_two = self.second.gram_and_pullback(second, prepared.second)
+
+        def pullback(cotangent: Array) -> Array:
+            odds = weight * (1.0 - weight) * float(np.vdot(cotangent, one) - np.vdot(cotangent, two))
+            return np.concatenate([weight * pull_one(cotangent), (1.0 - weight) * pull_two(cotangent), [odds]])
+
+        return weight * one + (1.0 - weight) * two, pullback
+
+    def _split(self, theta: Array) -> tuple[Array, Array, float]:
+        n_first = sum(block.size for block in self.first.parameters)
+        return theta[:n_first], theta[n_first:-1], 1.0 / (1.0 + math.exp(-theta[-1]))
