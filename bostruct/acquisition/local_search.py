@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bostruct.acquisition.pruning import best, best_of_each
+from bostruct.checks import check_integer
 from bostruct.contracts import Array, Batch, HasNeighbors, Info, Score
 
 MOST_NEIGHBORS = 20_000  # of one point, looked at in one step; more are sampled
@@ -21,6 +22,11 @@ class LocalSearch:
     random: int = 20_000
     spray: int = 20
     ascents: int = 20
+
+    def __post_init__(self) -> None:
+        check_integer("random", self.random, 1)
+        check_integer("spray", self.spray, 0)
+        check_integer("ascents", self.ascents, 1)
 
     def __call__(
         self, score: Score, domain: HasNeighbors, starts: Batch, rng: np.random.Generator

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bostruct.checks import check_integer
 from bostruct.contracts import (
     Acquisition,
     Batch,
@@ -67,6 +68,10 @@ class BayesianSearch:
     n_starts: int = 1
     incumbent: Incumbent = best_observed
     feasibility: Surrogate | None = None
+
+    def __post_init__(self) -> None:
+        check_integer("n_initial", self.n_initial, 1)
+        check_integer("n_starts", self.n_starts, 0)
 
     def settings(self) -> dict[str, Json]:
         parts = [field.name for field in fields(self) if field.name != "domain"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Array, Batch, HasLine, Info, State
 from bostruct.surrogates.chain import Data, Tally, sweep
 from bostruct.surrogates.combo_priors import LOG_HIGH, LOG_LOW
@@ -31,6 +32,11 @@ class MarginalizedGP:
     samples: int = 10
     shared_mean: bool = False
 
+    def __post_init__(self) -> None:
+        check_integer("burn_in", self.burn_in, 0)
+        check_integer("samples", self.samples, 1)
+        check_number("nugget", self.nugget, 0.0)
+
     def initial_state(self) -> State:
         return None
 
@@ -42,7 +48,7 @@ class MarginalizedGP:
         tally = Tally()
         data = Data(self.kernel, self.kernel.prepare(xs, xs), values, self.priors(values), self.nugget)
         if state is None:
-            now = self._start(values)
+            now = self.start(values)
             for _ in range(self.burn_in):
                 now = sweep(data, now, rng, tally)
         else:
@@ -63,8 +69,8 @@ class MarginalizedGP:
         }
         return GaussianPosterior(self.kernel, xs, self.join, members, self.nugget), now.to_json(), info
 
-    def _start(self, values: Array) -> Hyperparameters:
-        """As published, which takes a thousandth of the mean for the logarithm of the noise."""
+    def start(self, values: Array) -> Hyperparameters:
+        """Of the chain; as published, which takes a thousandth of the mean for the logarithm of the noise."""
         theta = np.concatenate([np.full(block.size, block.initial) for block in self.kernel.parameters])
         spread = float(np.var(values, ddof=1)) if len(values) > 1 else 0.0
         mean = min(max(float(np.mean(values)), float(np.min(values))), float(np.max(values)))  # despite rounding

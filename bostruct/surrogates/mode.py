@@ -11,6 +11,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotri  # pyright: ignore[reportAttributeAccessIssue]
 from scipy.optimize import minimize
 
+from bostruct.checks import check_integer
 from bostruct.contracts import Array, Batch, HasGradient, HasSlope, Info, NumericalError, Prepared, State
 from bostruct.surrogates.gaussian import evidence_from, factor, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters, check_values
@@ -42,6 +43,9 @@ class ModeGP:
     noise_prior: HasSlope
     initial_log_noise: float
     most_steps: int = 60
+
+    def __post_init__(self) -> None:
+        check_integer("most_steps", self.most_steps, 1)
 
     def initial_state(self) -> State:
         return None

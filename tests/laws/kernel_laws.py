@@ -55,17 +55,23 @@ def check_gram(kernel: Any, xs: Any, ys: Any, theta: Array) -> None:
 
 
 def check_line(kernel: Any, xs: Any, ys: Any, theta: Array, other: Array) -> None:
-    """`line` is `gram` at every coordinate and value, whatever the caller did to the last array it returned."""
+    """`line` is `gram` at every coordinate and value, whatever the caller did to the last array it returned.
+
+    With the Gram matrix at theta given, and without; what is given stays as it was.
+    """
     for prepared in (kernel.prepare(xs, xs), kernel.prepare(xs, ys)):
+        known = kernel.gram(theta, prepared)
+        known.flags.writeable = False
         for i in range(len(theta)):
-            line = kernel.line(theta, i, prepared)
+            lines = (kernel.line(theta, i, prepared), kernel.line(theta, i, prepared, known))
             for value in (float(other[i]), float(theta[i])):
                 moved = theta.copy()
                 moved[i] = value
                 expected = kernel.gram(moved, prepared)
-                along = line(value)
-                np.testing.assert_allclose(along, expected, rtol=0, atol=TINY * np.max(expected))
-                along.fill(np.nan)
+                for line in lines:
+                    along = line(value)
+                    np.testing.assert_allclose(along, expected, rtol=0, atol=TINY * np.max(expected))
+                    along.fill(np.nan)
 
 
 def check_pullback(kernel: Any, xs: Any, ys: Any, theta: Array, rng: np.random.Generator) -> None:
