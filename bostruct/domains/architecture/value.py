@@ -144,11 +144,19 @@ class Architecture:
         )
 
     @cached_property
-    def canonical(self) -> tuple[tuple[Layer, ...], Edges]:
-        """Layers and edges in an order that is the same for every isomorphic architecture."""
+    def places(self) -> tuple[int, ...]:
+        """Position of each layer in an order that is the same for every isomorphic architecture."""
         order = canonical_order([repr(tuple(layer)) for layer in self.layers], self.parents, self.children)
-        place = {u: position for position, u in enumerate(order)}
-        edges = tuple(sorted((place[u], place[v]) for u, v in self.edges))
+        places = [0] * len(order)
+        for place, u in enumerate(order):
+            places[u] = place
+        return tuple(places)
+
+    @cached_property
+    def canonical(self) -> tuple[tuple[Layer, ...], Edges]:
+        """Layers in the order of `places`, and the edges between them."""
+        order = sorted(range(len(self.layers)), key=self.places.__getitem__)
+        edges = tuple(sorted((self.places[u], self.places[v]) for u, v in self.edges))
         return tuple(self.layers[u] for u in order), edges
 
     @cached_property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -21,7 +22,7 @@ IntArray = npt.NDArray[np.int64]
 
 
 class Profile(NamedTuple):
-    """One architecture of l layers, sorted by block of labels (`Costs.block`).
+    """One architecture of l layers, by block of labels (`Costs.block`) and within it in canonical order.
 
     layers: (l,) its own number of each layer. labels: (l,). masses: (l,). paths: (k, l), in units of
     1/k hops, so that a sum of absolute differences is their mean. codes: (l, q) one number for each
@@ -42,7 +43,7 @@ def profile(architecture: Architecture, settings: Otmann) -> Profile:
     table = cost_table(family, settings)
     labels = np.array([family.index[layer.label] for layer in architecture.layers])
     block = table.block[labels]
-    order = block.argsort(kind="stable")
+    order = np.lexsort((np.array(architecture.places), block))  # so that isomorphic architectures agree to the last bit
     paths = path_lengths(architecture).reshape(len(labels), -1)
     return Profile(
         order,
@@ -68,7 +69,7 @@ def layer_masses(architecture: Architecture, settings: Otmann) -> Array:
     labels = [architecture.family.by_name[layer.label] for layer in architecture.layers]
     masses = np.array(architecture.masses)
     masses[[u for u, label in enumerate(labels) if label.group == "fc"]] *= settings.dense_factor
-    end = max(settings.end_share * float(masses.sum()), settings.end_floor)
+    end = max(settings.end_share * math.fsum(masses), settings.end_floor)
     masses[[u for u, label in enumerate(labels) if label.role in ("input", "output")]] = end
     decisions = [u for u, label in enumerate(labels) if label.role == "decision"]
     masses[decisions] = end / len(decisions)
@@ -109,7 +110,7 @@ def _accumulated(hops: Sequence[list[float]], nearer: Adjacent, order: Sequence[
         elif ahead:
             columns = list(zip(*(lengths[v] for v in ahead), strict=True))
             gathered = [min(c) for c in columns[:third]] + [max(c) for c in columns[third : 2 * third]]
-            gathered += [sum(c) / len(ahead) for c in columns[2 * third :]]
+            gathered += [math.fsum(c) / len(ahead) for c in columns[2 * third :]]  # whatever the order of c
             lengths[u] = [hop + length for hop, length in zip(hops[u], gathered, strict=True)]
         else:
             lengths[u] = [0.0] * len(hops[u])
