@@ -9,8 +9,9 @@
 PYTHON ?= python3.11
 VENV ?= .venv
 PIP_ARGS ?=
-DEMO_PROBLEM ?= max3sat:variables=20,clauses=90
+DEMO_PROBLEM ?= max3sat:variables=20,clauses=90,seed=4
 DEMO_TRIALS ?= 150
+DEMO_SEED ?= 2
 PYTEST_ARGS ?=
 
 BIN = $(VENV)/bin
@@ -20,7 +21,7 @@ INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c 
 
 demo: $(VENV)/installed
 	mkdir -p out
-	$(BIN)/bostruct run $(DEMO_PROBLEM) --method combo --trials $(DEMO_TRIALS) --seed 0 --until-optimum --progress --plot out/demo.png
+	$(BIN)/bostruct run $(DEMO_PROBLEM) --method combo --trials $(DEMO_TRIALS) --seed $(DEMO_SEED) --until-optimum --progress --plot out/demo.png
 
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

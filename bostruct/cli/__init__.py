@@ -1,33 +1,5 @@
-"""The command line: `bostruct problems | run | compare | show | doctor`.
+"""The command line: `bostruct problems | run | compare | show | doctor`."""
 
-Each command imports what it needs when it is run, so that `bostruct --help` answers at once.
-"""
+from bostruct.cli.group import main
 
-from __future__ import annotations
-
-import click
-
-from bostruct import __version__
-from bostruct.cli.compare import compare
-from bostruct.cli.doctor import doctor
-from bostruct.cli.problems import problems
-from bostruct.cli.run import run
-from bostruct.cli.show import show
-
-
-@click.group(
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done, 1 failed, 2 wrong use of the command line, 3 storage refused, 130 interrupted.",
-)
-@click.version_option(__version__, prog_name="bostruct")
-def main() -> None:
-    """Bayesian optimisation over structured and combinatorial domains.
-
-    \b
-    Example:
-      bostruct run max3sat --method combo --trials 100 --seed 3 --storage runs.db
-    """
-
-
-for command in (problems, run, compare, show, doctor):
-    main.add_command(command)
+__all__ = ["main"]

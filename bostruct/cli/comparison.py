@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import FIRST_COMPLETED, wait
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from threading import Event, Thread
+from typing import TYPE_CHECKING, NamedTuple
 
 from bostruct.cli.bars import bar
 from bostruct.contracts import BostructError
@@ -18,7 +21,6 @@ if TYPE_CHECKING:
 
 SETTINGS_FILE = "comparison.json"
 POLL_SECONDS = 0.5
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 class Cell(NamedTuple):
@@ -66,41 +68,62 @@ class Comparison:
 
 def execute(comparison: Comparison, processes: int, progress: bool | None) -> dict[Cell, str]:
     """Bring every run to its number of trials; returns why runs failed, if any did. KeyboardInterrupt passes."""
-    from loky import ProcessPoolExecutor
+    from bostruct.processes import Processes
 
     counts = {cell: finished_trials(comparison, cell) for cell in comparison.cells}
     missing = [cell for cell, count in counts.items() if count < comparison.trials]
     if not missing:
         return {}
-    executor = ProcessPoolExecutor(max_workers=min(processes, len(missing)), env=ONE_THREAD)
+    failed: dict[Cell, str] = {}
+    pool = Processes(partial(run_cell, comparison), min(processes, len(missing)), None)
     try:
-        futures = {executor.submit(run_cell, comparison, cell): cell for cell in missing}
-        _watch(comparison, futures, counts, progress)
-    except BaseException:
-        executor.shutdown(wait=True, kill_workers=True)
-        raise
-    executor.shutdown()
-    errors = {cell: future.exception() for future, cell in futures.items()}
-    return {cell: f"{type(error).__name__}: {error}" for cell, error in errors.items() if error is not None}
+        with _watched(comparison, counts, progress):
+            begun = ended = 0
+            while ended < len(missing):
+                while begun < len(missing) and begun - ended < pool.slots:
+                    pool.submit(begun, missing[begun])
+                    begun += 1
+                finished = pool.wait()
+                ended += len(finished)
+                failed |= {missing[number]: outcome.failed for number, outcome in finished if outcome.failed}
+    finally:
+        pool.close()
+    return failed
 
 
-def _watch(comparison: Comparison, futures: dict[Any, Cell], counts: dict[Cell, int], progress: bool | None) -> None:
-    """Wait for all runs; the bar counts the trials that are on disk."""
+@contextmanager
+def _watched(comparison: Comparison, counts: dict[Cell, int], progress: bool | None) -> Iterator[None]:
+    """A bar that counts, from a thread of its own, the trials that are on disk."""
     most = comparison.trials
-    ended: set[Cell] = set()
+    stop = Event()
     with bar(most * len(counts), sum(min(count, most) for count in counts.values()), "trials", progress) as shown:
-        while len(ended) < len(futures):
-            waiting = {future for future, cell in futures.items() if cell not in ended}
-            done, _ = wait(waiting, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
-            before = sum(min(count, most) for count in counts.values())
-            counts |= {futures[future]: finished_trials(comparison, futures[future]) for future in waiting}
-            ended |= {futures[future] for future in done}
-            shown.set_postfix_str(f"{len(counts) - len(futures) + len(ended)} of {len(counts)} runs", refresh=False)
-            shown.update(sum(min(count, most) for count in counts.values()) - before)
+
+        def look() -> None:
+            for cell in [cell for cell, count in counts.items() if count < most]:
+                now = min(finished_trials(comparison, cell), most)
+                shown.update(now - counts[cell])
+                counts[cell] = now
+            ended = sum(count == most for count in counts.values())
+            shown.set_postfix_str(f"{ended} of {len(counts)} runs")
+
+        def keep_looking() -> None:
+            while not stop.wait(POLL_SECONDS):
+                look()
+
+        thread = Thread(target=keep_looking, daemon=True)
+        if not shown.disable:
+            thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            if not shown.disable:
+                thread.join()
+                look()
 
 
-def run_cell(comparison: Comparison, cell: Cell) -> None:
-    """One run, from where it stopped, in this process and with one thread."""
+def run_cell(comparison: Comparison, cell: Cell) -> int:
+    """One run, from where it stopped, in this process and with one thread; returns how many trials it then has."""
     from bostruct.study import Study
 
     problem = comparison.load_problem()
@@ -114,6 +137,7 @@ def run_cell(comparison: Comparison, cell: Cell) -> None:
         threads=1,
     ) as study:
         study.optimize(problem, comparison.trials, progress=False)
+        return study.n_finished
 
 
 def finished_trials(comparison: Comparison, cell: Cell) -> int:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import sys
 import tempfile
 import time
-from importlib.metadata import PackageNotFoundError, distribution, version
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, distribution, requires, version
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +18,8 @@ import click
 from bostruct.cli.options import FAILED, json_option, plain_errors
 from bostruct.cli.text import echo_json, pairs
 
-REQUIRED = ("numpy", "scipy", "torch", "gpytorch", "POT", "scikit-learn", "networkx", "numba", "click", "tqdm", "loky")
-EXTRAS = {
-    "plot": ("matplotlib", "graphviz"),
-    "pandas": ("pandas",),
-    "sat": ("python-sat",),
-    "botorch": ("botorch",),
-}
+NAME = re.compile(r"[\w.-]+")
+EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
 LARGEST_POT = 60e6  # bytes; the wheels of 0.9.7 were shipped with debug symbols, 174 MB
 
 
@@ -47,9 +44,12 @@ def doctor(as_json: bool) -> None:
 
 def examine() -> dict[str, Any]:
     """Everything that the command prints; `problems` is empty where all is well."""
-    versions = {name: installed(name) for name in REQUIRED}
-    extras = {extra: all(installed(name) for name in names) for extra, names in EXTRAS.items()}
+    needed = requirements(requires("bostruct") or []) if installed("bostruct") else {}
+    versions = {name: installed(name) for name in needed.pop("", [])}
+    extras = {extra: all(installed(name) for name in names) for extra, names in needed.items()}
     missing = [f"{name} is not installed: pip install bostruct" for name, found in versions.items() if found is None]
+    if not versions:
+        missing = ["bostruct is not installed as a package, so that nobody knows what it needs: pip install -e ."]
     test = self_test() if not missing else {"ok": False, "why": "packages are missing"}
     return {
         "bostruct": installed("bostruct"),
@@ -63,6 +63,17 @@ def examine() -> dict[str, Any]:
         "warnings": pot_warnings(),
         "problems": [*missing, *([] if test["ok"] else [f"the self-test failed: {test['why']}"])],
     }
+
+
+def requirements(lines: Sequence[str]) -> dict[str, list[str]]:
+    """Extra -> the packages that it brings, "" for what is always needed; extras made of extras are left out."""
+    needed: dict[str, list[str]] = {}
+    for line in lines:
+        name, extra = NAME.match(line), EXTRA.search(line)
+        if name is not None and name[0] != "bostruct":
+            needed.setdefault(extra[1] if extra else "", []).append(name[0])
+    needed.pop("dev", None)
+    return needed
 
 
 def installed(name: str) -> str | None:

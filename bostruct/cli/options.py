@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -25,6 +26,22 @@ progress_option = click.option(
     help="A progress bar on stderr; by default where that is a terminal.",
 )
 file_to_write = click.Path(dir_okay=False, writable=True)
+PICTURES = (".png", ".pdf", ".svg")
+
+
+def check_picture(context: click.Context, option: click.Parameter, path: str | None) -> str | None:
+    """Refuse before a long run what would fail after it."""
+    del context
+    if path is not None and not path.endswith(PICTURES):
+        raise click.BadParameter(f"expected a file that ends in {', '.join(PICTURES)}; got {path}", param=option)
+    if path is not None and not Path(path).absolute().parent.is_dir():
+        raise click.BadParameter(f"the directory of {path} does not exist", param=option)
+    return path
+
+
+plot_option = click.option(
+    "--plot", type=file_to_write, callback=check_picture, help=f"Draw into this file ({', '.join(PICTURES)})."
+)
 
 
 class Refused(click.ClickException):

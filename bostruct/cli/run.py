@@ -15,6 +15,7 @@ from bostruct.cli.options import (
     json_option,
     load_problem,
     plain_errors,
+    plot_option,
     progress_option,
     relabel_option,
     relabelled_spec,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 @click.option("--config", type=int, metavar="C", help="Begin with this published set of initial points.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes that evaluate.")
 @click.option("--until-optimum", is_flag=True, help="Stop once the proven optimum is reached.")
-@click.option("--plot", type=file_to_write, help="Draw the run into this file (.png, .pdf, .svg).")
+@plot_option
 @progress_option
 @json_option
 def run(

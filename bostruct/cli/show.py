@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bostruct.cli.options import file_to_write, json_option, plain_errors
+from bostruct.cli.options import file_to_write, json_option, plain_errors, plot_option
 from bostruct.cli.text import echo_json, number, pairs, sparkline, table
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ STATUSES = ("completed", "failed", "infeasible", "running")
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.option("--name", help="Of the study; needed where the file holds several.")
 @click.option("--csv", type=file_to_write, help="Write its trials, a row each, to this file.")
-@click.option("--plot", type=file_to_write, help="Draw the study into this file (.png, .pdf, .svg).")
+@plot_option
 @json_option
 def show(file: str, name: str | None, csv: str | None, plot: str | None, as_json: bool) -> None:
     """List the studies in a file, or show one.

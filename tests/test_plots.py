@@ -1,0 +1,110 @@
+"""Pictures show what the results hold, and leave the rest of the process alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct import plots
+from bostruct.contracts import MissingExtra
+from bostruct.history import Trial
+
+
+def result(values: list[float | None], origins: list[str] | None = None, direction: str = "minimize") -> bo.Result:
+    """One trial a value; None is a failure."""
+    trials = tuple(
+        Trial(i, {}, "failed" if v is None else "completed", v, info={"origin": (origins or ["model"] * 99)[i]})
+        for i, v in enumerate(values)
+    )
+    return bo.Result(trials, tuple(range(len(values))), direction, 0, "fake", "done")
+
+
+def curve(axes: object, label: str) -> tuple[list[float], list[float]]:
+    line = next(line for line in axes.get_lines() if line.get_label() == label)
+    return list(line.get_xdata()), list(line.get_ydata())
+
+
+@pytest.mark.parametrize(
+    ("direction", "best"), [("minimize", [5.0, 3.0, 3.0, 1.0]), ("maximize", [5.0, 5.0, 7.0, 7.0])]
+)
+def test_the_line_is_the_best_so_far(direction, best):
+    axes = plots.plot_convergence(result([5.0, 3.0, 7.0, 1.0], direction=direction))
+    assert curve(axes, "best so far") == ([1, 2, 3, 4], best)
+
+
+def test_failures_before_the_first_value_are_left_out():
+    axes = plots.plot_convergence(result([None, 4.0, None, 2.0]))
+    assert curve(axes, "best so far") == ([2, 3, 4], [4.0, 4.0, 2.0])
+
+
+def test_every_value_is_marked_by_its_origin():
+    axes = plots.plot_convergence(result([5.0, 3.0, None, 1.0], ["initial", "initial", "model", "model"]))
+    marks = {marked.get_label(): marked.get_offsets().tolist() for marked in axes.collections}
+    assert marks == {"initial": [[1, 5], [2, 3]], "model": [[4, 1]]}
+
+
+def test_the_optimum_is_a_line():
+    axes = plots.plot_convergence(result([5.0, 3.0]), optimum=1.5)
+    assert set(curve(axes, "optimum 1.5")[1]) == {1.5}
+
+
+def test_several_are_their_mean_and_one_standard_error():
+    axes = plots.plot_convergence([result([4.0, 2.0]), result([8.0, 4.0])])
+    assert curve(axes, "mean of 2 runs") == ([1, 2], [6.0, 3.0])
+    band = axes.collections[0].get_paths()[0].vertices[:, 1]
+    assert (band.min(), band.max()) == (2.0, 8.0)  # 3 - 1 and 6 + 2
+
+
+def test_names_make_curves():
+    axes = plots.plot_convergence({"auto": [result([4.0, 2.0])], "random": [result([4.0, 3.0])]})
+    assert curve(axes, "auto")[1] == [4.0, 2.0]
+    assert curve(axes, "random")[1] == [4.0, 3.0]
+    assert {text.get_text() for text in axes.get_legend().get_texts()} == {"auto", "random"}
+
+
+def test_a_run_that_ended_early_keeps_its_last_value():
+    _, best = plots.best_so_far([result([3.0, 1.0]), result([5.0, 4.0, 2.0])])
+    np.testing.assert_array_equal(best, [[3.0, 1.0, 1.0], [5.0, 4.0, 2.0]])
+
+
+def test_draws_on_the_axes_given():
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    axes = figure.subplots()
+    assert plots.plot_convergence(result([1.0]), ax=axes) is axes
+    assert result([1.0]).plot(ax=axes) is axes
+
+
+@pytest.mark.parametrize("nothing", [[], {}, {"auto": []}, "results"])
+def test_nothing_to_draw_is_refused(nothing):
+    with pytest.raises(TypeError, match="results: expected"):
+        plots.plot_convergence(nothing)
+
+
+def test_a_result_without_a_value_is_refused():
+    with pytest.raises(ValueError, match="at least one completed trial"):
+        plots.plot_convergence(result([None]))
+
+
+def test_an_unknown_kind_of_file_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="xyz"):
+        plots.save(plots.plot_convergence(result([1.0])), tmp_path / "run.xyz")
+
+
+def test_says_which_extra_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtra, match="plot"):
+        plots.plot_convergence(result([1.0]))
+
+
+def test_leaves_pyplot_alone():
+    script = (
+        "import sys, bostruct as bo\n"
+        "result = bo.minimize(lambda point: point['a'], {'a': range(9)}, 5, method='random', seed=0)\n"
+        "result.plot()\nassert 'matplotlib.figure' in sys.modules\nassert 'matplotlib.pyplot' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
