@@ -115,7 +115,9 @@ def test_attributes_are_part_of_the_value():
 
 def test_text_and_drawing():
     x = GOLDEN["b"]
-    assert str(x).splitlines()[1] == "1 conv3-16 > 2 3"
+    assert x.to_text().splitlines()[1] == "1 conv3-16 > 2 3"
+    assert str(GOLDEN["s2"]) == "ip conv3-16 conv3-16 conv3-32 max-pool fc-16 softmax op"
+    assert str(GOLDEN["s1"]).endswith("fc-16 softmax op | 0>1 1>2 1>3 2>4 3>4 4>5 5>6 6>7 7>8")
     assert repr(network("conv3-8 softmax")) == "Architecture('ip conv3-8 softmax op', chain)"
     assert '3 [label="3: conv3-16"' in x.to_dot()
     assert "3 -> 5;" in x.to_dot()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from bostruct.checks import shown
@@ -78,7 +79,7 @@ class Architecture:
             given.insert(0, Layer(ends.input.name))
         if given[-1].label != ends.output.name:
             given.append(Layer(ends.output.name))
-        return cls(given, [(u, u + 1) for u in range(len(given) - 1)], ends)
+        return cls(given, pairwise(range(len(given))), ends)
 
     @classmethod
     def from_json(cls, data: Json, family: Family | None = None) -> Architecture:
@@ -132,11 +133,18 @@ class Architecture:
         return hash(self.fingerprint)
 
     def __repr__(self) -> str:
-        chained = self.edges == tuple((u, u + 1) for u in range(len(self.layers) - 1))
+        chained = self.edges == tuple(pairwise(range(len(self.layers))))
         names = " ".join(map(str, self.layers))
         return f"Architecture({shown(names, 100)}, {'chain' if chained else f'{len(self.edges)} edges'})"
 
     def __str__(self) -> str:
+        """All of it on one line: the layers, then the edges unless each layer feeds the next."""
+        names = " ".join(map(str, self.layers))
+        if self.edges == tuple(pairwise(range(len(self.layers)))):
+            return names
+        return f"{names} | {' '.join(f'{u}>{v}' for u, v in self.edges)}"
+
+    def to_text(self) -> str:
         """One line a layer: its number, what it is, which layers it feeds."""
         return "\n".join(
             f"{u} {layer}" + (f" > {' '.join(map(str, self.children[u]))}" if self.children[u] else "")
