@@ -28,7 +28,7 @@ def next_point(searcher: Searcher, ledger: Ledger, state: str, seed: int) -> Nex
     unasked = ledger.next_initial()
     if unasked is not None:
         return Next(unasked, {"origin": "initial", "suggest_seconds": time.perf_counter() - began}, state)
-    rng = np.random.default_rng([seed, len(ledger.trials)])
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(ledger.trials),)))
     suggestion = searcher.suggest(ledger.history(), json.loads(state), rng)
     who = type(searcher).__name__
     _check(suggestion, searcher.domain, ledger, who)

@@ -190,7 +190,7 @@ def relabelled(problem: Problem, seed: int) -> Problem:
     which is all that keeps their order a path; those of another graph stay. Optimum and the values of the initial
     points are unchanged. Raises TypeError or ValueError for a seed that is not a non-negative integer.
     """
-    rng = np.random.default_rng([check_integer("relabel", seed, 0)])
+    rng = np.random.default_rng([check_integer("relabel", seed, 0), 1])
     tables = []
     for variable in problem.space.variables.values():
         vertices = np.arange(len(variable))
