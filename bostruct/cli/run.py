@@ -123,7 +123,7 @@ def draw(result: Result, problem: Problem, path: str) -> None:
     from bostruct.plots import plot_convergence, save
 
     axes = plot_convergence(result, optimum=problem.optimum)
-    axes.set_title(problem.name, loc="left", fontsize=10)
+    axes.set_title(f"{result.method} on {problem.name}", loc="left", fontsize=10)
     save(axes, path)
 
 
