@@ -18,6 +18,7 @@ _HOME = {
     "Graph": "bostruct.domains.variables",
     "Space": "bostruct.domains.space",
     "Architecture": "bostruct.domains.architecture.value",
+    "Bounds": "bostruct.domains.architecture.domain",
     "cnn_domain": "bostruct.domains.architecture.domain",
     "mlp_domain": "bostruct.domains.architecture.domain",
     "otmann": "bostruct.kernels.otmann.distance",
@@ -31,7 +32,7 @@ _HOME = {
 }
 
 if TYPE_CHECKING:
-    from bostruct.domains.architecture.domain import cnn_domain, mlp_domain
+    from bostruct.domains.architecture.domain import Bounds, cnn_domain, mlp_domain
     from bostruct.domains.architecture.value import Architecture
     from bostruct.domains.space import Space
     from bostruct.domains.variables import Binary, Categorical, Graph, Integer, Ordinal
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Architecture",
     "Binary",
+    "Bounds",
     "Categorical",
     "Graph",
     "Infeasible",

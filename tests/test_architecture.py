@@ -201,6 +201,8 @@ def test_families():
     assert MLP.to_json() == "mlp"
     extended = MLP.with_label(Label("gelu", group="rectifier"), {"relu": 0.1}, "mlp with gelu")
     assert family_from_json(json.loads(json.dumps(extended.to_json()))) == extended
+    assert pickle.loads(pickle.dumps(extended)) == extended
+    assert pickle.loads(pickle.dumps(GOLDEN["VGG1"])).family is CNN
     assert Architecture.chain("gelu-8 linear", extended) != Architecture.chain("relu-8 linear", extended)
     x = Architecture.chain("gelu-8 linear", extended)
     assert Architecture.from_json(x.to_json(), extended) == x

@@ -19,7 +19,7 @@ def canonical_order(keys: Sequence[str], parents: Adjacent, children: Adjacent) 
     """Layers in canonical order. keys: what a layer is apart from its edges; layers in topological order."""
     colors = _along_depths(keys, parents, children)
     if len(set(colors)) < len(colors):
-        colors = _search(colors, parents, children)[1]
+        colors = _search(_twins_apart(colors, parents, children), parents, children)[1]
     return sorted(range(len(colors)), key=colors.__getitem__)
 
 
@@ -62,6 +62,17 @@ def _levels(depth: Sequence[int]) -> list[list[int]]:
 def _sorted_colors(colors: Sequence[Any], layers: Sequence[int]) -> tuple[Any, ...]:
     """Colors of some layers, in order, repeats kept."""
     return (colors[layers[0]],) if len(layers) == 1 else tuple(sorted(colors[u] for u in layers))
+
+
+def _twins_apart(colors: Sequence[int], parents: Adjacent, children: Adjacent) -> list[int]:
+    """Layers of one color with the same parents and children may change places: any order of them will do."""
+    met: dict[tuple[int, tuple[int, ...], tuple[int, ...]], int] = {}
+    turns = []
+    for u, color in enumerate(colors):
+        twin = (color, parents[u], children[u])
+        met[twin] = met.get(twin, -1) + 1
+        turns.append((color, met[twin]))
+    return _ranks(turns)
 
 
 def _refined(colors: list[int], parents: Adjacent, children: Adjacent) -> list[int]:

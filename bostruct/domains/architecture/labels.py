@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -139,6 +139,9 @@ class Family:
         labels = [[x.name, x.role, x.group, x.units, x.image] for x in self.labels]
         costs = [list(cost) for cost in self.costs]
         return {"name": self.name, "labels": labels, "groups": list(self.groups), "costs": costs, "image": self.image}
+
+    def __reduce__(self) -> Any:
+        return family_from_json, (self.to_json(),)  # to another process by name: a family's tables are larger than it
 
     def _check_triangles(self) -> None:
         capped = np.minimum(self.mismatch, UNMATCHED)
