@@ -12,7 +12,7 @@ PIP_ARGS ?=
 DEMO_PROBLEM ?= max3sat:variables=20,clauses=90,seed=4
 DEMO_TRIALS ?= 150
 DEMO_SEED ?= 2
-PYTEST_ARGS ?=
+PYTEST_ARGS ?= -n 2
 
 BIN = $(VENV)/bin
 INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt

@@ -260,7 +260,15 @@ class TestDoctor:
         assert found["problems"] == []
         assert found["self_test"]["from_model"] > 0
         assert {pool["library"] for pool in found["threads"]} >= {"torch"}
-        assert "self-test" in call("doctor").stdout
+        assert {"numpy", "torch", "POT", "click"} <= set(found["versions"])
+        assert {"plot", "sat"} <= set(found["extras"])
+
+    def test_says_in_words_how_to_get_an_extra(self, monkeypatch):
+        known = doctor.installed
+        monkeypatch.setattr(doctor, "installed", lambda name: None if name == "pandas" else known(name))
+        shown = call("doctor").stdout
+        assert "pip install 'bostruct[pandas]'" in shown
+        assert "passed" in shown
 
     def test_reads_what_is_needed_from_the_package(self):
         lines = [
@@ -270,8 +278,6 @@ class TestDoctor:
             'pandas>=2; extra == "pandas"',
         ]
         assert doctor.requirements([*lines, "ruff; extra == 'dev'"]) == {"": ["numpy", "POT"], "pandas": ["pandas"]}
-        assert {"numpy", "torch", "POT", "click"} <= set(as_json("doctor")["versions"])
-        assert {"plot", "sat"} <= set(as_json("doctor")["extras"])
 
     def test_a_missing_package_is_a_failure(self, monkeypatch):
         known = doctor.installed

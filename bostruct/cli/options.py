@@ -60,6 +60,8 @@ def plain_errors(when_interrupted: str = "") -> Iterator[None]:
         yield
     except (StorageError, StudyMismatch) as error:
         raise Refused(str(error)) from error
+    except BrokenPipeError:
+        raise  # somebody closed our stdout: click knows what to do
     except (BostructError, OSError) as error:
         raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
@@ -77,11 +79,14 @@ def relabelled_spec(spec: str, relabel: int | None) -> str:
 
 
 def load_problem(spec: str) -> Problem:
-    """Raises UsageError where there is no such problem."""
+    """Raises UsageError where there is no such problem, ClickException where it needs what is not installed."""
+    from bostruct.contracts import MissingExtra
     from bostruct.problems import registry
 
     try:
         return registry.load(spec)
+    except MissingExtra as error:
+        raise click.ClickException(str(error)) from error
     except (ValueError, OSError) as error:
         raise click.UsageError(str(error)) from error
 
