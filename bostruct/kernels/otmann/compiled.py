@@ -8,30 +8,37 @@ augmenting paths (Jonker & Volgenant 1987, with capacities), where a path may al
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
+
+from bostruct.contracts import Array
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
+Stacked: TypeAlias = tuple[IntArray, IntArray, Array, Array, IntArray]  # starts, labels, masses, paths, codes
+CostArrays: TypeAlias = tuple[Array, Array, Array]  # structural weights, mismatch, costs of attributes
 
 
 class Scratch(NamedTuple):
     """Memory for blocks of up to `size` by `size` layers."""
 
-    base: np.ndarray  # (size * size,)
-    structure: np.ndarray  # (size * size,)
-    cost: np.ndarray  # (size * size,)
-    flow: np.ndarray  # (size, size): what each column got from each row
+    base: Array  # (size * size,)
+    structure: Array  # (size * size,)
+    cost: Array  # (size * size,)
+    flow: Array  # (size, size): what each column got from each row
 
 
 @njit(cache=True, nogil=True)
-def scratch(size):
+def scratch(size: int) -> Scratch:
     """Uninitialised."""
     square = size * size
     return Scratch(np.empty(square), np.empty(square), np.empty(square), np.empty((size, size)))
 
 
 @njit(cache=True, nogil=True)
-def transport(cost, supply, demand, flow):
+def transport(cost: Array, supply: Array, demand: Array, flow: Array) -> float:
     """The least total cost. cost: (a, b). supply: (a,). demand: (b,). flow: (>= b, >= a), what columns got from rows.
 
     flow is overwritten.
@@ -195,7 +202,7 @@ def _pair_distances(first, i, second, j, costs, memory, out):
 
 
 @njit(cache=True, nogil=True)
-def distances(first, second, costs, symmetric, out):
+def distances(first: Stacked, second: Stacked, costs: CostArrays, symmetric: bool, out: Array) -> None:
     """Fill out (2, n, m, weights): distances, and the same over the total mass of both.
 
     first, second: profiles of n and of m architectures, stacked: (starts (n, blocks + 1), labels (l,), masses (l,),
@@ -215,7 +222,7 @@ def distances(first, second, costs, symmetric, out):
 
 
 @njit(cache=True, nogil=True)
-def plans(first, second, costs, out):
+def plans(first: Stacked, second: Stacked, costs: CostArrays, out: Array) -> None:
     """Fill out (weights, l, l2): the mass that each layer of one architecture is matched to each of another with."""
     weights = costs[0]
     starts, starts2 = first[0], second[0]

@@ -41,7 +41,7 @@ def profile(architecture: Architecture, settings: Otmann) -> Profile:
     """All of an architecture that distances to others depend on."""
     family = architecture.family
     table = cost_table(family, settings)
-    labels = np.array([family.index[layer.label] for layer in architecture.layers])
+    labels = np.array([family.index[layer.label] for layer in architecture.layers], dtype=np.int64)
     block = table.block[labels]
     order = np.lexsort((np.array(architecture.places), block))  # so that isomorphic architectures agree to the last bit
     paths = path_lengths(architecture).reshape(len(labels), -1)
