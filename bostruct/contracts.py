@@ -147,6 +147,22 @@ class HasLine(Kernel, Protocol):
         ...
 
 
+class Bisected(NamedTuple):
+    """A line on which the points fall into two parts: K within each stays, and K between them is scaled.
+
+    gram: K at one place of the line. parts: positions of the points; a part may be empty. scale: K between the parts at
+    theta_i = t, in units of that in `gram`. whole: the line itself.
+    """
+
+    gram: Array
+    parts: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+    scale: Callable[[float], float]
+    whole: Callable[[float], Array]
+
+    def __call__(self, t: float) -> Array:
+        return self.whole(t)
+
+
 class HasGradient(Kernel, Protocol):
     """A kernel that can be fitted by gradients."""
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.contracts import Array
+from bostruct.contracts import Array, Bisected
 from bostruct.domains.graphs import IntArray, VariableGraph
 from bostruct.kernels.links import Link
 
 LOWEST_LOG = -600.0  # doubles end at -708
+BISECT_FROM = 80  # points; below, small matrices cost less than setting up smaller ones
 MOST_CODES = 4096  # columns; beyond, variables are added one by one and memory stays at (n, m)
 
 
@@ -30,6 +31,36 @@ class CompletePair(NamedTuple):
     ys: IntArray
     x_codes: Array | None
     y_codes: Array | None
+
+
+def complete_line(
+    gram: Array, apart: npt.NDArray[np.bool_], rho: Callable[[float], float], there: float = 1.0
+) -> Callable[[float], Array]:
+    """K along the parameter of one variable: (pairs that agree) + rho (pairs that differ), two passes a call.
+
+    gram: K where this variable's rho is `there`. apart: which pairs differ.
+    """
+    agree = np.where(apart, 0.0, gram)
+    rest, out = gram - agree, np.empty_like(gram)
+
+    def along(t: float) -> Array:
+        np.multiply(rest, rho(t) / there, out)
+        return np.add(out, agree, out)
+
+    return along
+
+
+def bisected_line(gram: Array, vertices: IntArray, rho: Callable[[float], float], there: float) -> Bisected:
+    """The same for two choices and one batch. vertices: the choice of each point."""
+    made: list[Callable[[float], Array]] = []
+
+    def whole(t: float) -> Array:
+        if not made:  # most lines are asked for it once, at their end
+            made.append(complete_line(gram, vertices[:, None] != vertices, rho, there))
+        return made[0](t)
+
+    parts = np.flatnonzero(vertices == 0), np.flatnonzero(vertices)
+    return Bisected(gram, parts, lambda t: rho(t) / there, whole)
 
 
 @dataclass(frozen=True)
@@ -81,28 +112,23 @@ class CompletePart:
         rest = self._from_log_rho(log_rho, pair)
         if others is not None:
             rest += others
-        return self._along(np.exp(rest, out=rest), 1.0, i, pair)
+        return complete_line(
+            np.exp(rest, out=rest), differ(pair, i), partial(self.link.rho, size=float(self._sizes[i]))
+        )
 
     def line_from(self, theta: float, i: int, pair: CompletePair, gram: Array) -> Callable[[float], Array]:
         """The same from K at theta_i = theta, without exponentials."""
-        return self._along(gram, self.link.rho(theta, float(self._sizes[i])), i, pair)
+        size = float(self._sizes[i])
+        rho, there = self.link.rho, self.link.rho(theta, size)
+        if size == 2 and pair.ys is pair.xs and len(gram) >= BISECT_FROM:
+            return bisected_line(gram, pair.xs[:, i], partial(rho, size=size), there)
+        return complete_line(gram, differ(pair, i), partial(rho, size=size), there)
 
     def far_from_underflow(self, theta: Array) -> bool:
         """Whether log K is above `LOWEST_LOG` between any two points of the space, for theta (c,)."""
         low = float(theta.min())
         least = min(self.link.rho(low, size) for size in self._distinct_sizes)
         return least > 0.0 and len(theta) * math.log(least) > LOWEST_LOG
-
-    def _along(self, gram: Array, rho_there: float, i: int, pair: CompletePair) -> Callable[[float], Array]:
-        agree = np.where(differ(pair, i), 0.0, gram)
-        rest, out = gram - agree, np.empty_like(gram)
-        size, rho = float(self._sizes[i]), self.link.rho
-
-        def along(t: float) -> Array:
-            np.multiply(rest, rho(t, size) / rho_there, out)
-            return np.add(out, agree, out)
-
-        return along
 
     def _codes(self, xs: IntArray) -> Array:
         codes = np.empty((len(xs), int(self._columns.sum())))

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.contracts import Array, HasLine, Prepared
+from bostruct.contracts import Array, Bisected, HasLine, Prepared
+from bostruct.surrogates.bisection import bisect
 from bostruct.surrogates.gaussian import evidence, evidence_from, factor, log_determinant, solve_lower
 from bostruct.surrogates.hyperparameters import Hyperparameters, LevelPriors
 from bostruct.surrogates.slice_sampling import Draw, slice_update
@@ -67,9 +68,12 @@ def sweep(data: Data, start: Hyperparameters, rng: np.random.Generator, tally: T
 def _likelihood(
     line: Callable[[float], Array], residual: Array, level: Hyperparameters, nugget: float, tally: Tally
 ) -> Callable[[float], float]:
-    ratio, log_amplitude = level.ratio(nugget), level.log_amplitude
+    ratio, log_amplitude, n = level.ratio(nugget), level.log_amplitude, len(residual)
+    split = bisect(line, residual, ratio) if isinstance(line, Bisected) else None
 
     def likelihood(t: float) -> float:
+        if split is not None and (parts := split(t)) is not None:
+            return evidence_from(*parts, n, log_amplitude)
         found = evidence(partial(line, t), residual, log_amplitude, ratio)
         if found.jitter > tally.largest_jitter:
             tally.largest_jitter = found.jitter

@@ -43,10 +43,9 @@ def factor(build: Callable[[], Array], ratio: float) -> Factored:
     scale = 1.0
     for step in JITTER_LADDER:
         matrix = build()
-        diagonal = _diagonal(matrix)
         if step:
-            scale = float(np.mean(diagonal)) + ratio
-        diagonal += ratio + step * scale
+            scale = float(np.mean(matrix.diagonal())) + ratio
+        add_to_diagonal(matrix, ratio + step * scale)
         lower, failed = dpotrf(matrix.T, 1, 0, 1)  # lower, not cleaned, in place; symmetric: its transpose is LAPACK's
         if not failed and lower[-1, -1] < math.inf:  # OpenBLAS lets entries that are no numbers through, down to here
             return Factored(lower, step * scale)
@@ -60,9 +59,11 @@ def factor(build: Callable[[], Array], ratio: float) -> Factored:
     )
 
 
-def _diagonal(matrix: Array) -> Array:
-    """A view, whatever the memory order; einsum's is slower to come by."""
-    return matrix.ravel()[:: len(matrix) + 1] if matrix.flags.c_contiguous else np.einsum("ii->i", matrix)
+def add_to_diagonal(matrix: Array, amount: float) -> Array:
+    """The matrix itself, changed in place, whatever its memory order; einsum's view is the slower to come by."""
+    diagonal = matrix.ravel()[:: len(matrix) + 1] if matrix.flags.c_contiguous else np.einsum("ii->i", matrix)
+    diagonal += amount
+    return matrix
 
 
 def log_determinant(lower: Array) -> float:

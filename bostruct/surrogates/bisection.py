@@ -1,0 +1,61 @@
+"""The evidence along a coordinate that splits the points in two, without factoring the whole matrix each time.
+
+With the points in order of their part, K + ratio I is [[A, w B], [w B', C]], and only the scale w changes. A is
+factored once; each w then costs the factor of C - w^2 B' A^-1 B, the Schur complement, which is as large as the smaller
+part. These are the steps of a Cholesky factorisation in blocks: nothing is approximated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg.blas import dsyrk, dtrsm  # pyright: ignore[reportAttributeAccessIssue]
+from scipy.linalg.lapack import dpotrf  # pyright: ignore[reportAttributeAccessIssue]
+
+from bostruct.contracts import Array, Bisected
+from bostruct.surrogates.gaussian import add_to_diagonal, log_determinant, solve_lower
+
+
+class Parts(NamedTuple):
+    """log |K + ratio I|, and residual' (K + ratio I)^-1 residual."""
+
+    log_determinant: float
+    quadratic: float
+
+
+def bisect(line: Bisected, residual: Array, ratio: float) -> Callable[[float], Parts | None] | None:
+    """The parts of the evidence at theta_i = t; None, here or there, where a matrix is not positive definite."""
+    small, large = sorted(line.parts, key=len)
+    gram = line.gram
+    lower, failed = dpotrf(add_to_diagonal(_block(gram, large, large), ratio).T, 1, 0, 1)
+    if failed:
+        return None
+    white = solve_lower(lower, residual[large])
+    determinant, quadratic = log_determinant(lower), float(white.dot(white))
+    if not len(small):
+        return lambda _: Parts(determinant, quadratic)
+    crossed = dtrsm(1.0, lower, _block(gram, small, large).T, lower=1, overwrite_b=1)  # (large, small)
+    removed = dsyrk(1.0, crossed, trans=1, lower=1)
+    rest = add_to_diagonal(_block(gram, small, small), ratio).T
+    told, explained = residual[small], crossed.T @ white
+    schur = np.empty_like(rest)
+
+    def along(t: float) -> Parts | None:
+        scale = line.scale(t)
+        np.multiply(removed, -scale * scale, schur)
+        np.add(schur, rest, schur)
+        inner, failed = dpotrf(schur, 1, 0, 1)
+        if failed:
+            return None
+        left = solve_lower(inner, told - scale * explained)
+        return Parts(determinant + log_determinant(inner), quadratic + float(left.dot(left)))
+
+    return along
+
+
+def _block(gram: Array, rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> Array:
+    """In C order; two takes are three times as fast as one index of both."""
+    return gram.take(rows, axis=0).take(columns, axis=1)
