@@ -11,10 +11,11 @@ that has layers on both sides, with closed forms where both have one.
 Figures, November 2026, one core of an AMD EPYC, Numba 0.68, POT 0.9.6; CPU time of the thread, medians (the machine was
 busy with other work, so wall time says little):
 
-    one pair, in turn with the others     46 µs   POT blocks x 9.3, POT raw x 5.3, POT public x 13
+    one pair, in turn with the others     46 to 73 µs (caches cold, the fuller the machine the more)
+                                                  POT blocks x 9.3, POT raw x 5.3, POT public x 13
     one pair, back to back                24 µs
     100 x 100 matrix                      95 ms   19 µs a pair
-    preparing one                        143 µs
+    preparing one                        154 µs
     one mutated child                    482 µs
     first distance of a process          0.4 s to load compiled code; 9 s to compile it, once on a machine
 """

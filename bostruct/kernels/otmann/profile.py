@@ -22,11 +22,11 @@ IntArray = npt.NDArray[np.int64]
 
 
 class Profile(NamedTuple):
-    """One architecture of l layers, by block of labels (`Costs.block`) and within it in canonical order.
+    """One architecture of l layers, by block of labels (`Costs.block`).
 
-    layers: (l,) its own number of each layer. labels: (l,). masses: (l,). paths: (k, l), in units of
-    1/k hops, so that a sum of absolute differences is their mean. codes: (l, q) one number for each
-    value of each attribute with a cost. starts: (blocks + 1,) where each block begins.
+    layers: (l,) its own number of each layer; in all else isomorphic architectures agree to the last bit. labels: (l,).
+    masses: (l,). paths: (k, l), in units of 1/k hops, so that a sum of absolute differences is their mean. codes: (l,
+    q) one number for each value of each attribute with a cost. starts: (blocks + 1,) where each block begins.
     """
 
     layers: IntArray
@@ -42,17 +42,14 @@ def profile(architecture: Architecture, settings: Otmann) -> Profile:
     family = architecture.family
     table = cost_table(family, settings)
     labels = np.array([family.index[layer.label] for layer in architecture.layers], dtype=np.int64)
-    block = table.block[labels]
-    order = np.lexsort((np.array(architecture.places), block))  # so that isomorphic architectures agree to the last bit
+    block, masses, codes = table.block[labels], layer_masses(architecture, settings), _codes(architecture, settings)
     paths = path_lengths(architecture).reshape(len(labels), -1)
-    return Profile(
-        order,
-        labels[order],
-        layer_masses(architecture, settings)[order],
-        np.ascontiguousarray(paths[order].T) / paths.shape[1],
-        _codes(architecture, settings)[order],
-        np.searchsorted(block[order], np.arange(table.n_blocks + 1)),
-    )
+    columns = (block, labels, masses, paths, codes)
+    looks = list(zip(*(column.tolist() for column in columns), strict=True))  # layers that tie are interchangeable
+    order = np.array(sorted(range(len(looks)), key=looks.__getitem__), dtype=np.int64)
+    starts = np.searchsorted(block[order], np.arange(table.n_blocks + 1))
+    paths = np.ascontiguousarray(paths[order].T) / paths.shape[1]
+    return Profile(order, labels[order], masses[order], paths, codes[order], starts)
 
 
 @lru_cache(maxsize=4096)
