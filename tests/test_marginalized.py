@@ -17,6 +17,7 @@ from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.methods import combo
 from bostruct.surrogates.chain import Data, Tally, sweep
 from bostruct.surrogates.marginalized import MarginalizedGP
+from bostruct.threads import ThreadLimit
 
 # Oh et al. (2019)'s posterior for these data, by 400 independent Metropolis chains in double precision:
 # log amplitude, mean, log noise, log edge weights of complete-2, path-3, complete-5. Mean, sd, Monte Carlo error.
@@ -33,6 +34,13 @@ POSTERIOR = np.array(
         [-4.638, 4.138, 0.035],
     ]
 )
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """As a study runs model work: threads that wait for each other cost these small matrices most of the time."""
+    with ThreadLimit(1)():
+        yield
 
 
 def surrogate_of(space: bo.Space, **settings: Any) -> MarginalizedGP:
@@ -74,13 +82,13 @@ def assert_posterior(chains: int, sweeps: int, burn_in: int) -> None:
     means = np.array([chain.mean(axis=0) for chain in states])
     error = np.hypot(means.std(axis=0, ddof=1) / math.sqrt(chains), POSTERIOR[:, 2])
     assert np.all(np.abs(means.mean(axis=0) - POSTERIOR[:, 0]) < 4 * error)
-    assert np.all(error < 0.25 * POSTERIOR[:, 1]), "too noisy a test to say anything"
+    assert np.all(error < 0.2 * POSTERIOR[:, 1]), "too noisy a test to say anything"
     spread = np.concatenate(states).std(axis=0)
     np.testing.assert_allclose(spread, POSTERIOR[:, 1], rtol=0.15 if chains * sweeps < 4_000 else 0.08)
 
 
 def test_whole_posterior():
-    assert_posterior(chains=10, sweeps=130, burn_in=30)
+    assert_posterior(chains=10, sweeps=240, burn_in=40)
 
 
 @pytest.mark.slow

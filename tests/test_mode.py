@@ -18,8 +18,16 @@ from bostruct.kernels.links import LogLengthscale
 from bostruct.methods import graphs
 from bostruct.surrogates.mode import LOG_NOISE_RANGE, THETA_REACH, Fit, ModeGP
 from bostruct.surrogates.priors import Normal
+from bostruct.threads import ThreadLimit
 
 NOISE = Normal(-5.0, 1.0)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """As a study runs model work: threads that wait for each other cost these small matrices most of the time."""
+    with ThreadLimit(1)():
+        yield
 
 
 def surrogate_of(space: bo.Space, noise: Normal = NOISE, initial_log_noise: float = -5.0) -> ModeGP:

@@ -27,6 +27,7 @@ from bostruct.contracts import (
 from bostruct.searchers.scores import AcquisitionScore, FeasibleScore
 
 NEIGHBORS_TRIED = 5_000  # of a local maximum that was seen before
+DRAWS_TRIED = 1_000  # random points, where all maxima and their neighbours were seen
 
 Incumbent = Callable[[HistoryView, Posterior], float]
 
@@ -99,7 +100,7 @@ class BayesianSearch:
         state = {"surrogate": learned}
         x = self._first_unseen(maxima, score, history, search_rng)
         if x is None:
-            return self._fallback(history, state, random_rng, "every local maximum and its neighbours have been seen")
+            return self._fallback(history, state, random_rng, "maxima, neighbours and random points were all seen")
         return Suggestion(x, state, {"origin": "model", **info, **found})
 
     def _score(self, history: HistoryView, posterior: Posterior, rng: np.random.Generator) -> Score:
@@ -113,16 +114,19 @@ class BayesianSearch:
     def _first_unseen(
         self, maxima: Batch, score: Score, history: HistoryView, rng: np.random.Generator
     ) -> Point | None:
-        """The best maximum that is new; else, maximum by maximum, its best new neighbour."""
+        """The best new maximum; else, maximum by maximum, its best new neighbour; else the best of new draws."""
         for x, key in zip(maxima, self.domain.keys(maxima), strict=True):
             if key not in history.seen:
                 return x
         for x in maxima:
             around = self.domain.some_neighbors(x, NEIGHBORS_TRIED, rng)
-            fresh = around[[key not in history.seen for key in self.domain.keys(around)]]
-            if len(fresh):
-                return fresh[int(np.argmax(score(fresh)))]
-        return None
+            if (found := self._best_unseen(around, score, history)) is not None:
+                return found
+        return self._best_unseen(self.domain.sample(DRAWS_TRIED, rng), score, history)
+
+    def _best_unseen(self, xs: Batch, score: Score, history: HistoryView) -> Point | None:
+        fresh = xs[[key not in history.seen for key in self.domain.keys(xs)]]
+        return fresh[int(np.argmax(score(fresh)))] if len(fresh) else None
 
     def _fallback(self, history: HistoryView, state: State, rng: np.random.Generator, why: str) -> Suggestion:
         info: Info = {"origin": "fallback", "why": why}
