@@ -10,10 +10,11 @@ PYTHON ?= python3.11
 VENV ?= .venv
 PIP_ARGS ?=
 DEMO_PROBLEM ?= max3sat:variables=20,clauses=90,seed=4
-DEMO_TRIALS ?= 150
-DEMO_SEED ?= 2
+DEMO_TRIALS ?= 200
+DEMO_SEED ?= 0
 PYTEST_ARGS ?= -n 2
 
+SOURCES = bostruct tests examples benchmarks
 BIN = $(VENV)/bin
 INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt
 
@@ -27,8 +28,8 @@ test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 check: $(VENV)/installed-dev
-	$(BIN)/ruff check
-	$(BIN)/ruff format --check
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/pyright
 
 # torch first, at its pinned version: what needs torch then finds it there and looks for no other.
