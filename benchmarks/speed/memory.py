@@ -44,11 +44,11 @@ def measure(miniature: bool) -> list[Row]:
 def child(method: str, n: int) -> float:
     """Megabytes."""
     space = Space({f"x{i}": bool for i in range(D)})
-    searcher = methods.METHODS[method](space)
+    searcher: Any = methods.METHODS[method](space)
     missing = 0.0
     if method == "combo":
         surrogate: Any = replace(searcher.surrogate, burn_in=2, samples=SAMPLES_MEASURED)
-        searcher = replace(searcher, surrogate=surrogate)  # type: ignore[type-var]
+        searcher = replace(searcher, surrogate=surrogate)
         missing = (SAMPLES - SAMPLES_MEASURED) * 8.0 * n * n / 2**20
     warm = space.sample(25, np.random.default_rng(1))
     _suggest(space, searcher, warm)  # what is imported and compiled on first use counts as imports

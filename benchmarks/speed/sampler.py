@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from benchmarks.speed.datasets import search_data
 from benchmarks.speed.report import Row, at_least, main, median, shown, timed
 from bostruct.methods import combo
 from bostruct.problems.contamination import contamination
-from bostruct.surrogates import gaussian
+from bostruct.surrogates import bisection, gaussian
 from bostruct.surrogates.chain import Data, Tally, sweep
 from bostruct.surrogates.hyperparameters import Hyperparameters
 
@@ -104,20 +105,26 @@ def _share_of_cholesky(data: Data, now: Hyperparameters, sweeps: int) -> float:
 
 @contextmanager
 def _clocked() -> Iterator[Callable[[], float]]:
-    """Counts the seconds spent inside LAPACK's Cholesky factorisation."""
-    original, spent = gaussian.dpotrf, [0.0]
+    """Counts the seconds spent inside LAPACK's Cholesky factorisation, and inside the two steps between its blocks."""
+    places: list[tuple[Any, str]] = [
+        (gaussian, "dpotrf"),
+        *((bisection, name) for name in ("dpotrf", "dtrsm", "dsyrk")),
+    ]
+    originals, spent = [getattr(module, name) for module, name in places], [0.0]
 
-    def clocked(*args: Any, **options: Any) -> Any:
+    def clocked(original: Callable[..., Any], *args: Any, **options: Any) -> Any:
         before = time.perf_counter()
         out = original(*args, **options)
         spent[0] += time.perf_counter() - before
         return out
 
-    gaussian.dpotrf = clocked
+    for (module, name), original in zip(places, originals, strict=True):
+        setattr(module, name, partial(clocked, original))
     try:
         yield lambda: spent[0]
     finally:
-        gaussian.dpotrf = original
+        for (module, name), original in zip(places, originals, strict=True):
+            setattr(module, name, original)
 
 
 if __name__ == "__main__":

@@ -73,11 +73,17 @@ def _attempt(density: Counted, x0: float, rng: Uniforms, width: float) -> float 
 def _double(
     density: Counted, lower: float, upper: float, height: float, rng: Uniforms
 ) -> tuple[float, float]:  # Figure 4
+    below = above = False  # whether the density is known to be low enough at the lower, at the upper end
     for _ in range(MOST_DOUBLINGS):
-        if density(lower) <= height and density(upper) <= height:
+        below = below or density(lower) <= height
+        above = above or (below and density(upper) <= height)
+        if below and above:
             break
         length = upper - lower
-        lower, upper = (lower - length, upper) if rng.random() < 0.5 else (lower, upper + length)
+        if rng.random() < 0.5:
+            lower, below = lower - length, False
+        else:
+            upper, above = upper + length, False
     return lower, upper
 
 

@@ -1,0 +1,86 @@
+"""Run every speed benchmark, one after the other, and write the tables into docs/speed.md.
+
+    python -m benchmarks.speed [--check] [--miniature] [NAME ...]
+
+Each runs in a process of its own with one thread. Without names all of them run; tables of others are left as they are.
+With --miniature nothing is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import platform
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "speed.md"
+SCRIPTS = ("sampler", "acquisition", "auto", "whole_run", "memory", "import_time")
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def main() -> int:
+    """0 where all scripts ran, and with --check all requirements are met."""
+    parser = argparse.ArgumentParser(description="all speed benchmarks")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(SCRIPTS)}")
+    parser.add_argument("--check", action="store_true", help="exit code 1 if a requirement is missed")
+    parser.add_argument("--miniature", action="store_true", help="tiny sizes, to see that the scripts run")
+    given = parser.parse_args()
+    if unknown := [name for name in given.names if name not in SCRIPTS]:
+        parser.error(f"expected some of {', '.join(SCRIPTS)}; got {', '.join(unknown)}")
+    failed = []
+    for name in given.names or SCRIPTS:
+        options = [flag for flag in ("check", "miniature") if getattr(given, flag)]
+        done = run(name, options)
+        print(done.stdout or done.stderr, flush=True)
+        if done.returncode:
+            failed.append(name)
+        if done.stdout and not given.miniature:
+            PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), name, done.stdout), encoding="utf-8")
+    print(f"failed: {', '.join(failed)}" if failed else "all ran")
+    return 1 if failed else 0
+
+
+def run(name: str, options: list[str]) -> subprocess.CompletedProcess[str]:
+    """One script, with one thread."""
+    return subprocess.run(
+        [sys.executable, "-m", f"benchmarks.speed.{name}", *(f"--{option}" for option in options)],
+        cwd=ROOT,
+        env={**os.environ, **dict.fromkeys(THREADS, "1")},
+        capture_output=True,
+        text=True,
+    )
+
+
+def with_table(page: str, name: str, printed: str) -> str:
+    """The page with the table between its markers renewed; raises ValueError where it has no markers for it."""
+    begin, end = f"<!-- {name} -->", f"<!-- end {name} -->"
+    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
+    if not pattern.search(page):
+        raise ValueError(f"{PAGE.name}: expected the markers {begin} and {end}")
+    return pattern.sub(lambda _: f"{begin}\n{printed.strip()}\n\n{machine()}\n{end}", page)
+
+
+def machine() -> str:
+    """What the figures were measured on."""
+    load = "" if sys.platform == "win32" else f", load {os.getloadavg()[0]:.1f}"
+    day = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return f"{day}, {cpu()}, {os.cpu_count()} cores{load}; 1 thread, Python {platform.python_version()}."
+
+
+def cpu() -> str:
+    """The processor's own name where the system tells it."""
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        names = re.findall(r"model name\s*:\s*(.+)", information.read_text(encoding="utf-8"))
+        if names:
+            return names[0].strip()
+    return platform.processor() or platform.machine()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
