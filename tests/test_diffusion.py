@@ -45,8 +45,9 @@ def kernel_of(space: bo.Space, link: Link, unit_diagonal: bool = False) -> Diffu
 
 @contextmanager
 def codes(used: bool) -> Iterator[None]:
-    """Whether complete variables go through codes or one by one."""
+    """Whether complete variables go through codes or one by one; lines of small batches are split as of large."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(complete, "BISECT_FROM", 1)
         if not used:
             patch.setattr(complete, "MOST_CODES", 0)
         yield

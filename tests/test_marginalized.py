@@ -16,7 +16,9 @@ from bostruct.contracts import Array, NumericalError
 from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.methods import combo
 from bostruct.surrogates.chain import Data, Tally, sweep
+from bostruct.surrogates.hyperparameters import Hyperparameters
 from bostruct.surrogates.marginalized import MarginalizedGP
+from bostruct.surrogates.slice_sampling import slice_update
 from bostruct.threads import ThreadLimit
 
 # Oh et al. (2019)'s posterior for these data, by 400 independent Metropolis chains in double precision:
@@ -94,6 +96,59 @@ def test_whole_posterior():
 @pytest.mark.slow
 def test_whole_posterior_at_length():
     assert_posterior(chains=25, sweeps=600, burn_in=50)
+
+
+def plain_sweep(space: bo.Space, xs: Array, values: Array, now: Hyperparameters, rng: np.random.Generator):
+    """The published algorithm as straight as it is written: the whole density anew wherever it is asked for."""
+    kernel, priors = kernel_of(space), surrogate_of(space).priors(values)
+    prepared = kernel.prepare(xs, xs)
+    all_priors = [*priors, *[kernel.prior] * space.d]
+
+    def log_density(packed: Array, k: int) -> float:
+        prior = all_priors[k].log_density(packed[k])
+        if prior == -math.inf:
+            return prior
+        covariance = math.exp(packed[1]) * (kernel.gram(packed[3:], prepared) + 1e-6 * np.eye(len(xs)))
+        covariance += math.exp(packed[2]) * np.eye(len(xs))
+        lower = np.linalg.cholesky(covariance)
+        white = np.linalg.solve(lower, values - packed[0])
+        evidence = -0.5 * white @ white - np.log(lower.diagonal()).sum() - 0.5 * len(xs) * math.log(2 * math.pi)
+        return prior + float(evidence)
+
+    packed = np.array([*now[:3], *now.theta])
+
+    def update(k: int) -> None:
+        def along(t: float) -> float:
+            moved = packed.copy()
+            moved[k] = t
+            return log_density(moved, k)
+
+        packed[k] = slice_update(along, float(packed[k]), rng).value
+
+    for k in range(3):
+        update(k)
+    for i in rng.permutation(space.d):
+        update(3 + int(i))
+    return Hyperparameters(packed[0], packed[1], packed[2], packed[3:])
+
+
+@pytest.mark.parametrize("n", [12, 100])
+@pytest.mark.parametrize("kinds", [{"b": bool}, {"b": bool, "c": list("pqr"), "o": range(5)}, {"o": range(4)}])
+def test_chain_is_that_of_the_plain_algorithm(n, kinds):
+    """Every shortcut at once, draw by draw: quadratic in the mean, lines, Schur complements, remembered densities."""
+    rng = np.random.default_rng(n)
+    space = bo.Space({f"{name}{i}": kind for i in range(3) for name, kind in kinds.items()})
+    xs = space.sample(n, rng)
+    values = xs @ rng.normal(size=space.d) + 0.3 * rng.normal(size=n)
+    surrogate, kernel = surrogate_of(space), kernel_of(space)
+    data = Data(kernel, kernel.prepare(xs, xs), values, surrogate.priors(values), surrogate.nugget)
+    ours = plain = surrogate.start(values)
+    ours_rng, plain_rng = np.random.default_rng(1), np.random.default_rng(1)
+    for _ in range(4):
+        ours = sweep(data, ours, ours_rng, Tally())
+        plain = plain_sweep(space, xs, values, plain, plain_rng)
+        np.testing.assert_allclose([*ours[:3], *ours.theta], [*plain[:3], *plain.theta], rtol=1e-6, atol=1e-6)
+    assert ours_rng.random() == plain_rng.random()
 
 
 class CountedKernel:

@@ -69,6 +69,14 @@ def test_best_of_each_equals_full_scoring(problem, n_groups):
     assert len(score.scored) == len(set(score.scored)), "a point was scored twice"
 
 
+def test_level_points_of_lower_index_win_over_those_that_promised_more():
+    """The first block of scores goes to points whose bound is loose; all turn out level with points before them."""
+    scores, bounds = np.zeros(100), np.zeros(100)
+    bounds[60:] = 1.0
+    chosen, _ = best(Bounded(scores, bounds), np.arange(100)[:, None], 40)
+    assert chosen.tolist() == list(range(40))
+
+
 def test_no_points_at_all():
     none = np.empty((0, 1), dtype=np.int64)
     score = Bounded(np.empty(0), np.empty(0))

@@ -111,6 +111,24 @@ def test_no_density_is_evaluated_twice_at_one_place(seed, x0, log_density):
         assert draw.evaluations <= 60
 
 
+def test_brackets_that_collapse_are_tried_again_with_the_published_widths():
+    """0.9, and where it comes to nothing 0.8, 0.7, 0.6, 0.4, 0.3, 0.2, 0.1: without 0.5, as published."""
+
+    class Quarter:
+        def random(self) -> float:
+            return 0.25
+
+    places = []
+
+    def spike(x: float) -> float:
+        places.append(x)
+        return 0.0 if x == 0.0 else -math.inf
+
+    assert slice_update(spike, 0.0, Quarter()).value == 0.0
+    tried = [w / 10 for w in range(9, 0, -1) if any(abs(x + 0.25 * w / 10) < 1e-12 for x in places)]
+    assert tried == [0.9, 0.8, 0.7, 0.6, 0.4, 0.3, 0.2, 0.1]
+
+
 def test_a_density_that_is_a_point_stays_there_at_bounded_cost():
     places = []
 
