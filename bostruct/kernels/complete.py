@@ -52,15 +52,20 @@ def complete_line(
 
 def bisected_line(gram: Array, vertices: IntArray, rho: Callable[[float], float], there: float) -> Bisected:
     """The same for two choices and one batch. vertices: the choice of each point."""
-    made: list[Callable[[float], Array]] = []
+    parts = np.flatnonzero(vertices == 0), np.flatnonzero(vertices)
+    small, large = sorted(parts, key=len)
+
+    def scale(t: float) -> float:
+        return rho(t) / there
 
     def whole(t: float) -> Array:
-        if not made:  # most lines are asked for it once, at their end
-            made.append(complete_line(gram, vertices[:, None] != vertices, rho, there))
-        return made[0](t)
+        out, rows = gram.copy(), gram.take(small, axis=0)
+        rows[:, large] *= scale(t)
+        out[small] = rows
+        out[:, small] = rows.T
+        return out
 
-    parts = np.flatnonzero(vertices == 0), np.flatnonzero(vertices)
-    return Bisected(gram, parts, lambda t: rho(t) / there, whole)
+    return Bisected(gram, parts, scale, whole)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg.blas import dsyrk, dtrsm  # pyright: ignore[reportAttributeAccessIssue]
 from scipy.linalg.lapack import dpotrf  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -29,17 +28,18 @@ class Parts(NamedTuple):
 def bisect(line: Bisected, residual: Array, ratio: float) -> Callable[[float], Parts | None] | None:
     """The parts of the evidence at theta_i = t; None, here or there, where a matrix is not positive definite."""
     small, large = sorted(line.parts, key=len)
-    gram = line.gram
-    lower, failed = dpotrf(add_to_diagonal(_block(gram, large, large), ratio).T, 1, 0, 1)
+    # two takes are three times as fast as one index of both axes
+    own, others = line.gram.take(large, axis=0).take(large, axis=1), line.gram.take(small, axis=0)
+    lower, failed = dpotrf(add_to_diagonal(own, ratio).T, 1, 0, 1)
     if failed:
         return None
     white = solve_lower(lower, residual[large])
     determinant, quadratic = log_determinant(lower), float(white.dot(white))
     if not len(small):
         return lambda _: Parts(determinant, quadratic)
-    crossed = dtrsm(1.0, lower, _block(gram, small, large).T, lower=1, overwrite_b=1)  # (large, small)
+    crossed = dtrsm(1.0, lower, others.take(large, axis=1).T, lower=1, overwrite_b=1)  # (large, small)
     removed = dsyrk(1.0, crossed, trans=1, lower=1)
-    rest = add_to_diagonal(_block(gram, small, small), ratio).T
+    rest = add_to_diagonal(others.take(small, axis=1), ratio).T
     told, explained = residual[small], crossed.T @ white
     schur = np.empty_like(rest)
 
@@ -54,8 +54,3 @@ def bisect(line: Bisected, residual: Array, ratio: float) -> Callable[[float], P
         return Parts(determinant + log_determinant(inner), quadratic + float(left.dot(left)))
 
     return along
-
-
-def _block(gram: Array, rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> Array:
-    """In C order; two takes are three times as fast as one index of both."""
-    return gram.take(rows, axis=0).take(columns, axis=1)
