@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from laws.kernel_laws import check_kernel
+from laws.kernel_laws import check_gram, check_kernel, check_pullback, near_initial
 from scipy.linalg import expm
 from strategies import graphs as graph_variables
 from strategies import rngs, spaces
@@ -22,7 +22,7 @@ from bostruct.domains.graphs import CompleteGraph, WeightedGraph
 from bostruct.kernels import complete
 from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.kernels.links import Link, LogEdgeWeight, LogLengthscale
-from bostruct.methods import graphs
+from bostruct.methods import auto, graphs
 from bostruct.surrogates.priors import Normal
 
 LINKS: tuple[Link, ...] = (LogEdgeWeight(), LogLengthscale())
@@ -77,6 +77,17 @@ SETTINGS = (st.sampled_from(LINKS), st.booleans(), st.booleans(), rngs())
 def test_laws(space, link, unit_diagonal, with_codes, rng):
     with codes(with_codes):
         check_kernel(kernel_of(space, link, unit_diagonal), space, rng)
+
+
+@given(st.one_of(spaces(6), spaces(4, wide_variables())), rngs())
+@settings(deadline=None, max_examples=40)
+def test_laws_of_the_kernel_of_auto(space, rng):
+    """A blend of main effects and diffusion."""
+    kernel = auto(space).surrogate.kernel
+    theta = near_initial(kernel, rng, 2.0)
+    xs, ys = space.sample(6, rng), space.sample(5, rng)
+    check_gram(kernel, xs, space.join(ys, xs[:2]), theta)
+    check_pullback(kernel, xs, ys, theta, rng)
 
 
 @st.composite

@@ -87,5 +87,5 @@ def check_pullback(kernel: Any, xs: Any, ys: Any, theta: Array, rng: np.random.G
         step[i] = 1e-5
         ahead, behind = (kernel.gram(theta + sign * step, prepared) for sign in (1, -1))
         numeric = float(np.sum(cotangent * (ahead - behind))) / 2e-5
-        scale = float(np.sum(np.abs(cotangent) * np.maximum(ahead, behind)))
+        scale = float(np.sum(np.abs(cotangent) * np.maximum(np.abs(ahead), np.abs(behind))))
         assert abs(gradient[i] - numeric) <= 1e-6 * scale + 1e-12, f"coordinate {i}"
