@@ -164,6 +164,23 @@ def test_believes_running_trials():
     np.testing.assert_allclose(posterior.believe(out).predict(everything).mean, posterior.predict(everything).mean)
 
 
+def test_what_is_believed_of_running_trials_decides():
+    class Fickle(TablePosterior):
+        """Once it believes a point, it prefers what it liked least."""
+
+        def believe(self, xs):
+            return TablePosterior(self.n_choices, -self.mean, self.variance, self.optimism) if len(xs) else self
+
+    search = known_search(np.arange(16.0), np.full(16, 0.01))
+    posterior = search.surrogate.posterior
+    fickle = Fickle(posterior.n_choices, posterior.mean, posterior.variance, posterior.optimism)
+    search = dataclasses.replace(search, surrogate=Known(fickle))
+    everything = search.domain.enumerate()
+    for running, expected in (((), [0, 0, 0, 0]), (everything[6:7], [1, 1, 1, 1])):
+        history = History.of(search.domain, everything[5:6], [3.0], running)
+        assert search.suggest(history, {"surrogate": 0}, np.random.default_rng(0)).point.tolist() == expected
+
+
 def test_incumbents():
     search = known_search(np.linspace(0, 1, 16), np.ones(16))
     everything = search.domain.enumerate()
