@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -68,21 +69,11 @@ def run(
     loaded = load_problem(relabelled_spec(problem, relabel))
     check_method(method)
     initial = [] if config is None else loaded.initial_points(check_config(loaded, config))
-    configured = "" if config is None else f" config={config}"
+    default_name = f"{loaded.name} {method} seed={seed}{'' if config is None else f' config={config}'}"
     target = _target(loaded) if until_optimum else None
+    order = Order(loaded, method, seed, storage, name or default_name, initial, trials, workers, target)
     with plain_errors("" if storage is None else f"The same line goes on with the study in {storage}."):
-        from bostruct.study import Study
-
-        with Study(
-            loaded.space,
-            method=method,
-            seed=seed,
-            storage=storage,
-            name=name or f"{loaded.name} {method} seed={seed}{configured}",
-            initial_points=initial,
-        ) as study:
-            result = _optimize(study, loaded, trials, workers, target, progress)
-            summary = _summary(loaded, study, result)
+        result, summary = _carry_out(order, progress)
         if plot is not None:
             draw(result, loaded, plot)
             summary["plot"] = plot
@@ -92,6 +83,21 @@ def run(
         click.echo(_text(summary, result))
 
 
+@dataclass(frozen=True)
+class Order:
+    """What is to be run. target: a value that ends the run, None for none."""
+
+    problem: Problem
+    method: str
+    seed: int
+    storage: str | None
+    name: str
+    initial: list[dict[str, Any]]
+    trials: int
+    workers: int
+    target: float | None
+
+
 def _target(problem: Problem) -> float:
     """Raises UsageError where no value of the objective is known to be the least."""
     if problem.optimum is None or problem.noisy:
@@ -99,17 +105,31 @@ def _target(problem: Problem) -> float:
     return problem.optimum + 1e-9 * max(1.0, abs(problem.optimum))
 
 
-def _optimize(
-    study: Study, problem: Problem, trials: int, workers: int, target: float | None, progress: bool | None
-) -> Result:
+def _carry_out(order: Order, progress: bool | None) -> tuple[Result, dict[str, Any]]:
+    """The result, and what there is to say of it."""
+    from bostruct.study import Study
+
+    with Study(
+        order.problem.space,
+        method=order.method,
+        seed=order.seed,
+        storage=order.storage,
+        name=order.name,
+        initial_points=order.initial,
+    ) as study:
+        result = _optimize(study, order, progress)
+        return result, _summary(order.problem, study, result)
+
+
+def _optimize(study: Study, order: Order, progress: bool | None) -> Result:
     from bostruct.callbacks import TargetValue
 
+    best, target = study.incumbent, order.target
     stops = () if target is None else (TargetValue(target),)
-    best = study.incumbent
     reached = target is not None and best is not None and best.value is not None and best.value <= target
-    total = study.n_finished if reached else trials
-    with trial_bar(study, total, problem.optimum, progress) as show:
-        return study.optimize(problem, total, workers=workers, progress=False, callbacks=(show, *stops))
+    total = study.n_finished if reached else order.trials
+    with trial_bar(study, total, order.problem.optimum, progress) as show:
+        return study.optimize(order.problem, total, workers=order.workers, progress=False, callbacks=(show, *stops))
 
 
 def suggestion_seconds(result: Result) -> float | None:
