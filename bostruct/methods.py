@@ -8,28 +8,49 @@ from typing import Any
 
 import numpy as np
 
+from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import ExpectedImprovement, LogExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
+from bostruct.acquisition.selection import Aging, ByRank, alike, by_fitness
 from bostruct.checks import check_choice
 from bostruct.contracts import DomainError, Searcher
+from bostruct.domains.architecture.domain import ArchitectureDomain
+from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.graphs import VariableGraph
 from bostruct.domains.space import Space
 from bostruct.kernels.blend import Blend
 from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.kernels.links import LogEdgeWeight, LogLengthscale
 from bostruct.kernels.main_effects import MainEffects
+from bostruct.kernels.otmann.distance import otmann_distances
+from bostruct.kernels.otmann.kernel import OtmannKernel, OtmannSumKernel, Terms
+from bostruct.kernels.otmann.settings import REFERENCE, Otmann
+from bostruct.kernels.positive import PositivePart, Similarity
 from bostruct.searchers.annealing import Annealing
 from bostruct.searchers.bayesian import BayesianSearch, best_observed, best_predicted
+from bostruct.searchers.designs import Design, PoolFirst, drawn
+from bostruct.searchers.evolution import EvolutionSearch
 from bostruct.searchers.hill_climbing import HillClimbing
 from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.surroundings import mutants
 from bostruct.surrogates.combo_priors import EDGE_WEIGHT_PRIOR, ComboPriors
 from bostruct.surrogates.marginalized import MarginalizedGP
 from bostruct.surrogates.mode import ModeGP
+from bostruct.surrogates.nasbot_priors import around, log_range, nasbot_priors
 from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.spectrum import WithSpectrum
+
+DRAWN_TO_SCALE = 32  # architectures whose distances say what is far in a domain
+INITIAL = 12  # points before a model of architectures is asked, where there is no pool
 
 
-def auto(domain: Space) -> BayesianSearch:
-    """The best that we know how to build: a GP at its mode, log EI, local search around the best points.
+def auto(domain: Any) -> BayesianSearch:
+    """The best that we know how to build: `for_space` on a `Space`, `nasbot` on anything else."""
+    return for_space(domain) if isinstance(domain, Space) else nasbot(domain)
+
+
+def for_space(domain: Space) -> BayesianSearch:
+    """A GP at its mode, log EI, local search around the best points.
 
     Its kernel blends main effects, which most objectives have and few data suffice for, with diffusion under a prior
     that is scaled by the number of variables.
@@ -69,13 +90,107 @@ def lengthscale_kernel(domain: Space) -> DiffusionKernel:
 def graphs(domain: Space) -> tuple[VariableGraph, ...]:
     """One a variable; raises DomainError for a domain that is no `Space`."""
     if not isinstance(domain, Space):
-        raise DomainError(f"method: combo and auto need a Space, got {type(domain).__name__}")
+        raise DomainError(f"method: combo needs a Space, got {type(domain).__name__}")
     return tuple(variable.graph for variable in domain.variables.values())
 
 
+Fit = Callable[[Similarity, Any], WithSpectrum]  # (kernel of architectures, domain) -> surrogate
+
+
+def at_mode(similarity: Similarity, domain: Any) -> WithSpectrum:
+    """The GP at the mode of its hyperparameters; half a second a suggestion at 100 architectures."""
+    noise = Normal(-6.0, 1.5)
+    return WithSpectrum(ModeGP(PositivePart(similarity), domain.join, noise, noise.mean), similarity)
+
+
+def marginalized(similarity: Similarity, domain: Any) -> WithSpectrum:
+    """The GP averaged over its hyperparameters by slice sampling."""
+    return WithSpectrum(MarginalizedGP(PositivePart(similarity), domain.join, nasbot_priors), similarity)
+
+
+def nasbot(domain: Any, fit: Fit = at_mode, settings: Otmann = REFERENCE) -> BayesianSearch:
+    """NASBOT (Kandasamy et al. 2018), mended: OTMANN kernel of power 1, log EI, evolution from the best evaluated.
+
+    domain: of architectures. fit: `at_mode` or `marginalized`, or your own. settings: of the distance.
+    """
+    similarity = otmann_kernel(domain, settings)
+    design, n_initial = beginning(domain)
+    return BayesianSearch(
+        domain,
+        fit(similarity, domain),
+        LogExpectedImprovement(),
+        Evolution(),
+        n_initial=n_initial,
+        n_starts=None,
+        feasibility=at_mode(similarity, domain),
+        design=design,
+        surroundings=mutants,
+    )
+
+
+def nasbot_as_published(domain: ArchitectureDomain, fit: Fit = marginalized) -> BayesianSearch:
+    """NASBOT as its released code has it: squared normalised distances, EI, evolution by fitness from the pool alone.
+
+    Hyperparameters are sampled by `fit`, from the published ranges made normal, where the released code draws 4400.
+    """
+    distance = Terms(log_range(1e-9, 1e-3), math.log(1e-6))
+    normalized = Terms(log_range(0.1, 100.0), math.log(math.sqrt(10.0)), power=2.0)
+    similarity = OtmannSumKernel(OtmannKernel(distance, normalized), around(0.0, 2.0))
+    design, n_initial = beginning(domain)
+    return BayesianSearch(
+        domain,
+        fit(similarity, domain),
+        ExpectedImprovement(),
+        Evolution(domain.pool, pool_only=True, selection=by_fitness),
+        n_initial=n_initial,
+        n_starts=None,
+        design=design,
+        surroundings=mutants,
+    )
+
+
+def otmann_kernel(domain: Any, settings: Otmann = REFERENCE) -> OtmannKernel:
+    """OTMANN with rates whose priors know what is far in the domain; raises DomainError unless of architectures."""
+    xs = (
+        domain.sample(DRAWN_TO_SCALE, np.random.default_rng(0)) if callable(getattr(domain, "sample", None)) else [None]
+    )
+    if not all(isinstance(x, Architecture) for x in xs):
+        raise DomainError(f"method: nasbot needs a domain of architectures, got {type(domain).__name__}")
+    found = otmann_distances(xs, settings=settings)
+    apart = np.triu_indices(len(xs), 1)
+    terms = []
+    for part in found:
+        typical = float(np.median(part[apart])) or 1.0
+        rate = -math.log(2.0 * len(settings.weights) * typical)  # all terms together: 1 at this distance
+        terms.append(Terms(around(rate, 2.0), rate))
+    return OtmannKernel(*terms, settings)
+
+
+def beginning(domain: Any) -> tuple[Design, int]:
+    """How searches of architectures begin: with the pool; with 12 random points where the domain has none."""
+    if isinstance(domain, ArchitectureDomain):
+        return PoolFirst(domain.pool), len(domain.pool)
+    return drawn, INITIAL
+
+
+def evolution(domain: Any) -> Searcher:
+    """Mutations of evaluated points, drawn by the rank of their values."""
+    design, n_initial = beginning(domain)
+    return EvolutionSearch(domain, ByRank(), n_initial, design)
+
+
+def regularized_evolution(domain: Any) -> Searcher:
+    """Mutations of the best of a tournament among the youngest points (Real et al. 2019)."""
+    design, n_initial = beginning(domain)
+    return EvolutionSearch(domain, Aging(), n_initial, design)
+
+
 def random(domain: Any) -> Searcher:
-    """Random search without replacement."""
-    return RandomSearch(domain)
+    """Random search without replacement; of architectures, the published walk: mutations of any evaluated point."""
+    if not isinstance(domain, ArchitectureDomain):
+        return RandomSearch(domain)
+    design, n_initial = beginning(domain)
+    return EvolutionSearch(domain, alike, n_initial, design, origin="random")
 
 
 def annealing(domain: Any) -> Searcher:
@@ -91,6 +206,9 @@ def hill_climbing(domain: Any) -> Searcher:
 METHODS: dict[str, Callable[[Any], Searcher]] = {
     "auto": auto,
     "combo": combo,
+    "nasbot": nasbot,
+    "evolution": evolution,
+    "regularized-evolution": regularized_evolution,
     "annealing": annealing,
     "hill-climbing": hill_climbing,
     "random": random,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -24,12 +24,14 @@ from bostruct.contracts import (
     Suggestion,
     Surrogate,
 )
+from bostruct.searchers.designs import Design, drawn
 from bostruct.searchers.scores import AcquisitionScore, FeasibleScore
+from bostruct.searchers.surroundings import neighboring
 
-NEIGHBORS_TRIED = 5_000  # of a local maximum that was seen before
 DRAWS_TRIED = 1_000  # random points, where all maxima and their neighbours were seen
 
 Incumbent = Callable[[HistoryView, Posterior], float]
+Surroundings = Callable[[Any, Point, np.random.Generator], Batch]
 
 
 def best_observed(history: HistoryView, posterior: Posterior) -> float:
@@ -54,11 +56,17 @@ def described(part: Any) -> Json:
     return getattr(part, "__qualname__", type(part).__name__)
 
 
+def taken(domain: Any, xs: Batch, positions: Sequence[int]) -> Batch:
+    """The points at these positions, as a batch."""
+    return domain.join([xs[i] for i in positions])
+
+
 @dataclass(frozen=True)
 class BayesianSearch:
-    """n_initial: points drawn at random before the surrogate is asked. n_starts: how many of the best points the
-    maximiser is told of. incumbent: what an improvement is measured against. feasibility: learns from failed points,
-    of which the objective's surrogate knows nothing; its score must be a logarithm.
+    """n_initial: points that `design` chooses before the surrogate is asked. n_starts: how many of the best points the
+    maximiser is told of, None for all. incumbent: what an improvement is measured against. feasibility: learns from
+    failed points, of which the objective's surrogate knows nothing; its score must be a logarithm. surroundings: where
+    to look when all that the maximiser found was seen before.
     """
 
     domain: Any
@@ -66,13 +74,16 @@ class BayesianSearch:
     acquisition: Acquisition
     maximizer: Maximizer
     n_initial: int = 20
-    n_starts: int = 1
+    n_starts: int | None = 1
     incumbent: Incumbent = best_observed
     feasibility: Surrogate | None = None
+    design: Design = drawn
+    surroundings: Surroundings = neighboring
 
     def __post_init__(self) -> None:
         check_integer("n_initial", self.n_initial, 1)
-        check_integer("n_starts", self.n_starts, 0)
+        if self.n_starts is not None:
+            check_integer("n_starts", self.n_starts, 0)
 
     def settings(self) -> dict[str, Json]:
         parts = [field.name for field in fields(self) if field.name != "domain"]
@@ -84,7 +95,7 @@ class BayesianSearch:
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
         """Raises SpaceExhausted when no unseen point is left."""
         if len(history.seen) < self.n_initial:
-            return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "initial"})
+            return Suggestion(self.design(self.domain, history.seen, rng), state, {"origin": "initial"})
         if not len(history.values):
             return self._fallback(history, state, rng, "no trial has completed")
         fit_rng, search_rng, random_rng = rng.spawn(3)
@@ -95,7 +106,8 @@ class BayesianSearch:
             score = self._score(history, posterior.believe(history.running), fit_rng)
         except NumericalError as error:
             return self._fallback(history, state, random_rng, str(error))
-        starts = history.completed[np.argsort(history.values, kind="stable")[: self.n_starts]]
+        best = np.argsort(history.values, kind="stable")[: self.n_starts]
+        starts = taken(self.domain, history.completed, best.tolist())
         maxima, found = self.maximizer(score, self.domain, starts, search_rng)
         state = {"surrogate": learned}
         x = self._first_unseen(maxima, score, history, search_rng)
@@ -119,13 +131,14 @@ class BayesianSearch:
             if key not in history.seen:
                 return x
         for x in maxima:
-            around = self.domain.some_neighbors(x, NEIGHBORS_TRIED, rng)
+            around = self.surroundings(self.domain, x, rng)
             if (found := self._best_unseen(around, score, history)) is not None:
                 return found
         return self._best_unseen(self.domain.sample(DRAWS_TRIED, rng), score, history)
 
     def _best_unseen(self, xs: Batch, score: Score, history: HistoryView) -> Point | None:
-        fresh = xs[[key not in history.seen for key in self.domain.keys(xs)]]
+        unseen = [i for i, key in enumerate(self.domain.keys(xs)) if key not in history.seen]
+        fresh = taken(self.domain, xs, unseen)
         return fresh[int(np.argmax(score(fresh)))] if len(fresh) else None
 
     def _fallback(self, history: HistoryView, state: State, rng: np.random.Generator, why: str) -> Suggestion:

@@ -1,0 +1,101 @@
+"""Evolution on the score: the maximiser of domains whose points have too many neighbours to list.
+
+Kandasamy et al. 2018, section 5, and the released code: generation by generation, parents are drawn by their score
+among all points scored so far, and mutated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bostruct.acquisition.selection import ByRank
+from bostruct.checks import check_integer, check_number
+from bostruct.contracts import Array, Batch, DomainError, HasMutation, Info, Score
+
+Selection = Callable[[Array], Array]  # fitness (m,), in order of birth -> chances (m,)
+
+BY_RANK = ByRank()
+
+
+@dataclass(frozen=True)
+class Evolution:
+    """pool: points to start from beside those given. elite: how many of the starts given, the first ones, are begun
+    from; the published search begins from its pool alone, which is `pool_only`. selection: of parents.
+
+    After t starts were given, growth * sqrt(t) children are tried, at least `least` and at most `most`; those of one
+    generation are scored together. Raises TypeError, ValueError.
+    """
+
+    pool: Batch = ()
+    pool_only: bool = False
+    elite: int = 20
+    selection: Selection = BY_RANK
+    growth: float = 25.0
+    least: int = 50
+    most: int = 500
+
+    def __post_init__(self) -> None:
+        check_integer("elite", self.elite, 1)
+        check_number("growth", self.growth, 0.0)
+        check_integer("most", self.most, check_integer("least", self.least, 1))
+        if not isinstance(self.pool_only, bool):
+            raise TypeError(f"pool_only: expected True or False, got {self.pool_only!r}")
+        if self.pool_only and not len(self.pool):
+            raise ValueError("pool_only: there is no pool to start from")
+
+    def __call__(
+        self, score: Score, domain: HasMutation, starts: Batch, rng: np.random.Generator
+    ) -> tuple[Batch, Info]:
+        """All points scored, best first, each once. Needs a pool or starts; raises ValueError without either."""
+        begun = self.pool if self.pool_only else domain.join(starts[: self.elite], self.pool)
+        if not len(begun):
+            raise ValueError("starts: expected at least one point to start from, got none and no pool")
+        known: set[Hashable] = set()
+        xs = _new(domain, begun, known)
+        scores = score(xs)
+        left = self.children(len(starts))
+        brood, generations = self.brood(left), 0
+        while left > 0:
+            size = min(brood, left)
+            parents = rng.choice(len(xs), size=size, p=self.selection(scores))
+            born = _new(domain, _mutated(domain, xs, parents.tolist(), rng), known)
+            if len(born):
+                xs, scores = domain.join(xs, born), np.concatenate([scores, score(born)])
+            left, generations = left - size, generations + 1
+        order = np.argsort(-scores, kind="stable")
+        info = {"candidates": len(xs), "generations": generations, "best_score": float(scores[order[0]])}
+        return domain.join([xs[i] for i in order.tolist()]), info
+
+    def children(self, t: int) -> int:
+        """How many are tried after t evaluations of the objective."""
+        return int(min(max(self.growth * math.sqrt(t), self.least), self.most))
+
+    @staticmethod
+    def brood(children: int) -> int:
+        """How many there are in one generation, of so many in all."""
+        return int(min(max(3.0 * math.sqrt(children), 5.0), 100.0))
+
+
+def _new(domain: HasMutation, xs: Batch, known: set[Hashable]) -> Batch:
+    """Points whose keys are not known, each once; their keys become known."""
+    fresh: list[Any] = []
+    for x, key in zip(xs, domain.keys(xs), strict=True):
+        if key not in known:
+            known.add(key)
+            fresh.append(x)
+    return domain.join(fresh)
+
+
+def _mutated(domain: HasMutation, xs: Batch, parents: list[int], rng: np.random.Generator) -> Batch:
+    children: list[Any] = []
+    for parent in parents:
+        try:
+            children.append(domain.mutate(xs[parent], rng))
+        except DomainError:  # bounds or constraints leave this parent no other point
+            continue
+    return domain.join(children)

@@ -1,0 +1,32 @@
+"""Where a search begins, before it has learned anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bostruct.contracts import Batch, Point
+
+Design = Callable[[Any, frozenset[Hashable], np.random.Generator], Point]
+"""(domain, seen, rng) -> an unseen point; raises SpaceExhausted where none is left."""
+
+
+def drawn(domain: Any, seen: frozenset[Hashable], rng: np.random.Generator) -> Point:
+    """A random point."""
+    return domain.sample_unseen(seen, rng)
+
+
+@dataclass(frozen=True)
+class PoolFirst:
+    """The points of a pool in their order, then random ones."""
+
+    pool: Batch
+
+    def __call__(self, domain: Any, seen: frozenset[Hashable], rng: np.random.Generator) -> Point:
+        for x, key in zip(self.pool, domain.keys(self.pool), strict=True):
+            if key not in seen:
+                return x
+        return drawn(domain, seen, rng)

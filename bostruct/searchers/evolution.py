@@ -1,0 +1,69 @@
+"""Evolution on the objective itself: the baseline of Kandasamy et al. 2018, section 6, and its kin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bostruct.checks import check_integer
+from bostruct.contracts import Array, DomainError, HasMutation, HistoryView, Json, Point, State, Suggestion
+from bostruct.searchers.bayesian import described
+from bostruct.searchers.designs import Design, drawn
+
+Selection = Callable[[Array], Array]  # fitness (m,), in the order told -> chances (m,)
+
+
+@dataclass(frozen=True)
+class EvolutionSearch:
+    """Each suggestion is a mutation of one evaluated point.
+
+    selection: of the parent, among all completed trials in the order told. n_initial: points that `design` chooses
+    first. tries: mutations, each of a parent drawn anew, for one that was not seen. origin: what suggestions are called
+    on record. Raises TypeError, ValueError.
+    """
+
+    domain: HasMutation
+    selection: Selection
+    n_initial: int = 20
+    design: Design = drawn
+    tries: int = 200
+    origin: str = "model"
+
+    def __post_init__(self) -> None:
+        check_integer("n_initial", self.n_initial, 1)
+        check_integer("tries", self.tries, 1)
+
+    def settings(self) -> dict[str, Json]:
+        parts: dict[str, Any] = {"selection": self.selection, "n_initial": self.n_initial, "design": self.design}
+        return {name: described(part) for name, part in (parts | {"tries": self.tries}).items()}
+
+    def initial_state(self) -> State:
+        return None
+
+    def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+        """Raises SpaceExhausted when no unseen point is left."""
+        if len(history.seen) < self.n_initial:
+            return Suggestion(self.design(self.domain, history.seen, rng), state, {"origin": "initial"})
+        if not len(history.values):
+            why = "no trial has completed"
+            return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "fallback", "why": why})
+        x = self._child(history, rng)
+        if x is None:
+            why = f"{self.tries} mutations met seen points alone"
+            return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "fallback", "why": why})
+        return Suggestion(x, state, {"origin": self.origin})
+
+    def _child(self, history: HistoryView, rng: np.random.Generator) -> Point | None:
+        """None where every try met a point that was seen."""
+        parents = rng.choice(len(history.values), size=self.tries, p=self.selection(-history.values))
+        for parent in parents.tolist():
+            try:
+                x = self.domain.mutate(history.completed[parent], rng)
+            except DomainError:  # bounds or constraints leave this parent no other point
+                continue
+            if self.domain.keys(self.domain.join([x]))[0] not in history.seen:
+                return x
+        return None

@@ -1,0 +1,28 @@
+"""Points around one that is good but was seen before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bostruct.contracts import Batch, DomainError, HasMutation, HasNeighbors, Point
+
+NEIGHBORS_TRIED = 5_000
+MUTANTS_TRIED = 50
+
+
+def neighboring(domain: HasNeighbors, x: Point, rng: np.random.Generator) -> Batch:
+    """Its neighbours, or 5,000 of them."""
+    return domain.some_neighbors(x, NEIGHBORS_TRIED, rng)
+
+
+def mutants(domain: HasMutation, x: Point, rng: np.random.Generator) -> Batch:
+    """50 mutations of it; none where the domain leaves none."""
+    found: list[Any] = []
+    for _ in range(MUTANTS_TRIED):
+        try:
+            found.append(domain.mutate(x, rng))
+        except DomainError:  # bounds or constraints leave this point no other
+            break
+    return domain.join(found)

@@ -1,0 +1,53 @@
+"""What a surrogate says of a kernel whose Gram matrices may be indefinite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from bostruct.contracts import Array, Batch, Info, Kernel, State
+from bostruct.surrogates.posterior import GaussianPosterior
+
+
+class Gaussian(Protocol):
+    """A surrogate that is a Gaussian process."""
+
+    def initial_state(self) -> State: ...
+
+    def condition(
+        self, xs: Batch, values: Array, state: State, rng: np.random.Generator
+    ) -> tuple[GaussianPosterior, State, Info]: ...
+
+
+@dataclass(frozen=True)
+class WithSpectrum:
+    """The surrogate as it is, and in its info the spectrum of the raw similarity at the parameters it chose.
+
+    smallest_eigenvalue: of the Gram matrices of the training points, the least over posterior samples, in units of the
+    mean diagonal. negative_share: the largest share that negative eigenvalues have in a trace of absolute values.
+    """
+
+    surrogate: Gaussian
+    similarity: Kernel
+
+    def initial_state(self) -> State:
+        return self.surrogate.initial_state()
+
+    def condition(
+        self, xs: Batch, values: Array, state: State, rng: np.random.Generator
+    ) -> tuple[GaussianPosterior, State, Info]:
+        """As the surrogate itself."""
+        posterior, state, info = self.surrogate.condition(xs, values, state, rng)
+        prepared = self.similarity.prepare(xs, xs)
+        grams = [self.similarity.gram(one.hyper.theta, prepared) for one in posterior.members]
+        return posterior, state, info | spectrum_of(grams)
+
+
+def spectrum_of(grams: Sequence[Array]) -> Info:
+    """What `WithSpectrum` reports of Gram matrices (n, n)."""
+    spectra = [np.linalg.eigvalsh(gram) / float(np.mean(gram.diagonal())) for gram in grams]
+    shares = [float(-np.minimum(values, 0.0).sum() / np.abs(values).sum()) for values in spectra]
+    return {"smallest_eigenvalue": min(float(values[0]) for values in spectra), "negative_share": max(shares)}
