@@ -59,8 +59,8 @@ class TestHelp:
         assert all(name in shown for name in (*COMMANDS, "0 done", "1 failed", "2 wrong", "3 storage", "130"))
 
     def test_of_run_names_every_method(self):
-        shown = call("run", "--help").output
-        assert all(name in shown for name in METHODS)
+        shown = "".join(call("run", "--help").output.split())  # lines break at hyphens too
+        assert [name for name in METHODS if name not in shown] == []
 
 
 class TestProblems:
