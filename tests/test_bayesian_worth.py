@@ -1,4 +1,4 @@
-"""The Bayesian searchers are worth their cost: against random search, and against a search that is blind to failures."""
+"""The Bayesian searchers are worth their cost: against random search, and against one that is blind to failures."""
 
 from __future__ import annotations
 

@@ -24,6 +24,7 @@ from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.kernels.links import Link, LogEdgeWeight, LogLengthscale
 from bostruct.methods import auto, graphs
 from bostruct.surrogates.priors import Normal
+from bostruct.threads import ThreadLimit
 
 LINKS: tuple[Link, ...] = (LogEdgeWeight(), LogLengthscale())
 PRIOR = Normal(0.0, 1.0)
@@ -37,6 +38,13 @@ GOLDEN_GRAM = """
 1.1121887167 0.0394406092 0.1714285042
 1.1121887167 0.0792200530
 0.7756225666"""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """As a study runs model work: threads that wait for each other cost these small matrices most of the time."""
+    with ThreadLimit(1)():
+        yield
 
 
 def kernel_of(space: bo.Space, link: Link, unit_diagonal: bool = False) -> DiffusionKernel:

@@ -22,6 +22,14 @@ from bostruct.kernels.factors import (
 from bostruct.kernels.links import Link, LogEdgeWeight, LogLengthscale
 from bostruct.surrogates.combo_priors import EDGE_WEIGHT_PRIOR, NOISE_PRIOR, ComboPriors
 from bostruct.surrogates.priors import LogHorseshoe, Normal, TruncatedNormal
+from bostruct.threads import ThreadLimit
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """As a study runs model work: threads that wait for each other cost these small matrices most of the time."""
+    with ThreadLimit(1)():
+        yield
 
 
 @st.composite

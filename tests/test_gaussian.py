@@ -22,12 +22,20 @@ from bostruct.surrogates.combo_priors import EDGE_WEIGHT_PRIOR
 from bostruct.surrogates.gaussian import JITTER_LADDER, evidence, factor, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters
 from bostruct.surrogates.posterior import SMALLEST_VARIANCE, GaussianPosterior, member
+from bostruct.threads import ThreadLimit
 
 NUGGET = 1e-6
 # Values at the points of the published Gram matrix, as the authors' code holds them, in float32.
 GOLDEN_VALUES = np.array([1.0, 0.5, -0.3, 0.8, 0.1, -1.2]).astype(np.float32).astype(np.float64)
 GOLDEN_SPACE = bo.Space({"a": bool, "b": range(3), "c": list("pqrst")})
 GOLDEN_THETA = np.log([0.5, 1.0, 0.2])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """As a study runs model work: threads that wait for each other cost these small matrices most of the time."""
+    with ThreadLimit(1)():
+        yield
 
 
 def kernel_of(space: bo.Space) -> DiffusionKernel:
