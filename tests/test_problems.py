@@ -39,7 +39,7 @@ def some_points(problem: Problem, m: int = 40) -> np.ndarray:
 
 
 def test_every_registered_problem_is_covered_here():
-    assert {spec.partition(":")[0] for spec in SPECS} | {"maxsat"} == set(problems.names())
+    assert {spec.partition(":")[0] for spec in SPECS} | {"maxsat", "landscape"} == set(problems.names())
 
 
 def test_a_batch_equals_its_points_one_by_one(problem):

@@ -22,7 +22,7 @@ from bostruct.cli.text import echo_json, markdown, number, table
 if TYPE_CHECKING:
     from bostruct.cli.comparison import Cell, Comparison
     from bostruct.cli.statistics import Row
-    from bostruct.problems.base import Problem
+    from bostruct.problems.registry import AnyProblem
     from bostruct.result import Result
 
 
@@ -73,7 +73,7 @@ def compare(
         raise click.exceptions.Exit(FAILED)
 
 
-def _report(comparison: Comparison, problem: Problem, failed: dict[Cell, str], as_json: bool) -> None:
+def _report(comparison: Comparison, problem: AnyProblem, failed: dict[Cell, str], as_json: bool) -> None:
     from bostruct.cli.comparison import read
     from bostruct.cli.statistics import HEADER, cells_of, rows, write_incumbents
 
@@ -97,13 +97,13 @@ def _report(comparison: Comparison, problem: Problem, failed: dict[Cell, str], a
     click.echo(f"in {out}: comparison.txt, comparison.md, incumbents.csv{', convergence.png' if picture else ''}")
 
 
-def _title(comparison: Comparison, problem: Problem) -> str:
+def _title(comparison: Comparison, problem: AnyProblem) -> str:
     optimum = "not known" if problem.optimum is None else f"{number(problem.optimum)} ({problem.optimum_source})"
     noise = " Values are without noise." if problem.noisy else ""
     return f"{problem.name}: {comparison.seeds} seeds, {comparison.trials} trials. Optimum {optimum}.{noise}"
 
 
-def _draw(comparison: Comparison, problem: Problem, results: dict[Cell, Result]) -> Path | None:
+def _draw(comparison: Comparison, problem: AnyProblem, results: dict[Cell, Result]) -> Path | None:
     """The picture's path; None where matplotlib is missing, and then a line on stderr says how to get it."""
     from bostruct.contracts import MissingExtra
     from bostruct.plots import plot_convergence, save
@@ -123,7 +123,7 @@ def _draw(comparison: Comparison, problem: Problem, results: dict[Cell, Result])
 
 
 def _as_json(
-    comparison: Comparison, problem: Problem, found: list[Row], failed: dict[Cell, str], picture: Path | None
+    comparison: Comparison, problem: AnyProblem, found: list[Row], failed: dict[Cell, str], picture: Path | None
 ) -> Any:
     return {
         "problem": problem.name,

@@ -16,7 +16,7 @@ from bostruct.contracts import BostructError
 from bostruct.schema import StorageError
 
 if TYPE_CHECKING:
-    from bostruct.problems.base import Problem
+    from bostruct.problems.registry import AnyProblem
     from bostruct.result import Result
 
 SETTINGS_FILE = "comparison.json"
@@ -47,7 +47,7 @@ class Comparison:
     def file(self, cell: Cell) -> Path:
         return self.folder / "runs" / f"{cell.method}-{cell.seed}.db"
 
-    def load_problem(self) -> Problem:
+    def load_problem(self) -> AnyProblem:
         from bostruct.problems import registry
 
         return registry.load(self.problem)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from bostruct.problems.base import Problem
+    from bostruct.problems.registry import AnyProblem
 
 FAILED = 1
 STORAGE_REFUSED = 3
@@ -78,7 +78,7 @@ def relabelled_spec(spec: str, relabel: int | None) -> str:
     return f"{spec}{',' if ':' in spec else ':'}relabel={relabel}"
 
 
-def load_problem(spec: str) -> Problem:
+def load_problem(spec: str) -> AnyProblem:
     """Raises UsageError where there is no such problem, ClickException where it needs what is not installed."""
     from bostruct.contracts import MissingExtra
     from bostruct.problems import registry
@@ -102,7 +102,7 @@ def check_method(name: str) -> str:
         raise click.UsageError(str(error)) from error
 
 
-def check_config(problem: Problem, config: int) -> int:
+def check_config(problem: AnyProblem, config: int) -> int:
     """Raises UsageError where the problem has no such set of initial points."""
     if config not in problem.configs:
         known = ", ".join(map(str, problem.configs))

@@ -11,7 +11,7 @@ from bostruct.cli.options import json_option, load_problem, plain_errors
 from bostruct.cli.text import echo_json, number, pairs, table
 
 if TYPE_CHECKING:
-    from bostruct.problems.base import Problem
+    from bostruct.problems.registry import AnyProblem
 
 
 @click.command()
@@ -76,19 +76,32 @@ def _entry(name: str) -> dict[str, Any]:
     return listed | _facts(load_problem(name))
 
 
-def _facts(problem: Problem) -> dict[str, Any]:
-    sizes = sorted({len(variable) for variable in problem.space.variables.values()})
+def _facts(problem: AnyProblem) -> dict[str, Any]:
     size = problem.space.size
     return {
         "specification": problem.name,
-        "variables": problem.space.d,
-        "choices": str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}",
-        "log10_points": math.log10(size) if size > 0 else None,
+        **_shape(problem.space),
+        "log10_points": math.log10(size) if 0 < size < math.inf else None,
         "optimum": problem.optimum,
         "optimum_source": problem.optimum_source,
         "noisy": problem.noisy,
         "configs": list(problem.configs),
         "source": problem.source,
+    }
+
+
+def _shape(domain: Any) -> dict[str, Any]:
+    from bostruct.domains.space import Space
+
+    if not isinstance(domain, Space):
+        return {"points": "architectures"}
+    sizes = sorted({len(variable) for variable in domain.variables.values()})
+    choices = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    kinds = ", ".join(sorted({variable.kind for variable in domain.variables.values()}))
+    return {
+        "points": f"{domain.d} variables ({kinds}), {choices} choices each",
+        "variables": domain.d,
+        "choices": choices,
     }
 
 
@@ -105,15 +118,14 @@ def _describe_one(spec: str, as_json: bool) -> None:
         echo_json(facts)
         return
     parameters = ", ".join(f"{key}={default or '...'}" for key, default in facts["parameters"].items())
-    rows = [("problem", facts["summary"]), ("parameters", f"{parameters or 'none'}; relabel=SEED works on every one")]
+    rows = [("problem", facts["summary"]), ("parameters", f"{parameters or 'none'}; relabel=SEED works on every space")]
     if "specification" in facts:
-        kinds = sorted({variable.kind for variable in problem.space.variables.values()})
         optimum = "not known" if facts["optimum"] is None else f"{facts['optimum']!r}, {facts['optimum_source']}"
         configs = f"{len(facts['configs'])} sets: {', '.join(map(str, facts['configs']))}"
         rows += [
             ("here", facts["specification"]),
-            ("space", f"{facts['variables']} variables ({', '.join(kinds)}), {facts['choices']} choices each"),
-            ("points", f"10^{facts['log10_points']:.1f}"),
+            ("space", facts["points"]),
+            ("points", "no end" if facts["log10_points"] is None else f"10^{facts['log10_points']:.1f}"),
             ("optimum", optimum),
             ("noisy", "yes" if facts["noisy"] else "no"),
             ("initial points", configs),

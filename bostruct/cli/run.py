@@ -24,14 +24,19 @@ from bostruct.cli.options import (
 from bostruct.cli.text import echo_json, number, pairs, sparkline
 
 if TYPE_CHECKING:
-    from bostruct.problems.base import Problem
+    from bostruct.problems.registry import AnyProblem
     from bostruct.result import Result
     from bostruct.study import Study
 
 
 @click.command()
 @click.argument("problem")
-@click.option("--method", default="auto", show_default=True, help="auto, combo, annealing, hill-climbing or random.")
+@click.option(
+    "--method",
+    default="auto",
+    show_default=True,
+    help="auto, combo, annealing, hill-climbing, random; on architectures nasbot, evolution, regularized-evolution.",
+)
 @click.option("--trials", type=click.IntRange(1), default=100, show_default=True, help="In all, resumed ones included.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--storage", type=file_to_write, help="A SQLite file; the same line then goes on where it stopped.")
@@ -87,7 +92,7 @@ def run(
 class Order:
     """What is to be run. target: a value that ends the run, None for none."""
 
-    problem: Problem
+    problem: AnyProblem
     method: str
     seed: int
     storage: str | None
@@ -98,7 +103,7 @@ class Order:
     target: float | None
 
 
-def _target(problem: Problem) -> float:
+def _target(problem: AnyProblem) -> float:
     """Raises UsageError where no value of the objective is known to be the least."""
     if problem.optimum is None or problem.noisy:
         raise click.UsageError(f"--until-optimum: the optimum of {problem.name} is not known, or hidden by noise")
@@ -138,7 +143,7 @@ def suggestion_seconds(result: Result) -> float | None:
     return median(chosen) if chosen else None
 
 
-def draw(result: Result, problem: Problem, path: str) -> None:
+def draw(result: Result, problem: AnyProblem, path: str) -> None:
     """Raises MissingExtra without matplotlib, ValueError for a kind of file that it does not know."""
     from bostruct.plots import plot_convergence, save
 
@@ -147,7 +152,7 @@ def draw(result: Result, problem: Problem, path: str) -> None:
     save(axes, path)
 
 
-def _summary(problem: Problem, study: Study, result: Result) -> dict[str, Any]:
+def _summary(problem: AnyProblem, study: Study, result: Result) -> dict[str, Any]:
     value = problem.noise_free(result.best_point) if problem.noisy else result.best_value
     return {
         "problem": problem.name,

@@ -14,7 +14,7 @@ from bostruct.cli.run import suggestion_seconds
 from bostruct.cli.text import number
 
 if TYPE_CHECKING:
-    from bostruct.problems.base import Problem
+    from bostruct.problems.registry import AnyProblem
     from bostruct.result import Result
 
 HEADER = ("method", "best value", "s.e.", "minus first", "s.e. of it", "regret", "optima", "s a suggestion")
@@ -44,7 +44,7 @@ def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
     return fmean(values), stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
 
 
-def rows(problem: Problem, results: Mapping[Cell, Result]) -> list[Row]:
+def rows(problem: AnyProblem, results: Mapping[Cell, Result]) -> list[Row]:
     """One a method, in their order; the differences are over the seeds that both methods have."""
     final = {cell: _final_value(problem, result) for cell, result in results.items()}
     methods = list(dict.fromkeys(cell.method for cell in results))
@@ -70,7 +70,7 @@ def _close(value: float, optimum: float) -> bool:
     return math.isclose(value, optimum, rel_tol=1e-9, abs_tol=1e-9)
 
 
-def _final_value(problem: Problem, result: Result) -> float:
+def _final_value(problem: AnyProblem, result: Result) -> float:
     return problem.noise_free(result.best_point) if problem.noisy else result.best_value
 
 
@@ -81,7 +81,7 @@ def cells_of(row: Row) -> tuple[str, ...]:
     return (row.method, *numbers, optima, number(row.seconds, 3))
 
 
-def write_incumbents(path: Path, problem: Problem, results: Mapping[Cell, Result]) -> None:
+def write_incumbents(path: Path, problem: AnyProblem, results: Mapping[Cell, Result]) -> None:
     """A CSV file with a line for each finished trial of each run."""
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)

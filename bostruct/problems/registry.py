@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from bostruct.checks import shown
+from bostruct.problems.architectures import ArchitectureProblem
 from bostruct.problems.base import Problem, relabelled
 
+AnyProblem = Problem | ArchitectureProblem
 RELABEL = "relabel"
 PARAMETER_STARTS = re.compile(r",(?=\s*\w+\s*=)")  # other commas belong to a value, such as a file's name
 
@@ -103,6 +105,16 @@ ENTRIES: dict[str, Entry] = {
             Parameter("seed", "seed", int, "0"),
         ),
     ),
+    "landscape": Entry(
+        "bostruct.problems.landscape",
+        "landscape",
+        "a law over architectures of networks, without training",
+        (
+            Parameter("kind", "kind", str, "cnn"),
+            Parameter("noise", "noise", float, "0"),
+            Parameter("seed", "seed", int, "0"),
+        ),
+    ),
 }
 
 
@@ -111,8 +123,8 @@ def names() -> tuple[str, ...]:
     return tuple(ENTRIES)
 
 
-def load(spec: str) -> Problem:
-    """A problem from its name, or name:parameter=value,...; `relabel=SEED` permutes the choices of any problem.
+def load(spec: str) -> AnyProblem:
+    """A problem from its name, or name:parameter=value,...; `relabel=SEED` permutes the choices of a `Space`.
 
     Raises ValueError for an unknown problem or parameter, a value that cannot be read, or one out of range.
     """
@@ -123,6 +135,8 @@ def load(spec: str) -> Problem:
     problem = getattr(importlib.import_module(entry.module), entry.factory)(**arguments)
     if RELABEL not in given:
         return problem
+    if not isinstance(problem, Problem):
+        raise ValueError(f"{name}: relabel={given[RELABEL]}: architectures have no choices that could be permuted")
     return relabelled(problem, _read(name, Parameter(RELABEL, RELABEL, int, ""), given[RELABEL]))
 
 

@@ -1,0 +1,221 @@
+"""A landscape over architectures to search without training: a documented law in place of a test error.
+
+The value reads like an error in percent: a floor, and terms that are 0 where one thing is right and grow, smoothly and
+mostly to a limit, as it goes wrong. No term can be mended alone. Depth lowers the bias but makes training hard, unless
+skips shorten the path of the gradient; skips cost connectivity beyond a best share of them; width, kernels and early
+resolution buy fit with arithmetic, which has a price of its own. `terms` gives the parts by name.
+
+"Along a random path" means: from the input on, each time to a child drawn uniformly; all sums over such paths are exact
+expectations. Sums are exactly rounded, so that isomorphic architectures have one value to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bostruct.checks import check_choice, check_integer, check_number
+from bostruct.domains.architecture.domain import ArchitectureDomain, cnn_domain, mlp_domain
+from bostruct.domains.architecture.labels import SIGMOIDS
+from bostruct.domains.architecture.value import Architecture
+from bostruct.problems.architectures import ArchitectureProblem
+
+SOURCE = "bostruct: synthetic, no training behind it"
+FLOOR = 4.0
+SHORTCUT = 0.5  # of the obstacle that a layer is to the gradient, where it has a residual connection
+BEST_EXTRA_EDGES = 0.3  # a processing layer, beyond those that a tree needs
+INPUT_SIDE = 32  # pixels
+N_INITIAL = 10
+
+Terms = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """The value of an architecture under one of the laws below, plus noise.
+
+    law: terms of an architecture, each at least 0. noise: standard deviation of a normal that is a function of the
+    architecture and of `seed` alone, so that evaluating again gives the same value.
+    """
+
+    law: Callable[[Architecture], Terms]
+    noise: float = 0.0
+    seed: int = 0
+
+    def __call__(self, x: Architecture) -> float:
+        value = self.mean(x)
+        if self.noise > 0.0:
+            rng = np.random.default_rng([self.seed, int(x.fingerprint, 16)])
+            value += self.noise * float(rng.standard_normal())
+        return value
+
+    def mean(self, x: Architecture) -> float:
+        """The value without noise, at least `FLOOR`."""
+        return math.fsum([FLOOR, *self.law(x).values()])
+
+
+def landscape(kind: str = "cnn", noise: float = 0.0, seed: int = 0) -> ArchitectureProblem:
+    """The landscape over `cnn_domain()` or `mlp_domain()`, to be minimised.
+
+    kind: "cnn" or "mlp". noise: standard deviation, at least 0; between good architectures values differ by about 1.
+    seed: of the noise. Raises TypeError or ValueError.
+    """
+    law, domain = LAWS[check_choice("kind", kind, LAWS)]
+    objective = Landscape(law, check_number("noise", noise, 0.0), check_integer("seed", seed, 0))
+    noise_name = f",noise={noise:g},seed={seed}" if noise > 0.0 else ""
+    return ArchitectureProblem(
+        name=f"landscape:kind={kind}{noise_name}",
+        space=domain(),
+        objective=objective,
+        source=SOURCE,
+        n_initial=N_INITIAL,
+        optimum_source=f"not known; no value is below {FLOOR:g}",
+        mean=objective.mean if noise > 0.0 else None,
+    )
+
+
+def cnn_terms(x: Architecture) -> Terms:
+    """Of a convolutional network.
+
+    bias: too few learned layers (convolution or fully connected 1, residual block 2) along a random path. training: too
+    many of them on the easiest path through a learned layer, on average, a residual block counting `SHORTCUT`.
+    context: receptive field, along a random path, too small for the image. resolution: image halved more or less often
+    than 4 times before it is collapsed. width: units of each convolution away from 32, twice as many after each
+    halving. dense: more or less than one fully connected layer along a random path. connectivity: see `_connectivity`.
+    latency: more than 28 layers. cost: multiplications (`_cnn_cost`) beyond 2^26.
+    """
+    labels = [x.family.by_name[layer.label] for layer in x.layers]
+    entering = [_halvings_before(x, u) for u in range(len(x))]
+    learned = [0.0 if label.role != "processing" or not label.units else 1.0 for label in labels]
+    residual = [layer.label.startswith("res") for layer in x.layers]
+    depth = _along_random_path(x, [own * (1 + res) for own, res in zip(learned, residual, strict=True)])
+    obstacles = [own * (SHORTCUT if res else 1.0) for own, res in zip(learned, residual, strict=True)]
+    seen = [
+        (_kernel_size(layer.label) - 1) * (1 + res) * 2.0**h
+        for layer, res, h in zip(x.layers, residual, entering, strict=True)
+    ]
+    field = 1.0 + _along_random_path(x, seen)
+    collapsing = [
+        entering[u]
+        for u, label in enumerate(labels)
+        if label.image == "collapses" and x.halvings[x.parents[u][0]] is not None
+    ]
+    widths = [
+        math.log2(layer.units) - 5.0 - h
+        for layer, label, h in zip(x.layers, labels, entering, strict=True)
+        if layer.units and label.image == "strides"
+    ]
+    dense = _along_random_path(x, [float(label.dense) for label in labels])
+    return {
+        "bias": 40.0 * 2.0 ** (-depth / 5.0),
+        "training": _softplus(_on_easiest_paths(x, obstacles) - 8.0),
+        "context": 6.0 * _softplus(3.0 * math.log2(INPUT_SIDE / field)) / 3.0,
+        "resolution": _average([_well(8.0, h - 4.0, 2.0) for h in collapsing]),
+        "width": _average([_well(20.0, deviation, 2.0) for deviation in widths]),
+        "dense": _well(4.0, dense - 1.0, 1.0),
+        "connectivity": _connectivity(x),
+        "latency": 0.5 * _softplus(len(x) - 28.0),
+        "cost": 1.5 * _softplus(_cnn_cost(x, entering) - 26.0),
+    }
+
+
+def mlp_terms(x: Architecture) -> Terms:
+    """Of a perceptron.
+
+    bias: too few activation layers along a random path. training: too many on the easiest path through one, on average,
+    a saturating one counting twice. width: units away from a funnel, 256 after the input narrowing to 32 before the
+    output, by hops. variety: share of saturating layers away from a quarter. connectivity: see `_connectivity`.
+    latency: more than 16 layers. cost: weights beyond 2^17.
+    """
+    labels = [x.family.by_name[layer.label] for layer in x.layers]
+    active = [float(label.role == "processing") for label in labels]
+    saturating = [float(layer.label in SIGMOIDS) for layer in x.layers]
+    widths = [
+        math.log2(layer.units or 1) - 8.0 + 3.0 * x.hops_from_input[u] / (x.hops_from_input[u] + x.hops_to_output[u])
+        for u, layer in enumerate(x.layers)
+        if active[u]
+    ]
+    easiest = _on_easiest_paths(x, [own + more for own, more in zip(active, saturating, strict=True)])
+    share = math.fsum(saturating) / max(math.fsum(active), 1.0)
+    return {
+        "bias": 40.0 * 2.0 ** (-_along_random_path(x, active) / 2.5),
+        "training": 1.5 * _softplus(easiest - 5.0),
+        "width": _average([_well(20.0, deviation, 2.0) for deviation in widths]),
+        "variety": _well(8.0, share - 0.25, 0.25),
+        "connectivity": _connectivity(x),
+        "latency": 0.5 * _softplus(len(x) - 16.0),
+        "cost": 1.5 * _softplus(math.log2(1.0 + math.fsum(x.masses)) - 17.0),
+    }
+
+
+LAWS: dict[str, tuple[Callable[[Architecture], Terms], Callable[[], ArchitectureDomain]]] = {
+    "cnn": (cnn_terms, cnn_domain),
+    "mlp": (mlp_terms, mlp_domain),
+}
+
+
+def _connectivity(x: Architecture) -> float:
+    """Edges beyond those of a chain, a processing layer: away from `BEST_EXTRA_EDGES`."""
+    processing = sum(x.family.by_name[layer.label].role == "processing" for layer in x.layers)
+    extra = (len(x.edges) - len(x) + 1) / max(processing, 1)
+    return _well(8.0, extra - BEST_EXTRA_EDGES, 0.25)
+
+
+def _cnn_cost(x: Architecture, entering: Sequence[float]) -> float:
+    """log2 of multiplications an image: mass times kernel area, times the pixels that are left."""
+    products = [
+        mass * _kernel_size(layer.label) ** 2 * (1 + layer.label.startswith("res")) * _pixels(x, u, entering[u])
+        for u, (layer, mass) in enumerate(zip(x.layers, x.masses, strict=True))
+    ]
+    return math.log2(1.0 + math.fsum(products))
+
+
+def _pixels(x: Architecture, u: int, halvings: float) -> float:
+    if x.family.by_name[x.layers[u].label].image == "collapses":
+        return 1.0
+    return (INPUT_SIDE / 2.0 ** (halvings + (x.layers[u].stride == 2))) ** 2
+
+
+def _halvings_before(x: Architecture, u: int) -> float:
+    """How often the image that enters a layer was halved; parents agree in it. 0 where there is none."""
+    return float(x.halvings[x.parents[u][0]] or 0) if x.parents[u] else 0.0
+
+
+def _kernel_size(label: str) -> int:
+    """Of ``conv3``, ``res5`` ...: 3, 5; 2 for a pool; 1 for all others."""
+    return int(label[-1]) if label[-1].isdigit() else 2 if label.endswith("pool") else 1
+
+
+def _along_random_path(x: Architecture, own: Sequence[float]) -> float:
+    """Expected sum of a layer's own value along a random path from the input to the output."""
+    ahead = [0.0] * len(x)
+    for u in reversed(range(len(x))):
+        ahead[u] = own[u] + (_average([ahead[v] for v in x.children[u]]) if x.children[u] else 0.0)
+    return ahead[0]
+
+
+def _on_easiest_paths(x: Architecture, own: Sequence[float]) -> float:
+    """Least sum of a layer's own value along any path through it, averaged over layers of which it is not 0."""
+    behind, ahead = [0.0] * len(x), [0.0] * len(x)
+    for v in range(1, len(x)):
+        behind[v] = min(behind[u] + own[u] for u in x.parents[v])
+    for u in reversed(range(len(x) - 1)):
+        ahead[u] = min(own[v] + ahead[v] for v in x.children[u])
+    return _average([behind[u] + own[u] + ahead[u] for u in range(len(x)) if own[u]])
+
+
+def _average(values: Sequence[float]) -> float:
+    """0 of none."""
+    return math.fsum(values) / len(values) if values else 0.0
+
+
+def _well(depth: float, deviation: float, width: float) -> float:
+    """0 at no deviation, half of `depth` at `width`, at most `depth`."""
+    return depth * deviation**2 / (deviation**2 + width**2)
+
+
+def _softplus(t: float) -> float:
+    return max(t, 0.0) + math.log1p(math.exp(-abs(t)))
