@@ -21,6 +21,7 @@ _HOME = {
     "Bounds": "bostruct.domains.architecture.domain",
     "cnn_domain": "bostruct.domains.architecture.domain",
     "mlp_domain": "bostruct.domains.architecture.domain",
+    "joint_domain": "bostruct.domains.joint",
     "otmann": "bostruct.kernels.otmann.distance",
     "plot_transport": "bostruct.kernels.otmann.plot",
     "Study": "bostruct.study",
@@ -34,6 +35,7 @@ _HOME = {
 if TYPE_CHECKING:
     from bostruct.domains.architecture.domain import Bounds, cnn_domain, mlp_domain
     from bostruct.domains.architecture.value import Architecture
+    from bostruct.domains.joint import joint_domain
     from bostruct.domains.space import Space
     from bostruct.domains.variables import Binary, Categorical, Graph, Integer, Ordinal
     from bostruct.history import Trial
@@ -58,6 +60,7 @@ __all__ = [
     "Study",
     "Trial",
     "cnn_domain",
+    "joint_domain",
     "maximize",
     "minimize",
     "mlp_domain",

@@ -7,11 +7,18 @@ from typing import Any
 
 from bostruct.contracts import DomainError, Json
 from bostruct.domains.architecture.domain import ArchitectureDomain
+from bostruct.domains.joint import Joint, joint_domain
 from bostruct.domains.space import Space
+
+
+def _joint(data: Json) -> Joint:
+    return joint_domain({name: domain_from_json(part) for name, part in data["parts"].items()})
+
 
 BUILDERS: dict[str, Callable[[Json], Any]] = {
     "space": Space.from_json,
     "architecture": ArchitectureDomain.from_json,
+    "joint": _joint,
 }
 
 

@@ -1,0 +1,241 @@
+"""Joint domains: points of several parts, each from a domain of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from bostruct.checks import shown
+from bostruct.contracts import Batch, DomainError, HasMutation, Json, Point, PointError, SpaceExhausted
+from bostruct.domains.space import Space
+from bostruct.domains.unseen import draw_unseen
+
+
+@runtime_checkable
+class Mutating(Protocol):
+    """What every part must be able to do."""
+
+    def sample_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> Point: ...
+    def mutate(self, x: Point, rng: np.random.Generator) -> Point: ...
+
+
+@runtime_checkable
+class Crossing(Protocol):
+    """A part that a child need not inherit whole."""
+
+    def crossover(self, x: Point, y: Point, rng: np.random.Generator) -> Point: ...
+
+
+@runtime_checkable
+class Neighboring(Protocol):
+    """What all parts must be able to do where the joint domain is to have neighbours."""
+
+    def neighbors(self, x: Point) -> Batch: ...
+
+
+@dataclass(frozen=True)
+class JointPoint:
+    """parts: a point of each domain, in their order. key: theirs, by which joint points are compared."""
+
+    parts: tuple[Point, ...] = field(compare=False)
+    key: tuple[Hashable, ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A product of named domains, as made by `joint_domain`: a `JointDomain`, or a `JointGraph`.
+
+    A user writes, and an objective receives, a dict of the parts. A batch is a list.
+    """
+
+    names: tuple[str, ...]
+    domains: tuple[HasMutation, ...]
+
+    @property
+    def size(self) -> float:
+        """The product of the parts' sizes."""
+        sizes = [domain.size for domain in self.domains]
+        return math.inf if math.inf in sizes else math.prod(sizes)
+
+    def sample(self, m: int, rng: np.random.Generator) -> list[JointPoint]:
+        """m points whose parts are independent, each drawn as its domain draws."""
+        return self._points([domain.sample(m, rng) for domain in self.domains])
+
+    def sample_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> JointPoint:
+        """A point whose key is not in `seen`; raises SpaceExhausted where there is none, or the parts find none."""
+        if (x := draw_unseen(self, seen, rng)) is not None:
+            return x
+        try:
+            parts = _unseen(self.domains, seen, rng)
+        except SpaceExhausted as error:
+            raise SpaceExhausted(f"no unseen point of the joint domain is left; {len(seen)} were seen") from error
+        return self._point(parts)
+
+    def check(self, x: Any) -> None:
+        if not isinstance(x, JointPoint) or len(x.parts) != len(self.domains):
+            raise PointError(f"point: expected one with the parts {', '.join(self.names)}, got {shown(x)}")
+        for name, domain, part in zip(self.names, self.domains, x.parts, strict=True):
+            _within(name, domain.check, part)
+
+    def parse(self, point: Any) -> JointPoint:
+        """From a dict of what the parts' domains parse; raises PointError, naming the part that is wrong."""
+        return self._read(point, [domain.parse for domain in self.domains])
+
+    def present(self, x: JointPoint) -> dict[str, Any]:
+        parts = zip(self.names, self.domains, x.parts, strict=True)
+        return {name: domain.present(part) for name, domain, part in parts}
+
+    def encode(self, x: JointPoint) -> Json:
+        parts = zip(self.names, self.domains, x.parts, strict=True)
+        return {name: domain.encode(part) for name, domain, part in parts}
+
+    def decode(self, data: Json) -> JointPoint:
+        """Inverse of `encode`; raises PointError for what it never writes."""
+        return self._read(data, [domain.decode for domain in self.domains])
+
+    def keys(self, batch: Iterable[JointPoint]) -> list[Hashable]:
+        return [x.key for x in batch]
+
+    def join(self, *batches: Iterable[JointPoint]) -> list[JointPoint]:
+        return [x for batch in batches for x in batch]
+
+    def part(self, name: str, xs: Iterable[JointPoint]) -> Batch:
+        """The parts of that name, as a batch of their own domain."""
+        i = self.names.index(name)
+        return self.domains[i].join([x.parts[i] for x in xs])
+
+    def mutate(self, x: JointPoint, rng: np.random.Generator) -> JointPoint:
+        """One part mutated, each with equal chance; raises DomainError where none has another point."""
+        for i in rng.permutation(len(self.domains)).tolist():
+            try:
+                changed = self.domains[i].mutate(x.parts[i], rng)
+            except DomainError:  # that part has no other point; the next may have
+                continue
+            return self._changed(x, i, [changed])[0]
+        raise DomainError(f"no part has a point other than that of {shown(self.present(x), 200)}")
+
+    def crossover(self, x: JointPoint, y: JointPoint, rng: np.random.Generator) -> JointPoint:
+        """Each part crossed where its domain can; else that of x or that of y, with equal chance."""
+        child = []
+        for domain, a, b in zip(self.domains, x.parts, y.parts, strict=True):
+            whole = a if rng.random() < 0.5 else b
+            child.append(domain.crossover(a, b, rng) if isinstance(domain, Crossing) else whole)
+        return self._point(child)
+
+    def to_json(self) -> Json:
+        parts = {name: domain.to_json() for name, domain in zip(self.names, self.domains, strict=True)}
+        return {"domain": "joint", "parts": parts}
+
+    def _read(self, data: Any, read: Sequence[Callable[[Any], Point]]) -> JointPoint:
+        if not isinstance(data, Mapping) or data.keys() != set(self.names):
+            raise PointError(f"point: expected a dict with the keys {list(self.names)}, got {shown(data, 200)}")
+        return self._point([_within(name, one, data[name]) for name, one in zip(self.names, read, strict=True)])
+
+    def _point(self, parts: Iterable[Point]) -> JointPoint:
+        return self._points([[part] for part in parts])[0]
+
+    def _points(self, batches: Iterable[Batch]) -> list[JointPoint]:
+        """From a batch of each part, all of one length."""
+        own = [_held(domain, batch) for domain, batch in zip(self.domains, batches, strict=True)]
+        parts, keys = zip(*(batch for batch, _ in own), strict=True), zip(*(keys for _, keys in own), strict=True)
+        return [JointPoint(part, key) for part, key in zip(parts, keys, strict=True)]
+
+    def _changed(self, x: JointPoint, i: int, batch: Batch) -> list[JointPoint]:
+        """x with another i-th part, for each of a batch."""
+        before, after = slice(None, i), slice(i + 1, None)
+        return [
+            JointPoint((*x.parts[before], part, *x.parts[after]), (*x.key[before], key, *x.key[after]))
+            for part, key in zip(*_held(self.domains[i], batch), strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class JointDomain(Joint):
+    """Of parts of which some have no neighbours."""
+
+
+@dataclass(frozen=True)
+class JointGraph(Joint):
+    """Of parts that all have neighbours: the Cartesian product of their graphs."""
+
+    def neighbors(self, x: JointPoint) -> list[JointPoint]:
+        """Those with a neighbour in one part: the first part's first, in its order."""
+        return [y for i, batch in enumerate(self._around(x)) for y in self._changed(x, i, batch)]
+
+    def some_neighbors(self, x: JointPoint, m: int, rng: np.random.Generator) -> list[JointPoint]:
+        """`neighbors`, or m of them drawn without replacement where there are more."""
+        around = self._around(x)
+        first = np.cumsum([0, *map(len, around)])
+        chosen = np.arange(first[-1])
+        if len(chosen) > m:
+            chosen = np.sort(rng.choice(len(chosen), size=m, replace=False, shuffle=False))
+        found = []
+        for i, batch in enumerate(around):
+            own = chosen[(first[i] <= chosen) & (chosen < first[i + 1])] - first[i]
+            found += self._changed(x, i, [batch[j] for j in own])
+        return found
+
+    def _around(self, x: JointPoint) -> list[Batch]:
+        return [domain.neighbors(part) for domain, part in zip(self.domains, x.parts, strict=True)]  # type: ignore[attr-defined]
+
+
+def joint_domain(parts: Mapping[str, Any]) -> Joint:
+    """A domain whose points have several parts, such as an architecture and how it is trained.
+
+    parts: name -> domain with mutations (`Space`, `cnn_domain()`, another joint domain), or a dict of variables, which
+    stands for its `Space`. Constraints are those of each part. Raises DomainError.
+    """
+    if not isinstance(parts, Mapping) or not parts:
+        raise DomainError(f"parts: expected a mapping from at least one name to a domain, got {shown(parts)}")
+    domains = []
+    for name, part in parts.items():
+        if not isinstance(name, str) or not name:
+            raise DomainError(f"parts: expected names that are non-empty strings, got {shown(name)}")
+        domain = Space(part) if isinstance(part, Mapping) else part
+        if not isinstance(domain, Mutating):
+            raise DomainError(
+                f"parts: expected a domain with mutations, or a dict of variables; {name} is {shown(part)}"
+            )
+        domains.append(domain)
+    form = JointGraph if all(isinstance(domain, Neighboring) for domain in domains) else JointDomain
+    return form(tuple(parts), tuple(domains))
+
+
+def _held(domain: HasMutation, batch: Batch) -> tuple[Batch, list[Hashable]]:
+    """The batch as joint points hold it, which nobody can change, and its keys."""
+    own = domain.join(batch)
+    if isinstance(own, np.ndarray):
+        own.flags.writeable = False
+    return own, domain.keys(own)
+
+
+def _within(name: str, read: Callable[[Any], Any], given: Any) -> Any:
+    try:
+        return read(given)
+    except PointError as error:
+        raise PointError(f"{name}: {error}") from None
+
+
+def _unseen(domains: Sequence[HasMutation], seen: Iterable[Any], rng: np.random.Generator) -> list[Point]:
+    """Parts whose keys together are not in `seen`: a first one, then others that were not seen with it.
+
+    Nothing is enumerated, and as exact as `sample_unseen` of the parts. Raises SpaceExhausted.
+    """
+    first, *others = domains
+    seen_with: dict[Hashable, list[tuple[Hashable, ...]]] = {}
+    for own, *rest in seen:
+        seen_with.setdefault(own, []).append(tuple(rest))
+    if not others:
+        return [first.sample_unseen(frozenset(seen_with), rng)]
+    full: set[Hashable] = set()
+    while True:
+        x = first.sample_unseen(frozenset(full), rng)
+        key = first.keys(first.join([x]))[0]
+        try:
+            return [x, *_unseen(others, seen_with.get(key, ()), rng)]
+        except SpaceExhausted:
+            full.add(key)
