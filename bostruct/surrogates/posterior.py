@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.blas import dtrmm  # pyright: ignore[reportAttributeAccessIssue]
 
 from bostruct.contracts import Array, Batch, Kernel, Prediction
 from bostruct.surrogates.gaussian import factor, inverse_lower
@@ -40,6 +41,12 @@ def member(kernel: Kernel, xs: Batch, residual: Array | None, hyper: Hyperparame
     return Member(hyper, weights, whitener, 1.0 / np.sqrt(gram.diagonal() + ratio + jitter), jitter)
 
 
+def _explained(one: Member, gram: Array) -> Array:
+    """The prior variance that the training points explain (m,); the triangle takes half the work of a full product."""
+    white = dtrmm(1.0, one.whitener.T, gram.T, lower=0, trans_a=1)  # views in Fortran's order; (n, m)
+    return np.einsum("nm,nm->m", white, white)
+
+
 @dataclass(frozen=True, eq=False)
 class GaussianPosterior:
     """xs: training points, and behind them points believed. shift, scale: from the model's values to the user's."""
@@ -54,7 +61,7 @@ class GaussianPosterior:
 
     def predict(self, xs: Batch) -> Prediction:
         """Latent mean and variance, (s, m) each, variance at least `SMALLEST_VARIANCE`."""
-        return self._by_block(xs, lambda one, gram: np.sum(np.square(gram @ one.whitener.T), axis=1))
+        return self._by_block(xs, _explained)
 
     def screen(self, xs: Batch) -> Prediction:
         """The exact mean, in O(n) a point, and the variance that the most telling training point alone would leave."""
