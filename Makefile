@@ -43,7 +43,7 @@ $(VENV)/installed: $(VENV)/torch pyproject.toml
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
-	$(INSTALL) -e '.[dev]'
+	$(INSTALL) -e '.[dev,botorch]'
 	touch $@
 
 clean:
