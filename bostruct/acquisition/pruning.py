@@ -13,6 +13,7 @@ from bostruct.contracts import Array, Batch, Score
 
 FIRST_BLOCK = 32
 BLOCK_GROWTH = 4
+LARGEST_BLOCK = 1024  # what a posterior predicts in one go: larger blocks cost more than they save
 
 
 def best(score: Score, xs: Batch, k: int) -> tuple[npt.NDArray[np.int64], Array]:
@@ -25,7 +26,7 @@ def best(score: Score, xs: Batch, k: int) -> tuple[npt.NDArray[np.int64], Array]
     while done < len(order):
         fresh = order[done : done + block]
         scores[fresh] = score(xs[fresh])
-        done, block = done + len(fresh), block * BLOCK_GROWTH
+        done, block = done + len(fresh), max(block, min(block * BLOCK_GROWTH, LARGEST_BLOCK))
         candidates = np.concatenate([ranked, fresh])
         ranked = candidates[np.lexsort((candidates, -scores[candidates]))][:k]
         if (
