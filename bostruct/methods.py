@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial, reduce
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
@@ -13,10 +15,11 @@ from bostruct.acquisition.functions import ExpectedImprovement, LogExpectedImpro
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.acquisition.selection import Aging, ByRank, alike, by_fitness
 from bostruct.checks import check_choice
-from bostruct.contracts import DomainError, Searcher
+from bostruct.contracts import Array, DomainError, Searcher
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.graphs import VariableGraph
+from bostruct.domains.joint import Joint
 from bostruct.domains.space import Space
 from bostruct.kernels.blend import Blend
 from bostruct.kernels.diffusion import DiffusionKernel
@@ -26,6 +29,7 @@ from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.kernels.otmann.kernel import OtmannKernel, OtmannSumKernel, Terms
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
 from bostruct.kernels.positive import PositivePart, Similarity
+from bostruct.kernels.product import PartKernel, Product
 from bostruct.searchers.annealing import Annealing
 from bostruct.searchers.bayesian import BayesianSearch, best_observed, best_predicted
 from bostruct.searchers.designs import Design, PoolFirst, drawn
@@ -111,9 +115,10 @@ def marginalized(similarity: Similarity, domain: Any) -> WithSpectrum:
 def nasbot(domain: Any, fit: Fit = at_mode, settings: Otmann = REFERENCE) -> BayesianSearch:
     """NASBOT (Kandasamy et al. 2018), mended: OTMANN kernel of power 1, log EI, evolution from the best evaluated.
 
-    domain: of architectures. fit: `at_mode` or `marginalized`, or your own. settings: of the distance.
+    domain: of architectures, or joint, with a product of kernels: OTMANN of architectures, diffusion over spaces. fit:
+    `at_mode` or `marginalized`, or your own. settings: of the distance.
     """
-    similarity = otmann_kernel(domain, settings)
+    similarity = product_kernel(domain, settings) if isinstance(domain, Joint) else otmann_kernel(domain, settings)
     design, n_initial = beginning(domain)
     return BayesianSearch(
         domain,
@@ -149,28 +154,57 @@ def nasbot_as_published(domain: ArchitectureDomain, fit: Fit = marginalized) -> 
     )
 
 
+def product_kernel(domain: Joint, settings: Otmann = REFERENCE) -> Similarity:
+    """One factor a part; raises DomainError for parts that are neither architectures, nor spaces, nor joint."""
+    factors: list[Similarity] = []
+    for name, part in zip(domain.names, domain.domains, strict=True):
+        if isinstance(part, Joint):
+            kernel = product_kernel(part, settings)
+        else:
+            kernel = lengthscale_kernel(part) if isinstance(part, Space) else otmann_kernel(part, settings)
+        factors.append(PartKernel(name, partial(domain.part, name), kernel))
+    return reduce(Product, factors)
+
+
 def otmann_kernel(domain: Any, settings: Otmann = REFERENCE) -> OtmannKernel:
     """OTMANN with rates whose priors know what is far in the domain; raises DomainError unless of architectures."""
-    xs = (
-        domain.sample(DRAWN_TO_SCALE, np.random.default_rng(0)) if callable(getattr(domain, "sample", None)) else [None]
-    )
-    if not all(isinstance(x, Architecture) for x in xs):
+    sampled = callable(getattr(domain, "sample", None))
+    xs = list(domain.sample(DRAWN_TO_SCALE, np.random.default_rng(0))) if sampled else []
+    if not xs or not all(isinstance(x, Architecture) for x in xs):
         raise DomainError(f"method: nasbot needs a domain of architectures, got {type(domain).__name__}")
     found = otmann_distances(xs, settings=settings)
-    apart = np.triu_indices(len(xs), 1)
-    terms = []
-    for part in found:
-        typical = float(np.median(part[apart])) or 1.0
-        rate = -math.log(2.0 * len(settings.weights) * typical)  # all terms together: 1 at this distance
-        terms.append(Terms(around(rate, 2.0), rate))
-    return OtmannKernel(*terms, settings)
+    return OtmannKernel(typical_rate(found.distance), typical_rate(found.normalized), settings)
+
+
+def typical_rate(distances: Array) -> Terms:
+    """Of distances (m, m, weights) in a domain: all terms of a kernel together are about 1 at the median."""
+    m, _, weights = distances.shape
+    typical = float(np.median(distances[np.triu_indices(m, 1)])) or 1.0
+    rate = -math.log(2.0 * weights * typical)
+    return Terms(around(rate, 2.0), rate)
 
 
 def beginning(domain: Any) -> tuple[Design, int]:
     """How searches of architectures begin: with the pool; with 12 random points where the domain has none."""
+    pool = pool_of(domain)
+    return (PoolFirst(pool), len(pool)) if pool else (drawn, INITIAL)
+
+
+def pool_of(domain: Any) -> tuple[Any, ...]:
+    """Where a domain says to begin; of a joint one the pools of its parts side by side, repeated to equal lengths.
+
+    Parts without a pool are drawn, the same in every study, as pools are.
+    """
     if isinstance(domain, ArchitectureDomain):
-        return PoolFirst(domain.pool), len(domain.pool)
-    return drawn, INITIAL
+        return domain.pool
+    pools = [pool_of(part) for part in domain.domains] if isinstance(domain, Joint) else []
+    n = max(map(len, pools), default=0)
+    if not n:
+        return ()
+    rng = np.random.default_rng(0)
+    both = zip(domain.domains, pools, strict=True)
+    columns = [islice(cycle(pool), n) if pool else part.sample(n, rng) for part, pool in both]
+    return tuple(domain.points(columns))
 
 
 def evolution(domain: Any) -> Searcher:

@@ -1,0 +1,138 @@
+"""NASBOT against evolution and random search, paired by seed, where architectures cost nothing to evaluate.
+
+    python -m benchmarks.nasbot_landscape run FILE [--problem landscape] [--methods nasbot,evolution,random]
+        [--seeds 20] [--trials 80]
+    python -m benchmarks.nasbot_landscape report FILE
+
+FILE holds one JSON line a finished run; what it holds already is not run again. A run is judged by what the problem
+reports (noise-free, or on test data) of the best point told so far. A problem is named as `bostruct
+problems` names it, ``nasbench201:file=PATH,...`` included, which needs the file of the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import binomtest
+
+import bostruct as bo
+from bostruct import methods
+from bostruct.contracts import Array, Searcher
+from bostruct.problems.registry import load
+from bostruct.threads import ThreadLimit
+
+MILESTONES = (20, 40, 60, 80, 100, 150)
+VARIANTS: dict[str, Callable[[Any], Searcher]] = {
+    "nasbot-published": methods.nasbot_as_published,
+    "nasbot-marginalized": lambda domain: methods.nasbot(domain, fit=methods.marginalized),
+}
+
+
+def run(file: Path, names: Sequence[str], chosen: Sequence[str], seeds: int, trials: int) -> None:
+    """Every method on every problem with every seed that the file lacks, seed by seed."""
+    done = {(row["problem"], row["method"], row["seed"]) for row in rows(file) if len(row["values"]) >= trials}
+    for name in names:
+        problem = load(name)
+        for seed in range(seeds):
+            for method in chosen:
+                if (name, method, seed) in done:
+                    continue
+                searcher = VARIANTS.get(method, methods.METHODS.get(method))
+                if searcher is None:
+                    raise SystemExit(f"methods: expected some of {', '.join([*methods.METHODS, *VARIANTS])}; got {method}")
+                began = time.process_time()
+                result = bo.minimize(
+                    problem, problem.space, trials, method=searcher(problem.space), seed=seed, progress=False
+                )
+                values = [trial.value for trial in result.trials]
+                fallbacks = sum(trial.origin == "fallback" for trial in result.trials)
+                reported = [problem.reported(trial.point) for trial in result.trials]
+                row = {"problem": name, "method": method, "seed": seed, "values": values, "reported": reported}
+                row |= {"seconds": time.process_time() - began, "fallbacks": fallbacks}
+                with file.open("a") as out:
+                    out.write(json.dumps(row) + "\n")
+
+
+def rows(file: Path) -> list[dict[str, Any]]:
+    """Finished runs, in the order of the file; none where it is not there."""
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def report(file: Path) -> str:
+    """Markdown: mean best value and its standard error after some numbers of trials, and paired wins of the first."""
+    tables = []
+    found = rows(file)
+    for name in dict.fromkeys(row["problem"] for row in found):
+        best: dict[str, dict[int, Array]] = {}
+        seconds: dict[str, list[float]] = {}
+        for row in found:
+            if row["problem"] == name:
+                best.setdefault(row["method"], {})[row["seed"]] = recommended(row["values"], row["reported"])
+                seconds.setdefault(row["method"], []).append(row["seconds"] / len(row["values"]))
+        tables.append(table(name, best, seconds))
+    return "\n".join(tables)
+
+
+def recommended(values: Sequence[float], reported: Sequence[float]) -> Array:
+    """What is reported of the best value so far, after each trial; the first of equals."""
+    best = 0
+    found = []
+    for trial, value in enumerate(values):
+        best = trial if value < values[best] else best
+        found.append(reported[best])
+    return np.array(found)
+
+
+def table(name: str, best: dict[str, dict[int, Array]], seconds: dict[str, list[float]]) -> str:
+    """One problem. best: method -> seed -> best value after each trial. seconds: CPU a trial, of each run."""
+    first = next(iter(best))
+    length = min(len(values) for runs in best.values() for values in runs.values())
+    marks = [mark for mark in MILESTONES if mark <= length]
+    header = " | ".join(f"after {mark}" for mark in marks)
+    lines = [f"### {name}", "", f"| method | seeds | {header} | {first} wins / losses, p | CPU a trial |"]
+    lines.append("|---" * (len(marks) + 4) + "|")
+    for method, runs in best.items():
+        cells = [mean_and_error([float(values[mark - 1]) for values in runs.values()]) for mark in marks]
+        paired = "" if method == first else against(best[first], runs, marks[-1])
+        cost = f"{np.mean(seconds[method]):.2g} s"
+        lines.append(f"| {method} | {len(runs)} | {' | '.join(cells)} | {paired} | {cost} |")
+    return "\n".join([*lines, ""])
+
+
+def mean_and_error(values: Sequence[float]) -> str:
+    error = float(np.std(values, ddof=1)) / np.sqrt(len(values)) if len(values) > 1 else float("nan")
+    return f"{np.mean(values):.3f} ± {error:.3f}"
+
+
+def against(mine: dict[int, Array], theirs: dict[int, Array], mark: int) -> str:
+    """Wins and losses over the seeds that both have, and the two-sided sign test."""
+    shared = mine.keys() & theirs.keys()
+    wins = sum(bool(mine[seed][mark - 1] < theirs[seed][mark - 1]) for seed in shared)
+    losses = sum(bool(mine[seed][mark - 1] > theirs[seed][mark - 1]) for seed in shared)
+    chance = binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
+    return f"{wins} / {losses}, {chance:.2g}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("run", "report"))
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--problem", action="append", help="may be given again; by default the synthetic landscape")
+    parser.add_argument("--methods", default="nasbot,evolution,regularized-evolution,random")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--trials", type=int, default=80)
+    given = parser.parse_args()
+    if given.what == "run":
+        with ThreadLimit(1)():
+            run(given.file, given.problem or ["landscape"], given.methods.split(","), given.seeds, given.trials)
+    print(report(given.file))
+
+
+if __name__ == "__main__":
+    main()
