@@ -63,7 +63,7 @@ class Joint:
 
     def sample(self, m: int, rng: np.random.Generator) -> list[JointPoint]:
         """m points whose parts are independent, each drawn as its domain draws."""
-        return self._points([domain.sample(m, rng) for domain in self.domains])
+        return self.points([domain.sample(m, rng) for domain in self.domains])
 
     def sample_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> JointPoint:
         """A point whose key is not in `seen`; raises SpaceExhausted where there is none, or the parts find none."""
@@ -108,6 +108,12 @@ class Joint:
         i = self.names.index(name)
         return self.domains[i].join([x.parts[i] for x in xs])
 
+    def points(self, batches: Iterable[Batch]) -> list[JointPoint]:
+        """From a batch of each part, in their order, all of one length."""
+        own = [_held(domain, batch) for domain, batch in zip(self.domains, batches, strict=True)]
+        parts, keys = zip(*(batch for batch, _ in own), strict=True), zip(*(keys for _, keys in own), strict=True)
+        return [JointPoint(part, key) for part, key in zip(parts, keys, strict=True)]
+
     def mutate(self, x: JointPoint, rng: np.random.Generator) -> JointPoint:
         """One part mutated, each with equal chance; raises DomainError where none has another point."""
         for i in rng.permutation(len(self.domains)).tolist():
@@ -136,13 +142,7 @@ class Joint:
         return self._point([_within(name, one, data[name]) for name, one in zip(self.names, read, strict=True)])
 
     def _point(self, parts: Iterable[Point]) -> JointPoint:
-        return self._points([[part] for part in parts])[0]
-
-    def _points(self, batches: Iterable[Batch]) -> list[JointPoint]:
-        """From a batch of each part, all of one length."""
-        own = [_held(domain, batch) for domain, batch in zip(self.domains, batches, strict=True)]
-        parts, keys = zip(*(batch for batch, _ in own), strict=True), zip(*(keys for _, keys in own), strict=True)
-        return [JointPoint(part, key) for part, key in zip(parts, keys, strict=True)]
+        return self.points([[part] for part in parts])[0]
 
     def _changed(self, x: JointPoint, i: int, batch: Batch) -> list[JointPoint]:
         """x with another i-th part, for each of a batch."""
