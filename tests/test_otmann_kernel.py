@@ -79,8 +79,13 @@ def test_a_new_point_costs_its_distances_to_those_known(monkeypatch):
     reverse = xs[::-1]
     np.testing.assert_array_equal(kernel.prepare(reverse, reverse), whole[:, ::-1, ::-1])
     assert sum(counted) == 12 * 11 // 2
-    kernel.prepare([GOLDEN["s3"]] * 3, xs)
-    assert sum(counted) == 12 * 11 // 2 + 3 * 12
+    np.testing.assert_array_equal(kernel.prepare([xs[3], xs[1]], xs), whole[:, [3, 1]])
+    assert sum(counted) == 12 * 11 // 2
+    candidates = [GOLDEN["BLK321"], xs[2], GOLDEN["RES321"]]
+    across = kernel.prepare(candidates, xs[:9])
+    np.testing.assert_array_equal(kernel.prepare(list(candidates), xs)[:, :, :9], across)
+    assert sum(counted) == 12 * 11 // 2 + 2 * 12
+    np.testing.assert_allclose(across, KERNEL.prepare(candidates, xs[:9]), rtol=1e-12, atol=1e-9)
     np.testing.assert_allclose(whole, KERNEL.prepare(xs, list(xs)), rtol=1e-12, atol=1e-9)
 
 

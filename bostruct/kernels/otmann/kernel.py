@@ -16,7 +16,7 @@ import numpy as np
 from bostruct.contracts import Array, Parameter, Prior
 from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
-from bostruct.kernels.otmann.table import DistanceTable, both_distances
+from bostruct.kernels.otmann.table import DistanceTable
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class OtmannKernel:
 
     def prepare(self, xs: Sequence[Architecture], ys: Sequence[Architecture]) -> Array:
         """(p, n, m): each distance, raised to its power."""
-        far = self._table.among(xs) if xs is ys else both_distances(xs, ys, self.settings)
+        far = self._table.among(xs) if xs is ys else self._table.between(xs, ys)
         half = len(self.settings.weights)
         for part, terms in ((far[:half], self.distance), (far[half:], self.normalized)):
             if terms.power != 1.0:
