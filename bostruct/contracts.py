@@ -84,6 +84,14 @@ class HasNeighbors(Domain, Protocol):
         ...
 
 
+class HasNeighborhoods(HasNeighbors, Protocol):
+    """A domain that can list the neighbours of many points at once."""
+
+    def around(self, xs: Batch, m: int, rng: np.random.Generator) -> tuple[Batch, npt.NDArray[np.int64]]:
+        """`some_neighbors` of each point as one batch, and which of the points each belongs to, ascending."""
+        ...
+
+
 class HasMutation(Domain, Protocol):
     def mutate(self, x: Point, rng: np.random.Generator) -> Point:
         """A valid point other than x, one random change away."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from bostruct.acquisition.pruning import best, best_of_each
 from bostruct.checks import check_integer
-from bostruct.contracts import Array, Batch, HasNeighbors, Info, Score
+from bostruct.contracts import Array, Batch, HasNeighborhoods, Info, Score
 
 MOST_NEIGHBORS = 20_000  # of one point, looked at in one step; more are sampled
 
@@ -29,12 +29,11 @@ class LocalSearch:
         check_integer("ascents", self.ascents, 1)
 
     def __call__(
-        self, score: Score, domain: HasNeighbors, starts: Batch, rng: np.random.Generator
+        self, score: Score, domain: HasNeighborhoods, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
         """Local maxima of the score, best first, each once."""
         drawn = domain.sample(self.random, rng)
-        sprayed = [domain.some_neighbors(x, self.spray, rng) for x in starts]
-        candidates = domain.join(drawn, *sprayed)
+        candidates = domain.join(drawn, domain.around(starts, self.spray, rng)[0]) if len(starts) else drawn
         chosen, scores = best(score, candidates, self.ascents)
         ends, scores, steps = ascend(score, domain, candidates[chosen], scores, rng)
         order = np.argsort(-scores, kind="stable")
@@ -42,14 +41,14 @@ class LocalSearch:
         return ends[order], info
 
 
-def first_of_each(domain: HasNeighbors, xs: Batch) -> list[int]:
+def first_of_each(domain: HasNeighborhoods, xs: Batch) -> list[int]:
     """Positions of the points that did not occur before."""
     positions = {key: position for position, key in reversed(list(enumerate(domain.keys(xs))))}
     return sorted(positions.values())
 
 
 def ascend(
-    score: Score, domain: HasNeighbors, xs: Batch, scores: Array, rng: np.random.Generator
+    score: Score, domain: HasNeighborhoods, xs: Batch, scores: Array, rng: np.random.Generator
 ) -> tuple[Batch, Array, int]:
     """Move every point to its best neighbour for as long as that is strictly better: the ends, their scores, the steps.
 
@@ -62,9 +61,7 @@ def ascend(
     merged = np.zeros(len(xs), dtype=bool)
     steps = 0
     while len(climbing):
-        neighborhoods = [domain.some_neighbors(xs[i], MOST_NEIGHBORS, rng) for i in climbing]
-        group = np.repeat(np.arange(len(climbing)), [len(batch) for batch in neighborhoods])
-        batch = domain.join(*neighborhoods)
+        batch, group = domain.around(xs[climbing], MOST_NEIGHBORS, rng)
         winner, top = best_of_each(score, batch, group, len(climbing), scores[climbing])
         moved = winner >= 0
         climbing, winner = climbing[moved], winner[moved]

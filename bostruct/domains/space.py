@@ -14,6 +14,7 @@ from bostruct.checks import shown
 from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
 from bostruct.domains.constraints import holds, rule_name, sample_satisfying, satisfied, walk
 from bostruct.domains.graphs import IntArray, VariableGraph
+from bostruct.domains.moves import Moves
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 from bostruct.domains.variables import Variable, variable, variable_from_json
 
@@ -168,23 +169,14 @@ class Space:
 
     def some_neighbors(self, x: IntArray, m: int, rng: np.random.Generator) -> IntArray:
         """`neighbors`, or m of them drawn without replacement where there are more."""
-        which, vertices = self._moves(x)
-        if len(which) <= m:
-            rows = self._changes(x, which, vertices)
-            return rows[self._holds(rows)]
-        if not self.constraints:
-            chosen = np.sort(rng.choice(len(which), size=m, replace=False, shuffle=False))
-            return self._changes(x, which[chosen], vertices[chosen])
-        order = rng.permutation(len(which))
-        kept, n_kept, step = [order[:0]], 0, max(m, 8)
-        for first in range(0, len(order), step):
-            if n_kept >= m:
-                break
-            chunk = order[first : first + step]
-            kept.append(chunk[self._holds(self._changes(x, which[chunk], vertices[chunk]))])
-            n_kept += len(kept[-1])
-        chosen = np.sort(np.concatenate(kept)[:m])
-        return self._changes(x, which[chosen], vertices[chosen])
+        return self.around(np.asarray(x)[None], m, rng)[0].rows()
+
+    def around(self, xs: IntArray, m: int, rng: np.random.Generator) -> tuple[Moves, IntArray]:
+        """`some_neighbors` of each point as one batch, and which of the points each belongs to, ascending."""
+        found = [self._some_moves(x, m, rng) for x in xs]
+        of = np.repeat(np.arange(len(found)), [len(which) for which, _ in found])
+        which, vertices = (np.concatenate(part) for part in zip(*found, strict=True))
+        return Moves(np.asarray(xs, dtype=np.int64), of, which, vertices), of
 
     def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
         """A valid neighbour of x, uniformly; where constraints leave none, a valid point a few changes away.
@@ -254,6 +246,25 @@ class Space:
     def _moves(self, x: IntArray) -> tuple[IntArray, IntArray]:
         adjacent = [self._adjacent(i, int(v)) for i, v in enumerate(x)]
         return np.repeat(np.arange(self.d), [len(a) for a in adjacent]), np.concatenate(adjacent)
+
+    def _some_moves(self, x: IntArray, m: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+        """All valid moves from x, or m of them, in their order."""
+        which, vertices = self._moves(x)
+        if len(which) <= m:
+            chosen = np.flatnonzero(self._holds(self._changes(x, which, vertices))) if self.constraints else slice(None)
+        elif not self.constraints:
+            chosen = np.sort(rng.choice(len(which), size=m, replace=False, shuffle=False))
+        else:
+            order = rng.permutation(len(which))
+            kept, n_kept, step = [order[:0]], 0, max(m, 8)
+            for first in range(0, len(order), step):
+                if n_kept >= m:
+                    break
+                chunk = order[first : first + step]
+                kept.append(chunk[self._holds(self._changes(x, which[chunk], vertices[chunk]))])
+                n_kept += len(kept[-1])
+            chosen = np.sort(np.concatenate(kept)[:m])
+        return which[chosen], vertices[chosen]
 
     def _adjacent(self, i: int, vertex: int) -> IntArray:
         key = (self._graphs[i], vertex)

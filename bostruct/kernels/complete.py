@@ -84,9 +84,13 @@ class CompletePart:
         x_codes = self._codes(own_xs)
         return CompletePair(own_xs, own_ys, x_codes, x_codes if ys is xs else self._codes(own_ys))
 
+    def log_rho(self, theta: Array) -> Array:
+        """Of each variable (c,)."""
+        return self.link.complete(theta, self._sizes)
+
     def log_gram(self, theta: Array, pair: CompletePair) -> Array:
         """(n, m), for theta (c,)."""
-        return self._from_log_rho(self.link.complete(theta, self._sizes), pair)
+        return self._from_log_rho(self.log_rho(theta), pair)
 
     def _from_log_rho(self, log_rho: Array, pair: CompletePair) -> Array:
         if pair.x_codes is not None and pair.y_codes is not None:
@@ -112,7 +116,7 @@ class CompletePart:
 
         others: log K of the variables on other graphs (n, m), None where there are none.
         """
-        log_rho = self.link.complete(theta, self._sizes)
+        log_rho = self.log_rho(theta)
         log_rho[i] = 0.0  # its own share comes back along the line
         rest = self._from_log_rho(log_rho, pair)
         if others is not None:

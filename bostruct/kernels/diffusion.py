@@ -12,12 +12,15 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from bostruct.contracts import Array, Parameter, Prior
 from bostruct.domains.graphs import CompleteGraph, IntArray, VariableGraph
+from bostruct.domains.moves import Moves, SpaceBatch, column
 from bostruct.kernels.complete import CompletePair, CompletePart
 from bostruct.kernels.factors import eigenvalues
 from bostruct.kernels.links import Link
+from bostruct.kernels.moved import fewer_or_more_apart
 from bostruct.kernels.tables import TablePair, TablePart
 
 
@@ -27,6 +30,20 @@ class DiffusionPair(NamedTuple):
     shape: tuple[int, int]
     complete: CompletePair
     tables: tuple[TablePair, ...]
+
+
+class MovedPair(NamedTuple):
+    """The same where the first batch is `Moves`: their base, and what each move changes.
+
+    complete: the moves in variables on complete graphs, the place of each variable among those, and by how much each
+    move changes whether it differs from y. tables: of each other variable, its moves, and their vertices before (the
+    first half) and after them.
+    """
+
+    base: DiffusionPair
+    of: IntArray
+    complete: tuple[IntArray, IntArray, npt.NDArray[np.int8]]
+    tables: tuple[tuple[IntArray, TablePair], ...]
 
 
 @dataclass(frozen=True)
@@ -47,21 +64,22 @@ class DiffusionKernel:
     def parameters(self) -> tuple[Parameter, ...]:
         return (Parameter(self.link.name, len(self.graphs), self.prior, self.initial),)
 
-    def prepare(self, xs: IntArray, ys: IntArray) -> DiffusionPair:
-        return DiffusionPair(
-            (len(xs), len(ys)), self._complete.prepare(xs, ys), tuple(part.prepare(xs, ys) for part in self._tables)
-        )
+    def prepare(self, xs: SpaceBatch, ys: IntArray) -> DiffusionPair | MovedPair:
+        if isinstance(xs, Moves):
+            return self._prepare_moves(xs, ys)
+        return self._prepare_rows(xs, ys)
 
-    def gram(self, theta: Array, prepared: DiffusionPair) -> Array:
+    def gram(self, theta: Array, prepared: DiffusionPair | MovedPair) -> Array:
         """(p,) -> (n, m)."""
-        log_gram = self._log_gram(theta, prepared)
+        moved = isinstance(prepared, MovedPair)
+        log_gram = self._log_gram_moved(theta, prepared) if moved else self._log_gram(theta, prepared)
         return np.exp(log_gram, out=log_gram)
 
-    def diag(self, theta: Array, xs: IntArray) -> Array:
+    def diag(self, theta: Array, xs: SpaceBatch) -> Array:
         """k(x, x) of each point (n,)."""
         total = np.zeros(len(xs))
         for part in self._tables:
-            total += part.log_diag(float(theta[part.which]), xs[:, part.which])
+            total += part.log_diag(float(theta[part.which]), column(xs, part.which))
         return np.exp(total)
 
     def line(
@@ -106,6 +124,37 @@ class DiffusionKernel:
             high += -beta * float(values[0]) - log_mean
         return low, high
 
+    def _prepare_rows(self, xs: IntArray, ys: IntArray) -> DiffusionPair:
+        tables = tuple(part.prepare(xs[:, part.which], ys[:, part.which]) for part in self._tables)
+        return DiffusionPair((len(xs), len(ys)), self._complete.prepare(xs, ys), tables)
+
+    def _prepare_moves(self, moves: Moves, ys: IntArray) -> MovedPair:
+        place = self._places[moves.which]
+        rows = np.flatnonzero(place >= 0)
+        tables = []
+        for part in self._tables:
+            own = np.flatnonzero(moves.which == part.which)
+            before = moves.base[moves.of[own], part.which]
+            both = np.concatenate([before, moves.vertices[own]])
+            tables.append((own, part.prepare(both, ys[:, part.which])))
+        change = fewer_or_more_apart(moves[rows], ys)
+        return MovedPair(self._prepare_rows(moves.base, ys), moves.of, (rows, place[rows], change), tuple(tables))
+
+    def _log_gram_moved(self, theta: Array, prepared: MovedPair) -> Array:
+        log_gram = self._log_gram(theta, prepared.base)[prepared.of]
+        rows, place, change = prepared.complete
+        if len(rows):
+            log_rho = self._complete.log_rho(theta[self._own])[place][:, None]
+            if len(rows) == len(log_gram):
+                log_gram += change * log_rho
+            else:
+                log_gram[rows] += change * log_rho
+        for part, (own, pair) in zip(self._tables, prepared.tables, strict=True):
+            if len(own):
+                before, after = np.split(pair.spread(part.log_table(float(theta[part.which]), pair)), 2)
+                log_gram[own] += after - before
+        return log_gram
+
     def _log_gram(self, theta: Array, prepared: DiffusionPair) -> Array:
         if not self._place:
             return self._log_tables(theta, prepared)
@@ -130,6 +179,11 @@ class DiffusionKernel:
     def _place(self) -> dict[int, int]:
         """Their positions among each other."""
         return {i: place for place, i in enumerate(self._complete.which)}
+
+    @cached_property
+    def _places(self) -> IntArray:
+        """The same as an array (d,), -1 for variables on other graphs."""
+        return np.array([self._place.get(i, -1) for i in range(len(self.graphs))])
 
     @cached_property
     def _complete(self) -> CompletePart:

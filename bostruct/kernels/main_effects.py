@@ -16,8 +16,10 @@ import numpy as np
 
 from bostruct.contracts import Array, Parameter
 from bostruct.domains.graphs import CompleteGraph, IntArray, VariableGraph
+from bostruct.domains.moves import Moves, SpaceBatch, column
 from bostruct.kernels.factors import diffusion
 from bostruct.kernels.links import LogLengthscale
+from bostruct.kernels.moved import fewer_or_more_apart
 
 LENGTHSCALE = 0.5  # of effects along a graph, in units of its length
 
@@ -44,8 +46,10 @@ class MainEffects:
     def parameters(self) -> tuple[Parameter, ...]:
         return ()
 
-    def prepare(self, xs: IntArray, ys: IntArray) -> Array:
+    def prepare(self, xs: SpaceBatch, ys: IntArray) -> Array:
         """The Gram matrix itself (n, m)."""
+        if isinstance(xs, Moves):
+            return self._moved(xs, ys)
         gram = np.zeros((len(xs), len(ys)))
         signs = [i for i, graph in enumerate(self.graphs) if graph.size == 2]
         if signs:  # of two choices every effect is a sign: one product serves all
@@ -54,20 +58,40 @@ class MainEffects:
             gram += centred_effects(self.graphs[i])[xs[:, i]][:, ys[:, i]]
         return gram / len(self.graphs)
 
+    def _moved(self, moves: Moves, ys: IntArray) -> Array:
+        """From the Gram matrix of the base: one effect a row is another."""
+        change = fewer_or_more_apart(moves, ys) * self._step[moves.which][:, None]
+        for i in self._paths:
+            rows = np.flatnonzero(moves.which == i)
+            effects = centred_effects(self.graphs[i])
+            before = effects[moves.base[moves.of[rows], i]]
+            change[rows] = (effects[moves.vertices[rows]] - before)[:, ys[:, i]]
+        return self.prepare(moves.base, ys)[moves.of] + change / len(self.graphs)
+
     def gram(self, theta: Array, prepared: Array) -> Array:
         del theta  # there is none
         return prepared.copy()
 
-    def diag(self, theta: Array, xs: IntArray) -> Array:
+    def diag(self, theta: Array, xs: SpaceBatch) -> Array:
         """k(x, x) of each point (n,)."""
         del theta
-        total = np.full(len(xs), float(len(self.graphs) - len(self._others)))
-        for i in self._others:
-            total += centred_effects(self.graphs[i]).diagonal()[xs[:, i]]
+        total = np.full(len(xs), float(len(self.graphs) - len(self._paths)))  # on complete graphs each is 1
+        for i in self._paths:
+            total += centred_effects(self.graphs[i]).diagonal()[column(xs, i)]
         return total / len(self.graphs)
 
     def gram_and_pullback(self, theta: Array, prepared: Array) -> tuple[Array, Callable[[Array], Array]]:
         return self.gram(theta, prepared), lambda _: np.zeros(0)
+
+    @cached_property
+    def _step(self) -> Array:
+        """What a complete graph's effect loses when two choices that agreed no longer do, (d,)."""
+        return np.array([-graph.size / (graph.size - 1.0) for graph in self.graphs])
+
+    @cached_property
+    def _paths(self) -> list[int]:
+        """Variables on graphs that are not complete."""
+        return [i for i, graph in enumerate(self.graphs) if not isinstance(graph, CompleteGraph)]
 
     @cached_property
     def _others(self) -> list[int]:

@@ -45,8 +45,9 @@ class TablePart:
     unit_diagonal: bool
 
     def prepare(self, xs: IntArray, ys: IntArray) -> TablePair:
-        left, rows = np.unique(xs[:, self.which], return_inverse=True)
-        right, columns = np.unique(ys[:, self.which], return_inverse=True)
+        """xs, ys: vertices of this variable (n,) and (m,)."""
+        left, rows = np.unique(xs, return_inverse=True)
+        right, columns = np.unique(ys, return_inverse=True)
         return TablePair(left, right, rows, columns)
 
     def log_table(self, theta: float, pair: TablePair) -> Array:

@@ -1,0 +1,55 @@
+"""Batches of single changes: the same points, and the same Gram matrices, as the rows that they stand for."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct import methods
+from bostruct.domains.moves import column
+
+SPACES = {
+    "bits": {f"b{i}": bool for i in range(6)},
+    "categories": {"a": [0, 1, 2], "b": list("wxyz"), "c": bool},
+    "paths": {"p": bo.Integer(0, 5), "q": range(3)},
+    "mixed": {"a": bool, "p": bo.Integer(0, 5), "c": list("xyz"), "g": bo.Graph(nx.cycle_graph(5)), "b": bool},
+    "constrained": None,
+}
+
+
+def space_of(name: str) -> bo.Space:
+    if name == "constrained":
+        return bo.Space({f"b{i}": bool for i in range(8)}, constraints=[lambda p: sum(p.values()) % 2 == 0 or p["b0"]])
+    return bo.Space(SPACES[name])
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_around_lists_the_neighbors_of_each_point(name: str) -> None:
+    space, rng = space_of(name), np.random.default_rng(0)
+    xs = space.sample(4, rng)
+    moves, of = space.around(xs, 10_000, rng)
+    for point, x in enumerate(xs):
+        np.testing.assert_array_equal(np.asarray(moves)[of == point], space.neighbors(x))
+        np.testing.assert_array_equal(moves[of == point].rows(), space.neighbors(x))
+    np.testing.assert_array_equal(moves[len(moves) - 1], moves.rows()[-1])
+    for i in range(space.d):
+        np.testing.assert_array_equal(column(moves, i), moves.rows()[:, i])
+    some, of = space.around(xs, 2, rng)
+    assert (np.bincount(of) <= 2).all()
+    assert all(any((row == space.neighbors(xs[p])).all(1)) for row, p in zip(some.rows(), of, strict=True))
+
+
+@pytest.mark.parametrize("name", SPACES)
+@pytest.mark.parametrize("method", [methods.auto, methods.combo])
+def test_kernels_see_moves_as_the_rows_that_they_are(name: str, method: object) -> None:
+    space, rng = space_of(name), np.random.default_rng(1)
+    kernel = method(space).surrogate.kernel  # type: ignore[operator]
+    moves, _ = space.around(space.sample(3, rng), 10_000, rng)
+    ys = space.sample(7, rng)
+    theta = rng.normal(size=sum(block.size for block in kernel.parameters))
+    for batch in (moves, moves[2:5], moves[np.array([4, 0])]):
+        ours = kernel.gram(theta, kernel.prepare(batch, ys))
+        np.testing.assert_allclose(ours, kernel.gram(theta, kernel.prepare(batch.rows(), ys)), rtol=1e-10, atol=1e-13)
+        np.testing.assert_allclose(kernel.diag(theta, batch), kernel.diag(theta, batch.rows()), rtol=1e-13)
