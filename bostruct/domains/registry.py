@@ -7,6 +7,7 @@ from typing import Any
 
 from bostruct.contracts import DomainError, Json
 from bostruct.domains.architecture.domain import ArchitectureDomain
+from bostruct.domains.architecture.table import TableDomain
 from bostruct.domains.joint import Joint, joint_domain
 from bostruct.domains.space import Space
 
@@ -19,6 +20,7 @@ BUILDERS: dict[str, Callable[[Json], Any]] = {
     "space": Space.from_json,
     "architecture": ArchitectureDomain.from_json,
     "joint": _joint,
+    "table": TableDomain.from_json,
 }
 
 

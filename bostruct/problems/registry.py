@@ -36,6 +36,10 @@ class Entry:
     parameters: tuple[Parameter, ...]
 
 
+def _seed_or_none(text: str) -> int | None:
+    return None if text == "none" else int(text)
+
+
 ENTRIES: dict[str, Entry] = {
     "contamination": Entry(
         "bostruct.problems.contamination",
@@ -114,6 +118,34 @@ ENTRIES: dict[str, Entry] = {
             Parameter("noise", "noise", float, "0"),
             Parameter("seed", "seed", int, "0"),
         ),
+    ),
+    "nasbench201": Entry(
+        "bostruct.problems.nasbench201",
+        "nasbench201",
+        "cells of 6 operations from an .npz file of NAS-Bench-201",
+        (
+            Parameter("file", "file", str, ""),
+            Parameter("data", "data", str, "cifar100"),
+            Parameter("noise", "noise", _seed_or_none, "none"),
+        ),
+    ),
+    "nasbench101": Entry(
+        "bostruct.problems.nas_tables",
+        "nasbench101",
+        "cells of up to 5 operations from an .npz file of NAS-Bench-101",
+        (Parameter("file", "file", str, ""),),
+    ),
+    "transnas-macro": Entry(
+        "bostruct.problems.nas_tables",
+        "transnas_macro",
+        "chains of 4 to 6 modules from an .npz file of TransNAS-Bench-101",
+        (Parameter("file", "file", str, ""), Parameter("task", "task", str, "class_scene")),
+    ),
+    "transnas-micro": Entry(
+        "bostruct.problems.nas_tables",
+        "transnas_micro",
+        "cells of 6 operations from an .npz file of TransNAS-Bench-101",
+        (Parameter("file", "file", str, ""),),
     ),
 }
 

@@ -1,0 +1,212 @@
+"""Cells of tabular benchmarks as architectures: operations are layers, what feeds what are edges.
+
+A published cell is a code: for each position one of a few operations. Its architecture is what the cell computes, so
+that codes which compute the same give isomorphic, hence equal, architectures: operations that no path connects from
+input to output are left out, and a skip connection is not a layer but an edge. Where two paths carry the same tensor to
+one place, one is that edge, and each other one a layer ``skip``, for a sum of two is not a sum of one. A cell that
+computes nothing is one layer ``zero``. A stem comes before, and a
+classifier, the decision layer, after every cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from bostruct.domains.architecture.labels import CNN, ENDS, Family, Label
+from bostruct.domains.architecture.layers import Layer
+from bostruct.domains.architecture.validity import Edges
+from bostruct.domains.architecture.value import Architecture
+
+Code = tuple[int, ...]
+
+CHANNELS = 64  # of every tensor in a cell: in the last of NAS-Bench-201's three stages
+CELL = Family(
+    "cell",
+    (
+        *ENDS,
+        Label("stem"),
+        Label("conv1", group="conv"),
+        Label("conv3", group="conv"),
+        Label("max-pool", group="pool", units=False),
+        Label("avg-pool", group="pool", units=False),
+        Label("skip", units=False),
+        Label("zero", units=False),
+        Label("classifier", "decision", units=False),
+    ),
+    ("conv", "pool"),
+    (("conv1", "conv3", 0.2), ("max-pool", "avg-pool", 0.5)),
+    image=False,
+)
+
+
+class Drawing(NamedTuple):
+    """An architecture before it is checked: layers in topological order, and edges."""
+
+    layers: tuple[Layer, ...]
+    edges: Edges
+
+
+@dataclass(frozen=True)
+class CellSpace:
+    """The codes of a benchmark and what they stand for.
+
+    choices: the operations to choose from at each position, as published. draw: code -> the architecture's parts.
+    spell: operations of a code -> how the benchmark writes them.
+    """
+
+    name: str
+    family: Family
+    choices: tuple[tuple[str, ...], ...]
+    draw: Callable[[Code], Drawing]
+    spell: Callable[[Sequence[str]], str]
+
+    def architecture(self, code: Code) -> Architecture:
+        """What the code stands for."""
+        return Architecture(*self.draw(code), self.family)
+
+    def spelled(self, code: Code) -> str:
+        """The code as the benchmark writes it."""
+        return self.spell([names[choice] for names, choice in zip(self.choices, code, strict=True)])
+
+
+def wired(operations: Sequence[Layer], inputs: Sequence[Sequence[int]], last: Sequence[int]) -> Drawing:
+    """The architecture of operations 1, 2 ... that add up their inputs; 0 is the tensor that enters the cell.
+
+    inputs: of each operation, an input as often as it is added. last: the same for the output of the cell.
+    """
+    if not last:
+        return wired([Layer("zero")], [(0,)], (1,))
+    needed = {0}
+    waiting = list(last)
+    while waiting:
+        if (u := waiting.pop()) not in needed:
+            needed.add(u)
+            waiting += inputs[u - 1]
+    layers = [Layer("ip"), Layer("stem", CHANNELS)]
+    edges = [(0, 1)]
+    place = {0: 1}
+    for u, layer in enumerate(operations, start=1):
+        if u in needed:
+            place[u] = _fed(layers, edges, [place[v] for v in inputs[u - 1]], layer)
+    classifier = _fed(layers, edges, [place[v] for v in last], Layer("classifier"))
+    _fed(layers, edges, [classifier], Layer("op"))
+    return Drawing(tuple(layers), tuple(sorted(edges)))
+
+
+def _fed(layers: list[Layer], edges: list[tuple[int, int]], sources: Sequence[int], layer: Layer) -> int:
+    """Append a layer, fed by each source as often as it is listed; returns where it is."""
+    feeding = list(dict.fromkeys(sources))
+    for u in feeding[:] if len(feeding) < len(sources) else ():
+        for _ in range(sources.count(u) - 1):
+            edges.append((u, len(layers)))
+            feeding.append(len(layers))
+            layers.append(Layer("skip"))
+    edges.extend((u, len(layers)) for u in feeding)
+    layers.append(layer)
+    return len(layers) - 1
+
+
+@dataclass(frozen=True)
+class EdgeCell:
+    """Cells of four tensors 0 to 3, each the sum of operations on earlier ones; 0 enters and 3 leaves.
+
+    edges: of each position, the tensors that its operation leads from and to. labels: of each choice, ``skip`` where it
+    passes on its input, None where it gives nothing.
+    """
+
+    edges: tuple[tuple[int, int], ...]
+    labels: tuple[str | None, ...]
+
+    def __call__(self, code: Code) -> Drawing:
+        layers: list[Layer] = []
+        inputs: list[tuple[int, ...]] = []
+        tensors: list[tuple[int, ...]] = [(0,), (), (), ()]  # the operations that each adds up; 0 is what enters
+        for position in sorted(range(len(self.edges)), key=self.edges.__getitem__):
+            source, target = self.edges[position]
+            label = self.labels[code[position]]
+            if label is None or not tensors[source]:
+                continue
+            if label == "skip":
+                tensors[target] += tensors[source]
+            else:
+                layers.append(_operation(label))
+                inputs.append(tensors[source])
+                tensors[target] += (len(layers),)
+        return wired(layers, inputs, tensors[-1])
+
+
+def draw_node_cell(code: Code) -> Drawing:
+    """A cell of NAS-Bench-101: 21 bits, the upper triangle of a 7 x 7 adjacency row by row, then 5 operations."""
+    bits = iter(code[:21])
+    parents: list[list[int]] = [[] for _ in range(7)]
+    for u in range(7):
+        for v in range(u + 1, 7):
+            if next(bits):
+                parents[v].append(u)
+    fed = [True]  # whether anything reaches an operation
+    for v in range(1, 7):
+        parents[v] = [u for u in parents[v] if fed[u]]
+        fed.append(bool(parents[v]))
+    layers = [_operation(NODE_LABELS[choice]) for choice in code[21:]]
+    return wired(layers, parents[1:6], parents[6])
+
+
+def draw_modules(code: Code) -> Drawing:
+    """A network of TransNAS-Bench-101's macro space: 4 to 6 modules of two residual blocks, one after the other.
+
+    A module's first block may double the units (choices 2 and 4) and halve the image (3 and 4); 0 is no module.
+    """
+    units = MODULE_UNITS
+    layers = [Layer("ip"), Layer("conv3", units)]
+    for choice in code:
+        if choice:
+            units *= 2 if choice % 2 == 0 else 1
+            layers += [Layer("res3", units, 2 if choice > 2 else 1), Layer("res3", units)]
+    layers += [Layer("softmax"), Layer("op")]
+    return Drawing(tuple(layers), tuple(pairwise(range(len(layers)))))
+
+
+def spell_edges(names: Sequence[str]) -> str:
+    """As NAS-Bench-201 writes a cell: ``|op~0|+|op~0|op~1|+|op~0|op~1|op~2|``, positions by the tensor they lead to."""
+    first, second, third = names[:1], names[1:3], names[3:]
+    return "+".join("|" + "".join(f"{name}~{u}|" for u, name in enumerate(part)) for part in (first, second, third))
+
+
+def spell_digits(names: Sequence[str]) -> str:
+    """As TransNAS-Bench-101 writes a cell: ``3_33_333``, in the same order; 0 none, 1 skip, 2 and 3 convolutions."""
+    return "_".join(("".join(names[:1]), "".join(names[1:3]), "".join(names[3:])))
+
+
+def _operation(label: str) -> Layer:
+    return Layer(label, CHANNELS if CELL.by_name[label].units else None)
+
+
+NODE_LABELS = ("max-pool", "conv1", "conv3")
+MODULE_UNITS = 64
+BY_TARGET = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
+NB201 = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
+NODES = ("maxpool3x3", "conv1x1-bn-relu", "conv3x3-bn-relu")
+SPACES = {
+    space.name: space
+    for space in (
+        CellSpace(
+            "nasbench201",
+            CELL,
+            (NB201,) * 6,
+            EdgeCell(BY_TARGET, (None, "skip", "conv1", "conv3", "avg-pool")),
+            spell_edges,
+        ),
+        CellSpace(
+            "transnas-micro",
+            CELL,
+            (tuple("0123"),) * 6,
+            EdgeCell(BY_TARGET, (None, "skip", "conv1", "conv3")),
+            spell_digits,
+        ),
+        CellSpace("nasbench101", CELL, (("0", "1"),) * 21 + (NODES,) * 5, draw_node_cell, " ".join),
+        CellSpace("transnas-macro", CNN, (tuple("01234"),) * 6, draw_modules, "".join),
+    )
+}

@@ -1,0 +1,246 @@
+"""A finite domain of architectures: the codes of a benchmark, those that compute the same taken together."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bostruct.checks import shown
+from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
+from bostruct.domains.architecture.cells import SPACES, CellSpace, Code
+from bostruct.domains.architecture.labels import Family
+from bostruct.domains.architecture.layers import Layer
+from bostruct.domains.architecture.validity import Adjacent, adjacency
+from bostruct.domains.architecture.value import Architecture
+from bostruct.domains.unseen import draw_unseen
+
+TRIES = 100  # at a change or a child, where a table does not hold every code
+
+Key = tuple[int, ...]
+
+
+class Index(NamedTuple):
+    """place: code -> its point. position: key of an architecture -> its point. met: see `_key`."""
+
+    place: dict[Code, int]
+    position: dict[Key, int]
+    met: dict[Hashable, int]
+
+
+@dataclass(frozen=True)
+class TableDomain:
+    """The architectures of a table of codes; isomorphic ones are one point.
+
+    space: name of one of `bostruct.domains.architecture.cells.SPACES`. codes: the rows of the table; None for every
+    code of the space. One change is another choice at one position of any of a point's codes. Raises DomainError.
+    """
+
+    space: str
+    codes: tuple[Code, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.space not in SPACES:
+            raise DomainError(f"space: expected one of {', '.join(SPACES)}; got {shown(self.space)}")
+        counts = [len(names) for names in self.cells.choices]
+        for row, code in enumerate(self.codes or ()):
+            if len(code) != len(counts) or not all(0 <= c < k for c, k in zip(code, counts, strict=True)):
+                raise DomainError(f"codes[{row}]: expected choices below {counts}, got {shown(code)}")
+        if self.codes is not None and len(set(self.codes)) < max(len(self.codes), 1):
+            raise DomainError("codes: expected at least one, and none twice")
+
+    def __reduce__(self) -> Any:
+        return TableDomain, (self.space, self.codes)  # without what is derived from them
+
+    @property
+    def cells(self) -> CellSpace:
+        return SPACES[self.space]
+
+    @property
+    def family(self) -> Family:
+        return self.cells.family
+
+    @property
+    def size(self) -> int:
+        return len(self.members)
+
+    @cached_property
+    def rows(self) -> tuple[Code, ...]:
+        """Every code of the table; without one, all of the space, the first position slowest."""
+        if self.codes is not None:
+            return self.codes
+        return tuple(product(*(range(len(names)) for names in self.cells.choices)))
+
+    @cached_property
+    def members(self) -> tuple[tuple[Code, ...], ...]:
+        """The codes of each point, in the order of `rows`; points in the order of their first."""
+        found: list[list[Code]] = [[] for _ in self._index.position]
+        for code, place in self._index.place.items():
+            found[place].append(code)
+        return tuple(map(tuple, found))
+
+    def at(self, place: int) -> Architecture:
+        """The point at a place from 0 to size - 1."""
+        known = self._architectures
+        if place not in known:
+            known[place] = self.cells.architecture(self.members[place][0])
+        return known[place]
+
+    def place(self, x: Any) -> int:
+        """Inverse of `at`; raises PointError for what the table does not hold."""
+        if not isinstance(x, Architecture):
+            raise PointError(f"expected an Architecture, got {shown(x)}")
+        if x.family != self.family:
+            raise PointError(f"expected an architecture of the family {self.family.name}, got one of {x.family.name}")
+        place = self._index.position.get(_key(x.layers, x.parents, x.children, self._index.met))
+        if place is None:
+            raise PointError(f"{x!r} is not in the table of {self.space}")
+        return place
+
+    def place_of(self, code: Iterable[int]) -> int:
+        """The place of the point that a code stands for; raises PointError for one that is not in the table."""
+        given = tuple(code)
+        try:
+            return self._index.place[given]
+        except (KeyError, TypeError):
+            raise PointError(f"the code {shown(given)} is not in the table of {self.space}") from None
+
+    def sample(self, m: int, rng: np.random.Generator) -> list[Architecture]:
+        return [self.at(int(place)) for place in rng.integers(self.size, size=m)]
+
+    def sample_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> Architecture:
+        """Raises SpaceExhausted when none is left."""
+        if (x := draw_unseen(self, seen, rng)) is not None:
+            return x
+        left = [x for x in map(self.at, range(self.size)) if x.fingerprint not in seen]
+        if not left:
+            raise SpaceExhausted(f"all {self.size} architectures of the table have been seen")
+        return left[int(rng.integers(len(left)))]
+
+    def check(self, x: Any) -> None:
+        self.place(x)
+
+    def parse(self, point: Any) -> Architecture:
+        """An `Architecture`, its JSON, a code (a choice a position), or a code as the benchmark writes it."""
+        if isinstance(point, str):
+            return self.decode(point)
+        if isinstance(point, Mapping):
+            point = Architecture.from_json(point, self.family)
+        elif isinstance(point, list | tuple | np.ndarray):
+            return self.at(self.place_of(point))
+        return self.at(self.place(point))
+
+    def present(self, x: Architecture) -> Architecture:
+        return x
+
+    def encode(self, x: Architecture) -> Json:
+        """The first of its codes, as the benchmark writes it."""
+        return self.cells.spelled(self.members[self.place(x)][0])
+
+    def decode(self, data: Json) -> Architecture:
+        if data not in self._spelled:
+            raise PointError(
+                f"{shown(data)} is not in the table of {self.space}; it has {shown(next(iter(self._spelled)))}"
+            )
+        return self.at(self._spelled[data])
+
+    def keys(self, batch: Iterable[Architecture]) -> list[Hashable]:
+        """Fingerprints: isomorphic architectures are one point."""
+        return [x.fingerprint for x in batch]
+
+    def join(self, *batches: Iterable[Architecture]) -> list[Architecture]:
+        return [x for batch in batches for x in batch]
+
+    def neighbors(self, x: Architecture) -> list[Architecture]:
+        """All points one change away, in the order of the table."""
+        return list(map(self.at, self._near(self.place(x))))
+
+    def some_neighbors(self, x: Architecture, m: int, rng: np.random.Generator) -> list[Architecture]:
+        """All of `neighbors` where they are at most m; else m of them, uniformly, in their order."""
+        near = self._near(self.place(x))
+        if len(near) > m:
+            near = [near[i] for i in np.sort(rng.choice(len(near), size=m, replace=False))]
+        return list(map(self.at, near))
+
+    def mutate(self, x: Architecture, rng: np.random.Generator) -> Architecture:
+        """One random choice changed in a random one of its codes; any other point where the table has none so near.
+
+        Raises DomainError where the table has no other point.
+        """
+        place = self.place(x)
+        members = self.members[place]
+        for _ in range(TRIES):
+            code = list(members[int(rng.integers(len(members)))])
+            position = int(rng.integers(len(code)))
+            code[position] = (code[position] + 1 + int(rng.integers(len(self.cells.choices[position]) - 1))) % len(
+                self.cells.choices[position]
+            )
+            changed = self._index.place.get(tuple(code), place)
+            if changed != place:
+                return self.at(changed)
+        if self.size == 1:
+            raise DomainError(f"the table of {self.space} has no other architecture than {x!r}")
+        return self.at((place + 1 + int(rng.integers(self.size - 1))) % self.size)
+
+    def crossover(self, x: Architecture, y: Architecture, rng: np.random.Generator) -> Architecture:
+        """Each choice from the first code of x or of y with equal chance; x where the table holds no such child."""
+        first, second = (self.members[self.place(parent)][0] for parent in (x, y))
+        for _ in range(TRIES):
+            child = tuple(a if rng.random() < 0.5 else b for a, b in zip(first, second, strict=True))
+            if child in self._index.place:
+                return self.at(self._index.place[child])
+        return x
+
+    def to_json(self) -> Json:
+        codes = None if self.codes is None else [list(code) for code in self.codes]
+        return {"domain": "table", "space": self.space, "codes": codes}
+
+    @classmethod
+    def from_json(cls, data: Json) -> TableDomain:
+        """Inverse of `to_json`."""
+        codes = data["codes"]
+        return cls(data["space"], None if codes is None else tuple(map(tuple, codes)))
+
+    def _near(self, place: int) -> list[int]:
+        found = set()
+        for code in self.members[place]:
+            for position, names in enumerate(self.cells.choices):
+                for choice in range(len(names)):
+                    changed = (*code[:position], choice, *code[position + 1 :])
+                    found.add(self._index.place.get(changed, place))
+        return sorted(found - {place})
+
+    @cached_property
+    def _index(self) -> Index:
+        index = Index({}, {}, {})
+        for code in self.rows:
+            layers, edges = self.cells.draw(code)
+            key = _key(layers, *adjacency(edges, len(layers)), index.met)
+            index.place[code] = index.position.setdefault(key, len(index.position))
+        return index
+
+    @cached_property
+    def _spelled(self) -> dict[str, int]:
+        return {self.cells.spelled(code): place for code, place in self._index.place.items()}
+
+    @cached_property
+    def _architectures(self) -> dict[int, Architecture]:
+        return {}
+
+
+def _key(layers: Sequence[Layer], parents: Adjacent, children: Adjacent, met: dict[Hashable, int]) -> Key:
+    """Equal for isomorphic architectures, and in the tables here for no others: a fraction of a fingerprint's cost.
+
+    Each layer is told apart by all that precedes it, then by all that follows. met: numbers what was told apart so far.
+    """
+    down = [0] * len(layers)
+    for u, layer in enumerate(layers):
+        down[u] = met.setdefault((layer, *sorted([down[p] for p in parents[u]])), len(met))
+    up = [0] * len(layers)
+    for u in range(len(layers) - 1, -1, -1):
+        up[u] = met.setdefault((down[u], *sorted([up[v] for v in children[u]])), len(met))
+    return tuple(sorted(up))

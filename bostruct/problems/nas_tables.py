@@ -1,0 +1,84 @@
+"""Small tables of trained networks: samples of NAS-Bench-101 and of TransNAS-Bench-101."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bostruct.checks import check_choice
+from bostruct.contracts import Array
+from bostruct.domains.graphs import IntArray
+from bostruct.problems.architectures import ArchitectureProblem
+from bostruct.problems.tabular import Lookup, point_means, read_arrays, rows_of, table
+
+NB101_SOURCE = "Ying et al., ICML 2019 (NAS-Bench-101)"
+TRANSNAS_SOURCE = "Duan et al., CVPR 2021 (TransNAS-Bench-101)"
+N_INITIAL = 10
+UPPER = np.triu_indices(7, 1)
+BEST_POSSIBLE = {  # of each task's metric; the value is how far below it a network is
+    "class_scene": 100.0,
+    "class_object": 100.0,
+    "autoencoder": 1.0,
+    "normal": 1.0,
+    "jigsaw": 100.0,
+    "room_layout": 0.0,
+    "segmentsemantic": 100.0,
+}
+
+
+def nasbench101(file: str) -> ArchitectureProblem:
+    """Validation error in percent of cells of NAS-Bench-101 with seven vertices.
+
+    file: an .npz with ``adjacency`` (n, 7, 7), upper triangular, ``ops`` (n, 7): 0 the input, 1 the output, 2 max-pool
+    3 x 3, 3 convolution 1 x 1, 4 convolution 3 x 3, and ``val_acc`` (n,) in percent. Raises ValueError.
+    """
+    arrays = read_arrays(file, ("adjacency", "ops", "val_acc"))
+    adjacency, ops = arrays["adjacency"], arrays["ops"]
+    if adjacency.shape[1:] != (7, 7) or ops.shape[1:] != (7,) or (np.tril(adjacency) != 0).any():
+        raise ValueError(f"file: {file}: expected upper triangular adjacency (n, 7, 7) and ops (n, 7)")
+    if (ops[:, 0] != 0).any() or (ops[:, 6] != 1).any():
+        raise ValueError(f"file: {file}: ops: expected the input (0) first and the output (1) last")
+    codes = np.concatenate([adjacency[:, *UPPER], ops[:, 1:6] - 2], axis=1)
+    return _problem(f"nasbench101:file={file}", "nasbench101", codes, 100.0 - arrays["val_acc"], NB101_SOURCE)
+
+
+def transnas_macro(file: str, task: str = "class_scene") -> ArchitectureProblem:
+    """How far a network of TransNAS-Bench-101's macro space is below the best value that its metric can take.
+
+    file: an .npz with ``arch`` (n, 6), 0 for no module, and ``val_metric`` (n, 7), in the order of task: "class_scene",
+    "class_object", "autoencoder", "normal", "jigsaw", "room_layout" or "segmentsemantic". Networks without a value for
+    the task are left out. Raises ValueError.
+    """
+    column = list(BEST_POSSIBLE).index(check_choice("task", task, BEST_POSSIBLE))
+    arrays = read_arrays(file, ("arch", "val_metric"))
+    if arrays["val_metric"].ndim != 2 or arrays["val_metric"].shape[1] != len(BEST_POSSIBLE):
+        raise ValueError(f"file: {file}: val_metric: expected {len(BEST_POSSIBLE)} columns")
+    values = BEST_POSSIBLE[task] - arrays["val_metric"][:, column].astype(np.float64)
+    known = ~np.isnan(values)
+    name = f"transnas-macro:file={file},task={task}"
+    return _problem(name, "transnas-macro", arrays["arch"][known], values[known], TRANSNAS_SOURCE)
+
+
+def transnas_micro(file: str) -> ArchitectureProblem:
+    """Validation error in percent of cells of TransNAS-Bench-101's micro space.
+
+    file: an .npz with ``arch`` (n, 6): 0 none, 1 skip, 2 convolution 1 x 1, 3 convolution 3 x 3 on the edges 0-1, 0-2,
+    1-2, 0-3, 1-3, 2-3; and ``val_top1`` (n,) in percent. Raises ValueError.
+    """
+    arrays = read_arrays(file, ("arch", "val_top1"))
+    name = f"transnas-micro:file={file}"
+    return _problem(name, "transnas-micro", arrays["arch"], 100.0 - arrays["val_top1"], TRANSNAS_SOURCE)
+
+
+def _problem(name: str, space: str, codes: IntArray, values: Array, source: str) -> ArchitectureProblem:
+    domain = table(space, codes)
+    means = point_means(values.astype(np.float64), rows_of(domain, codes))
+    return ArchitectureProblem(
+        name=name,
+        space=domain,
+        objective=Lookup(domain, means),
+        source=source,
+        n_initial=min(N_INITIAL, domain.size),
+        optimum=float(means.min()),
+        optimum_source="proved by enumeration of the table",
+        optimal=domain.at(int(means.argmin())),
+    )

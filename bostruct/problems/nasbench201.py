@@ -1,0 +1,50 @@
+"""NAS-Bench-201: all cells of four tensors and five operations, trained for 200 epochs on three data sets."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bostruct.checks import check_choice, check_integer
+from bostruct.problems.architectures import ArchitectureProblem
+from bostruct.problems.tabular import Lookup, NoisyLookup, point_means, read_arrays, rows_of, table
+
+SOURCE = "Dong and Yang, ICLR 2020 (NAS-Bench-201); Dong et al. 2021 (NATS-Bench, topology)"
+DATA = {"cifar10": "c10", "cifar100": "c100", "imagenet16-120": "in16"}
+N_INITIAL = 10
+
+
+def nasbench201(file: str, data: str = "cifar100", noise: int | None = None) -> ArchitectureProblem:
+    """Validation error in percent after 200 epochs; `reported` is the mean test error.
+
+    file: an .npz with ``edges`` (n, 6), and for each data set (c10, c100, in16) ``_val_200ep`` (n, seeds), NaN where a
+    seed was not trained, and ``_test_200ep_mean`` (n,), accuracies in percent. data: "cifar10", "cifar100" or
+    "imagenet16-120". noise: None for the mean over the trainings; a seed for one of them, drawn by it.
+
+    Isomorphic cells are one point: its value is the mean over the cells of their means over seeds. Raises ValueError.
+    """
+    short = DATA[check_choice("data", data, DATA)]
+    validation, test = f"{short}_val_200ep", f"{short}_test_200ep_mean"
+    arrays = read_arrays(file, ("edges", validation, test))
+    if arrays[validation].ndim != 2 or np.isnan(arrays[validation]).all(axis=1).any():
+        raise ValueError(f"file: {file}: {validation}: expected a row of seeds with a value for each cell")
+    domain = table("nasbench201", arrays["edges"])
+    rows = rows_of(domain, arrays["edges"])
+    errors = 100.0 - arrays[validation].astype(np.float64)
+    means = point_means(np.nanmean(errors, axis=1), rows)
+    tested = point_means(100.0 - arrays[test].astype(np.float64), rows)
+    mean = Lookup(domain, means)
+    named = f"nasbench201:file={file},data={data}"
+    seed = None if noise is None else check_integer("noise", noise, 0)
+    return ArchitectureProblem(
+        name=named if seed is None else f"{named},noise={seed}",
+        space=domain,
+        objective=mean if seed is None else NoisyLookup(domain, errors, rows, seed),
+        source=SOURCE,
+        n_initial=N_INITIAL,
+        optimum=float(means.min()),
+        optimum_source="proved by enumeration",
+        optimal=domain.at(int(means.argmin())),
+        mean=None if seed is None else mean,
+        report=Lookup(domain, tested),
+        report_optimum=float(tested.min()),
+    )

@@ -1,0 +1,95 @@
+"""Objectives that look up what a network was measured to be worth, and the files that hold such tables."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bostruct.checks import shown
+from bostruct.contracts import Array
+from bostruct.domains.architecture.cells import SPACES
+from bostruct.domains.architecture.table import TableDomain
+from bostruct.domains.architecture.value import Architecture
+from bostruct.domains.graphs import IntArray
+
+ENUMERABLE = 100_000  # codes of a space
+
+Arrays = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """values: of each point of the domain, (size,)."""
+
+    domain: TableDomain
+    values: Array
+
+    def __call__(self, x: Architecture) -> float:
+        return float(self.values[self.domain.place(x)])
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyLookup:
+    """One of several values of a point, drawn as a function of the architecture and `seed` alone.
+
+    values: (trainings, columns), NaN where there was none. rows: of each point, its rows of values.
+    """
+
+    domain: TableDomain
+    values: Array
+    rows: tuple[tuple[int, ...], ...]
+    seed: int
+
+    def __call__(self, x: Architecture) -> float:
+        found = self.values[list(self.rows[self.domain.place(x)])]
+        trained = found[~np.isnan(found)]
+        rng = np.random.default_rng([self.seed, int(x.fingerprint, 16)])
+        return float(trained[int(rng.integers(len(trained)))])
+
+
+def read_arrays(file: str, names: Sequence[str]) -> Arrays:
+    """Arrays of an .npz file; raises ValueError for a file that cannot be read, or without one of the names."""
+    if not Path(file).is_file():
+        raise ValueError(f"file: expected an .npz file, found none at {file}")
+    try:
+        with np.load(file, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in names if name in stored}
+            known = ", ".join(stored)
+    except (ValueError, OSError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        raise ValueError(f"file: {file} is no .npz file of plain arrays: {error}") from error
+    if missing := [name for name in names if name not in arrays]:
+        raise ValueError(
+            f"file: {file} has no array {missing[0]}; expected {', '.join(names)}, found {shown(known, 200)}"
+        )
+    if len({len(array) for array in arrays.values()}) != 1:
+        lengths = ", ".join(f"{name} {len(array)}" for name, array in arrays.items())
+        raise ValueError(f"file: {file}: expected arrays of one length, got {lengths}")
+    return arrays
+
+
+def table(space: str, codes: IntArray) -> TableDomain:
+    """The domain of rows of codes: all of the space where they leave out none of its points. Raises DomainError."""
+    rows = tuple(dict.fromkeys(tuple(map(int, code)) for code in codes))
+    partial = TableDomain(space, rows)
+    if math.prod(len(names) for names in SPACES[space].choices) > ENUMERABLE:
+        return partial
+    every = TableDomain(space)
+    return every if len({every.place_of(code) for code in rows}) == every.size else partial
+
+
+def rows_of(domain: TableDomain, codes: IntArray) -> tuple[tuple[int, ...], ...]:
+    """Of each point of the domain, the rows of `codes` that stand for it."""
+    found: list[list[int]] = [[] for _ in range(domain.size)]
+    for row, code in enumerate(codes):
+        found[domain.place_of(code)].append(row)
+    return tuple(map(tuple, found))
+
+
+def point_means(values: Array, rows: Sequence[Sequence[int]]) -> Array:
+    """Mean of the values (n,) of each point's rows: what isomorphic networks are worth together."""
+    return np.array([float(np.mean(values[list(own)], dtype=np.float64)) for own in rows])
