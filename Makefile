@@ -3,8 +3,7 @@
 # make check   what a change has to pass besides: lint, format, types
 #
 # PYTHON    the interpreter that makes .venv (3.11 or later)
-# PIP_ARGS  for the index that torch comes from, where it matters: on Linux, for instance,
-#           make demo PIP_ARGS='--extra-index-url https://download.pytorch.org/whl/cpu' saves gigabytes of CUDA
+# PIP_ARGS  options for pip, such as an index of CPU builds of torch, which saves gigabytes of CUDA on Linux
 
 PYTHON ?= python3.11
 VENV ?= .venv
