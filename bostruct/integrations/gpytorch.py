@@ -136,7 +136,7 @@ class GramKernel(Kernel):
 
 
 def diffusion_kernel(space: Space, priors: bool = True, batch_shape: torch.Size | None = None) -> GramKernel:
-    """The ARD diffusion kernel of `method="auto"` on a space, for inputs coded as `Space` holds its points.
+    """The ARD diffusion kernel that `method="auto"` builds on, for inputs coded as `Space` holds its points.
 
     Its variance is 1 everywhere: wrap it in `gpytorch.kernels.ScaleKernel` for an amplitude. priors: add the
     log-normal prior of its lengthscales, which grows with the number of variables, to the loss. Raises DomainError.
