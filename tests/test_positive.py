@@ -1,0 +1,113 @@
+"""Indefinite similarities: clipped alike in training and in prediction, with the right gradient, and reported."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import pytest
+from architectures import SMALL_CNN
+from laws.kernel_laws import check_gram, check_line
+
+from bostruct.domains.architecture.value import Architecture
+from bostruct.kernels.otmann.kernel import OtmannKernel, Terms
+from bostruct.kernels.positive import PositivePart
+from bostruct.methods import at_mode, marginalized, otmann_kernel
+from bostruct.surrogates.nasbot_priors import around
+
+SQUARED = Terms(around(np.log(3.0), 0.05), float(np.log(3.0)), power=2.0)
+FORGOTTEN = Terms(around(-30.0, 0.1), -30.0)  # rates so small that these distances do not count
+INDEFINITE = OtmannKernel(FORGOTTEN, SQUARED)
+THETA = np.array([-30.0] * 4 + [np.log(3.0)] * 4)
+
+
+@cache
+def some(m: int, seed: int) -> tuple[Architecture, ...]:
+    return tuple(SMALL_CNN.sample(m, np.random.default_rng(seed)))
+
+
+@pytest.fixture
+def training() -> list[Architecture]:
+    return list(some(40, 0))
+
+
+def raw_gram(xs: Sequence[Architecture], ys: Sequence[Architecture]) -> np.ndarray:
+    return INDEFINITE.gram(THETA, INDEFINITE.prepare(xs, ys))
+
+
+def test_a_definite_similarity_stays_as_it_is(training):
+    similarity = otmann_kernel(SMALL_CNN)
+    kernel, strangers = PositivePart(similarity), list(some(5, 3))
+    theta = np.concatenate([np.full(block.size, block.initial) for block in similarity.parameters])
+    check_gram(kernel, training, strangers, theta)
+    check_line(kernel, training, strangers, theta, theta + 0.5)
+    expected = similarity.gram(theta, similarity.prepare(training, training))
+    np.testing.assert_array_equal(kernel.gram(theta, kernel.prepare(training, training)), expected)
+    cotangent = np.random.default_rng(2).normal(size=expected.shape)
+    found, known = (
+        k.gram_and_pullback(theta, k.prepare(training, training))[1](cotangent) for k in (kernel, similarity)
+    )
+    np.testing.assert_array_equal(found, known)
+
+
+def test_the_published_square_is_clipped_to_the_nearest_definite_matrix(training):
+    raw = raw_gram(training, training)
+    values, vectors = np.linalg.eigh(raw)
+    assert values[0] < -1e-4  # or there would be nothing to test
+    kernel = PositivePart(INDEFINITE)
+    gram = kernel.gram(THETA, kernel.prepare(training, training))
+    np.testing.assert_allclose(gram, (vectors * np.maximum(values, 0.0)) @ vectors.T, atol=1e-10)
+    assert np.linalg.eigvalsh(gram)[0] >= -1e-10
+
+
+def test_candidates_are_projected_as_training_points_are(training):
+    """A training point, met as a candidate, has the row that it has in training."""
+    kernel = PositivePart(INDEFINITE)
+    gram = kernel.gram(THETA, kernel.prepare(training, training))
+    across = kernel.gram(THETA, kernel.prepare(training[5:9], training))
+    np.testing.assert_allclose(across, gram[5:9], atol=1e-10)
+    strangers = list(some(5, 3))
+    values, vectors = np.linalg.eigh(raw_gram(training, training))
+    kept = vectors[:, values > 0.0]
+    expected = raw_gram(strangers, training) @ kept @ kept.T
+    np.testing.assert_allclose(kernel.gram(THETA, kernel.prepare(strangers, training)), expected, atol=1e-10)
+
+
+def test_a_line_is_the_gram_matrix(training):
+    kernel = PositivePart(INDEFINITE)
+    for prepared in (kernel.prepare(training, training), kernel.prepare(list(some(5, 3)), training)):
+        moved = THETA.copy()
+        moved[6] = 0.3
+        np.testing.assert_allclose(kernel.line(THETA, 6, prepared)(0.3), kernel.gram(moved, prepared), atol=1e-10)
+
+
+def test_the_gradient_of_what_was_clipped(training):
+    kernel = PositivePart(INDEFINITE)
+    prepared = kernel.prepare(training, training)
+    gram, pullback = kernel.gram_and_pullback(THETA, prepared)
+    np.testing.assert_allclose(gram, kernel.gram(THETA, prepared), atol=1e-10)
+    cotangent = np.random.default_rng(4).normal(size=gram.shape)
+    gradient = pullback(cotangent)
+    for i in range(4, 8):
+        step = np.eye(8)[i] * 1e-5
+        ahead, behind = (kernel.gram(THETA + sign * step, prepared) for sign in (1, -1))
+        assert gradient[i] == pytest.approx(np.sum(cotangent * (ahead - behind)) / 2e-5, rel=1e-4, abs=1e-4)
+    with pytest.raises(ValueError, match="training points"):
+        kernel.gram_and_pullback(THETA, kernel.prepare(training[:2], training))
+
+
+@pytest.mark.parametrize("fit", [at_mode, marginalized])
+def test_models_of_an_indefinite_similarity_predict_what_they_were_told_and_report_it(fit, training):
+    values = np.array([len(x) + 0.01 * sum(layer.units or 0 for layer in x.layers) for x in training])
+    rng = np.random.default_rng(5)
+    posterior, _, info = fit(INDEFINITE, SMALL_CNN).condition(training, values, None, rng)
+    assert json.loads(json.dumps(info)) == info
+    assert info["smallest_eigenvalue"] < 0.0 < info["negative_share"]
+    found = posterior.predict(list(training))
+    assert np.all(found.variance > 0.0)
+    assert np.corrcoef(found.mean.mean(axis=0), values)[0, 1] > 0.8
+    definite = fit(otmann_kernel(SMALL_CNN), SMALL_CNN).condition(training, values, None, rng)[2]
+    assert definite["smallest_eigenvalue"] > -1e-9
+    assert definite["negative_share"] < 1e-9
