@@ -45,7 +45,9 @@ def run(file: Path, names: Sequence[str], chosen: Sequence[str], seeds: int, tri
                     continue
                 searcher = VARIANTS.get(method, methods.METHODS.get(method))
                 if searcher is None:
-                    raise SystemExit(f"methods: expected some of {', '.join([*methods.METHODS, *VARIANTS])}; got {method}")
+                    raise SystemExit(
+                        f"methods: expected some of {', '.join([*methods.METHODS, *VARIANTS])}; got {method}"
+                    )
                 began = time.process_time()
                 result = bo.minimize(
                     problem, problem.space, trials, method=searcher(problem.space), seed=seed, progress=False

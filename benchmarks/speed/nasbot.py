@@ -1,0 +1,57 @@
+"""Method `nasbot`: seconds a suggestion, by trials told and running.
+
+    python -m benchmarks.speed.nasbot [--check]
+
+CNN architectures grown from the published pool by mutations of any of them, valued by the synthetic landscape. The
+released code takes 8.9 s of CPU for a suggestion after 20 trials, 19.4 s after 50, 44.4 s with three more running, 37.7
+s after 97, and 110 s with three more running (Python 3 port, one BLAS thread, another machine).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from benchmarks.speed.report import Row, at_most, main, median, shown, timed
+from bostruct.history import History
+from bostruct.methods import nasbot
+from bostruct.problems.landscape import landscape
+
+CASES = {(20, 0): math.inf, (50, 0): math.inf, (50, 3): math.inf, (97, 0): math.inf, (97, 3): 1.5}
+SUGGESTIONS = 9
+
+
+def measure(miniature: bool) -> list[Row]:
+    rows = []
+    for (n, running), limit in ({(14, 2): math.inf} if miniature else CASES).items():
+        seconds, candidates = suggestion_seconds(n, running, 2 if miniature else SUGGESTIONS)
+        rows.append(at_most(f"median suggestion, CPU, n = {n}, {running} running", limit, median(seconds), " s"))
+        rows.append(shown("candidates; slowest", f"{candidates:.0f}; {max(seconds):.3g} s"))
+    return rows
+
+
+def suggestion_seconds(n: int, running: int, repeats: int) -> tuple[list[float], float]:
+    """Each after one more trial was told, as in a study; and the mean number of candidates."""
+    problem = landscape()
+    rng = np.random.default_rng(0)
+    xs = dict.fromkeys(problem.space.pool)
+    while len(xs) < n + running + repeats:
+        met = list(xs)
+        xs[problem.space.mutate(met[int(rng.integers(len(met)))], rng)] = None
+    points = list(xs)
+    values = problem.evaluate(points)
+    searcher = nasbot(problem.space)
+    state, seconds, candidates = searcher.initial_state(), [], []
+    for told in range(n - 1, n + repeats):
+        history = History.of(problem.space, points[:told], values[:told], points[told : told + running])
+        rng = np.random.default_rng(told)
+        found = timed(lambda history=history, state=state, rng=rng: searcher.suggest(history, state, rng))
+        state = found.value.state
+        seconds.append(found.cpu)
+        candidates.append(found.value.info["candidates"])
+    return seconds[1:], float(np.mean(candidates))  # the first one compiles, and measures all that were told
+
+
+if __name__ == "__main__":
+    main("nasbot, CNN architectures", measure)
