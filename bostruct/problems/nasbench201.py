@@ -40,7 +40,7 @@ def nasbench201(file: str, data: str = "cifar100", noise: int | None = None) -> 
         space=domain,
         objective=mean if seed is None else NoisyLookup(domain, errors, rows, seed),
         source=SOURCE,
-        n_initial=N_INITIAL,
+        n_initial=min(N_INITIAL, domain.size),
         optimum=float(means.min()),
         optimum_source="proved by enumeration",
         optimal=domain.at(int(means.argmin())),

@@ -13,7 +13,7 @@ import numpy as np
 from bostruct.checks import shown
 from bostruct.contracts import Array
 from bostruct.domains.architecture.cells import SPACES
-from bostruct.domains.architecture.table import TableDomain
+from bostruct.domains.architecture.table import TableDomain, shared_table
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.graphs import IntArray
 
@@ -75,10 +75,10 @@ def read_arrays(file: str, names: Sequence[str]) -> Arrays:
 def table(space: str, codes: IntArray) -> TableDomain:
     """The domain of rows of codes: all of the space where they leave out none of its points. Raises DomainError."""
     rows = tuple(dict.fromkeys(tuple(map(int, code)) for code in codes))
-    partial = TableDomain(space, rows)
+    partial = shared_table(space, rows)
     if math.prod(len(names) for names in SPACES[space].choices) > ENUMERABLE:
         return partial
-    every = TableDomain(space)
+    every = shared_table(space)
     return every if len({every.place_of(code) for code in rows}) == every.size else partial
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -54,7 +54,7 @@ class TableDomain:
             raise DomainError("codes: expected at least one, and none twice")
 
     def __reduce__(self) -> Any:
-        return TableDomain, (self.space, self.codes)  # without what is derived from them
+        return shared_table, (self.space, self.codes)  # without what is derived from them
 
     @property
     def cells(self) -> CellSpace:
@@ -230,6 +230,12 @@ class TableDomain:
     @cached_property
     def _architectures(self) -> dict[int, Architecture]:
         return {}
+
+
+@lru_cache(maxsize=8)
+def shared_table(space: str, codes: tuple[Code, ...] | None = None) -> TableDomain:
+    """The same domain for the same arguments: to index a table takes a second."""
+    return TableDomain(space, codes)
 
 
 def _key(layers: Sequence[Layer], parents: Adjacent, children: Adjacent, met: dict[Hashable, int]) -> Key:
