@@ -26,7 +26,7 @@ SPECS = [
     "maxcut:n=6,k=2,seed=1",
     "frb:groups=4,size=3",
 ]
-ELSEWHERE = {"maxsat", "landscape", "nasbench201", "nasbench101", "transnas-macro", "transnas-micro"}
+ELSEWHERE = {"maxsat", "landscape", "nasbench201", "nasbench101", "transnas-macro", "transnas-micro", "fcnet"}
 DETERMINISTIC = [spec for spec in SPECS if not spec.startswith("pest")]
 
 

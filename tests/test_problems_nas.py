@@ -1,137 +1,23 @@
-"""Problems over architectures: the landscape that needs no training, and tables of trained networks."""
+"""Problems that look up what trained networks are worth: published tables, and look-alikes of invented values."""
 
 from __future__ import annotations
 
-import math
+import json
 import os
 import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
-from architectures import GOLDEN, architectures, network, renumbered
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 import bostruct as bo
 from bostruct import problems
-from bostruct.contracts import PointError
-from bostruct.domains.architecture.domain import cnn_domain, mlp_domain
 from bostruct.domains.architecture.table import TableDomain
 from bostruct.kernels.otmann.distance import otmann_distances
-from bostruct.problems.landscape import FLOOR, LAWS, cnn_terms, mlp_terms
 
-KINDS = ("cnn", "mlp")
 DATA = os.environ.get("BOSTRUCT_DATA")
 needs_data = pytest.mark.skipif(not DATA, reason="BOSTRUCT_DATA does not name a folder of tables")
-
-
-def sampled(kind: str, m: int, seed: int = 0) -> list[bo.Architecture]:
-    return problems.load(f"landscape:kind={kind}").space.sample(m, np.random.default_rng(seed))
-
-
-class TestLandscape:
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_every_term_is_finite_and_no_value_is_below_the_floor(self, kind):
-        law, domain = LAWS[kind]
-        for x in [*domain().pool, *sampled(kind, 60)]:
-            terms = law(x)
-            assert all(0.0 <= value < 200.0 for value in terms.values())
-            assert problems.load(f"landscape:kind={kind}")(x) == math.fsum([FLOOR, *terms.values()]) >= FLOOR
-
-    @given(x=architectures(), seed=st.integers(0, 1000))
-    @settings(max_examples=40, deadline=None)
-    def test_isomorphic_architectures_have_one_value_to_the_last_bit(self, x, seed):
-        other = renumbered(x, np.random.default_rng(seed))
-        for spec in ("landscape", "landscape:noise=2"):
-            objective = problems.load(spec).objective
-            assert objective(other) == objective(x)
-
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_one_change_moves_the_value_less_than_another_sample_does(self, kind):
-        problem = problems.load(f"landscape:kind={kind}")
-        rng = np.random.default_rng(1)
-        xs = sampled(kind, 80)
-        values = problem.evaluate(xs)
-        changed = problem.evaluate([problem.space.mutate(x, rng) for x in xs])
-        near = np.median(np.abs(changed - values))
-        assert 0.0 < near < 0.5 * np.median(np.abs(rng.permutation(values) - values))
-
-    def test_depth_has_a_best_value_that_skips_move(self):
-        chains = [network(" ".join([*["conv3-32"] * n, "fc-64", "softmax"])) for n in range(2, 40)]
-        residual = [network(" ".join([*["res3-32"] * n, "fc-64", "softmax"])) for n in range(2, 40)]
-        terms = [[cnn_terms(x) for x in family] for family in (chains, residual)]
-        best = [int(np.argmin([t["bias"] + t["training"] for t in family])) for family in terms]
-        assert 3 < best[0] < best[1] < 37
-        assert terms[1][best[1]]["bias"] + terms[1][best[1]]["training"] < terms[0][best[0]]["bias"]
-
-    def test_widths_arithmetic_and_connections_each_have_a_best_amount(self):
-        widths = [cnn_terms(network(f"conv3-{2**k} conv3-{2**k} max-pool fc-64 softmax")) for k in range(3, 11)]
-        assert 0 < int(np.argmin([t["width"] for t in widths])) < 7
-        assert [t["cost"] for t in widths] == sorted(t["cost"] for t in widths)
-        assert cnn_terms(GOLDEN["eg1"])["connectivity"] < cnn_terms(GOLDEN["VGG1"])["connectivity"]
-        saturated = [mlp_terms(network(f"{'relu-128 ' * (4 - n)}{'tanh-128 ' * n}linear")) for n in range(5)]
-        assert int(np.argmin([t["variety"] for t in saturated])) == 1
-        assert [t["training"] for t in saturated] == sorted(t["training"] for t in saturated)
-
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_there_is_much_to_find_inside_the_bounds_and_a_plain_evolution_finds_it(self, kind):
-        problem = problems.load(f"landscape:kind={kind}")
-        rng = np.random.default_rng(0)
-        kept = sorted(((problem(x), i, x) for i, x in enumerate(problem.space.pool)), key=lambda item: item[:2])
-        first = kept[0][0]
-        for i in range(400):
-            parent = kept[int(rng.integers(min(len(kept), 10)))][2]
-            child = problem.space.mutate(parent, rng)
-            kept = sorted([*kept, (problem(child), 100 + i, child)], key=lambda item: item[:2])[:40]
-        best = kept[0][2]
-        assert kept[0][0] < 0.8 * first
-        assert kept[0][0] > FLOOR
-        assert problem.space.bounds.min_layers < len(best) < problem.space.bounds.max_layers
-
-    def test_noise_is_a_function_of_the_architecture_and_the_seed(self):
-        quiet, loud, other = (problems.load(f"landscape:{s}") for s in ("kind=cnn", "noise=2", "noise=2,seed=1"))
-        xs = sampled("cnn", 60)
-        np.testing.assert_array_equal(loud.evaluate(xs), loud.evaluate(xs))
-        assert [loud.noise_free(x) for x in xs] == [quiet(x) for x in xs]
-        first, second = (problem.evaluate(xs) - quiet.evaluate(xs) for problem in (loud, other))
-        assert (loud.noisy, quiet.noisy) == (True, False)
-        assert 1.3 < first.std() < 2.7
-        assert abs(np.corrcoef(first, second)[0, 1]) < 0.5
-
-    def test_a_study_minimises_it(self):
-        problem = problems.load("landscape:kind=mlp")
-        result = bo.minimize(
-            problem, problem.space, method="random", n_trials=12, seed=0, initial_points=problem.initial_points(1)
-        )
-        assert [t.point for t in result.trials[:10]] == problem.initial_points(1)
-        assert result.best_value == problem(result.best_point) == problem.reported(result.best_point)
-
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_it_is_a_problem_like_every_other(self, kind):
-        problem = problems.load(f"landscape:kind={kind}")
-        assert problems.load(problem.name) == problem
-        moved = pickle.loads(pickle.dumps(problem))
-        xs = sampled(kind, 3)
-        np.testing.assert_array_equal(moved.evaluate(xs), problem.evaluate(xs))
-        assert problem.evaluate([]).shape == (0,)
-        assert len(set(problem.initial_points(1))) == 10
-        assert problem.initial_points(1) == problem.initial_points(1) != problem.initial_points(2)
-        assert problem.space == (cnn_domain() if kind == "cnn" else mlp_domain())
-        with pytest.raises(PointError):
-            problem("no such layer")
-
-    def test_refusals_name_the_argument(self):
-        for spec, named in (
-            ("landscape:kind=rnn", "kind: expected one of cnn, mlp"),
-            ("landscape:noise=-1", "noise: expected a finite number"),
-            ("landscape:relabel=3", "relabel=3: architectures have no choices"),
-        ):
-            with pytest.raises(ValueError, match=named):
-                problems.load(spec)
-        with pytest.raises(ValueError, match="config: expected one of"):
-            problems.load("landscape").initial_points(26)
 
 
 def edges_file(path: Path, codes: np.ndarray, seeds: int = 3) -> Path:
@@ -263,6 +149,39 @@ class TestLookAlike:
             problems.load(f"nasbench201:file={tmp_path / 'x.npz'},noise=x")
 
 
+class TestPerceptrons:
+    SPACE = (("activation", ["relu", "tanh"]), ("rate", [0.1, 0.01, 0.001]))
+
+    def stored(self, tmp_path: Path, errors: np.ndarray) -> str:
+        np.savez(tmp_path / "f.npz", naval_propulsion=errors, space=json.dumps(self.SPACE))
+        return f"fcnet:file={tmp_path / 'f.npz'},data=naval_propulsion"
+
+    def test_values_are_logarithms_of_trainings(self, tmp_path):
+        errors = np.random.default_rng(0).uniform(0.01, 1e4, (2, 3, 4)).astype(np.float32)
+        spec = self.stored(tmp_path, errors)
+        quiet, point = problems.load(spec), {"activation": "tanh", "rate": 0.01}
+        trainings = np.log10(errors[1, 1].astype(float))
+        assert quiet(point) == pytest.approx(trainings.mean())
+        assert quiet.optimum == pytest.approx(np.log10(errors.astype(float)).mean(axis=2).min())
+        assert {v.kind for v in quiet.space.variables.values()} == {"Categorical", "Ordinal"}
+        drawn = {problems.load(f"{spec},noise={seed}")(point) for seed in range(40)}
+        assert drawn == set(trainings)
+        noisy = problems.load(f"{spec},noise=1,relabel=4")
+        assert noisy.noise_free(noisy.optimal_point) == pytest.approx(quiet.optimum)
+        np.testing.assert_array_equal(
+            pickle.loads(pickle.dumps(noisy)).evaluate(noisy.initial(1)), noisy.evaluate(noisy.initial(1))
+        )
+
+    def test_a_file_of_another_form_is_refused(self, tmp_path):
+        with pytest.raises(ValueError, match="expected positive errors of shape"):
+            problems.load(self.stored(tmp_path, np.zeros((2, 3, 4))))
+        with pytest.raises(ValueError, match="expected positive errors of shape"):
+            problems.load(self.stored(tmp_path, np.ones((3, 2, 4))))
+        np.savez(tmp_path / "f.npz", naval_propulsion=np.ones((2, 3, 4)))
+        with pytest.raises(ValueError, match="space: expected JSON"):
+            problems.load(f"fcnet:file={tmp_path / 'f.npz'},data=naval_propulsion")
+
+
 @needs_data
 class TestTables:
     """What is published of the tables, found in the files."""
@@ -312,3 +231,9 @@ class TestTables:
         assert (macro.space.size, micro.space.size) == (662, 1011)
         node = problems.load(f"nasbench101:file={folder}/nasbench101_sample500.npz")
         assert node.optimum == pytest.approx(5.288, abs=1e-3)
+
+    @pytest.mark.parametrize(("data", "least"), [("protein_structure", 0.2214), ("naval_propulsion", 3.17e-5)])
+    def test_perceptrons(self, data, least):
+        problem = problems.load(f"fcnet:file={DATA}/fcnet_tabular/fcnet.npz,data={data}")
+        assert problem.space.size == 62_208
+        assert 10**problem.optimum == pytest.approx(least, rel=1e-3)

@@ -147,6 +147,16 @@ ENTRIES: dict[str, Entry] = {
         "cells of 6 operations from an .npz file of TransNAS-Bench-101",
         (Parameter("file", "file", str, ""),),
     ),
+    "fcnet": Entry(
+        "bostruct.problems.fcnet",
+        "fcnet",
+        "widths, activations and training of perceptrons from an .npz file of FC-Net",
+        (
+            Parameter("file", "file", str, ""),
+            Parameter("data", "data", str, "protein_structure"),
+            Parameter("noise", "noise", _seed_or_none, "none"),
+        ),
+    ),
 }
 
 
