@@ -181,7 +181,7 @@ def typical_rate(distances: Array) -> Terms:
     m, _, weights = distances.shape
     typical = float(np.median(distances[np.triu_indices(m, 1)])) or 1.0
     rate = -math.log(2.0 * weights * typical)
-    return Terms(around(rate, 2.0), rate)
+    return Terms(around(rate, 1.0), rate)
 
 
 def beginning(domain: Any) -> tuple[Design, int]:
