@@ -35,30 +35,35 @@ VARIANTS: dict[str, Callable[[Any], Searcher]] = {
 
 
 def run(file: Path, names: Sequence[str], chosen: Sequence[str], seeds: int, trials: int) -> None:
-    """Every method on every problem with every seed that the file lacks, seed by seed."""
+    """Every method on every problem with every seed that the file lacks, seed by seed; a missing table is skipped."""
+    if unknown := [method for method in chosen if method not in {*methods.METHODS, *VARIANTS}]:
+        raise SystemExit(f"methods: expected some of {', '.join([*methods.METHODS, *VARIANTS])}; got {unknown[0]}")
     done = {(row["problem"], row["method"], row["seed"]) for row in rows(file) if len(row["values"]) >= trials}
     for name in names:
-        problem = load(name)
+        try:
+            problem = load(name)
+        except (OSError, ValueError) as error:
+            print(f"{name} is skipped: {error}")
+            continue
         for seed in range(seeds):
             for method in chosen:
-                if (name, method, seed) in done:
-                    continue
-                searcher = VARIANTS.get(method, methods.METHODS.get(method))
-                if searcher is None:
-                    raise SystemExit(
-                        f"methods: expected some of {', '.join([*methods.METHODS, *VARIANTS])}; got {method}"
-                    )
-                began = time.process_time()
-                result = bo.minimize(
-                    problem, problem.space, trials, method=searcher(problem.space), seed=seed, progress=False
-                )
-                values = [trial.value for trial in result.trials]
-                fallbacks = sum(trial.origin == "fallback" for trial in result.trials)
-                reported = [problem.reported(trial.point) for trial in result.trials]
-                row = {"problem": name, "method": method, "seed": seed, "values": values, "reported": reported}
-                row |= {"seconds": time.process_time() - began, "fallbacks": fallbacks}
-                with file.open("a") as out:
-                    out.write(json.dumps(row) + "\n")
+                if (name, method, seed) not in done:
+                    row = {"problem": name, "method": method, "seed": seed} | one_run(problem, method, seed, trials)
+                    with file.open("a") as out:
+                        out.write(json.dumps(row) + "\n")
+
+
+def one_run(problem: Any, method: str, seed: int, trials: int) -> dict[str, Any]:
+    """values: as told. reported: what each trial would be judged by. seconds: of CPU. fallbacks: how many."""
+    began = time.process_time()
+    searcher = (methods.METHODS | VARIANTS)[method](problem.space)
+    result = bo.minimize(problem, problem.space, trials, method=searcher, seed=seed, progress=False)
+    return {
+        "values": [trial.value for trial in result.trials],
+        "reported": [problem.reported(trial.point) for trial in result.trials],
+        "seconds": time.process_time() - began,
+        "fallbacks": sum(trial.origin == "fallback" for trial in result.trials),
+    }
 
 
 def rows(file: Path) -> list[dict[str, Any]]:
@@ -67,9 +72,9 @@ def rows(file: Path) -> list[dict[str, Any]]:
 
 
 def report(file: Path) -> str:
-    """Markdown: mean best value and its standard error after some numbers of trials, and paired wins of the first."""
+    """Markdown: mean best value and its standard error after some numbers of trials, and paired wins of NASBOT."""
     tables = []
-    found = rows(file)
+    found = sorted(rows(file), key=lambda row: row["method"] != "nasbot")
     for name in dict.fromkeys(row["problem"] for row in found):
         best: dict[str, dict[int, Array]] = {}
         seconds: dict[str, list[float]] = {}
@@ -95,15 +100,15 @@ def table(name: str, best: dict[str, dict[int, Array]], seconds: dict[str, list[
     """One problem. best: method -> seed -> best value after each trial. seconds: CPU a trial, of each run."""
     first = next(iter(best))
     length = min(len(values) for runs in best.values() for values in runs.values())
-    marks = [mark for mark in MILESTONES if mark <= length]
-    header = " | ".join(f"after {mark}" for mark in marks)
-    lines = [f"### {name}", "", f"| method | seeds | {header} | {first} wins / losses, p | CPU a trial |"]
-    lines.append("|---" * (len(marks) + 4) + "|")
+    marks = [mark for mark in MILESTONES if mark <= length] or [length]
+    judged = dict.fromkeys((marks[len(marks) // 3], marks[-1]))
+    header = [f"after {mark}" for mark in marks] + [f"{first} wins / losses after {mark}, p" for mark in judged]
+    lines = [f"### {name}", "", f"| method | seeds | {' | '.join(header)} | CPU a trial |"]
+    lines.append("|---" * (len(header) + 3) + "|")
     for method, runs in best.items():
         cells = [mean_and_error([float(values[mark - 1]) for values in runs.values()]) for mark in marks]
-        paired = "" if method == first else against(best[first], runs, marks[-1])
-        cost = f"{np.mean(seconds[method]):.2g} s"
-        lines.append(f"| {method} | {len(runs)} | {' | '.join(cells)} | {paired} | {cost} |")
+        cells += ["" if method == first else against(best[first], runs, mark) for mark in judged]
+        lines.append(f"| {method} | {len(runs)} | {' | '.join(cells)} | {np.mean(seconds[method]):.2g} s |")
     return "\n".join([*lines, ""])
 
 
