@@ -112,7 +112,7 @@ def cnn_terms(x: Architecture) -> Terms:
     return {
         "bias": 40.0 * 2.0 ** (-depth / 5.0),
         "training": _softplus(_on_easiest_paths(x, obstacles) - 8.0),
-        "context": 6.0 * _softplus(3.0 * math.log2(INPUT_SIDE / field)) / 3.0,
+        "context": 2.0 * _softplus(3.0 * math.log2(INPUT_SIDE / field)),
         "resolution": _average([_well(8.0, h - 4.0, 2.0) for h in collapsing]),
         "width": _average([_well(20.0, deviation, 2.0) for deviation in widths]),
         "dense": _well(4.0, dense - 1.0, 1.0),
