@@ -170,4 +170,11 @@ class TestRefusedPoints:
     )
     def test_data_that_encode_never_writes(self, data, message):
         with pytest.raises(PointError, match=message):
-            bo.Space({"a": [1, 2], "b": [(1,), (2,)]}).decode(data)
+            bo.bo.Space({"a": [1, 2], "b": [(1,), (2,)]}).decode(data)
+
+
+@pytest.mark.parametrize("bounds", [(1, 100), (0.0, 1.0)])
+def test_two_numbers_might_be_bounds(bounds: tuple[float, float]) -> None:
+    with pytest.raises(DomainError, match=r"n: .* might be bounds or two choices"):
+        bo.Space({"n": bounds})
+    assert bo.Space({"n": list(bounds)}).size == 2

@@ -186,6 +186,11 @@ def variable(name: str, given: Any) -> Variable:
         return given
     if given is bool:
         return Binary()
+    if isinstance(given, tuple) and len(given) == 2 and all(type(plain(v)) in (int, float) for v in given):
+        raise DomainError(
+            f"{name}: {given} might be bounds or two choices; expected Integer{given} for all integers between, or "
+            f"the list {list(given)} for the two"
+        )
     try:
         if isinstance(given, range):
             return Ordinal(given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,8 @@ from bostruct.contracts import Array
 from bostruct.domains.graphs import IntArray, VariableGraph
 from bostruct.kernels.factors import SMALLEST, diffusion, diffusion_and_slope
 from bostruct.kernels.links import Link
+
+WHOLE_TABLE = 64  # vertices; up to here tables are kept whole (32 KB each), beyond only for the vertices that occur
 
 
 class TablePair(NamedTuple):
@@ -35,6 +38,25 @@ class TablePair(NamedTuple):
         return cells.T
 
 
+def _log_table(graph: VariableGraph, beta: float, unit_diagonal: bool, left: IntArray, right: IntArray) -> Array:
+    table = diffusion(graph, beta, left, right)
+    logarithm = np.log(np.maximum(table.between, SMALLEST))
+    if unit_diagonal:
+        logarithm -= 0.5 * (np.log(table.left)[:, None] + np.log(table.right))
+    return logarithm
+
+
+@lru_cache(maxsize=1024)
+def _whole_log_table(graph: VariableGraph, beta: float, unit_diagonal: bool) -> Array:
+    """Between all vertices, for callers that only read it: a search asks for the same one at every step."""
+    return _log_table(graph, beta, unit_diagonal, everything(graph.size), everything(graph.size))
+
+
+@lru_cache(maxsize=128)
+def everything(size: int) -> IntArray:
+    return np.arange(size)
+
+
 @dataclass(frozen=True)
 class TablePart:
     """which: the variable. unit_diagonal: scale F to F(a, a) = 1."""
@@ -46,17 +68,18 @@ class TablePart:
 
     def prepare(self, xs: IntArray, ys: IntArray) -> TablePair:
         """xs, ys: vertices of this variable (n,) and (m,)."""
+        if self.graph.size <= WHOLE_TABLE:
+            return TablePair(everything(self.graph.size), everything(self.graph.size), xs, ys)
         left, rows = np.unique(xs, return_inverse=True)
         right, columns = np.unique(ys, return_inverse=True)
         return TablePair(left, right, rows, columns)
 
     def log_table(self, theta: float, pair: TablePair) -> Array:
         """log F between the vertices that occur, (u, v)."""
-        table = diffusion(self.graph, self.link.beta(theta, self.graph)[0], pair.left, pair.right)
-        logarithm = np.log(np.maximum(table.between, SMALLEST))
-        if self.unit_diagonal:
-            logarithm -= 0.5 * (np.log(table.left)[:, None] + np.log(table.right))
-        return logarithm
+        beta = self.link.beta(theta, self.graph)[0]
+        if self.graph.size <= WHOLE_TABLE:
+            return _whole_log_table(self.graph, beta, self.unit_diagonal)
+        return _log_table(self.graph, beta, self.unit_diagonal, pair.left, pair.right)
 
     def log_diag(self, theta: float, vertices: IntArray) -> Array:
         """log F(a, a) at each vertex."""
