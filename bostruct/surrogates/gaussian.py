@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs  # pyright: ignore[reportAttributeAccessIssue]
+from scipy.linalg.lapack import dpotrf, dpotri, dtrtri, dtrtrs  # pyright: ignore[reportAttributeAccessIssue]
 
 from bostruct.contracts import Array, NumericalError
 
@@ -89,6 +89,12 @@ def solve_lower(lower: Array, right: Array) -> Array:
 def inverse_lower(lower: Array) -> Array:
     """L^-1, zeros above its diagonal."""
     return np.tril(dtrtri(lower, lower=1)[0])
+
+
+def inverse_of(lower: Array) -> Array:
+    """(L L')^-1, symmetric (n, n); overwrites L."""
+    half = np.tril(dpotri(lower, lower=1, overwrite_c=1)[0])
+    return half + np.tril(half, -1).T
 
 
 def evidence(build: Callable[[], Array], residual: Array, log_amplitude: float, ratio: float) -> Evidence:

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotri  # pyright: ignore[reportAttributeAccessIssue]
 from scipy.optimize import minimize
 
 from bostruct.checks import check_integer
 from bostruct.contracts import Array, Batch, HasGradient, HasSlope, Info, NumericalError, Prepared, State
-from bostruct.surrogates.gaussian import evidence_from, factor, log_determinant
+from bostruct.surrogates.gaussian import evidence_from, factor, inverse_of, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters, check_values
 from bostruct.surrogates.posterior import GaussianPosterior, member
 
@@ -73,25 +72,24 @@ class ModeGP:
         noise, theta = math.exp(packed[0]), packed[1:]
         gram, pullback = self.kernel.gram_and_pullback(theta, fit.prepared)
         lower, _ = factor(gram.copy, noise)
-        determinant = log_determinant(lower)
-        inverse = dpotri(lower, lower=1, overwrite_c=1)[0]
-        inverse = np.tril(inverse) + np.tril(inverse, -1).T
-        sums = inverse.sum(axis=1)
-        residual = fit.values - float(sums @ fit.values) / float(sums.sum())
+        determinant, inverse = log_determinant(lower), inverse_of(lower)
+        residual = fit.values - _generalized_mean(inverse, fit.values)
         weights = inverse @ residual
-        value = evidence_from(determinant, float(residual @ weights), len(residual), 0.0)
+        evidence = evidence_from(determinant, float(residual @ weights), len(residual), 0.0)
         cotangent = 0.5 * (np.outer(weights, weights) - inverse)
-        noise_total, noise_slope = self.noise_prior.total_and_slope(packed[:1])
-        gradient = np.concatenate([noise * np.trace(cotangent) + noise_slope, pullback(cotangent)])
-        value += noise_total
-        first = 1
+        prior, slope = self._log_prior(packed)
+        return evidence + prior, slope + np.concatenate([[noise * np.trace(cotangent)], pullback(cotangent)])
+
+    def _log_prior(self, packed: Array) -> tuple[float, Array]:
+        """Of (log noise, theta), and its gradient."""
+        total, noise_slope = self.noise_prior.total_and_slope(packed[:1])
+        slopes, first = [noise_slope], 1
         for block in self.kernel.parameters:
-            own = slice(first, first + block.size)
-            total, slope = block.prior.total_and_slope(packed[own])  # type: ignore[attr-defined]
-            value += total
-            gradient[own] += slope
+            value, slope = block.prior.total_and_slope(packed[first : first + block.size])  # type: ignore[attr-defined]
+            total += value
+            slopes.append(slope)
             first += block.size
-        return value, gradient
+        return total, np.concatenate(slopes)
 
     def _start(self) -> Array:
         blocks = [np.full(block.size, block.initial) for block in self.kernel.parameters]
@@ -119,8 +117,11 @@ class ModeGP:
 
 
 def _profiled_mean(fit: Fit, theta: Array, log_noise: float) -> float:
-    gram = fit.kernel.gram(theta, fit.prepared)
-    lower, _ = factor(gram.copy, math.exp(log_noise))
-    inverse = dpotri(lower, lower=1, overwrite_c=1)[0]
-    sums = (np.tril(inverse) + np.tril(inverse, -1).T).sum(axis=1)
-    return float(sums @ fit.values) / float(sums.sum())
+    lower, _ = factor(fit.kernel.gram(theta, fit.prepared).copy, math.exp(log_noise))
+    return _generalized_mean(inverse_of(lower), fit.values)
+
+
+def _generalized_mean(inverse: Array, values: Array) -> float:
+    """The constant that the evidence likes best; Rasmussen and Williams 2006, (2.41) for one constant basis."""
+    sums = inverse.sum(axis=1)
+    return float(sums @ values) / float(sums.sum())
