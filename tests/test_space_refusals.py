@@ -170,7 +170,7 @@ class TestRefusedPoints:
     )
     def test_data_that_encode_never_writes(self, data, message):
         with pytest.raises(PointError, match=message):
-            bo.bo.Space({"a": [1, 2], "b": [(1,), (2,)]}).decode(data)
+            bo.Space({"a": [1, 2], "b": [(1,), (2,)]}).decode(data)
 
 
 @pytest.mark.parametrize("bounds", [(1, 100), (0.0, 1.0)])
