@@ -162,13 +162,18 @@ def Ordinal(choices: Iterable[Any], weight: float = 1.0) -> Variable:
     return Variable("Ordinal", values, PathGraph(len(values), check_number("weight", weight, MIN_WEIGHT)))
 
 
+def _path(size: int, weight: float) -> VariableGraph:
+    """Of two choices a path is the complete graph, which kernels treat in closed form."""
+    return CompleteGraph(2) if size == 2 and weight == 1.0 else PathGraph(size, weight)
+
+
 def Integer(low: int, high: int) -> Variable:
     """All integers from low to high, both included (path graph). Raises DomainError, TypeError."""
     low = check_integer("low", low, -(2**53), 2**53)
     high = check_integer("high", high, -(2**53), 2**53)
     if not 2 <= high - low + 1 <= MOST_CHOICES:
         raise DomainError(f"Integer: expected 2 to {MOST_CHOICES} values, low < high; got low={low}, high={high}")
-    return Variable("Integer", range(low, high + 1), PathGraph(high - low + 1))
+    return Variable("Integer", range(low, high + 1), _path(high - low + 1, 1.0))
 
 
 def Graph(graph: Any) -> Variable:

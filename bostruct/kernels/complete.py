@@ -6,7 +6,6 @@ product of codes: -1 and 1 for two choices, [a != b] = 1/2 - ab/2; else one colu
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -19,7 +18,6 @@ from bostruct.contracts import Array, Bisected
 from bostruct.domains.graphs import IntArray, VariableGraph
 from bostruct.kernels.links import Link
 
-LOWEST_LOG = -600.0  # doubles end at -708
 BISECT_FROM = 80  # points; below, small matrices cost less than setting up smaller ones
 MOST_CODES = 4096  # columns; beyond, variables are added one by one and memory stays at (n, m)
 
@@ -88,11 +86,14 @@ class CompletePart:
         """Of each variable (c,)."""
         return self.link.complete(theta, self._sizes)
 
-    def log_gram(self, theta: Array, pair: CompletePair) -> Array:
-        """(n, m), for theta (c,)."""
-        return self._from_log_rho(self.log_rho(theta), pair)
+    def rho(self, theta: float, i: int) -> float:
+        return self.link.rho(theta, float(self._sizes[i]))
 
-    def _from_log_rho(self, log_rho: Array, pair: CompletePair) -> Array:
+    def log_gram(self, theta: Array, pair: CompletePair, without: int | None = None) -> Array:
+        """(n, m), for theta (c,); without: a variable to leave out."""
+        log_rho = self.log_rho(theta)
+        if without is not None:
+            log_rho[without] = 0.0
         if pair.x_codes is not None and pair.y_codes is not None:
             share = log_rho * self._share
             log_gram = (pair.x_codes * np.repeat(-share, self._columns)) @ pair.y_codes.T
@@ -111,33 +112,12 @@ class CompletePart:
             return slope * self._share * (weighted.sum() - np.add.reduceat(columns, self._first))
         return slope * np.array([np.sum(weighted, where=differ(pair, i)) for i in range(len(self.which))])
 
-    def line(self, theta: Array, i: int, pair: CompletePair, others: Array | None) -> Callable[[float], Array]:
-        """K along theta_i: K = (pairs that agree) + rho(theta_i) (pairs that differ), two passes a call.
-
-        others: log K of the variables on other graphs (n, m), None where there are none.
-        """
-        log_rho = self.log_rho(theta)
-        log_rho[i] = 0.0  # its own share comes back along the line
-        rest = self._from_log_rho(log_rho, pair)
-        if others is not None:
-            rest += others
-        return complete_line(
-            np.exp(rest, out=rest), differ(pair, i), partial(self.link.rho, size=float(self._sizes[i]))
-        )
-
-    def line_from(self, theta: float, i: int, pair: CompletePair, gram: Array) -> Callable[[float], Array]:
-        """The same from K at theta_i = theta, without exponentials."""
-        size = float(self._sizes[i])
-        rho, there = self.link.rho, self.link.rho(theta, size)
-        if size == 2 and pair.ys is pair.xs and len(gram) >= BISECT_FROM:
-            return bisected_line(gram, pair.xs[:, i], partial(rho, size=size), there)
-        return complete_line(gram, differ(pair, i), partial(rho, size=size), there)
-
-    def far_from_underflow(self, theta: Array) -> bool:
-        """Whether log K is above `LOWEST_LOG` between any two points of the space, for theta (c,)."""
-        low = float(theta.min())
-        least = min(self.link.rho(low, size) for size in self._distinct_sizes)
-        return least > 0.0 and len(theta) * math.log(least) > LOWEST_LOG
+    def line(self, i: int, pair: CompletePair, gram: Array, there: float) -> Callable[[float], Array]:
+        """K along theta_i, from K where this variable's rho is `there`."""
+        rho = partial(self.link.rho, size=float(self._sizes[i]))
+        if self._sizes[i] == 2 and pair.ys is pair.xs and len(gram) >= BISECT_FROM:
+            return bisected_line(gram, pair.xs[:, i], rho, there)
+        return complete_line(gram, differ(pair, i), rho, there)
 
     def _codes(self, xs: IntArray) -> Array:
         codes = np.empty((len(xs), int(self._columns.sum())))
@@ -151,10 +131,6 @@ class CompletePart:
     @cached_property
     def _sizes(self) -> Array:
         return np.array([float(graph.size) for graph in self.graphs])
-
-    @cached_property
-    def _distinct_sizes(self) -> list[float]:
-        return np.unique(self._sizes).tolist()
 
     @cached_property
     def _columns(self) -> IntArray:

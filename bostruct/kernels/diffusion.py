@@ -23,6 +23,8 @@ from bostruct.kernels.links import Link
 from bostruct.kernels.moved import fewer_or_more_apart
 from bostruct.kernels.tables import TablePair, TablePart
 
+LEAST_CARRIED = 1e-260  # doubles end at 1e-308
+
 
 class DiffusionPair(NamedTuple):
     """What the kernel needs to know of two batches."""
@@ -87,16 +89,18 @@ class DiffusionKernel:
     ) -> Callable[[float], Array]:
         """The Gram matrix along theta_i, two passes over it a call. Each call overwrites what the last returned.
 
-        gram: that at theta, where known; it is of use where no product in it can have underflowed on its way there.
+        gram: that at theta, where known. Dividing by one factor gives the product of the others, as long as none of
+        its entries is near the end of the doubles; else their logarithms are added up.
         """
+        carried = gram is not None and float(gram.min()) > LEAST_CARRIED
+        if gram is None or not carried:
+            gram = np.exp(self._log_gram(theta, prepared, without=i))
+        t = float(theta[i])
         if i in self._place:
-            if gram is not None and not self._tables and self._complete.far_from_underflow(theta):
-                return self._complete.line_from(float(theta[i]), i, prepared.complete, gram)
-            others = self._log_tables(theta, prepared) if self._tables else None
-            return self._complete.line(theta[self._own], self._place[i], prepared.complete, others)
-        log_gram = self._log_gram(theta, prepared)
+            place = self._place[i]
+            return self._complete.line(place, prepared.complete, gram, self._complete.rho(t, place) if carried else 1.0)
         part, pair = next((p, q) for p, q in zip(self._tables, prepared.tables, strict=True) if p.which == i)
-        return part.line(float(theta[i]), pair, log_gram)
+        return part.line(pair, gram / pair.spread(np.exp(part.log_table(t, pair))) if carried else gram)
 
     def gram_and_pullback(self, theta: Array, prepared: DiffusionPair) -> tuple[Array, Callable[[Array], Array]]:
         """K, and the map from G (n, m) to the gradient of sum(G * K) in theta (p,)."""
@@ -155,19 +159,16 @@ class DiffusionKernel:
                 log_gram[own] += after - before
         return log_gram
 
-    def _log_gram(self, theta: Array, prepared: DiffusionPair) -> Array:
-        if not self._place:
-            return self._log_tables(theta, prepared)
-        log_gram = self._complete.log_gram(theta[self._own], prepared.complete)
-        if self._tables:
-            log_gram += self._log_tables(theta, prepared)
-        return log_gram
-
-    def _log_tables(self, theta: Array, prepared: DiffusionPair) -> Array:
-        """The part of log K that comes from variables on graphs that are not complete."""
-        log_gram = np.zeros(prepared.shape)
+    def _log_gram(self, theta: Array, prepared: DiffusionPair, without: int | None = None) -> Array:
+        """(n, m); without: a variable to leave out."""
+        if self._place:
+            left_out = None if without is None else self._place.get(without)
+            log_gram = self._complete.log_gram(theta[self._own], prepared.complete, left_out)
+        else:
+            log_gram = np.zeros(prepared.shape)
         for part, pair in zip(self._tables, prepared.tables, strict=True):
-            log_gram += pair.spread(part.log_table(float(theta[part.which]), pair))
+            if part.which != without:
+                log_gram += pair.spread(part.log_table(float(theta[part.which]), pair))
         return log_gram
 
     @cached_property

@@ -31,11 +31,8 @@ class TablePair(NamedTuple):
 
     def pooled(self, weighted: Array) -> Array:
         """(n, m) -> (u, v): sums over the pairs that share a cell."""
-        by_row = np.zeros((len(self.left), weighted.shape[1]))
-        np.add.at(by_row, self.rows, weighted)
-        cells = np.zeros((len(self.right), len(self.left)))
-        np.add.at(cells, self.columns, by_row.T)
-        return cells.T
+        by_column = weighted @ (self.columns[:, None] == np.arange(len(self.right))).astype(np.float64)
+        return (self.rows[:, None] == np.arange(len(self.left))).astype(np.float64).T @ by_column
 
 
 def _log_table(graph: VariableGraph, beta: float, unit_diagonal: bool, left: IntArray, right: IntArray) -> Array:
@@ -98,9 +95,8 @@ class TablePart:
             change -= 0.5 * ((slope.left / table.left)[:, None] + slope.right / table.right)
         return log_beta_slope * float(np.sum(pair.pooled(weighted) * change))
 
-    def line(self, theta: float, pair: TablePair, log_gram: Array) -> Callable[[float], Array]:
-        """K along theta."""
-        rest = np.exp(log_gram - pair.spread(self.log_table(theta, pair)))
+    def line(self, pair: TablePair, rest: Array) -> Callable[[float], Array]:
+        """K along theta; rest: the product of all other factors (n, m)."""
         cells = pair.rows[:, None] * len(pair.right) + pair.columns
         out = np.empty_like(rest)
 
