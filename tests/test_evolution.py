@@ -31,7 +31,7 @@ SELECTIONS = [ByRank(), ByRank(0.02), by_fitness, alike, Aging(), Aging(5, 2)]
 FITNESS = arrays(np.float64, st.integers(1, 40), elements=st.floats(-1e150, 1e150))
 
 
-@pytest.mark.parametrize("selection", SELECTIONS, ids=str)
+@pytest.mark.parametrize("selection", SELECTIONS, ids=lambda selection: getattr(selection, "__name__", str(selection)))
 @given(fitness=FITNESS)
 def test_chances_are_chances(selection, fitness):
     fitness.flags.writeable = False
