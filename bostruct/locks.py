@@ -10,6 +10,19 @@ from pathlib import Path
 
 from bostruct.schema import StorageError
 
+_held: set[int] = set()  # descriptors that this process locks with
+
+
+def _let_go_in_child() -> None:
+    """A forked child must not keep the lock beyond its parent's death; to close is not to unlock."""
+    for descriptor in _held:
+        os.close(descriptor)
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):  # absent where there is no fork
+    os.register_at_fork(after_in_child=_let_go_in_child)
+
 
 class StudyLocked(StorageError):
     """Another process, or another `Study` object of this one, writes this study."""
@@ -35,12 +48,16 @@ def acquire(path: Path, what: str) -> int:
         if _is_still(path, descriptor):
             os.ftruncate(descriptor, 0)
             os.write(descriptor, json.dumps({"pid": os.getpid(), "host": platform.node()}).encode())
+            _held.add(descriptor)
             return descriptor
         os.close(descriptor)  # its last holder removed the file between our open and our lock
 
 
 def release(path: Path, descriptor: int) -> None:
-    """Give the lock back, and remove its file while it is still ours."""
+    """Give the lock back, and remove its file while it is still ours; nothing in a forked child, whose it is not."""
+    if descriptor not in _held:
+        return
+    _held.discard(descriptor)
     if _is_still(path, descriptor):
         path.unlink()
     os.close(descriptor)

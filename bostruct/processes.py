@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pickle
 import signal
 import socket
 import subprocess
@@ -19,6 +18,7 @@ from typing import Any
 
 from bostruct.contracts import BostructError
 from bostruct.outcomes import Outcome
+from bostruct.worker import unpacked
 from bostruct.workers import Finished
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
@@ -74,13 +74,13 @@ class Processes:
 
     def _received(self, worker: _Worker) -> Outcome:
         try:
-            outcome: Outcome = pickle.loads(worker.connection.recv_bytes())
+            data = worker.connection.recv_bytes()
         except (EOFError, OSError):
             how = worker.ended()
             self._drop(worker)
             return Outcome(failed=f"its worker process died ({how})")
         self._idle.append(self._busy.pop(worker.connection))
-        return outcome
+        return unpacked(data)
 
     def _drop(self, worker: _Worker) -> None:
         del self._busy[worker.connection]

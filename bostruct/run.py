@@ -67,7 +67,8 @@ def run(study: Any, how: Run) -> str:
             return _loop(study, how, pool, pending, (*how.callbacks, show))
     except BaseException as error:
         for number in sorted(pending):
-            study.requeue(number)
+            if study.trials[number].status == "running":  # an interrupt may have come right after it was told
+                study.requeue(number)
         if isinstance(error, KeyboardInterrupt) and study.where is not None:
             error.add_note(
                 f"Study {study.name!r} is safe in {study.where}, with {study.n_finished} trials finished. To go on, "
@@ -96,8 +97,10 @@ def _loop(
         if not pending:
             return study.stopping or (str(exhausted) if exhausted else _reached(how))
         finished = pool.wait()
-        trials = [_tell(study, number, outcome) for number, outcome in finished]
-        pending.difference_update(number for number, _ in finished)
+        trials = []
+        for number, outcome in finished:
+            trials.append(_tell(study, number, outcome))
+            pending.discard(number)
         for trial, (_, outcome) in zip(trials, finished, strict=True):
             _check_alike(outcome, alike, study)
             if outcome.error is not None and isinstance(outcome.error, how.reraise):

@@ -114,7 +114,8 @@ class Store:
             )
         found = self.find(row.name)
         if self.path is not None:
-            lock = self.path.with_name(f"{self.path.name}.{found.id}.lock")
+            file = self.path.resolve()  # one lock however the file is spelled or linked to
+            lock = file.with_name(f"{file.name}.{found.id}.lock")
             self._lock = (lock, acquire(lock, f"study {row.name!r} in {self.path}"))
         self.study = found.id
         return self.find(row.name)  # again: a writer that has just left may have moved it on

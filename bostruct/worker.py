@@ -39,14 +39,23 @@ def main() -> None:
 
 
 def _packed(outcome: Outcome) -> bytes:
+    """The outcome as plain data, and apart from it the exception, which may load here only, or nowhere."""
     import cloudpickle
 
     try:
-        packed = cloudpickle.dumps(outcome)
-        pickle.loads(packed)
-    except Exception:  # an exception that does not survive pickling; its text does
-        return cloudpickle.dumps(outcome._replace(error=RuntimeError(outcome.failed)))
-    return packed
+        error = cloudpickle.dumps(outcome.error)
+    except Exception:  # its text travels with the outcome
+        error = b""
+    return pickle.dumps((outcome._replace(error=None), error))
+
+
+def unpacked(data: bytes) -> Outcome:
+    """Inverse of what a worker sends; an exception that does not load here is stood in for by its text."""
+    outcome, error = pickle.loads(data)
+    try:
+        return outcome._replace(error=pickle.loads(error))
+    except Exception:
+        return outcome._replace(error=RuntimeError(outcome.failed))
 
 
 def _die_with_parent() -> None:

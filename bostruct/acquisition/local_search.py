@@ -16,7 +16,8 @@ MOST_NEIGHBORS = 20_000  # of one point, looked at in one step; more are sampled
 @dataclass(frozen=True)
 class LocalSearch:
     """random: vertices drawn uniformly. spray: neighbours drawn for each start given. ascents: how many of the best
-    of all these are climbed from, in lockstep.
+    of all these are climbed from, in lockstep. Of a point with more than 20,000 neighbours each step looks at that
+    many, drawn at random.
     """
 
     random: int = 20_000

@@ -111,7 +111,9 @@ class Space:
             return self._all[left[rng.integers(len(left))]].copy()
         if not self.constraints and (x := self._scan(seen, rng)) is not None:
             return x
-        raise SpaceExhausted(f"no unseen valid point was found in {DRAWS_UNSEEN} draws, with {len(seen)} seen")
+        raise SpaceExhausted(
+            f"no unseen valid point was found in {DRAWS_UNSEEN} draws, with {len(seen)} seen; more may exist"
+        )
 
     def satisfied(self, xs: IntArray) -> IntArray:
         """How many of the constraints hold, for each point -> (m,)."""
@@ -144,7 +146,7 @@ class Space:
 
     def present(self, x: IntArray) -> dict[str, Any]:
         """A point as a dict of the user's values."""
-        return {name: var.choices[v] for (name, var), v in zip(self.variables.items(), x, strict=True)}
+        return {name: var.value(v) for (name, var), v in zip(self.variables.items(), x, strict=True)}
 
     def encode(self, x: IntArray) -> Json:
         return {name: var.encode(v) for (name, var), v in zip(self.variables.items(), x, strict=True)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 from collections.abc import Iterable
@@ -56,6 +57,11 @@ class Variable:
                 if type(choice) is type(value) and choice == value:
                     return position
         raise PointError(f"expected one of {shown(list(self.choices), 200)}, got {shown(value)}")
+
+    def value(self, vertex: int) -> Any:
+        """A choice for the user to keep: a copy of one that can be changed, so that changing it changes no space."""
+        choice = self.choices[vertex]
+        return choice if len(self._positions) == len(self.choices) else copy.deepcopy(choice)
 
     def encode(self, vertex: int) -> Json:
         choice = self.choices[vertex]
