@@ -27,12 +27,13 @@ _HOME = {
     "Study": "bostruct.study",
     "Result": "bostruct.result",
     "Trial": "bostruct.history",
-    "Infeasible": "bostruct.outcomes",
+    "Infeasible": "bostruct.contracts",
     "minimize": "bostruct.optimize",
     "maximize": "bostruct.optimize",
 }
 
 if TYPE_CHECKING:
+    from bostruct.contracts import Infeasible
     from bostruct.domains.architecture.domain import Bounds, cnn_domain, mlp_domain
     from bostruct.domains.architecture.value import Architecture
     from bostruct.domains.joint import joint_domain
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from bostruct.kernels.otmann.distance import otmann
     from bostruct.kernels.otmann.plot import plot_transport
     from bostruct.optimize import maximize, minimize
-    from bostruct.outcomes import Infeasible
     from bostruct.result import Result
     from bostruct.study import Study
 

@@ -300,6 +300,12 @@ class SpaceExhausted(BostructError):
     """Every point of the domain has been seen."""
 
 
+class Infeasible(BostructError):
+    """Raise it in an objective to say that a point breaks a constraint which only evaluation reveals, or in a function
+    that builds a part of a search space to say that the choices taken lead nowhere.
+    """
+
+
 class NumericalError(BostructError, ArithmeticError):
     """A matrix that should be positive definite is not, whatever jitter the ladder allows."""
 

@@ -11,11 +11,7 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any, NamedTuple
 
-from bostruct.contracts import BostructError
-
-
-class Infeasible(BostructError):
-    """Raise it in an objective to say that a point breaks a constraint which only evaluation reveals."""
+from bostruct.contracts import Infeasible
 
 
 class Outcome(NamedTuple):
