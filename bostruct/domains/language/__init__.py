@@ -1,0 +1,1 @@
+"""The search-space language: programs whose structure is a choice, as a domain."""

@@ -1,0 +1,234 @@
+"""Ways to make larger parts of a space of smaller ones, after Negrinho et al. 2019, figures 13 to 15."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+from bostruct.checks import shown
+from bostruct.domains.language.errors import LanguageError
+from bostruct.domains.language.hyperparameters import Discrete, Hyperparameter, Value
+from bostruct.domains.language.modules import IO, Builder, module, siso_module, substitution_module
+
+Choices: TypeAlias = Sequence[Builder] | Mapping[Any, Builder]
+REPEATS = "num_reps"
+
+
+class Identity:
+    """The implementation of modules that hand on what they get; compilers leave them out."""
+
+    def __repr__(self) -> str:
+        return "identity"
+
+
+IDENTITY = Identity()
+
+
+def identity() -> IO:
+    """Hands on what it gets."""
+    return siso_module("Identity", implementation=IDENTITY)
+
+
+def hyperparameter_aggregator(name_to_hyperp: Mapping[str, Hyperparameter]) -> IO:
+    """An identity that carries hyperparameters which belong to no other module."""
+    return siso_module("HyperparameterAggregator", name_to_hyperp, IDENTITY)
+
+
+def siso_sequential(io_lst: Sequence[IO]) -> IO:
+    """Parts with one input and one output, each feeding the next; raises LanguageError where there are none."""
+    if not io_lst:
+        raise LanguageError("io_lst: expected at least one part, got none")
+    for (_, outputs), (inputs, _) in pairwise(io_lst):
+        inputs["in"].connect(outputs["out"])
+    return io_lst[0][0], io_lst[-1][1]
+
+
+def mimo_or(
+    fn_lst: Choices, h_or: Hyperparameter, input_names: Sequence[str], output_names: Sequence[str], name: str = "Or"
+) -> IO:
+    """One of several parts; the value of h_or is a position in fn_lst, or a key of it where it is a dict."""
+    choices = dict(fn_lst) if isinstance(fn_lst, Mapping) else dict(enumerate(fn_lst))
+    for value in _values(h_or):
+        _chosen(choices, value, name)
+    return substitution_module(
+        name, lambda dh: _chosen(choices, dh["idx"], name)(), {"idx": h_or}, input_names, output_names
+    )
+
+
+def siso_or(fn_lst: Choices, h_or: Hyperparameter, name: str = "SISOOr") -> IO:
+    """`mimo_or` of parts with one input and one output."""
+    return mimo_or(fn_lst, h_or, ("in",), ("out",), name)
+
+
+def _chosen(choices: Mapping[Hashable, Builder], value: Value, name: str) -> Builder:
+    if value not in choices:
+        raise LanguageError(f"{name}: idx: expected one of {', '.join(map(str, choices))}; got {value!r}")
+    return choices[value]
+
+
+def siso_repeat(fn: Builder, h_num_repeats: Hyperparameter, name: str = "SISORepeat") -> IO:
+    """A chain of as many parts, each built by fn, as h_num_repeats says, at least 1.
+
+    The first parts of a longer chain are the parts of a shorter one, so that choices in them outlive a new length.
+    """
+    return mimo_nested_repeat(fn, lambda inputs, outputs: _appended(fn, inputs, outputs), h_num_repeats, ("in",), ("out",), name)
+
+
+def _appended(fn: Builder, inputs: Any, outputs: Any) -> IO:
+    more_inputs, more_outputs = fn()
+    more_inputs["in"].connect(outputs["out"])
+    return inputs, more_outputs
+
+
+def mimo_nested_repeat(
+    fn_first: Builder,
+    fn_iter: Callable[[Any, Any], IO],
+    h_num_repeats: Hyperparameter,
+    input_names: Sequence[str],
+    output_names: Sequence[str],
+    name: str = "MIMONestedRepeat",
+) -> IO:
+    """fn_first(), then n - 1 times fn_iter(inputs, outputs) of what there is so far; n is h_num_repeats, at least 1."""
+
+    def substitution_fn(dh: dict[str, Value]) -> IO:
+        made = fn_first()
+        for _ in range(_count(name, dh[REPEATS]) - 1):
+            made = fn_iter(*made)
+        return made
+
+    _check_counts(name, h_num_repeats)
+    return substitution_module(
+        name, substitution_fn, {REPEATS: h_num_repeats}, input_names, output_names, keyed_by=()
+    )
+
+
+def siso_nested_repeat(
+    fn_first: Builder,
+    fn_iter: Callable[[Any, Any], IO],
+    h_num_repeats: Hyperparameter,
+    name: str = "SISONestedRepeat",
+) -> IO:
+    """`mimo_nested_repeat` of parts with one input and one output."""
+    return mimo_nested_repeat(fn_first, fn_iter, h_num_repeats, ("in",), ("out",), name)
+
+
+def siso_optional(fn: Builder, h_opt: Hyperparameter, name: str = "SISOOptional") -> IO:
+    """What fn builds where the value of h_opt is true, else nothing."""
+    return substitution_module(name, lambda dh: fn() if dh["opt"] else identity(), {"opt": h_opt}, ("in",), ("out",))
+
+
+def siso_permutation(fn_lst: Sequence[Builder], h_perm: Hyperparameter, name: str = "SISOPermutation") -> IO:
+    """A chain of all parts in some order; h_perm: its position among all orders, sorted, as `OneOfKFactorial` has it."""
+
+    def substitution_fn(dh: dict[str, Value]) -> IO:
+        return siso_sequential([fn_lst[i]() for i in _permutation(name, dh["perm_idx"], len(fn_lst))])
+
+    for value in _values(h_perm):
+        _permutation(name, value, len(fn_lst))
+    return substitution_module(name, substitution_fn, {"perm_idx": h_perm}, ("in",), ("out",))
+
+
+def _permutation(name: str, position: Value, k: int) -> list[int]:
+    """The permutation of 0 to k - 1 at this position of their lexicographic order."""
+    if isinstance(position, bool) or not isinstance(position, int) or not 0 <= position < math.factorial(k):
+        raise LanguageError(f"{name}: perm_idx: expected an integer from 0 to {k}! - 1, got {position!r}")
+    left = list(range(k))
+    order = []
+    for i in range(k - 1, -1, -1):
+        place, position = divmod(position, math.factorial(i))
+        order.append(left.pop(place))
+    return order
+
+
+def siso_split_combine(
+    fn: Builder, combine_fn: Callable[[int], IO], h_num_splits: Hyperparameter, name: str = "SISOSplitCombine"
+) -> IO:
+    """As many parallel parts as h_num_splits says, at least 1, combined by combine_fn(n), with inputs in0, in1 ..."""
+
+    def substitution_fn(dh: dict[str, Value]) -> IO:
+        n = _count(name, dh["num_splits"])
+        inputs, outputs = identity()
+        combined_inputs, combined_outputs = combine_fn(n)
+        for i in range(n):
+            branch_inputs, branch_outputs = fn()
+            branch_inputs["in"].connect(outputs["out"])
+            combined_inputs[f"in{i}"].connect(branch_outputs["out"])
+        return inputs, combined_outputs
+
+    _check_counts(name, h_num_splits)
+    return substitution_module(name, substitution_fn, {"num_splits": h_num_splits}, ("in",), ("out",), keyed_by=())
+
+
+def siso_residual(main_fn: Builder, residual_fn: Builder, combine_fn: Builder) -> IO:
+    """Two parallel parts, combined by combine_fn(), with inputs in0 (of main_fn) and in1."""
+    inputs, outputs = identity()
+    combined_inputs, combined_outputs = combine_fn()
+    for i, fn in enumerate((main_fn, residual_fn)):
+        branch_inputs, branch_outputs = fn()
+        branch_inputs["in"].connect(outputs["out"])
+        combined_inputs[f"in{i}"].connect(branch_outputs["out"])
+    return inputs, combined_outputs
+
+
+def dense_block(
+    h_num_applies: Hyperparameter,
+    h_end_in_combine: Hyperparameter,
+    apply_fn: Builder,
+    combine_fn: Callable[[int], IO],
+    name: str = "DenseBlock",
+) -> IO:
+    """Each application of apply_fn reads all before it (the input included), combined by combine_fn(n).
+
+    h_end_in_combine: whether the last application is combined with all before it too.
+    """
+
+    def substitution_fn(dh: dict[str, Value]) -> IO:
+        n = _count(name, dh["num_applies"])
+        inputs, outputs = identity()
+        states = [outputs]
+        for _ in range(n):
+            part_inputs, part_outputs = apply_fn()
+            part_inputs["in"].connect(_combined(states, combine_fn)["out"])
+            states.append(part_outputs)
+        return inputs, _combined(states, combine_fn) if dh["end_in_combine"] else states[-1]
+
+    _check_counts(name, h_num_applies)
+    properties = {"num_applies": h_num_applies, "end_in_combine": h_end_in_combine}
+    return substitution_module(name, substitution_fn, properties, ("in",), ("out",), keyed_by=())
+
+
+def _combined(states: Sequence[Any], combine_fn: Callable[[int], IO]) -> Any:
+    if len(states) == 1:
+        return states[0]
+    inputs, outputs = combine_fn(len(states))
+    for i, state in enumerate(states):
+        inputs[f"in{i}"].connect(state["out"])
+    return outputs
+
+
+def preproc_apply_postproc(preproc_fn: Builder, apply_fn: Builder, postproc_fn: Builder) -> IO:
+    """Three parts in a row."""
+    return siso_sequential([preproc_fn(), apply_fn(), postproc_fn()])
+
+
+def combiner(n: int, name: str, implementation: Any = None) -> IO:
+    """A module with inputs in0 to in(n - 1) and one output."""
+    return module(name, {}, [f"in{i}" for i in range(n)], ("out",), implementation)
+
+
+def _count(name: str, value: Value) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise LanguageError(f"{name}: expected a number of parts that is an integer of at least 1, got {value!r}")
+    return value
+
+
+def _values(h: Hyperparameter) -> tuple[Value, ...]:
+    """Those that are known before anything is chosen."""
+    return h.values if isinstance(h, Discrete) else ()
+
+
+def _check_counts(name: str, h: Hyperparameter) -> None:
+    for value in _values(h):
+        _count(name, value)

@@ -1,0 +1,152 @@
+"""Modules: the nodes of a search space, basic ones and those that a part of the space takes the place of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from bostruct.checks import shown
+from bostruct.domains.language.errors import ForeignHyperparameter, LanguageError, NameClash
+from bostruct.domains.language.fragments import Input, Output, building
+from bostruct.domains.language.hyperparameters import Hyperparameter, Value, is_hyperparameter
+
+IO: TypeAlias = tuple[dict[str, Input], dict[str, Output]]  # what every function that builds a part returns
+Builder: TypeAlias = Callable[[], IO]
+NAME = re.compile(r"[^/\[\].:\s]+")
+
+
+class Substitution(NamedTuple):
+    """fn: of a dict from local names to values, builds what takes the module's place. keyed_by: the local names whose
+    values are part of the place of what is built; all where None.
+    """
+
+    fn: Callable[[dict[str, Value]], IO]
+    keyed_by: frozenset[str] | None
+    allow_input_subset: bool
+    allow_output_subset: bool
+
+
+class Module:
+    """A node with named inputs, outputs and hyperparameters.
+
+    hyperparameters: local name -> hyperparameter, sorted. constants: local name -> what is fixed. implementation: what
+    compilers turn the module into; None for a node that nobody compiles. substitution: None for basic modules.
+    expansions: what took its place, by the values of its hyperparameters.
+    """
+
+    __slots__ = (
+        "constants",
+        "expansions",
+        "fragment",
+        "hyperparameters",
+        "implementation",
+        "inputs",
+        "kind",
+        "name",
+        "outputs",
+        "path",
+        "substitution",
+    )
+
+    def __init__(
+        self,
+        kind: str,
+        properties: Mapping[str, Any],
+        ports: tuple[Iterable[str], Iterable[str]],
+        implementation: Any = None,
+        substitution: Substitution | None = None,
+    ) -> None:
+        if not isinstance(kind, str) or not NAME.fullmatch(kind):
+            raise LanguageError(f"name: expected text without spaces and any of / [ ] . :, got {shown(kind)}")
+        fragment = building(f"the module {kind}")
+        self.kind = kind
+        self.fragment = fragment
+        self.name = fragment.number(kind)
+        self.path = fragment.place(self.name)
+        self.inputs = {name: Input(self, name) for name in ports[0]}
+        self.outputs = {name: Output(self, name) for name in ports[1]}
+        self.hyperparameters: dict[str, Hyperparameter] = {}
+        self.constants: dict[str, Any] = {}
+        self.implementation = implementation
+        self.substitution = substitution
+        self.expansions: dict[tuple[Value, ...], Any] = {}
+        for name in sorted(properties):
+            self._hold(name, properties[name])
+        fragment.modules.append(self)
+
+    def _hold(self, name: str, value: Any) -> None:
+        if not is_hyperparameter(value):
+            self.constants[name] = value
+        elif value.fragment.encloses(self.fragment):
+            self.hyperparameters[name] = value
+        else:
+            raise ForeignHyperparameter(
+                f"{self.path}: {name} is {value}, made in {value.fragment}, which does not enclose {self.fragment}"
+            )
+
+    def __repr__(self) -> str:
+        return f"Module {self.path}"
+
+
+def module(
+    name: str,
+    name_to_hyperp: Mapping[str, Any] | None = None,
+    input_names: Iterable[str] = (),
+    output_names: Iterable[str] = ("out",),
+    implementation: Any = None,
+) -> IO:
+    """A basic module, as (inputs, outputs).
+
+    name_to_hyperp: local name -> hyperparameter, or a constant. implementation: what compilers make of it. Raises
+    LanguageError.
+    """
+    made = Module(name, name_to_hyperp or {}, _ports(name, input_names, output_names), implementation)
+    return made.inputs, made.outputs
+
+
+def siso_module(name: str, name_to_hyperp: Mapping[str, Any] | None = None, implementation: Any = None) -> IO:
+    """A basic module with one input, ``in``, and one output, ``out``."""
+    return module(name, name_to_hyperp, ("in",), ("out",), implementation)
+
+
+def substitution_module(
+    name: str,
+    substitution_fn: Callable[[dict[str, Value]], IO],
+    name_to_hyperp: Mapping[str, Any],
+    input_names: Iterable[str],
+    output_names: Iterable[str],
+    *,
+    allow_input_subset: bool = False,
+    allow_output_subset: bool = False,
+    keyed_by: Iterable[str] | None = None,
+) -> IO:
+    """A module that a part of the space takes the place of once all its hyperparameters have values.
+
+    substitution_fn: of a dict from local names to values; returns (inputs, outputs) with the names declared here, or
+    some of them where a subset is allowed. It must do the same whenever it gets the same: what it builds is kept. It
+    raises `bostruct.Infeasible` where the choices lead nowhere. keyed_by: the local names whose values tell apart what
+    is built; hyperparameters inside keep their values when only others change. By default all do. Raises LanguageError.
+    """
+    if not callable(substitution_fn):
+        raise LanguageError(f"substitution_fn: expected a function of a dict, got {shown(substitution_fn)}")
+    keys = None if keyed_by is None else frozenset(keyed_by)
+    if keys is not None and not keys <= set(name_to_hyperp):
+        raise LanguageError(f"keyed_by: expected some of {sorted(name_to_hyperp)}, got {sorted(keys)}")
+    substitution = Substitution(substitution_fn, keys, allow_input_subset, allow_output_subset)
+    made = Module(name, name_to_hyperp, _ports(name, input_names, output_names), substitution=substitution)
+    return made.inputs, made.outputs
+
+
+def _ports(name: str, inputs: Iterable[str], outputs: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    both = []
+    for kind, names in (("input", inputs), ("output", outputs)):
+        if isinstance(names, str):
+            raise LanguageError(f"{name}: expected a sequence of {kind} names, got {names!r}")
+        given = tuple(names)
+        if len(set(given)) < len(given):
+            raise NameClash(f"{name}: two of its {kind}s have one name: {', '.join(map(str, given))}")
+        both.append(given)
+    return both[0], both[1]
+
+

@@ -1,0 +1,73 @@
+"""Traces: which values were chosen, by the places of the hyperparameters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bostruct.checks import shown
+from bostruct.contracts import Json
+from bostruct.domains.language.errors import LanguageError, TraceError
+from bostruct.domains.language.hyperparameters import Value, as_value
+
+
+class Trace(Mapping[str, Value]):
+    """An immutable mapping from the place of each independent hyperparameter to its value, in the order of choice.
+
+    Equal to any other with the same items, in whatever order. Raises TraceError.
+    """
+
+    __slots__ = ("_hash", "_values")
+
+    def __init__(self, values: Mapping[str, Value]) -> None:
+        if not isinstance(values, Mapping):
+            raise TraceError(f"trace: expected a mapping from places to values, got {shown(values)}")
+        try:
+            self._values = {str(key): as_value(str(key), value) for key, value in values.items()}
+        except LanguageError as error:
+            raise TraceError(str(error)) from None
+        self._hash: int | None = None
+
+    @classmethod
+    def trusted(cls, values: dict[str, Value]) -> Trace:
+        """Of values that a space has checked; the dict becomes the trace's own."""
+        trace = cls.__new__(cls)
+        trace._values = values
+        trace._hash = None
+        return trace
+
+    def __getitem__(self, key: str) -> Value:
+        return self._values[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._values
+
+    def __eq__(self, other: object) -> bool:
+        return self._values == other._values if isinstance(other, Trace) else NotImplemented
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(frozenset(self._values.items()))
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Trace, (self._values,)  # the hash of a string differs between processes: it must not travel
+
+    def __repr__(self) -> str:
+        return f"Trace({self._values!r})"
+
+    def to_json(self) -> Json:
+        """``{place: value}``; tuples become lists."""
+        return json.loads(json.dumps(self._values))
+
+    @classmethod
+    def from_json(cls, data: Json) -> Trace:
+        """Inverse of `to_json`; raises TraceError."""
+        return cls(data)

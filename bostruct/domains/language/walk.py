@@ -1,0 +1,211 @@
+"""The mechanics of a space: what is visible once some hyperparameters have values, and what is chosen next.
+
+A space is its outermost part and a dict of values. All else follows: a substitution module whose hyperparameters have
+values stands for the part that its function builds of them, and edges are followed through such modules in both
+directions, so that nothing is ever rewired. Parts are kept at their modules, by values, since equal values build equal
+parts; a walk that fails leaves nothing behind but parts that are right.
+
+The order of choice is that of Negrinho et al. 2019, algorithms 2 and 5, as their code has it: modules breadth-first
+from the outputs backwards, inputs in the order they were declared in, hyperparameters of a module by local name, each
+dependent one followed by those it depends on; when all that was visible has values, once more from the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from bostruct.checks import shown
+from bostruct.contracts import Infeasible
+from bostruct.domains.language.errors import LanguageError, PortNames, SubstitutionError, TooDeep, TraceError
+from bostruct.domains.language.fragments import Fragment, Input, Output, opened
+from bostruct.domains.language.hyperparameters import DependentHyperparameter, Discrete, Hyperparameter, Value, as_value
+from bostruct.domains.language.modules import Module, Substitution
+
+MISSING: Any = object()  # None is a value
+
+
+class Walk:
+    """One way through a space, under way. values: of independent hyperparameters, in the order of choice."""
+
+    __slots__ = ("agenda", "cursor", "derived", "expanded", "max_depth", "root", "values")
+
+    def __init__(self, root: Fragment, max_depth: int) -> None:
+        self.root = root
+        self.max_depth = max_depth
+        self.values: dict[str, Value] = {}
+        self.derived: dict[str, Value] = {}
+        self.expanded: dict[Module, Fragment] = {}
+        self.agenda: list[Discrete] = []
+        self.cursor = 0
+
+    def copy(self) -> Walk:
+        other = Walk(self.root, self.max_depth)
+        other.values, other.derived = self.values.copy(), self.derived.copy()
+        other.expanded = self.expanded.copy()
+        other.agenda, other.cursor = self.agenda, self.cursor  # agendas are replaced, never changed
+        return other
+
+    def next(self) -> Discrete | None:
+        """What is to be chosen now; None where all is. Raises Infeasible, LanguageError."""
+        while True:
+            while self.cursor < len(self.agenda):
+                if (h := self.agenda[self.cursor]).path not in self.values:
+                    return h
+                self.cursor += 1
+            self.agenda, self.cursor = self.unassigned(), 0
+            if not self.agenda:
+                return None
+
+    def assign(self, h: Discrete, value: Value) -> None:
+        """Raises TraceError for a value that is not allowed."""
+        position = h.positions.get(value)
+        if position is None:
+            raise TraceError(f"{h.path}: expected one of {shown(list(h.values))}, got {shown(value)}")
+        self.values[h.path] = h.values[position]  # 1 and 1.0 and True are one value, spelled as the space has it
+
+    def unassigned(self) -> list[Discrete]:
+        """All visible independent hyperparameters without a value, in order."""
+        found: dict[str, Discrete] = {}
+        for module in self.modules():
+            for h in module.hyperparameters.values():
+                for one in ancestors(h) if isinstance(h, DependentHyperparameter) else (h,):
+                    if one.path not in self.values:
+                        found.setdefault(one.path, one)
+        return list(found.values())
+
+    def modules(self) -> list[Module]:
+        """Those visible, in order: basic ones, and substitution modules that nothing stands for yet."""
+        found: dict[Module, None] = {}
+        for name in sorted(self.root.outputs):
+            found.setdefault(self.behind(self.root.outputs[name], None).module)
+        queue = list(found)
+        for module in queue:  # grows as it goes
+            for port in module.inputs.values():
+                output = self.source(port)
+                if output is not None and output.module not in found:
+                    found[output.module] = None
+                    queue.append(output.module)
+        return queue
+
+    def source(self, port: Input) -> Output | None:
+        """What an input reads; None for an input of the whole space."""
+        reader = port
+        while port.source is None:
+            host = port.module.fragment.host
+            if host is None:
+                return None
+            port = host.inputs[port.border]  # type: ignore[index]  # a closed part has no other unconnected input
+        return self.behind(port.source, reader)
+
+    def terminal(self, port: Input) -> str:
+        """The name of the input of the whole space that an input stands for, where `source` is None."""
+        while port.module.fragment.host is not None:
+            port = port.module.fragment.host.inputs[port.border]  # type: ignore[index]
+        return str(port.border)
+
+    def behind(self, output: Output, reader: Input | None) -> Output:
+        """The output of a visible module that an output stands for."""
+        while output.module.substitution is not None:
+            fragment = self.expansion(output.module)
+            if fragment is None:
+                break
+            if output.name not in fragment.outputs:
+                raise PortNames(f"{reader or 'the whole space'} reads {output}, which {fragment} does not have")
+            output = fragment.outputs[output.name]
+        return output
+
+    def expansion(self, module: Module) -> Fragment | None:
+        """What stands for a substitution module; None where it still waits for values."""
+        fragment = self.expanded.get(module)
+        if fragment is None:
+            given = []
+            for h in module.hyperparameters.values():
+                if (value := self.value(h)) is MISSING:
+                    return None
+                given.append(value)
+            fragment = self.expanded[module] = expansion(module, tuple(given), self.max_depth)
+        return fragment
+
+    def value(self, h: Hyperparameter) -> Value:
+        """MISSING where it has none yet."""
+        if isinstance(h, Discrete):
+            return self.values.get(h.path, MISSING)
+        value = self.derived.get(h.path, MISSING)
+        if value is MISSING:
+            given = {name: self.value(parent) for name, parent in h.parents.items()}
+            if any(part is MISSING for part in given.values()):
+                return MISSING
+            value = self.derived[h.path] = derive(h, given)
+        return value
+
+    def properties(self, module: Module) -> dict[str, Value]:
+        """Local name -> value of a module whose hyperparameters all have values."""
+        return module.constants | {name: self.value(h) for name, h in module.hyperparameters.items()}
+
+
+def ancestors(h: DependentHyperparameter) -> Iterator[Discrete]:
+    """The independent hyperparameters that it depends on, breadth-first, by local name."""
+    queue: list[Hyperparameter] = [h]
+    for one in queue:  # grows as it goes
+        if isinstance(one, Discrete):
+            yield one
+        else:
+            queue += one.parents.values()
+
+
+def derive(h: DependentHyperparameter, given: dict[str, Value]) -> Value:
+    try:
+        return as_value(h.path, h.fn(given))
+    except (LanguageError, Infeasible):
+        raise
+    except Exception as error:
+        raise SubstitutionError(f"{h.path}: its function failed for {given}: {error!r}") from error
+
+
+def expansion(module: Module, given: tuple[Value, ...], max_depth: int) -> Fragment:
+    """What stands for a substitution module with these values. Raises Infeasible, LanguageError."""
+    known = module.expansions.get(given)
+    if known is None:
+        known = module.expansions[given] = _expanded(module, given, max_depth)
+    if isinstance(known, str):
+        raise Infeasible(known)
+    return known
+
+
+def _expanded(module: Module, given: tuple[Value, ...], max_depth: int) -> Fragment | str:
+    """The part, or why there is none."""
+    substitution: Substitution = module.substitution  # type: ignore[assignment]
+    values = dict(zip(module.hyperparameters, given, strict=True))
+    fragment = Fragment(module.path + _key(values, substitution.keyed_by), module)
+    if fragment.depth > max_depth:
+        raise TooDeep(f"{module.path}: more than {max_depth} substitutions around each other")
+    try:
+        with opened(fragment):
+            made = substitution.fn(module.constants | values)
+    except Infeasible as error:
+        return str(error)
+    except LanguageError:
+        raise
+    except Exception as error:
+        raise SubstitutionError(f"{module.path}: its function failed for {values}: {error!r}") from error
+    fragment.close(made)
+    for kind, declared, there, subset in (
+        ("inputs", module.inputs, fragment.inputs, substitution.allow_input_subset),
+        ("outputs", module.outputs, fragment.outputs, substitution.allow_output_subset),
+    ):
+        if not (there.keys() <= declared.keys() if subset else there.keys() == declared.keys()):
+            expected = f"{'some of ' if subset else ''}{', '.join(declared)}"
+            raise PortNames(f"{fragment}: expected the {kind} {expected}; got {', '.join(there)}")
+    return fragment
+
+
+def _key(values: dict[str, Value], keyed_by: frozenset[str] | None) -> str:
+    shown_values = [_token(value) for name, value in values.items() if keyed_by is None or name in keyed_by]
+    return f"[{','.join(shown_values)}]" if shown_values else ""
+
+
+def _token(value: Value) -> str:
+    if isinstance(value, tuple):
+        return f"({','.join(map(_token, value))})"
+    return str(value).replace("/", "%2F").replace("]", "%5D")
