@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from bostruct.checks import shown
 from bostruct.domains.language.errors import LanguageError
 from bostruct.domains.language.hyperparameters import Discrete, Hyperparameter, Value
 from bostruct.domains.language.modules import IO, Builder, module, siso_module, substitution_module
@@ -49,7 +48,7 @@ def mimo_or(
     fn_lst: Choices, h_or: Hyperparameter, input_names: Sequence[str], output_names: Sequence[str], name: str = "Or"
 ) -> IO:
     """One of several parts; the value of h_or is a position in fn_lst, or a key of it where it is a dict."""
-    choices = dict(fn_lst) if isinstance(fn_lst, Mapping) else dict(enumerate(fn_lst))
+    choices: Mapping[Any, Builder] = fn_lst if isinstance(fn_lst, Mapping) else dict(enumerate(fn_lst))
     for value in _values(h_or):
         _chosen(choices, value, name)
     return substitution_module(
@@ -62,7 +61,7 @@ def siso_or(fn_lst: Choices, h_or: Hyperparameter, name: str = "SISOOr") -> IO:
     return mimo_or(fn_lst, h_or, ("in",), ("out",), name)
 
 
-def _chosen(choices: Mapping[Hashable, Builder], value: Value, name: str) -> Builder:
+def _chosen(choices: Mapping[Any, Builder], value: Value, name: str) -> Builder:
     if value not in choices:
         raise LanguageError(f"{name}: idx: expected one of {', '.join(map(str, choices))}; got {value!r}")
     return choices[value]
@@ -73,7 +72,9 @@ def siso_repeat(fn: Builder, h_num_repeats: Hyperparameter, name: str = "SISORep
 
     The first parts of a longer chain are the parts of a shorter one, so that choices in them outlive a new length.
     """
-    return mimo_nested_repeat(fn, lambda inputs, outputs: _appended(fn, inputs, outputs), h_num_repeats, ("in",), ("out",), name)
+    return mimo_nested_repeat(
+        fn, lambda inputs, outputs: _appended(fn, inputs, outputs), h_num_repeats, ("in",), ("out",), name
+    )
 
 
 def _appended(fn: Builder, inputs: Any, outputs: Any) -> IO:
@@ -99,9 +100,7 @@ def mimo_nested_repeat(
         return made
 
     _check_counts(name, h_num_repeats)
-    return substitution_module(
-        name, substitution_fn, {REPEATS: h_num_repeats}, input_names, output_names, keyed_by=()
-    )
+    return substitution_module(name, substitution_fn, {REPEATS: h_num_repeats}, input_names, output_names, keyed_by=())
 
 
 def siso_nested_repeat(
@@ -120,7 +119,7 @@ def siso_optional(fn: Builder, h_opt: Hyperparameter, name: str = "SISOOptional"
 
 
 def siso_permutation(fn_lst: Sequence[Builder], h_perm: Hyperparameter, name: str = "SISOPermutation") -> IO:
-    """A chain of all parts in some order; h_perm: its position among all orders, sorted, as `OneOfKFactorial` has it."""
+    """A chain of all parts in some order; h_perm: its position among all orders, sorted (`OneOfKFactorial`)."""
 
     def substitution_fn(dh: dict[str, Value]) -> IO:
         return siso_sequential([fn_lst[i]() for i in _permutation(name, dh["perm_idx"], len(fn_lst))])

@@ -44,7 +44,7 @@ class Input:
     def connect(self, output: Output) -> None:
         """Read what the output gives; raises LanguageError, naming both ends."""
         if not isinstance(output, Output):
-            raise LanguageError(f"{self}: expected an output to connect to, got {output if isinstance(output, Input) else shown(output)}")
+            raise LanguageError(f"{self}: expected an output to connect to, got {_shown(output)}")
         if self.source is not None:
             raise AlreadyConnected(f"{self} reads {self.source} already; it cannot read {output} too")
         here, there = self.module.fragment, output.module.fragment
@@ -69,7 +69,7 @@ class Output:
     def connect(self, input: Input) -> None:
         """Feed the input; raises LanguageError, naming both ends."""
         if not isinstance(input, Input):
-            raise LanguageError(f"{self}: expected an input to connect to, got {input if isinstance(input, Output) else shown(input)}")
+            raise LanguageError(f"{self}: expected an input to connect to, got {_shown(input)}")
         input.connect(self)
 
     def __repr__(self) -> str:
@@ -168,6 +168,10 @@ class Fragment:
             h.path = self.place(name)
 
 
+def _shown(port: Any) -> str:
+    return str(port) if isinstance(port, Input | Output) else shown(port)
+
+
 def _visit(start: Module, done: set[Module]) -> None:
     """Add to `done` all modules that `start` depends on; raises CycleError."""
     if start in done:
@@ -199,7 +203,7 @@ def _returned(made: Any, fragment: Fragment) -> tuple[Mapping[str, Input], Mappi
     for kind, ports, cls in (("input", inputs, Input), ("output", outputs, Output)):
         for name, port in ports.items():
             if not isinstance(port, cls):
-                raise PortNames(f"{fragment}: expected an {kind} as {name!r}, got {port if isinstance(port, Input | Output) else shown(port)}")
+                raise PortNames(f"{fragment}: expected an {kind} as {name!r}, got {_shown(port)}")
     if not outputs:
         raise PortNames(f"{fragment}: expected at least one output, got none")
     return inputs, outputs

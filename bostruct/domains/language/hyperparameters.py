@@ -126,7 +126,9 @@ def is_hyperparameter(value: Any) -> bool:
 def as_name(name: str | None) -> str | None:
     """A key that may stand in a path; raises LanguageError."""
     if name is not None and (not isinstance(name, str) or not NAME.fullmatch(name)):
-        raise LanguageError(f"name: expected letters, digits, '_', '+' and '-', not beginning with a digit; got {name!r}")
+        raise LanguageError(
+            f"name: expected letters, digits, '_', '+' and '-', not beginning with a digit; got {name!r}"
+        )
     return name
 
 

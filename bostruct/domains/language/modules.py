@@ -148,5 +148,3 @@ def _ports(name: str, inputs: Iterable[str], outputs: Iterable[str]) -> tuple[tu
             raise NameClash(f"{name}: two of its {kind}s have one name: {', '.join(map(str, given))}")
         both.append(given)
     return both[0], both[1]
-
-

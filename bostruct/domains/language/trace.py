@@ -71,3 +71,7 @@ class Trace(Mapping[str, Value]):
     def from_json(cls, data: Json) -> Trace:
         """Inverse of `to_json`; raises TraceError."""
         return cls(data)
+
+    def __or__(self, other: Mapping[str, Value]) -> Trace:
+        """The other's values where both have one."""
+        return Trace.trusted(self._values | dict(other))

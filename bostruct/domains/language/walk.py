@@ -74,6 +74,10 @@ class Walk:
                         found.setdefault(one.path, one)
         return list(found.values())
 
+    def is_settled(self) -> bool:
+        """Whether no choice that is left opens another."""
+        return all(module.substitution is None for module in self.modules())
+
     def modules(self) -> list[Module]:
         """Those visible, in order: basic ones, and substitution modules that nothing stands for yet."""
         found: dict[Module, None] = {}

@@ -1,0 +1,160 @@
+"""Programs: search spaces with nothing left to choose, as graphs that compilers read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from bostruct.domains.language.combinators import IDENTITY
+from bostruct.domains.language.fragments import Input, Output
+from bostruct.domains.language.hyperparameters import Value
+from bostruct.domains.language.modules import Module
+from bostruct.domains.language.trace import Trace
+from bostruct.domains.language.walk import Walk
+
+ROUNDS = 3  # of refinement, after the first pass over all that lies before and behind a node
+
+
+class Source(NamedTuple):
+    """Where an input reads: the output `port` of the node at this position, or the program's input `port`."""
+
+    node: int | None
+    port: str
+
+
+class Node(NamedTuple):
+    """One basic module. path: its place, unique and the same in every process. kind: what the user called it. values:
+    of its hyperparameters and constants, by local name. sources: by the name of its inputs.
+    """
+
+    path: str
+    kind: str
+    values: dict[str, Any]
+    implementation: Any
+    sources: dict[str, Source]
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """What an objective receives: a graph of basic modules.
+
+    nodes: in a topological order, the same in every process. inputs: the names of the program's own inputs. outputs:
+    what its outputs read. trace: the choices that led here. Equal to any that has the same graph and the same values,
+    by whatever choices. Identities without hyperparameters are left out.
+    """
+
+    nodes: tuple[Node, ...]
+    inputs: tuple[str, ...]
+    outputs: dict[str, Source]
+    trace: Trace
+    builder: Callable[[], Any] = field(repr=False)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Equal for programs with isomorphic graphs and equal values: 32 hexadecimal digits, the same everywhere.
+
+        By colour refinement: a node's colour says what it computes of what, then of what it is read by.
+        """
+        before = self._colored_from_inputs()
+        colors = before
+        for _ in range(ROUNDS):
+            colors = self._colored_from_readers(colors)
+        ends = [[name, *_color(source, before)] for name, source in sorted(self.outputs.items())]
+        return _digest([ends, sorted(colors), sorted(self.inputs)])
+
+    def __eq__(self, other: object) -> bool:
+        return self.fingerprint == other.fingerprint if isinstance(other, Program) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return rebuilt, (self.builder, self.trace)  # nodes hold functions, which do not travel
+
+    def _colored_from_inputs(self) -> list[str]:
+        colors: list[str] = []
+        for node in self.nodes:
+            reads = [[name, *_color(source, colors)] for name, source in sorted(node.sources.items())]
+            colors.append(_digest([node.kind, _values(node.values), reads]))
+        return colors
+
+    def _colored_from_readers(self, colors: list[str]) -> list[str]:
+        readers: list[list[Any]] = [[] for _ in self.nodes]
+        for reader, node in enumerate(self.nodes):
+            for name, source in node.sources.items():
+                if source.node is not None:
+                    readers[source.node].append([source.port, name, colors[reader]])
+        for name, source in self.outputs.items():
+            if source.node is not None:
+                readers[source.node].append([source.port, name, ""])
+        return [_digest([color, sorted(read)]) for color, read in zip(colors, readers, strict=True)]
+
+
+def program(walk: Walk, builder: Callable[[], Any]) -> Program:
+    """Of a walk at its end."""
+    order = _topological(walk)
+    places = {module: position for position, module in enumerate(order)}
+
+    def source(output: Output | None, port: Input) -> Source:
+        while output is not None and _is_nothing(output.module):
+            port = output.module.inputs["in"]
+            output = walk.source(port)
+        return Source(None, walk.terminal(port)) if output is None else Source(places[output.module], output.name)
+
+    nodes = []
+    for module in order:
+        sources = {name: source(walk.source(port), port) for name, port in module.inputs.items()}
+        nodes.append(Node(module.path, module.kind, walk.properties(module), module.implementation, sources))
+    outputs = {}
+    for name in sorted(walk.root.outputs):
+        output = walk.behind(walk.root.outputs[name], None)
+        outputs[name] = source(output, next(iter(output.module.inputs.values()), None))  # type: ignore[arg-type]
+    return Program(tuple(nodes), tuple(walk.root.inputs), outputs, Trace.trusted(walk.values.copy()), builder)
+
+
+def _is_nothing(module: Module) -> bool:
+    return module.implementation is IDENTITY and not module.hyperparameters
+
+
+def _topological(walk: Walk) -> list[Module]:
+    done: dict[Module, None] = {}
+    for name in sorted(walk.root.outputs):
+        stack = [(walk.behind(walk.root.outputs[name], None).module, False)]
+        while stack:
+            module, entered = stack.pop()
+            if entered:
+                done[module] = None
+            elif module not in done:
+                stack.append((module, True))
+                read = [walk.source(port) for port in module.inputs.values()]
+                stack += [(output.module, False) for output in reversed(read) if output is not None]
+    return [module for module in done if not _is_nothing(module)]
+
+
+def rebuilt(builder: Callable[[], Any], trace: Trace) -> Program:
+    """A program from what survives a journey between processes."""
+    from bostruct.domains.language.space import SearchSpace
+
+    return SearchSpace(builder).replay(trace).program()
+
+
+def _color(source: Source, colors: list[str]) -> tuple[str, str]:
+    return (f"input {source.port}", "") if source.node is None else (colors[source.node], source.port)
+
+
+def _values(values: Mapping[str, Value]) -> list[Any]:
+    return [
+        [name, value if isinstance(value, int | float | str | None) else repr(value)]
+        for name, value in sorted(values.items())
+    ]
+
+
+def _digest(data: Any) -> str:
+    return hashlib.blake2b(json.dumps(data).encode(), digest_size=16).hexdigest()

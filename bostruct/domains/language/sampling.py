@@ -1,0 +1,185 @@
+"""Ways through a space: random ones, ones that follow a trace, and changes of traces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import TypeAlias
+
+import numpy as np
+
+from bostruct.contracts import DomainError, Infeasible
+from bostruct.domains.language.counting import AtLeast, Infinite, count
+from bostruct.domains.language.enumeration import depth_first
+from bostruct.domains.language.errors import NoneFeasible, TooDeep, TraceError
+from bostruct.domains.language.hyperparameters import Discrete, Value
+from bostruct.domains.language.trace import Trace
+from bostruct.domains.language.walk import Walk
+
+TRIES = 10_000  # for a feasible program; of the cells of NAS-Bench-101, one in 150 draws is
+Choice: TypeAlias = Callable[[Discrete, Walk], Value]
+
+
+def followed(walk: Walk, choose: Choice, max_decisions: int) -> Walk:
+    """The end of the way on which `choose` decides; raises Infeasible, TooDeep."""
+    walk = walk.copy()
+    while (h := walk.next()) is not None:
+        if len(walk.values) >= max_decisions:
+            raise TooDeep(f"more than {max_decisions} choices, and no end")
+        walk.assign(h, choose(h, walk))
+    return walk
+
+
+def feasible(draw: Callable[[], Walk]) -> Walk:
+    """The first of several draws that is feasible; raises NoneFeasible."""
+    why = ""
+    for _ in range(TRIES):
+        try:
+            return draw()
+        except Infeasible as error:
+            why = str(error)
+        except TooDeep as error:
+            why = str(error)
+    raise NoneFeasible(f"none of {TRIES} draws was feasible; the last one: {why}")
+
+
+def uniformly(rng: np.random.Generator) -> Choice:
+    """Each value equally likely: programs of short traces are likelier than those of long ones."""
+
+    def choose(h: Discrete, walk: Walk) -> Value:
+        del walk
+        return h.values[int(rng.integers(len(h.values)))]
+
+    return choose
+
+
+def evenly(rng: np.random.Generator, budget: int) -> Choice:
+    """Each program equally likely; raises DomainError where they cannot be counted."""
+
+    def choose(h: Discrete, walk: Walk) -> Value:
+        if walk.is_settled():
+            return h.values[int(rng.integers(len(h.values)))]
+        sizes = []
+        for value in h.values:
+            child = walk.copy()
+            child.assign(h, value)
+            size = count(child, budget)
+            if isinstance(size, Infinite | AtLeast):
+                raise DomainError(f"by: 'architecture' needs a space whose size is known; it is {size}")
+            sizes.append(size.count)
+        return _drawn(h.values, sizes, rng)
+
+    return choose
+
+
+def _drawn(values: tuple[Value, ...], sizes: list[int], rng: np.random.Generator) -> Value:
+    if not any(sizes):
+        raise Infeasible("no choice leads to a program")
+    largest = max(sizes)  # sizes may be beyond what a float can hold
+    weights = np.array([size / largest for size in sizes])
+    return values[int(rng.choice(len(values), p=weights / weights.sum()))]
+
+
+def keeping(trace: Mapping[str, Value], otherwise: Choice) -> Choice:
+    """The value that a trace has wherever it has one that is allowed."""
+
+    def choose(h: Discrete, walk: Walk) -> Value:
+        value = trace.get(h.path, _ABSENT)
+        return value if value is not _ABSENT and value in h.positions else otherwise(h, walk)
+
+    return choose
+
+
+_ABSENT = object()
+
+
+def strictly(trace: Mapping[str, Value]) -> Choice:
+    """What a trace says; raises TraceError where it says nothing."""
+
+    def choose(h: Discrete, walk: Walk) -> Value:
+        del walk
+        if h.path not in trace:
+            raise TraceError(f"trace: no value for {h.path}, one of {list(h.values)}")
+        return trace[h.path]
+
+    return choose
+
+
+def open_choices(walk: Walk, trace: Mapping[str, Value], fixed: Mapping[str, Value]) -> dict[str, Discrete]:
+    """The hyperparameters of a trace that could have another value, in order."""
+    found: dict[str, Discrete] = {}
+
+    def choose(h: Discrete, at: Walk) -> Value:
+        if len(h.values) > 1 and h.path not in fixed:
+            found[h.path] = h
+        return strictly(trace)(h, at)
+
+    followed(walk, choose, len(trace))
+    return found
+
+
+def neighbors(walk: Walk, trace: Trace) -> Iterator[Trace]:
+    """All traces that have, of the keys in both, exactly one other value: a symmetric relation, in a fixed order."""
+    kept = dict(trace)
+    for path, h in open_choices(walk, trace, walk.values).items():
+        for value in h.values:
+            if value != trace[path]:
+                yield from completions(walk, kept | {path: value})
+
+
+def completions(walk: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
+    """All ways through the space that have these values where they have these keys."""
+    stack = [walk.copy()]
+    while stack:
+        at = stack.pop()
+        try:
+            h = at.next()
+            while h is not None and fixed.get(h.path, _ABSENT) in h.positions:
+                at.assign(h, fixed[h.path])
+                h = at.next()
+        except (Infeasible, TooDeep):
+            continue
+        if h is None:
+            yield Trace.trusted(at.values)
+        elif at.is_settled():
+            yield from _settled(at, fixed)
+        else:
+            for value in reversed(h.values):
+                child = at.copy()
+                child.assign(h, value)
+                stack.append(child)
+
+
+def _settled(at: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
+    for h in at.unassigned():
+        if fixed.get(h.path, _ABSENT) in h.positions:
+            at.assign(h, fixed[h.path])
+    return depth_first(at)
+
+
+def some(traces: Iterator[Trace], m: int) -> list[Trace] | None:
+    """All of them where they are at most m, else None."""
+    found = list(islice(traces, m + 1))
+    return found if len(found) <= m else None
+
+
+def changed(walk: Walk, trace: Trace, path: str, rng: np.random.Generator, max_decisions: int) -> Trace:
+    """The trace with another value there, all other keys kept that still exist, new ones drawn."""
+    h = open_choices(walk, trace, walk.values)[path]
+    others = [value for value in h.values if value != trace[path]]
+
+    def draw() -> Walk:
+        value = others[int(rng.integers(len(others)))]
+        return followed(walk, keeping(dict(trace) | {path: value}, uniformly(rng)), max_decisions)
+
+    return Trace.trusted(feasible(draw).values)
+
+
+def crossed(walk: Walk, x: Trace, y: Trace, rng: np.random.Generator, max_decisions: int) -> Trace:
+    """Each value from one of the two, by chance, where they have one; drawn where they have none."""
+
+    def choose(h: Discrete, at: Walk) -> Value:
+        given = [trace[h.path] for trace in (x, y) if h.path in trace and trace[h.path] in h.positions]
+        return given[int(rng.integers(len(given)))] if given else uniformly(rng)(h, at)
+
+    return Trace.trusted(feasible(lambda: followed(walk, choose, max_decisions)).values)

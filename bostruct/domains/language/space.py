@@ -1,0 +1,274 @@
+"""Search spaces: programs with choices left open, as values and as a domain."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from bostruct.checks import check_choice, check_integer, shown
+from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
+from bostruct.domains.language import sampling
+from bostruct.domains.language.counting import Exact, Size, count
+from bostruct.domains.language.enumeration import depth_first, shortest_first
+from bostruct.domains.language.errors import LanguageError, NoneFeasible, TraceError
+from bostruct.domains.language.fragments import Fragment, opened
+from bostruct.domains.language.hyperparameters import Discrete, Value
+from bostruct.domains.language.modules import Builder
+from bostruct.domains.language.program import Program, program
+from bostruct.domains.language.trace import Trace
+from bostruct.domains.language.walk import Walk
+from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
+
+BUDGET = 100_000  # parts looked at, for a size
+NEIGHBORS_LISTED = 100_000
+SAMPLED = 8  # programs that a space's fingerprint looks at
+
+
+class SearchSpace:
+    """All programs that a function can build, or those of them that agree with what was assigned.
+
+    builder: returns (inputs, outputs), as the functions of `bostruct.language` do. It is called once; functions inside
+    are called when the choices they wait for are made, and must do the same whenever they get the same. max_depth: of
+    substitutions around each other; max_decisions: of one program; beyond either a draw is given up. A space never
+    changes: to assign a value makes another. Points are `Trace`s; an objective receives a `Program`. Raises
+    LanguageError, which names what is wrong.
+    """
+
+    def __init__(self, builder: Builder, *, max_depth: int = 200, max_decisions: int = 10_000) -> None:
+        if not callable(builder):
+            raise LanguageError(f"builder: expected a function that returns (inputs, outputs), got {shown(builder)}")
+        self.builder = builder
+        self.max_depth = check_integer("max_depth", max_depth, 1, 400)
+        self.max_decisions = check_integer("max_decisions", max_decisions, 1)
+        root = Fragment("", None)
+        with opened(root):
+            made = builder()
+        root.close(made)
+        self._walk = Walk(root, self.max_depth)
+        self._walk.next()
+
+    def _with(self, walk: Walk) -> SearchSpace:
+        space = SearchSpace.__new__(SearchSpace)
+        vars(space).update(builder=self.builder, max_depth=self.max_depth, max_decisions=self.max_decisions, _walk=walk)
+        return space
+
+    # A value: what is chosen, what is open, what follows.
+
+    @cached_property
+    def hyperparameters(self) -> tuple[Discrete, ...]:
+        """Those that are visible and have no value, in the order of choice."""
+        return tuple(self._walk.unassigned())
+
+    @cached_property
+    def trace(self) -> Trace:
+        """What was assigned."""
+        return Trace.trusted(self._walk.values.copy())
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether nothing is left to choose."""
+        return not self.hyperparameters
+
+    def assign(self, hyperparameter: Discrete | str, value: Value) -> SearchSpace:
+        """The space where a visible hyperparameter, or the one at this place, has this value.
+
+        Raises TraceError; Infeasible where that leads nowhere; LanguageError where a function that builds what follows
+        is wrong. This space stays as it is.
+        """
+        path = hyperparameter if isinstance(hyperparameter, str) else hyperparameter.path
+        found = {h.path: h for h in self.hyperparameters}
+        if path not in found:
+            why = "it has a value already" if path in self._walk.values else f"open are {', '.join(found) or 'none'}"
+            raise TraceError(f"{path}: no hyperparameter that could be assigned now; {why}")
+        walk = self._walk.copy()
+        walk.assign(found[path], value)
+        walk.unassigned()  # build what this opens now, so that this call is the one that fails
+        return self._with(walk)
+
+    def specify(self, values: Sequence[Value]) -> SearchSpace:
+        """The terminal space of values in the order of choice; raises TraceError unless they are as many as choices."""
+        walk = self._walk.copy()
+        for position, value in enumerate(values):
+            h = walk.next()
+            if h is None:
+                raise TraceError(f"values: expected {position}, got {len(values)}")
+            walk.assign(h, value)
+        if (h := walk.next()) is not None:
+            raise TraceError(f"values: expected more than {len(values)}; the next is that of {h.path}")
+        return self._with(walk)
+
+    def replay(self, trace: Mapping[str, Value]) -> SearchSpace:
+        """The terminal space of a trace; raises TraceError where a key is unknown or missing, Infeasible."""
+        given = self.trace | Trace(trace)
+        walk = sampling.followed(self._walk, sampling.strictly(given), max(len(given), 1))
+        unknown = [key for key in given if key not in walk.values]
+        if unknown:
+            raise TraceError(f"trace: {', '.join(unknown)}: no such choice in the program that the others lead to")
+        return self._with(walk)
+
+    def complete(self, trace: Mapping[str, Value], rng: np.random.Generator) -> SearchSpace:
+        """A terminal space that has the values of a trace wherever it has its keys; all else is drawn."""
+        choose = sampling.keeping(Trace(trace), sampling.uniformly(rng))
+        return self._with(sampling.feasible(lambda: sampling.followed(self._walk, choose, self.max_decisions)))
+
+    def program(self) -> Program:
+        """Of a terminal space; raises LanguageError for any other."""
+        if not self.is_terminal:
+            raise LanguageError(f"not all is chosen: {', '.join(h.path for h in self.hyperparameters[:5])} ...")
+        return program(self._walk, self.builder)
+
+    def count(self, budget: int = BUDGET) -> Size:
+        """How many programs there are, by choices: `Exact`, `AtLeast` once the budget is spent, or `INFINITE`.
+
+        budget: of parts of the space looked at.
+        """
+        return count(self._walk, check_integer("budget", budget, 1))
+
+    def enumerate(self, order: Literal["depth", "length"] | None = None) -> Iterator[Trace]:
+        """All traces: in the order of choice (depth), or shorter ones first (length), which infinite spaces need."""
+        if order is None:
+            order = "depth" if isinstance(self.count(), Exact) else "length"
+        walk = depth_first if check_choice("order", order, ("depth", "length")) == "depth" else shortest_first
+        return walk(self._walk)
+
+    # A domain: what searchers need.
+
+    @property
+    def size(self) -> float:
+        """The number of programs, by choices; ``math.inf`` where there is no end, or none was found."""
+        return self._size
+
+    @cached_property
+    def _size(self) -> float:
+        found = self.count()
+        return found.count if isinstance(found, Exact) else math.inf
+
+    def sample(
+        self, m: int, rng: np.random.Generator, by: Literal["decision", "architecture"] = "decision"
+    ) -> list[Trace]:
+        """m traces, independent. by: each value of each decision equally likely, or each program.
+
+        Raises NoneFeasible, and DomainError where programs cannot be counted.
+        """
+        choices = {"decision": sampling.uniformly(rng), "architecture": sampling.evenly(rng, BUDGET)}
+        choose = choices[check_choice("by", by, choices)]
+
+        def draw() -> Walk:
+            return sampling.followed(self._walk, choose, self.max_decisions)
+
+        return [Trace.trusted(sampling.feasible(draw).values) for _ in range(m)]
+
+    def sample_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> Trace:
+        """A trace that is not in `seen`; raises SpaceExhausted where there is none, or none is found."""
+        if (x := draw_unseen(self, seen, rng)) is not None:
+            return x
+        if self.size > NEIGHBORS_LISTED:
+            raise SpaceExhausted(f"no unseen program in {DRAWS_UNSEEN} draws; {len(seen)} were seen")
+        left = [x for x in self.enumerate("depth") if x not in seen]
+        if not left:
+            raise SpaceExhausted(f"all {int(self.size)} programs of the space have been seen")
+        return left[int(rng.integers(len(left)))]
+
+    def check(self, x: Any) -> None:
+        """Raise PointError unless x is the trace of a program of this space."""
+        if not isinstance(x, Trace):
+            raise PointError(f"expected a Trace, got {shown(x)}")
+        self.replay(x)
+
+    def parse(self, point: Any) -> Trace:
+        """A trace, a dict of one, a terminal space or a program."""
+        if isinstance(point, SearchSpace | Program):
+            point = point.trace
+        return self.replay(point).trace
+
+    def present(self, x: Trace) -> Program:
+        return self.replay(x).program()
+
+    def encode(self, x: Trace) -> Json:
+        return x.to_json()
+
+    def decode(self, data: Json) -> Trace:
+        return Trace.from_json(data)
+
+    def keys(self, batch: Iterable[Trace]) -> list[Hashable]:
+        return list(batch)
+
+    def join(self, *batches: Iterable[Trace]) -> list[Trace]:
+        return [x for batch in batches for x in batch]
+
+    def mutate(self, x: Trace, rng: np.random.Generator) -> Trace:
+        """Another value for one choice, drawn; all other keys keep theirs where they still exist.
+
+        Raises DomainError where nothing can be chosen, NoneFeasible.
+        """
+        paths = list(sampling.open_choices(self._walk, x, self._walk.values))
+        if not paths:
+            raise DomainError("nothing can be chosen differently in this program")
+        for path in rng.permutation(np.array(paths, dtype=object)):
+            try:
+                return sampling.changed(self._walk, x, path, rng, self.max_decisions)
+            except NoneFeasible:
+                continue
+        raise NoneFeasible(f"no feasible change of {x}")
+
+    def crossover(self, x: Trace, y: Trace, rng: np.random.Generator) -> Trace:
+        """Each value from x or from y, by chance."""
+        return sampling.crossed(self._walk, x, y, rng, self.max_decisions)
+
+    def neighbors(self, x: Trace) -> list[Trace]:
+        """All traces of which exactly one of the keys they share with x has another value, in a fixed order.
+
+        Raises DomainError where these are more than 100,000.
+        """
+        found = sampling.some(sampling.neighbors(self._walk, x), NEIGHBORS_LISTED)
+        if found is None:
+            raise DomainError(f"neighbors: more than {NEIGHBORS_LISTED}; use some_neighbors")
+        return found
+
+    def some_neighbors(self, x: Trace, m: int, rng: np.random.Generator) -> list[Trace]:
+        """All neighbours where they are at most m; else up to m: changes drawn evenly, what they open by chance."""
+        found = sampling.some(sampling.neighbors(self._walk, x), m)
+        return list(dict.fromkeys(self.mutate(x, rng) for _ in range(m))) if found is None else found
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """32 hexadecimal digits, which tell spaces apart that differ in what they show at once or in 8 drawn programs."""
+        outermost = [[m.path, list(m.inputs), list(m.outputs)] for m in self._walk.modules()]
+        choices = [[h.path, h.values] for h in self.hyperparameters]
+        rng = np.random.default_rng(0)
+        drawn = [self.present(x).fingerprint for x in self.sample(SAMPLED, rng)]
+        data = json.dumps([outermost, choices, self.trace.to_json(), drawn])
+        return hashlib.blake2b(data.encode(), digest_size=16).hexdigest()
+
+    def to_json(self) -> Json:
+        """Says which space it is; none can be rebuilt from it, since a space is a function."""
+        name = getattr(self.builder, "__qualname__", type(self.builder).__qualname__)
+        return {"domain": "language", "builder": name, "fingerprint": self.fingerprint}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SearchSpace):
+            return NotImplemented
+        return self.builder is other.builder and self.trace == other.trace
+
+    def __hash__(self) -> int:
+        return hash((self.builder, self.trace))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _assigned, (self.builder, self.max_depth, self.max_decisions, self.trace)
+
+    def __repr__(self) -> str:
+        name = getattr(self.builder, "__qualname__", shown(self.builder))
+        return f"SearchSpace({name}{', ' + str(dict(self.trace)) if self.trace else ''})"
+
+
+def _assigned(builder: Builder, max_depth: int, max_decisions: int, trace: Trace) -> SearchSpace:
+    space = SearchSpace(builder, max_depth=max_depth, max_decisions=max_decisions)
+    for path, value in trace.items():
+        space = space.assign(path, value)
+    return space

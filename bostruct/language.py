@@ -1,0 +1,81 @@
+"""The search-space language: write a space of programs, search it with anything.
+
+After Negrinho et al. 2019 (DeepArchitect), whose names, argument orders and local names are kept. A function builds
+modules, connects them and returns (inputs, outputs); `SearchSpace` of it is a value and a domain.
+"""
+
+from __future__ import annotations
+
+from bostruct.contracts import Infeasible
+from bostruct.domains.language.combinators import (
+    combiner,
+    dense_block,
+    hyperparameter_aggregator,
+    identity,
+    mimo_nested_repeat,
+    mimo_or,
+    preproc_apply_postproc,
+    siso_nested_repeat,
+    siso_optional,
+    siso_or,
+    siso_permutation,
+    siso_repeat,
+    siso_residual,
+    siso_sequential,
+    siso_split_combine,
+)
+from bostruct.domains.language.counting import INFINITE, AtLeast, Exact
+from bostruct.domains.language.errors import LanguageError, NoneFeasible, TraceError
+from bostruct.domains.language.hyperparameters import (
+    Bool,
+    D,
+    DependentHyperparameter,
+    Discrete,
+    FloatRange,
+    IntRange,
+    OneOfK,
+    OneOfKFactorial,
+)
+from bostruct.domains.language.modules import module, siso_module, substitution_module
+from bostruct.domains.language.program import Program
+from bostruct.domains.language.space import SearchSpace
+from bostruct.domains.language.trace import Trace
+
+__all__ = [
+    "INFINITE",
+    "AtLeast",
+    "Bool",
+    "D",
+    "DependentHyperparameter",
+    "Discrete",
+    "Exact",
+    "FloatRange",
+    "Infeasible",
+    "IntRange",
+    "LanguageError",
+    "NoneFeasible",
+    "OneOfK",
+    "OneOfKFactorial",
+    "Program",
+    "SearchSpace",
+    "Trace",
+    "TraceError",
+    "combiner",
+    "dense_block",
+    "hyperparameter_aggregator",
+    "identity",
+    "mimo_nested_repeat",
+    "mimo_or",
+    "module",
+    "preproc_apply_postproc",
+    "siso_module",
+    "siso_nested_repeat",
+    "siso_optional",
+    "siso_or",
+    "siso_permutation",
+    "siso_repeat",
+    "siso_residual",
+    "siso_sequential",
+    "siso_split_combine",
+    "substitution_module",
+]
