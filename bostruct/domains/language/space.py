@@ -238,7 +238,7 @@ class SearchSpace:
 
     @cached_property
     def fingerprint(self) -> str:
-        """32 hexadecimal digits, which tell spaces apart that differ in what they show at once or in 8 drawn programs."""
+        """32 hexadecimal digits: others where a space differs in what it shows at once, or in eight drawn programs."""
         outermost = [[m.path, list(m.inputs), list(m.outputs)] for m in self._walk.modules()]
         choices = [[h.path, h.values] for h in self.hyperparameters]
         rng = np.random.default_rng(0)
