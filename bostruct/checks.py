@@ -56,5 +56,6 @@ def optional_import(module: str, extra: str) -> ModuleType:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise MissingExtra(
-            f"{module} is not installed; it comes with the extra {extra!r}: pip install 'bostruct[{extra}]'"
+            f"{module} is not installed; it comes with the extra {extra!r}: pip install 'bostruct[{extra}]', or in a "
+            f"clone pip install -e '.[{extra}]'"
         ) from error

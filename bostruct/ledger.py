@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from bisect import insort
 from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 from bostruct.checks import check_integer
 from bostruct.contracts import Batch, Info, Point
 from bostruct.history import History, Trial
+from bostruct.interrupts import one_step
 from bostruct.outcomes import Outcome
 from bostruct.records import read_trial, write_trial
 from bostruct.storage import Store, StudyRow, TrialRow, dump
@@ -28,13 +30,15 @@ class Ledger:
         self.order: list[int] = []  # numbers, in the order told
         self.incumbent: Trial | None = None
         self.n_added = 0
+        self.state = row.state  # the searcher's, as JSON text
         self._domain = domain
         self._store = store
         self._sign = -1.0 if row.direction == "maximize" else 1.0
         self._points: list[Point] = []
         self._attempts: list[int] = []  # times handed out, less the times taken back in good order
         self._running: set[int] = set()
-        self._queue: list[int] = []  # running trials that the next asks hand out again
+        self._queue: list[int] = []  # running trials that the next asks hand out again, ascending
+        self._told = 0  # the place of the next trial told in the order told
         self._seen: set[Hashable] = set()
         self._values: list[float] = []
         self._completed: Batch = domain.join()
@@ -47,8 +51,8 @@ class Ledger:
         for stored in rows:
             trial, point = read_trial(stored, self._domain, self._store.label)
             self._enter(trial, point, stored.attempts)
-        for _, number in sorted((stored.told, stored.number) for stored in rows if stored.told is not None):
-            self._close(self.trials[number])
+        for told, number in sorted((stored.told, stored.number) for stored in rows if stored.told is not None):
+            self._close(self.trials[number], told)
 
     def requeue_orphans(self) -> None:
         """Queue the trials that an earlier process left running; fail those that it left for the second time."""
@@ -59,6 +63,7 @@ class Ledger:
             else:
                 self.finish(number, Outcome(failed=f"the process ended {times} times while this trial was running"))
 
+    @one_step
     def again(self) -> Trial | None:
         """The first trial in the queue, handed out once more; None where there is none."""
         if not self._queue:
@@ -74,47 +79,81 @@ class Ledger:
         self._queue.pop(0)
         return trial
 
+    @one_step
     def begin(self, x: Point, info: Info, state: str) -> Trial:
-        """A new trial, running; state is the searcher's, as JSON text."""
+        """A new trial, running; state is the searcher's after it, as JSON text."""
         trial = Trial(len(self.trials), self._domain.present(x), "running", info=info, started=time.time())
         self._store.insert(write_trial(trial, dump(self._domain.encode(x)), None, 1), state)
         self._enter(trial, x, 1)
+        self.state = state
         return trial
 
+    @one_step
     def finish(self, number: int, outcome: Outcome) -> Trial:
         """What came of a running trial."""
         trial = _finished(self.trials[number], outcome)
-        self._store.update(write_trial(trial, "", len(self.order), self._attempts[number]))
-        self._close(trial)
+        self._store.update(write_trial(trial, "", self._told, self._attempts[number]))
+        self._close(trial, self._told)
         if number in self._queue:
             self._queue.remove(number)
         return trial
 
+    @one_step
     def add(self, x: Point, outcome: Outcome) -> Trial:
         """A trial that was never asked for."""
         running = Trial(len(self.trials), self._domain.present(x), "running", info={"origin": "added"})
         trial = _finished(replace(running, started=time.time()), outcome)
-        self._store.insert(write_trial(trial, dump(self._domain.encode(x)), len(self.order), 1))
+        self._store.insert(write_trial(trial, dump(self._domain.encode(x)), self._told, 1))
         self._enter(trial, x, 1)
-        self._close(trial)
+        self._close(trial, self._told)
         return trial
 
+    @one_step
     def requeue(self, number: int) -> None:
-        """Give a running trial back."""
+        """Give a running trial back, or a failed one another chance."""
         if number in self._queue:
             return
-        self._store.take_back(number)
+        if self.trials[number].status == "failed":
+            self._reopen(number)
+        else:
+            self._store.take_back(number)
         self._attempts[number] -= 1
-        self._queue.append(number)
+        insort(self._queue, number)
+
+    def _reopen(self, number: int) -> None:
+        """Back to running, as if it had never been told; what it failed of stays on record."""
+        trial = self.trials[number]
+        info = trial.info | {"failed_before": [*trial.info.get("failed_before", ()), trial.reason]}
+        trial = replace(trial, status="running", reason=None, finished=None, info=info)
+        self._store.reopen(write_trial(trial, "", None, self._attempts[number] - 1))
+        self.trials[number] = trial
+        self.order.remove(number)
+        self._running.add(number)
+        self._fresh[1].clear()
+        self._failed = self._domain.join([self._points[n] for n in self.order if self.trials[n].value is None])
 
     def running(self, trial: Trial | int) -> int:
         """The number of a running trial; raises ValueError where it is not running."""
-        number = trial.number if isinstance(trial, Trial) else check_integer("trial", trial, 0)
-        if number >= len(self.trials):
-            raise ValueError(f"trial: expected one of the study's {len(self.trials)}, got number {number}")
+        number = self.number(trial)
         if number not in self._running:
             status = self.trials[number].status
             raise ValueError(f"trial: expected a running one, but trial {number} is already {status}")
+        return number
+
+    def number(self, trial: Trial | int) -> int:
+        """The number of a trial of this study; raises ValueError, TypeError."""
+        number = trial.number if isinstance(trial, Trial) else check_integer("trial", trial, 0)
+        if number >= len(self.trials):
+            raise ValueError(f"trial: expected one of the study's {len(self.trials)}, got number {number}")
+        return number
+
+    def unfinished(self, trial: Trial | int) -> int:
+        """The number of a trial that is running or has failed; raises ValueError where it is neither."""
+        number = self.number(trial)
+        known = self.trials[number]
+        if known.status not in ("running", "failed") or known.origin == "added":
+            kind = f"{known.status}, and was added" if known.origin == "added" else known.status
+            raise ValueError(f"trial: expected a running or a failed one, but trial {number} is {kind}")
         return number
 
     def fresh_point(self, number: int) -> Any:
@@ -152,8 +191,9 @@ class Ledger:
         self._running.add(trial.number)
         self._seen.add(self._key(x))
 
-    def _close(self, trial: Trial) -> None:
+    def _close(self, trial: Trial, told: int) -> None:
         self.trials[trial.number] = trial
+        self._told = told + 1
         self.order.append(trial.number)
         self.n_added += trial.origin == "added"
         self._running.discard(trial.number)

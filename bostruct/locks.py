@@ -41,15 +41,20 @@ def acquire(path: Path, what: str) -> int:
             raise StorageError(f"{path}: the lock of {what} cannot be made: {error.strerror}") from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_still(path, descriptor):
+                os.ftruncate(descriptor, 0)
+                os.write(descriptor, json.dumps({"pid": os.getpid(), "host": platform.node()}).encode())
+                _held.add(descriptor)
+                return descriptor
         except BlockingIOError:
             holder = _holder(descriptor)
             os.close(descriptor)
             raise StudyLocked(f"{what} is open for writing in {holder}; close it there first") from None
-        if _is_still(path, descriptor):
-            os.ftruncate(descriptor, 0)
-            os.write(descriptor, json.dumps({"pid": os.getpid(), "host": platform.node()}).encode())
-            _held.add(descriptor)
-            return descriptor
+        except OSError as error:  # no locks on this file system, no space left ...
+            os.close(descriptor)
+            raise StorageError(
+                f"{path}: the lock of {what} cannot be taken: {error.strerror}; try a local disk with free space"
+            ) from error
         os.close(descriptor)  # its last holder removed the file between our open and our lock
 
 

@@ -14,7 +14,7 @@ from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import ExpectedImprovement, LogExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.acquisition.selection import Aging, ByRank, alike, by_fitness
-from bostruct.checks import check_choice
+from bostruct.checks import check_choice, shown
 from bostruct.contracts import Array, DomainError, Searcher
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.domains.architecture.value import Architecture
@@ -251,7 +251,10 @@ METHODS: dict[str, Callable[[Any], Searcher]] = {
 
 
 def searcher(method: str | Searcher, domain: Any) -> Searcher:
-    """A searcher from its name, or as it is; raises ValueError for an unknown name."""
+    """A searcher from its name, or as it is; raises ValueError for an unknown name, TypeError for anything else."""
     if isinstance(method, str):
         return METHODS[check_choice("method", method, METHODS)](domain)
+    if isinstance(method, type) or not callable(getattr(method, "suggest", None)):
+        hint = "; call it with the space first" if callable(method) else ""
+        raise TypeError(f"method: expected a name or a searcher, got {shown(method)}{hint}")
     return method

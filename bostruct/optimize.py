@@ -4,11 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
-from typing import Any, SupportsFloat
+from typing import Any, NamedTuple, SupportsFloat
 
 from bostruct.contracts import Searcher
 from bostruct.result import Result
-from bostruct.study import Callback, Storage, Study
+from bostruct.study import Callback, Direction, Storage, Study
+
+
+class Made(NamedTuple):
+    """What `Study` is made of, but for its direction."""
+
+    space: Any
+    method: str | Searcher
+    seed: int | None
+    storage: Storage
+    name: str | None
+    initial_points: Iterable[Any] | None
+    threads: int | None
+
+
+class Evaluated(NamedTuple):
+    """How `Study.optimize` has points evaluated."""
+
+    workers: int
+    executor: Executor | None
+    trial_timeout: float | None
+    callbacks: Callback | Sequence[Callback]
+    progress: bool | None
+    reraise: type[Exception] | tuple[type[Exception], ...]
 
 
 def minimize(
@@ -20,14 +43,14 @@ def minimize(
     seed: int | None = None,
     storage: Storage = None,
     name: str | None = None,
-    initial_points: Iterable[Any] = (),
+    initial_points: Iterable[Any] | None = None,
     threads: int | None = 1,
     workers: int = 1,
     executor: Executor | None = None,
     trial_timeout: float | None = None,
-    callbacks: Sequence[Callback] = (),
+    callbacks: Callback | Sequence[Callback] = (),
     progress: bool | None = None,
-    reraise: tuple[type[Exception], ...] = (),
+    reraise: type[Exception] | tuple[type[Exception], ...] = (),
 ) -> Result:
     """Look for the point with the smallest value of `objective`, which receives points as the user wrote them.
 
@@ -35,26 +58,9 @@ def minimize(
     have in the end. With storage, the same call again continues an interrupted run, and does nothing after a finished
     one. All other arguments, and what is raised, are those of `Study` and `Study.optimize`.
     """
-    with Study(
-        space,
-        method=method,
-        seed=seed,
-        direction="minimize",
-        storage=storage,
-        name="study" if name is None else name,
-        initial_points=initial_points,
-        threads=threads,
-    ) as study:
-        return study.optimize(
-            objective,
-            n_trials,
-            workers=workers,
-            executor=executor,
-            trial_timeout=trial_timeout,
-            callbacks=callbacks,
-            progress=progress,
-            reraise=reraise,
-        )
+    made = Made(space, method, seed, storage, name, initial_points, threads)
+    how = Evaluated(workers, executor, trial_timeout, callbacks, progress, reraise)
+    return _optimized("minimize", objective, n_trials, made, how)
 
 
 def maximize(
@@ -66,33 +72,22 @@ def maximize(
     seed: int | None = None,
     storage: Storage = None,
     name: str | None = None,
-    initial_points: Iterable[Any] = (),
+    initial_points: Iterable[Any] | None = None,
     threads: int | None = 1,
     workers: int = 1,
     executor: Executor | None = None,
     trial_timeout: float | None = None,
-    callbacks: Sequence[Callback] = (),
+    callbacks: Callback | Sequence[Callback] = (),
     progress: bool | None = None,
-    reraise: tuple[type[Exception], ...] = (),
+    reraise: type[Exception] | tuple[type[Exception], ...] = (),
 ) -> Result:
     """As `minimize`, for the largest value."""
-    with Study(
-        space,
-        method=method,
-        seed=seed,
-        direction="maximize",
-        storage=storage,
-        name="study" if name is None else name,
-        initial_points=initial_points,
-        threads=threads,
-    ) as study:
-        return study.optimize(
-            objective,
-            n_trials,
-            workers=workers,
-            executor=executor,
-            trial_timeout=trial_timeout,
-            callbacks=callbacks,
-            progress=progress,
-            reraise=reraise,
-        )
+    made = Made(space, method, seed, storage, name, initial_points, threads)
+    how = Evaluated(workers, executor, trial_timeout, callbacks, progress, reraise)
+    return _optimized("maximize", objective, n_trials, made, how)
+
+
+def _optimized(direction: Direction, objective: Any, n_trials: int, made: Made, how: Evaluated) -> Result:
+    given: dict[str, Any] = made._asdict() | {"name": "study" if made.name is None else made.name}
+    with Study(direction=direction, **given) as study:
+        return study.optimize(objective, n_trials, **how._asdict())

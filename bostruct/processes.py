@@ -23,6 +23,7 @@ from bostruct.workers import Finished
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 PATIENCE = 5.0  # seconds that a process gets to end by itself
+LOADING = 60.0  # seconds that it gets to load the objective, or the time-out of a trial where that is longer
 START = "import sys; sys.path[:] = sys.argv[2:]; from bostruct.worker import main; main()"
 
 
@@ -50,16 +51,23 @@ class Processes:
         worker.begin(number, _pickled("point", point), self._timeout)
 
     def wait(self) -> Finished:
-        deadlines = [worker.deadline for worker in self._busy.values() if worker.deadline is not None]
-        patience = max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
-        ready = wait(list(self._busy), patience)
-        done = [self._busy[connection] for connection in ready if isinstance(connection, Connection)]
-        finished = [(worker.number, self._received(worker)) for worker in done]
-        late = [worker for worker in self._busy.values() if worker.late()]
-        for worker in late:
-            self._drop(worker)
-            finished.append((worker.number, Outcome(failed=f"timed out after {self._timeout:g} s")))
-        return sorted(finished, key=lambda pair: pair[0]) if finished else self.wait()
+        """Raises BostructError where a process cannot load the objective."""
+        finished: Finished = []
+        while not finished:
+            deadlines = [worker.deadline for worker in self._busy.values() if worker.deadline is not None]
+            patience = max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
+            for connection in wait(list(self._busy), patience):
+                worker = self._busy[connection]  # type: ignore[index]  # we gave it nothing but connections
+                if worker.loading:
+                    worker.loaded(self._timeout)
+                else:
+                    finished.append((worker.number, self._received(worker)))
+            for worker in [worker for worker in self._busy.values() if worker.late()]:
+                if worker.loading:
+                    raise BostructError(f"objective: a worker process did not load it in {_loading(self._timeout):g} s")
+                self._drop(worker)
+                finished.append((worker.number, Outcome(failed=f"timed out after {self._timeout:g} s")))
+        return sorted(finished, key=lambda pair: pair[0])
 
     def close(self) -> None:
         for worker in self._busy.values():
@@ -105,28 +113,36 @@ class _Worker:
         self.connection.send_bytes(objective)
         self.number = -1
         self.deadline: float | None = None
-        self._ready = False
+        self.loading = True
+        self._point = b""
 
     def begin(self, number: int, point: bytes, timeout: float | None) -> None:
-        """Send a point, once the process has loaded the objective: loading does not count as evaluating."""
+        """Evaluate a point, once the process has loaded the objective: loading does not count as evaluating."""
         self.number = number
-        if not self._ready:
-            self._wait_until_ready()
-        with contextlib.suppress(OSError):  # it died while idle: `wait` finds the end of the stream, and says how
-            self.connection.send_bytes(point)
-        self.deadline = None if timeout is None else time.monotonic() + timeout
+        self._point = point
+        if self.loading:
+            self.deadline = time.monotonic() + _loading(timeout)
+        else:
+            self._send(timeout)
 
-    def _wait_until_ready(self) -> None:
+    def loaded(self, timeout: float | None) -> None:
+        """Take what the process says of loading the objective; raises BostructError where it could not."""
         try:
             answer = self.connection.recv()
         except (EOFError, OSError):
             answer = f"it died ({self.ended()})"
         if answer != "ready":
             raise BostructError(f"objective: a worker process could not load it:\n{answer}")
-        self._ready = True
+        self.loading = False
+        self._send(timeout)
+
+    def _send(self, timeout: float | None) -> None:
+        with contextlib.suppress(OSError):  # it died while idle: `wait` finds the end of the stream, and says how
+            self.connection.send_bytes(self._point)
+        self.deadline = None if timeout is None else time.monotonic() + timeout
 
     def alive(self) -> bool:
-        return not self._ready or self._process.poll() is None
+        return self.loading or self._process.poll() is None
 
     def late(self) -> bool:
         return self.deadline is not None and time.monotonic() >= self.deadline
@@ -152,6 +168,10 @@ class _Worker:
             self.kill()
             code = self._process.wait()
         return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+
+def _loading(timeout: float | None) -> float:
+    return max(LOADING, timeout or 0.0)
 
 
 def _search_path() -> list[str]:

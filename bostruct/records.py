@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping
+import warnings
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
-from bostruct import methods
+from bostruct import __version__, methods
 from bostruct.checks import shown
-from bostruct.contracts import BostructError, DomainError, Json, Point, Searcher
+from bostruct.contracts import BostructError, DomainError, Json, Point, PointError, Searcher
 from bostruct.domains.registry import domain_from_json
 from bostruct.domains.space import Space
 from bostruct.history import Trial
@@ -35,9 +36,24 @@ def as_domain(given: Any) -> Any:
     """A domain as it is, or the `Space` of a mapping of variables; raises TypeError for anything else."""
     if isinstance(given, Mapping):
         return Space(given)
-    if not callable(getattr(given, "sample_unseen", None)):
-        raise TypeError(f"domain: expected a Space, a dict of variables or another domain, got {shown(given)}")
+    if isinstance(given, type) or not callable(getattr(given, "sample_unseen", None)):
+        raise TypeError(f"space: expected a Space, a dict of variables or another domain, got {shown(given)}")
     return given
+
+
+def parsed_points(domain: Any, points: Iterable[Any] | None) -> list[Json]:
+    """The user's own points, encoded; raises TypeError or PointError, naming the one that is wrong."""
+    if points is None:
+        return []
+    if isinstance(points, Mapping | str) or not isinstance(points, Iterable):
+        raise TypeError(f"initial_points: expected a sequence of points, got {shown(points)}")
+    encoded = []
+    for position, point in enumerate(points):
+        try:
+            encoded.append(domain.encode(domain.parse(point)))
+        except PointError as error:
+            raise PointError(f"initial_points[{position}]: {error}") from error
+    return encoded
 
 
 def readable_domain(given: Any, row: StudyRow) -> Any:
@@ -55,7 +71,7 @@ def stored_domain(row: StudyRow) -> Any:
     try:
         return domain_from_json(json.loads(row.domain))
     except DomainError as error:
-        raise DomainError(f"study {row.name!r}: {error}; Study.load takes it as domain=") from error
+        raise DomainError(f"study {row.name!r}: {error}; Study.load takes it as space=") from error
 
 
 def same_domain(searcher: Searcher, domain: Any) -> Searcher:
@@ -81,12 +97,25 @@ def check_call(stored: StudyRow, given: StudyRow, where: str, *, seed_given: boo
         given = given._replace(initial=stored.initial)
     if _same_method(stored.method, given.method):  # by whatever name it was built
         given = given._replace(method=stored.method)
+    elif (name := _common_name(stored.method, given.method)) is not None:
+        warnings.warn(
+            f"study {stored.name!r} in {where} was made by bostruct {stored.version}, whose method {name!r} had other "
+            f"settings than that of {__version__}, with which it goes on",
+            stacklevel=4,
+        )
+        given = given._replace(method=stored.method)
     check_agreement(stored, given, where)
 
 
 def _same_method(stored: str, given: str) -> bool:
     a, b = json.loads(stored), json.loads(given)
     return (a["searcher"], a["settings"]) == (b["searcher"], b["settings"])
+
+
+def _common_name(stored: str, given: str) -> str | None:
+    """Of a method whose settings are not the user's but the version's; None for searchers that are objects."""
+    a, b = json.loads(stored)["name"], json.loads(given)["name"]
+    return a if a == b else None
 
 
 def method_label(row: StudyRow) -> str:

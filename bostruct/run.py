@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
@@ -47,6 +47,34 @@ class Run:
         for callback in self.callbacks:
             if not callable(callback):
                 raise TypeError(f"callbacks: expected functions of (study, trial), got {shown(callback)}")
+        for kind in self.reraise:
+            if not (isinstance(kind, type) and issubclass(kind, Exception)):
+                raise TypeError(f"reraise: expected exception classes, got {shown(kind)}")
+        if self.progress not in (True, False, None):
+            raise TypeError(f"progress: expected True, False or None, got {shown(self.progress)}")
+        if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
+            raise TypeError(f"executor: expected a concurrent.futures.Executor, got {shown(self.executor)}")
+
+    @classmethod
+    def of(
+        cls,
+        objective: Any,
+        n_trials: Any,
+        workers: Any,
+        executor: Any,
+        trial_timeout: Any,
+        callbacks: Any,
+        progress: Any,
+        reraise: Any,
+    ) -> Run:
+        """From what a user wrote: one callback, or one exception, stands for a sequence of one."""
+        several = (callbacks,) if callable(callbacks) else callbacks
+        if not isinstance(several, Iterable):
+            raise TypeError(f"callbacks: expected functions of (study, trial), got {shown(callbacks)}")
+        kinds = (reraise,) if isinstance(reraise, type) else reraise
+        if not isinstance(kinds, Iterable) or isinstance(kinds, str):
+            raise TypeError(f"reraise: expected exception classes, got {shown(reraise)}")
+        return cls(objective, n_trials, workers, executor, trial_timeout, tuple(several), progress, tuple(kinds))
 
     def pool(self) -> Pool:
         if self.executor is not None:
@@ -59,7 +87,7 @@ class Run:
 def run(study: Any, how: Run) -> str:
     """Drive the study to the end of `how`; returns why it ended."""
     if study.n_finished >= how.n_trials:
-        return _reached(how)
+        return f"nothing to do: n_trials is {how.n_trials}, and {study.n_finished} are finished already"
     pool = how.pool()
     pending: set[int] = set()
     try:
@@ -82,7 +110,7 @@ def run(study: Any, how: Run) -> str:
 def _loop(
     study: Any, how: Run, pool: Pool, pending: set[int], callbacks: tuple[Callable[[Any, Trial], None], ...]
 ) -> str:
-    alike: list[str] = []
+    alike: list[tuple[str, int]] = []
     exhausted: SpaceExhausted | None = None
     while True:
         room = min(pool.slots, how.n_trials - study.n_finished)
@@ -102,7 +130,7 @@ def _loop(
             trials.append(_tell(study, number, outcome))
             pending.discard(number)
         for trial, (_, outcome) in zip(trials, finished, strict=True):
-            _check_alike(outcome, alike, study)
+            _check_alike(trial, outcome, alike, study)
             if outcome.error is not None and isinstance(outcome.error, how.reraise):
                 raise outcome.error
             for callback in callbacks:
@@ -113,17 +141,22 @@ def _tell(study: Any, number: int, outcome: Outcome) -> Trial:
     return study.tell(number, outcome.value, failed=outcome.failed, infeasible=outcome.infeasible)
 
 
-def _check_alike(outcome: Outcome, alike: list[str], study: Any) -> None:
-    """Raise ObjectiveError where nothing has ever completed and the same error came `ALIKE` times in a row."""
+def _check_alike(trial: Trial, outcome: Outcome, alike: list[tuple[str, int]], study: Any) -> None:
+    """Raise ObjectiveError where nothing has ever completed and the same error came `ALIKE` times in a row.
+
+    The trials are given back then: they say nothing about their points.
+    """
     kind = "" if outcome.trace is None else (outcome.failed or "").partition(":")[0]
-    if not kind or (alike and alike[-1] != kind):
+    if not kind or (alike and alike[-1][0] != kind):
         alike.clear()
     if kind:
-        alike.append(kind)
+        alike.append((kind, trial.number))
     if len(alike) >= ALIKE and study.incumbent is None:
+        for _, number in alike:
+            study.requeue(number)
         raise ObjectiveError(
-            f"the objective raised {kind} in each of the first {len(alike)} trials; mend it, and make the same call "
-            f"again. The last time:\n{outcome.trace}"
+            f"the objective raised {kind} in each of the first {len(alike)} trials, which are given back; mend it, and "
+            f"make the same call again. The last time:\n{outcome.trace}"
         ) from outcome.error
 
 

@@ -39,6 +39,7 @@ class StudyRow(NamedTuple):
     initial: str
     state: str
     id: int = 0
+    version: str = ""  # of bostruct, when the study was made
 
 
 class TrialRow(NamedTuple):
@@ -56,7 +57,7 @@ class TrialRow(NamedTuple):
     attempts: int
 
 
-STUDY_COLUMNS = "name, domain, method, seed, direction, initial, state, id"
+STUDY_COLUMNS = "name, domain, method, seed, direction, initial, state, id, version"
 TRIAL_COLUMNS = ", ".join(TrialRow._fields)
 
 
@@ -99,12 +100,12 @@ class Store:
         wanted = "name: expected one of its studies" if name is None else f"there is no study {name!r}"
         raise StorageError(f"{self.path}: {wanted}; it holds {names}")
 
-    def begin(self, row: StudyRow, version: str) -> StudyRow:
+    def begin(self, row: StudyRow) -> StudyRow:
         """Find the study of this name, or make it from `row`, and become its only writer.
 
         Raises StudyLocked where somebody else is.
         """
-        values = (*row[:3], str(row.seed), *row[4:7], time.time(), version)
+        values = (*row[:3], str(row.seed), *row[4:7], time.time(), row.version)
         with self._transaction():
             self.connection.execute(
                 "INSERT OR IGNORE INTO studies"
@@ -114,7 +115,9 @@ class Store:
             )
         found = self.find(row.name)
         if self.path is not None:
-            file = self.path.resolve()  # one lock however the file is spelled or linked to
+            file = self.path.resolve()  # one lock however the file is spelled
+            if file.stat().st_nlink > 1:  # its log and its lock would be other files under each name
+                raise StorageError(f"{self.path}: has {file.stat().st_nlink} names (hard links); remove all but one")
             lock = file.with_name(f"{file.name}.{found.id}.lock")
             self._lock = (lock, acquire(lock, f"study {row.name!r} in {self.path}"))
         self.study = found.id
@@ -144,6 +147,17 @@ class Store:
             if cursor.rowcount != 1:
                 raise StorageError(f"{self.label}: trial {row.number} is not running there any more; load it again")
         self._note(row)
+
+    def reopen(self, row: TrialRow) -> None:
+        """Make a failed trial run again; raises StorageError where the file holds no such failed trial."""
+        with self._transaction():
+            cursor = self.connection.execute(
+                "UPDATE trials SET status = ?, reason = ?, info = ?, finished = ?, told = ?, attempts = ?"
+                " WHERE study = ? AND number = ? AND status = 'failed'",
+                (row.status, row.reason, row.info, row.finished, row.told, row.attempts, self.study, row.number),
+            )
+            if cursor.rowcount != 1:
+                raise StorageError(f"{self.label}: trial {row.number} is not failed there any more; load it again")
 
     def take_back(self, *numbers: int) -> None:
         """Note that running trials handed out here were given up in good order, not by a crash."""
@@ -240,6 +254,12 @@ def _cut(value: Json) -> str:
 def _as_path(storage: str | os.PathLike[str] | None) -> Path | None:
     if storage is None:
         return None
-    if not isinstance(storage, str | os.PathLike) or (isinstance(storage, str) and ("://" in storage or not storage)):
+    if not isinstance(storage, str | os.PathLike) or not storage:
         raise StorageError(f"storage: expected the path of a file, or None; got {storage!r}")
+    if isinstance(storage, str) and storage.startswith(":memory:"):
+        raise StorageError(f"storage: expected the path of a file, or None, which keeps all in memory; got {storage!r}")
+    if isinstance(storage, str) and "://" in storage:
+        plain = re.sub(r"^sqlite:/{2,3}(?=.)", "", storage)
+        hint = f"; give the plain path, storage={plain!r}" if plain != storage else ""
+        raise StorageError(f"storage: expected the path of a file, or None; got {storage!r}{hint}")
     return Path(storage)

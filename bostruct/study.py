@@ -24,6 +24,7 @@ from bostruct.records import (
     check_call,
     describe,
     method_label,
+    parsed_points,
     readable_domain,
     same_domain,
     stored_domain,
@@ -43,10 +44,10 @@ Callback = Callable[["Study", Trial], None]
 class Study:
     """A search in progress.
 
-    domain: a `Space`, a dict of variables, or any other domain. method: a name, or a searcher from `bostruct.methods`.
+    space: a `Space`, a dict of variables, or any other domain. method: a name, or a searcher from `bostruct.methods`.
     seed: an integer from 0; None draws one and records it. storage: a file, None keeps all in memory; where it already
     holds a study of this name, made with the same arguments, that one goes on. initial_points: asked before any point
-    of the method's own. threads: for model work, None leaves them alone.
+    of the method's own; None for none. threads: for model work, None leaves them alone.
 
     Raises StudyMismatch where the stored study was made otherwise, StudyLocked where somebody else writes it,
     StorageError where the file cannot be used, PointError for a wrong initial point.
@@ -54,36 +55,37 @@ class Study:
 
     def __init__(
         self,
-        domain: Any,
+        space: Any,
         *,
         method: str | Searcher = "auto",
         seed: int | None = None,
         direction: Direction = "minimize",
         storage: Storage = None,
         name: str = "study",
-        initial_points: Iterable[Any] = (),
+        initial_points: Iterable[Any] | None = None,
         threads: int | None = 1,
     ) -> None:
-        space = as_domain(domain)
-        searcher = same_domain(methods.searcher(method, space), space)
+        domain = as_domain(space)
+        searcher = same_domain(methods.searcher(method, domain), domain)
         check_choice("direction", direction, ("minimize", "maximize"))
         if not isinstance(name, str) or not name:
             raise ValueError(f"name: expected a non-empty string, got {shown(name)}")
         given = StudyRow(
             name=name,
-            domain=dump(space.to_json()),
+            domain=dump(domain.to_json()),
             method=dump(describe(method, searcher)),
             seed=int.from_bytes(os.urandom(4)) if seed is None else check_integer("seed", seed, 0),
             direction=direction,
-            initial=dump([space.encode(space.parse(point)) for point in initial_points]),
+            initial=dump(parsed_points(domain, initial_points)),
             state=dump(searcher.initial_state()),
+            version=__version__,
         )
         limit = ThreadLimit(None if threads is None else check_integer("threads", threads, 1))
         store = Store(storage)
         try:
-            row = store.begin(given, __version__)
+            row = store.begin(given)
             check_call(row, given, store.label, seed_given=seed is not None)
-            self._attach(store, row, space, searcher, limit)
+            self._attach(store, row, domain, searcher, limit)
             self._ledger.requeue_orphans()
         except BaseException:
             store.close()
@@ -95,16 +97,17 @@ class Study:
         storage: str | os.PathLike[str],
         name: str | None = None,
         *,
-        domain: Any = None,
+        space: Any = None,
         method: str | Searcher | None = None,
         threads: int | None = 1,
         read_only: bool = False,
     ) -> Study:
         """The study of this name in a file, or the only one there.
 
-        domain, method: needed only where the file cannot hold them: spaces with constraints or with choices that are
-        Python objects, searchers that are objects. read_only: always possible, whoever writes; nothing can be asked or
-        told, and where the domain is not known points are shown as stored. Raises StorageError, DomainError,
+        space, method: needed only where the file cannot hold them: spaces with constraints or with choices that are
+        Python objects, search spaces that are functions, searchers that are objects. read_only: always possible,
+        whoever writes; nothing can be asked or told, the log that a killed writer left may be folded into the file,
+        and where the space is not known points are shown as stored. Raises StorageError, DomainError,
         StudyLocked, StudyMismatch.
         """
         store = Store(storage, read_only=True)
@@ -112,14 +115,14 @@ class Study:
             row = store.find(name)
             if read_only:
                 study = cls.__new__(cls)
-                study._attach(store, row, readable_domain(domain, row), None, ThreadLimit(None))
+                study._attach(store, row, readable_domain(space, row), None, ThreadLimit(None))
                 return study
         except BaseException:
             store.close()
             raise
         store.close()
         return cls(
-            stored_domain(row) if domain is None else domain,
+            stored_domain(row) if space is None else space,
             method=stored_method(row) if method is None else method,
             seed=row.seed,
             direction=row.direction,  # type: ignore[arg-type]
@@ -159,10 +162,14 @@ class Study:
             return self._ledger.add(self.domain.parse(point), outcome)
 
     def requeue(self, trial: Trial | int) -> None:
-        """Give a running trial back: the next ask hands it out again. Raises ValueError where it is not running."""
+        """Give a running trial back, or a failed one another chance: the next ask hands it out again.
+
+        A failed one counts as not finished then; what it failed of is in its ``info["failed_before"]``. Raises
+        ValueError for a trial that is neither, or was added.
+        """
         with self._mutex:
             self._writable()
-            self._ledger.requeue(self._ledger.running(trial))
+            self._ledger.requeue(self._ledger.unfinished(trial))
 
     def optimize(
         self,
@@ -172,22 +179,24 @@ class Study:
         workers: int = 1,
         executor: Executor | None = None,
         trial_timeout: float | None = None,
-        callbacks: Sequence[Callback] = (),
+        callbacks: Callback | Sequence[Callback] = (),
         progress: bool | None = None,
-        reraise: tuple[type[Exception], ...] = (),
+        reraise: type[Exception] | tuple[type[Exception], ...] = (),
     ) -> Result:
         """Evaluate until the study has n_trials finished trials, failed ones included, added ones not.
 
         n_trials is a total: the same call again continues an interrupted run, and does nothing after a finished one.
         workers: processes, or, with an executor, trials in flight at a time; 1 without trial_timeout runs in this
         process. executor: any `concurrent.futures.Executor`. trial_timeout: seconds, after which the worker is killed
-        and the trial fails. callbacks: called as callback(study, trial) after each finished trial. progress: a bar on
-        stderr, None shows it on a terminal. reraise: exceptions that end the run, beside failing their trial.
+        and the trial fails. callbacks: one or several, called as callback(study, trial) after each finished trial.
+        progress: a bar on stderr, None shows it on a terminal. reraise: exceptions that end the run, beside failing
+        their trial.
 
         An exception of the objective fails its trial, and the study goes on; the same one from the first five trials
-        ends the run with ObjectiveError. KeyboardInterrupt ends the run, which stays resumable.
+        ends the run with ObjectiveError, and gives them back. A broken executor ends it with ExecutorError, and fails
+        no trial. KeyboardInterrupt ends the run, which stays resumable. Raises TypeError, ValueError.
         """
-        how = Run(objective, n_trials, workers, executor, trial_timeout, tuple(callbacks), progress, tuple(reraise))
+        how = Run.of(objective, n_trials, workers, executor, trial_timeout, callbacks, progress, reraise)
         self._writable()
         self._stop = None
         self._stopped_because = run(self, how)
@@ -204,14 +213,17 @@ class Study:
 
     @property
     def name(self) -> str:
+        """What the study is called in its file."""
         return self._row.name
 
     @property
     def seed(self) -> int:
+        """From which, with a trial's number, its random generator is made; drawn where None was given."""
         return self._row.seed
 
     @property
     def direction(self) -> str:
+        """``minimize`` or ``maximize``."""
         return self._row.direction
 
     @property
@@ -247,10 +259,12 @@ class Study:
 
     @property
     def best_value(self) -> float:
+        """Its value, as the objective returned it."""
         return self.result.best_value
 
     @property
     def best_point(self) -> Any:
+        """Its point, as the objective received it."""
         return self.result.best_point
 
     def close(self) -> None:
@@ -274,7 +288,6 @@ class Study:
         self._searcher = searcher
         self._limit = limit
         self._mutex = threading.RLock()
-        self._state = row.state
         self._stop: str | None = None
         self._stopped_because = "not run to an end by this process"
         self._ledger = Ledger(domain, store, row)
@@ -291,7 +304,5 @@ class Study:
 
     def _next(self, searcher: Searcher) -> Trial:
         with self._limit():
-            found = next_point(searcher, self._ledger, self._state, self.seed)
-        trial = self._ledger.begin(found.point, found.info, found.state)
-        self._state = found.state
-        return trial
+            found = next_point(searcher, self._ledger, self.seed)
+        return self._ledger.begin(found.point, found.info, found.state)

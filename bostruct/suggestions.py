@@ -22,14 +22,14 @@ class Next(NamedTuple):
     state: str
 
 
-def next_point(searcher: Searcher, ledger: Ledger, state: str, seed: int) -> Next:
+def next_point(searcher: Searcher, ledger: Ledger, seed: int) -> Next:
     """Raises SpaceExhausted, and BostructError where the searcher breaks its contract."""
     began = time.perf_counter()
     unasked = ledger.next_initial()
     if unasked is not None:
-        return Next(unasked, {"origin": "initial", "suggest_seconds": time.perf_counter() - began}, state)
+        return Next(unasked, {"origin": "initial", "suggest_seconds": time.perf_counter() - began}, ledger.state)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(ledger.trials),)))
-    suggestion = searcher.suggest(ledger.history(), json.loads(state), rng)
+    suggestion = searcher.suggest(ledger.history(), json.loads(ledger.state), rng)
     who = type(searcher).__name__
     _check(suggestion, searcher.domain, ledger, who)
     info = {**suggestion.info, "suggest_seconds": time.perf_counter() - began}

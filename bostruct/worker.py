@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import signal
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from multiprocessing.connection import Connection
+from typing import Any
 
-from bostruct.outcomes import Outcome, evaluate
+from bostruct.outcomes import Outcome, evaluate, failure
 
 
 def main() -> None:
@@ -21,21 +24,32 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the study, which ends its workers itself
     threading.Thread(target=_die_with_parent, daemon=True).start()
     connection = Connection(int(sys.argv[1]))
+    with contextlib.suppress(EOFError, ConnectionError):  # the study is gone: nobody is left to be told
+        _serve(connection)
+
+
+def _serve(connection: Connection) -> None:
+    packed = connection.recv_bytes()
     try:
-        objective = pickle.loads(connection.recv_bytes())
+        objective = pickle.loads(packed)
     except Exception:
         connection.send(traceback.format_exc())
         return
     connection.send("ready")
     while True:
-        try:
-            point = pickle.loads(connection.recv_bytes())
-        except EOFError:
-            return
-        answer = _packed(evaluate(objective, point))
+        point = connection.recv_bytes()
+        answer = _packed(_evaluated(objective, point))
         sys.stdout.flush()  # a worker may be killed at any time from here on
         sys.stderr.flush()
         connection.send_bytes(answer)
+
+
+def _evaluated(objective: Callable[[Any], Any], packed: bytes) -> Outcome:
+    try:
+        point = pickle.loads(packed)
+    except Exception as error:
+        return failure(error)
+    return evaluate(objective, point)
 
 
 def _packed(outcome: Outcome) -> bytes:

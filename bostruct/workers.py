@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from pickle import PicklingError
 from typing import Any, Protocol
 
+from bostruct.contracts import BostructError
 from bostruct.outcomes import Outcome, evaluate, failure
 
 Finished = list[tuple[int, Outcome]]
+
+
+class ExecutorError(BostructError):
+    """An executor cannot evaluate anything; no trial fails for that."""
 
 
 class Pool(Protocol):
@@ -60,11 +66,24 @@ class OnExecutor:
         self._futures: dict[Future[Outcome], int] = {}
 
     def submit(self, number: int, point: Any) -> None:
-        self._futures[self._executor.submit(evaluate, self._objective, point)] = number
+        try:
+            self._futures[self._executor.submit(evaluate, self._objective, point)] = number
+        except (BrokenExecutor, RuntimeError) as error:  # it is broken, or was shut down
+            raise _unusable(error) from error
 
     def wait(self) -> Finished:
+        """Raises ExecutorError once nothing that was evaluated is left to be told."""
         done, _ = wait(self._futures, return_when=FIRST_COMPLETED)
-        finished = [(self._futures.pop(future), _outcome(future)) for future in done]
+        finished: Finished = []
+        broken: Exception | None = None
+        for future in done:
+            outcome = _outcome(future)
+            if isinstance(outcome, Outcome):
+                finished.append((self._futures.pop(future), outcome))
+            else:
+                broken = outcome
+        if broken is not None and not finished:
+            raise _unusable(broken) from broken
         return sorted(finished, key=lambda pair: pair[0])
 
     def close(self) -> None:
@@ -73,11 +92,20 @@ class OnExecutor:
         self._futures.clear()
 
 
-def _outcome(future: Future[Outcome]) -> Outcome:
-    """A future that raises speaks of its executor (a dead worker, a point that cannot be pickled)."""
+def _outcome(future: Future[Outcome]) -> Outcome | Exception:
+    """What came of a trial, or what is wrong with the executor: what an objective raises is in its outcome."""
     try:
         return future.result()
-    except CancelledError:
-        return Outcome(failed="cancelled by the executor")
+    except (BrokenExecutor, CancelledError, PicklingError) as error:
+        return error
     except Exception as error:
-        return failure(error)
+        return error if "pickle" in str(error) else failure(error)
+
+
+def _unusable(error: Exception) -> ExecutorError:
+    if "pickle" in f"{type(error).__name__} {error}".lower():
+        return ExecutorError(
+            f"objective: cannot be sent to the executor's processes: {error}; define it at the top of a module, or use "
+            "workers= alone, which sends functions of every kind. No trial failed for it"
+        )
+    return ExecutorError(f"executor: it cannot evaluate any more: {error!r}; the trials in flight were given back")

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import threadpoolctl
 
 import bostruct as bo
 from bostruct.locks import StudyLocked
+from bostruct.storage import StorageError
+from bostruct.threads import ThreadLimit
 
 
 def test_a_link_to_a_file_is_the_same_study(tmp_path: Path) -> None:
@@ -21,6 +27,64 @@ def test_a_link_to_a_file_is_the_same_study(tmp_path: Path) -> None:
         for spelled in (tmp_path / "b" / "runs.db", tmp_path / "other.db"):
             with pytest.raises(StudyLocked):
                 bo.Study({"x": [1, 2]}, method="random", seed=0, storage=spelled)
+
+
+def test_a_file_with_two_names_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "runs.db"
+    bo.Study({"x": [1, 2]}, method="random", seed=0, storage=file).close()
+    os.link(file, tmp_path / "other.db")
+    with pytest.raises(StorageError, match="has 2 names"):
+        bo.Study({"x": [1, 2]}, method="random", seed=0, storage=file)
+
+
+@pytest.mark.parametrize("storage", [None, "runs.db"])
+def test_an_interrupt_between_disk_and_memory_waits_for_both(tmp_path: Path, storage: str | None) -> None:
+    file = None if storage is None else tmp_path / storage
+    study = bo.Study({"x": [1, 2, 3]}, method="random", seed=0, storage=file)
+    store = study._store
+    for name in ("insert", "update", "take_back", "reopen"):
+        setattr(store, name, _interrupted(getattr(store, name)))
+    with pytest.raises(KeyboardInterrupt):
+        study.ask()
+    with pytest.raises(KeyboardInterrupt):
+        study.tell(0, 5.0)
+    with pytest.raises(KeyboardInterrupt):
+        study.ask()
+    with pytest.raises(KeyboardInterrupt):
+        study.tell(1, failed="x")
+    with pytest.raises(KeyboardInterrupt):
+        study.requeue(1)
+    with pytest.raises(KeyboardInterrupt):
+        study.ask()
+    assert [trial.status for trial in study.trials] == ["completed", "running"]
+    assert study.best_value == 5.0
+    if file is not None:
+        with bo.Study.load(file, read_only=True) as stored:
+            assert stored.trials == study.trials
+    vars(store).pop("take_back")  # as it was
+    study.close()
+
+
+def _interrupted(step: Callable[..., Any]) -> Callable[..., Any]:
+    """Ctrl-C comes when all is on disk, and nothing yet in memory."""
+
+    def interrupted(*args: Any) -> None:
+        step(*args)
+        signal.raise_signal(signal.SIGINT)
+
+    return interrupted
+
+
+def test_limits_of_threads_that_overlap_are_taken_back() -> None:
+    pools = threadpoolctl.ThreadpoolController()
+    before = [pool["num_threads"] for pool in pools.info()]
+    first, second = ThreadLimit(1)(), ThreadLimit(1)()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert all(pool["num_threads"] == 1 for pool in pools.info())
+    second.__exit__(None, None, None)
+    assert [pool["num_threads"] for pool in pools.info()] == before
 
 
 def test_a_forked_child_does_not_keep_the_lock(tmp_path: Path) -> None:

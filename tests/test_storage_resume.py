@@ -58,7 +58,7 @@ def what_happened(study):
     return [
         replace(t, info={k: v for k, v in t.info.items() if k != "suggest_seconds"}, started=0.0, finished=None)
         for t in study.trials
-    ], study._state
+    ], study._ledger.state
 
 
 @pytest.fixture(scope="module")
@@ -157,9 +157,9 @@ def test_spaces_with_rules_are_passed_again_to_go_on_and_not_to_be_read(tmp_path
     with bo.Study(space, method="random", seed=0, storage=path) as study:
         study.optimize(lambda p: p["f"]([]) if p["f"] is len else p["a"], 4)
         points = [t.point for t in study.trials]
-    with pytest.raises(DomainError, match=r"Study\.load takes it as domain="):
+    with pytest.raises(DomainError, match=r"Study\.load takes it as space="):
         bo.Study.load(path)
-    with bo.Study.load(path, domain=space) as study:
+    with bo.Study.load(path, space=space) as study:
         assert [t.point for t in study.trials] == points
     with bo.Study.load(path, read_only=True) as study:
         assert [t.point["a"] for t in study.trials] == [p["a"] for p in points]

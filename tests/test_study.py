@@ -227,6 +227,44 @@ def test_an_objective_that_always_fails_stops_early_and_shows_why():
     assert len(calls) == 5
 
 
+def test_trials_lost_to_a_mistake_are_handed_out_again(tmp_path):
+    own = [{"a": "y", "b": True, "c": 2}]
+
+    def run(objective):
+        return bo.minimize(objective, SPACE, 8, method="random", seed=0, storage=tmp_path / "s.db", initial_points=own)
+
+    with pytest.raises(ObjectiveError, match="given back"):
+        run(lambda point: point["missing"])
+    result = run(value)
+    clean = bo.minimize(value, SPACE, 8, method="random", seed=0, initial_points=own)
+    assert [t.point for t in result.trials] == [t.point for t in clean.trials]
+    assert result.trials[0].point == own[0]
+    assert [t.status for t in result.trials] == ["completed"] * 8
+    assert result.trials[0].info["failed_before"] == ["KeyError: 'missing'"]
+
+
+def test_a_failed_trial_may_be_given_another_chance(tmp_path):
+    path = tmp_path / "s.db"
+    with bo.Study(SPACE, method="random", seed=0, storage=path) as s:
+        first, second, third = s.ask(), s.ask(), s.ask()
+        s.tell(second, failed="power cut")
+        s.tell(first, 1.0)
+        s.tell(third, failed="true")
+        s.requeue(second)
+        assert s.n_finished == 2
+        for wrong in (first, s.add(third.point, 3.0)):
+            with pytest.raises(ValueError, match=f"expected a running or a failed one, but trial {wrong.number}"):
+                s.requeue(wrong)
+    with bo.Study.load(path) as s:
+        again = s.ask()
+        assert (again.number, again.point) == (second.number, second.point)
+        s.tell(again, 2.0)
+        assert s.result.order == (0, 2, 3, 1)
+        assert s.result.n_failed == 1
+        with pytest.raises(ValueError, match="already completed"):
+            s.tell(again, 2.0)
+
+
 def test_an_objective_that_fails_at_first_in_different_ways_goes_on():
     errors = iter([KeyError("k"), ValueError("v")] * 4)
 
@@ -264,7 +302,7 @@ def test_n_trials_is_a_total():
     s.optimize(value, 4)
     assert len(s.optimize(value, 7).trials) == 7
     assert len(s.optimize(value, 3).trials) == 7
-    assert s.result.stopped_because == "n_trials reached (3)"
+    assert s.result.stopped_because == "nothing to do: n_trials is 3, and 7 are finished already"
 
 
 def test_callbacks_see_each_trial_and_may_stop():
@@ -368,7 +406,7 @@ def test_wrong_runs_are_refused_by_name(wrong, message):
 
 def test_a_dict_of_variables_is_a_space_and_a_list_is_not():
     assert bo.minimize(lambda p: p["k"], {"k": [3, 1, 2]}, 3, method="random").best_point == {"k": 1}
-    with pytest.raises(TypeError, match="domain: expected a Space"):
+    with pytest.raises(TypeError, match="space: expected a Space"):
         bo.Study([1, 2, 3], method="random")
 
 

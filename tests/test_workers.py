@@ -16,6 +16,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import BostructError
 from bostruct.run import ObjectiveError
+from bostruct.workers import ExecutorError
 
 SPACE = bo.Space({"a": bo.Integer(0, 11)})
 ROOT = str(Path(bo.__file__).parent.parent)
@@ -215,7 +216,7 @@ def test_objectives_that_do_not_arrive_are_refused_and_nothing_is_lost():
     study = bo.Study(SPACE, method="random", seed=0)
     with pytest.raises(BostructError, match=r"could not load it(.|\n)*ValueError"):
         study.optimize(Unloadable(), 4, workers=2)
-    assert [t.status for t in study.trials] == ["running"]
+    assert [t.status for t in study.trials] == ["running"] * 2
     assert len(study.optimize(lambda p: p["a"], 4, workers=2).trials) == 4
 
 
@@ -248,9 +249,47 @@ class Cancelling(ThreadPoolExecutor):
         return future
 
 
-def test_what_an_executor_cancels_has_failed():
-    result = minimize(lambda p: p["a"], 2, executor=Cancelling(1))
-    assert [t.reason for t in result.trials] == ["cancelled by the executor"] * 2
+def test_what_an_executor_cancels_is_given_back():
+    study = bo.Study(SPACE, method="random", seed=0)
+    with pytest.raises(ExecutorError, match="CancelledError"):
+        study.optimize(lambda p: p["a"], 2, executor=Cancelling(1))
+    assert [t.status for t in study.trials] == ["running"]
+    assert study.optimize(lambda p: p["a"], 2).n_completed == 2
+
+
+def _dies_at_two(point):
+    if point["a"] == 2:
+        os._exit(3)
+    return point["a"]
+
+
+def test_a_broken_executor_ends_the_run_and_fails_no_trial():
+    study = bo.Study(SPACE, method="random", seed=0)
+    with ProcessPoolExecutor(2) as executor, pytest.raises(ExecutorError, match="given back"):
+        study.optimize(_dies_at_two, 12, executor=executor, workers=2)
+    assert not study.result.n_failed
+    assert study.optimize(lambda p: p["a"], 12).n_completed == 12
+
+
+def test_a_function_that_an_executor_cannot_send_fails_no_trial():
+    study = bo.Study(SPACE, method="random", seed=0)
+    with ProcessPoolExecutor(1) as executor, pytest.raises(ExecutorError, match="objective: cannot be sent"):
+        study.optimize(lambda p: p["a"], 12, executor=executor)
+    assert not study.result.n_failed
+
+
+class SlowToLoad:
+    def __call__(self, point):
+        return point["a"]
+
+    def __reduce__(self):
+        return time.sleep, (60,)
+
+
+def test_an_objective_that_does_not_load_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr("bostruct.processes.LOADING", 0.5)
+    with pytest.raises(BostructError, match=r"did not load it in 0\.5 s"):
+        minimize(SlowToLoad(), 2, workers=1, trial_timeout=0.2)
 
 
 def test_executors_and_time_outs_do_not_go_together():
