@@ -211,7 +211,13 @@ class Surrogate(Protocol):
 
 
 class Acquisition(Protocol):
-    """What a prediction is worth to somebody who holds `incumbent`; larger is better."""
+    """What a prediction is worth to somebody who holds `incumbent`; larger is better.
+
+    is_logarithm: whether it is the logarithm of a worth, to which that of a chance may be added.
+    """
+
+    @property
+    def is_logarithm(self) -> bool: ...
 
     def __call__(self, prediction: Prediction, incumbent: float) -> Array:
         """(s, m) -> (s, m)."""

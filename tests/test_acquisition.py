@@ -141,3 +141,14 @@ def test_settings_below_zero_are_refused_by_name(make, name):
             make(wrong)
     with pytest.raises(TypeError, match=name):
         make("much")
+
+
+def test_the_logarithm_keeps_its_digits_in_the_tail():
+    mpmath = pytest.importorskip("mpmath")
+    mpmath.mp.dps = 60
+    for u in (-0.5, -3.0, -15.0, -19.99, -20.01, -60.0, -9.9e3, -1e6):
+        v = mpmath.mpf(u)
+        exact = mpmath.log(mpmath.npdf(v) + v * mpmath.erfc(-v / mpmath.sqrt(2)) / 2)
+        assert abs(log_h(np.array([u]))[0] - float(exact)) < 1e-12 * (1.0 + abs(float(exact)))
+        lost = log_h(np.array([u]))[0] + 0.5 * u * u - float(exact + v * v / 2)
+        assert u < -1e3 or abs(lost) < 1e-12

@@ -13,7 +13,12 @@ from laws.maxsat import bits
 from laws.searcher_laws import Schedule, check_exhausts, check_searcher, play
 
 import bostruct as bo
-from bostruct.acquisition.functions import ExpectedImprovement, LogExpectedImprovement, LowerConfidenceBound
+from bostruct.acquisition.functions import (
+    ExpectedImprovement,
+    LogExpectedImprovement,
+    LowerConfidenceBound,
+    ProbabilityOfImprovement,
+)
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import DomainError, NumericalError
 from bostruct.history import History
@@ -248,8 +253,8 @@ def test_settings_tell_any_two_searchers_apart(make):
     others = [
         dataclasses.replace(plain, n_initial=7),
         dataclasses.replace(plain, incumbent=best_observed if plain.incumbent is best_predicted else best_predicted),
-        dataclasses.replace(plain, acquisition=LowerConfidenceBound(1.0)),
-        dataclasses.replace(plain, acquisition=LowerConfidenceBound(1.5)),
+        dataclasses.replace(plain, acquisition=ProbabilityOfImprovement(1.0)),
+        dataclasses.replace(plain, acquisition=ProbabilityOfImprovement(1.5)),
         dataclasses.replace(plain, maximizer=LocalSearch(random=77)),
     ]
     settings = [json.dumps(search.settings()) for search in (plain, *others)]
@@ -267,3 +272,9 @@ def test_methods_refuse_domains_without_graphs_by_name():
     for name, needed in (("auto", "architectures"), ("combo", "Space")):
         with pytest.raises(DomainError, match=f"needs? a .*{needed}"):
             searcher(name, object())
+
+
+def test_a_chance_of_success_needs_a_logarithm():
+    plain = auto(mixed_space())
+    with pytest.raises(ValueError, match=r"feasibility: .* got ExpectedImprovement"):
+        dataclasses.replace(plain, acquisition=ExpectedImprovement())

@@ -220,3 +220,15 @@ def test_chi_square_tells_a_bias():
 def test_enumerate_refuses_large_spaces():
     with pytest.raises(DomainError, match="only spaces of up to 100000 points"):
         bits(17).enumerate()
+
+
+def test_every_valid_point_of_a_large_constrained_space_is_found():
+    names = [f"b{i}" for i in range(18)]
+    space = bo.Space(dict.fromkeys(names, bool), constraints=[lambda p: sum(p.values()) == 2])
+    rng = np.random.default_rng(0)
+    seen = set()
+    for _ in range(153):
+        seen.add(space.keys(space.sample_unseen(frozenset(seen), rng)[None])[0])
+    assert len(seen) == 153
+    with pytest.raises(SpaceExhausted, match="153 were seen; more may exist"):
+        space.sample_unseen(frozenset(seen), rng)

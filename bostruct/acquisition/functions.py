@@ -12,6 +12,9 @@ from bostruct.checks import check_number
 from bostruct.contracts import Array, Prediction
 
 ROOT_2_PI = math.sqrt(2.0 * math.pi)
+SERIES_FROM = -20.0  # where an asymptotic series has more digits than a difference
+TERMS = 13
+ROUNDING = 1e-14  # relative: what the arithmetic of a score may lose, and its bound must not
 
 
 def _standardized(prediction: Prediction, incumbent: float) -> tuple[Array, Array]:
@@ -20,18 +23,27 @@ def _standardized(prediction: Prediction, incumbent: float) -> tuple[Array, Arra
 
 
 def log_h(u: Array) -> Array:
-    """log(phi(u) + u Phi(u)), to full precision in the tail (Ament et al. 2023, equation 9)."""
+    """log(phi(u) + u Phi(u)), to 12 digits and more, however far in the tail (Ament et al. 2023, equation 9)."""
     out = np.empty_like(u)
-    near = u > -1.0
+    near, far = u > -1.0, u < SERIES_FROM
+    between = ~near & ~far
     v = u[near]
     out[near] = np.log(np.exp(-0.5 * v * v) / ROOT_2_PI + v * ndtr(v))
-    v = u[~near]
-    # u Phi(u) / phi(u) = -sqrt(pi / 2) |u| erfcx(|u| / sqrt 2), which loses all digits to 1 beyond |u| ~ 1e5
-    remainder = np.where(
-        v > -1e4, 1.0 - math.sqrt(math.pi / 2.0) * -v * erfcx(-v / math.sqrt(2.0)), 1.0 / np.square(np.minimum(v, -1.0))
-    )
-    out[~near] = -0.5 * v * v - math.log(ROOT_2_PI) + np.log(remainder)
+    v = u[between]
+    remainder = 1.0 + math.sqrt(math.pi / 2.0) * v * erfcx(-v / math.sqrt(2.0))
+    out[between] = -0.5 * v * v - math.log(ROOT_2_PI) + np.log(remainder)
+    v = u[far]
+    out[far] = -0.5 * v * v - math.log(ROOT_2_PI) + np.log(_remainder(v))
     return out
+
+
+def _remainder(v: Array) -> Array:
+    """1 + v Phi(v) / phi(v) = 1 / v^2 - 3 / v^4 + 15 / v^6 - ..., of which that difference would lose digits."""
+    square = 1.0 / (v * v)
+    total = np.ones_like(v)
+    for k in range(TERMS, 0, -1):
+        total = 1.0 - (2 * k + 1) * square * total
+    return square * total
 
 
 def log_mean_exp(scores: Array) -> Array:
@@ -43,12 +55,19 @@ def log_mean_exp(scores: Array) -> Array:
 class ExpectedImprovement:
     """E max(incumbent - f, 0), averaged over samples (Oh et al. 2019 sum it, which orders points alike)."""
 
+    @property
+    def is_logarithm(self) -> bool:
+        return False
+
     def __call__(self, prediction: Prediction, incumbent: float) -> Array:
         u, sd = _standardized(prediction, incumbent)
         return np.maximum(sd * (np.exp(-0.5 * u * u) / ROOT_2_PI + u * ndtr(u)), 0.0)
 
     def bound(self, prediction: Prediction, incumbent: float) -> Array:
-        return self(prediction, incumbent)  # grows with the variance, falls with the mean
+        """It grows with the variance, and falls with the mean."""
+        u, sd = _standardized(prediction, incumbent)
+        density, tail = sd * np.exp(-0.5 * u * u) / ROOT_2_PI, sd * u * ndtr(u)
+        return np.maximum(density + tail, 0.0) + ROUNDING * (density + np.abs(tail))
 
     def average(self, scores: Array) -> Array:
         return scores.mean(axis=0)
@@ -58,12 +77,17 @@ class ExpectedImprovement:
 class LogExpectedImprovement:
     """The logarithm of `ExpectedImprovement`, which does not underflow far from the incumbent (Ament et al. 2023)."""
 
+    @property
+    def is_logarithm(self) -> bool:
+        return True
+
     def __call__(self, prediction: Prediction, incumbent: float) -> Array:
         u, sd = _standardized(prediction, incumbent)
         return np.log(sd) + log_h(u)
 
     def bound(self, prediction: Prediction, incumbent: float) -> Array:
-        return self(prediction, incumbent)
+        score = self(prediction, incumbent)
+        return score + 100.0 * ROUNDING * (1.0 + np.abs(score))  # `log_h` has 12 digits
 
     def average(self, scores: Array) -> Array:
         return log_mean_exp(scores)
@@ -75,6 +99,10 @@ class ProbabilityOfImprovement:
 
     margin: float = 0.0
 
+    @property
+    def is_logarithm(self) -> bool:
+        return True
+
     def __post_init__(self) -> None:
         check_number("margin", self.margin, 0.0)
 
@@ -83,7 +111,8 @@ class ProbabilityOfImprovement:
 
     def bound(self, prediction: Prediction, incumbent: float) -> Array:
         """Where the mean is below the incumbent a smaller variance only helps, up to certainty."""
-        return np.where(prediction.mean < incumbent - self.margin, 0.0, self(prediction, incumbent))
+        score = self(prediction, incumbent)
+        return np.where(prediction.mean < incumbent - self.margin, 0.0, score + ROUNDING * (1.0 + np.abs(score)))
 
     def average(self, scores: Array) -> Array:
         return log_mean_exp(scores)
@@ -95,6 +124,10 @@ class LowerConfidenceBound:
 
     weight: float = 2.0
 
+    @property
+    def is_logarithm(self) -> bool:
+        return False
+
     def __post_init__(self) -> None:
         check_number("weight", self.weight, 0.0)
 
@@ -103,7 +136,8 @@ class LowerConfidenceBound:
         return self.weight * np.sqrt(prediction.variance) - prediction.mean
 
     def bound(self, prediction: Prediction, incumbent: float) -> Array:
-        return self(prediction, incumbent)
+        score = self(prediction, incumbent)
+        return score + ROUNDING * (np.abs(score) + 2.0 * np.abs(prediction.mean))
 
     def average(self, scores: Array) -> Array:
         return scores.mean(axis=0)

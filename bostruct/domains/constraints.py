@@ -8,7 +8,7 @@ random walk over valid points with a uniform stationary law.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,6 +89,48 @@ def walk(
             for i, v in changed.items():
                 row[i] = v
     return np.array(row, dtype=np.int64), moves
+
+
+def unseen_nearby(space: Space, x: IntArray, seen: frozenset[Hashable]) -> IntArray | None:
+    """An unseen valid point that changes of one variable, and swaps of two, lead to from x over valid points.
+
+    Breadth-first; None where all that is connected was seen, or the limit of work is reached.
+    """
+    queue = [x]
+    known = set(space.keys(x[None]))
+    if not known & seen:
+        return x
+    left = _limit(space, WORK)
+    for row in queue:  # grows as it goes
+        around = _around(space, row)
+        left -= len(around)
+        for near, key in zip(around, space.keys(around), strict=True):
+            if key in known:
+                continue
+            known.add(key)
+            if not holds(space, near[None])[0]:
+                continue
+            if key not in seen:
+                return near
+            queue.append(near)
+        if left <= 0:
+            return None
+    return None
+
+
+def _around(space: Space, row: IntArray) -> IntArray:
+    """Valid or not: every other choice of each variable, every swap of two vertices that both variables have."""
+    which = np.repeat(np.arange(space.d), space.n_choices - 1)
+    vertices = np.concatenate([np.delete(np.arange(n), v) for n, v in zip(space.n_choices, row, strict=True)])
+    changed = np.repeat(row[None], len(which), axis=0)
+    changed[np.arange(len(which)), which] = vertices
+    first, second = np.triu_indices(space.d, 1)
+    fits = (row[second] < space.n_choices[first]) & (row[first] < space.n_choices[second]) & (row[first] != row[second])
+    first, second = first[fits], second[fits]
+    swapped = np.repeat(row[None], len(first), axis=0)
+    swapped[np.arange(len(first)), first] = row[second]
+    swapped[np.arange(len(first)), second] = row[first]
+    return np.concatenate([changed, swapped])
 
 
 def _proposal(row: list[int], sizes: list[int], kind: int, which: list[int], uniforms: list[float]) -> dict[int, int]:

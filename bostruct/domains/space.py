@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from bostruct.checks import shown
 from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
-from bostruct.domains.constraints import holds, rule_name, sample_satisfying, satisfied, walk
+from bostruct.domains.constraints import holds, rule_name, sample_satisfying, satisfied, unseen_nearby, walk
 from bostruct.domains.graphs import IntArray, VariableGraph
 from bostruct.domains.moves import Moves
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
@@ -109,11 +109,13 @@ class Space:
             if not left:
                 raise SpaceExhausted(f"all {len(self._all)} points of the space have been seen")
             return self._all[left[rng.integers(len(left))]].copy()
-        if not self.constraints and (x := self._scan(seen, rng)) is not None:
-            return x
-        raise SpaceExhausted(
-            f"no unseen valid point was found in {DRAWS_UNSEEN} draws, with {len(seen)} seen; more may exist"
-        )
+        x = unseen_nearby(self, self.sample(1, rng)[0], seen) if self.constraints else self._scan(seen, rng)
+        if x is None:
+            raise SpaceExhausted(
+                f"no unseen valid point was found in {DRAWS_UNSEEN} draws, nor by changing a variable or swapping two "
+                f"from there on; {len(seen)} were seen; more may exist"
+            )
+        return x
 
     def satisfied(self, xs: IntArray) -> IntArray:
         """How many of the constraints hold, for each point -> (m,)."""

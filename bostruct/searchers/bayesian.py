@@ -65,8 +65,8 @@ def taken(domain: Any, xs: Batch, positions: Sequence[int]) -> Batch:
 class BayesianSearch:
     """n_initial: points that `design` chooses before the surrogate is asked. n_starts: how many of the best points the
     maximiser is told of, None for all. incumbent: what an improvement is measured against. feasibility: learns from
-    failed points, of which the objective's surrogate knows nothing; its score must be a logarithm. surroundings: where
-    to look when all that the maximiser found was seen before.
+    failed points, of which the objective's surrogate knows nothing; the acquisition must be a logarithm. surroundings:
+    where to look when all that the maximiser found was seen before. Raises TypeError, ValueError.
     """
 
     domain: Any
@@ -84,6 +84,11 @@ class BayesianSearch:
         check_integer("n_initial", self.n_initial, 1)
         if self.n_starts is not None:
             check_integer("n_starts", self.n_starts, 0)
+        if self.feasibility is not None and not self.acquisition.is_logarithm:
+            raise ValueError(
+                "feasibility: a chance of success needs an acquisition that is a logarithm, as LogExpectedImprovement "
+                f"is; got {self.acquisition}"
+            )
 
     def settings(self) -> dict[str, Json]:
         parts = [field.name for field in fields(self) if field.name != "domain"]

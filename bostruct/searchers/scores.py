@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,7 +40,8 @@ class FeasibleScore:
     def __call__(self, xs: Batch) -> Array:
         """(m,)"""
         label = self.success.predict(xs)
-        return self.score(xs) + log_ndtr((label.mean[0] - 0.5) / np.sqrt(label.variance[0]))
+        chances = log_ndtr((label.mean - 0.5) / np.sqrt(label.variance))
+        return self.score(xs) + np.logaddexp.reduce(chances, axis=0) - math.log(len(chances))
 
     def bound(self, xs: Batch) -> Array:
         return self.score.bound(xs)  # a chance is at most 1, its logarithm at most 0

@@ -34,7 +34,8 @@ class Fit(NamedTuple):
 class ModeGP:
     """Values are standardised, the amplitude is 1, the mean is profiled out.
 
-    noise_prior: of the log noise variance of standardised values. most_steps: of L-BFGS.
+    noise_prior: of the log noise variance of standardised values. most_steps: of L-BFGS. Raises TypeError for a
+    kernel with priors that have no slope.
     """
 
     kernel: HasGradient
@@ -45,6 +46,9 @@ class ModeGP:
 
     def __post_init__(self) -> None:
         check_integer("most_steps", self.most_steps, 1)
+        for block in self.kernel.parameters:
+            if not callable(getattr(block.prior, "total_and_slope", None)):
+                raise TypeError(f"kernel: {block.name}: a mode needs a prior with total_and_slope, got {block.prior}")
 
     def initial_state(self) -> State:
         return None

@@ -14,6 +14,7 @@ from bostruct.surrogates.gaussian import factor, inverse_lower
 from bostruct.surrogates.hyperparameters import Hyperparameters
 
 SMALLEST_VARIANCE = 1e-8  # of the latent value, on the scale of the model: as published
+ROUNDING = 1e-13
 BLOCK = 1024  # candidates at a time: their covariances with the training points stay in cache
 
 
@@ -65,7 +66,13 @@ class GaussianPosterior:
 
     def screen(self, xs: Batch) -> Prediction:
         """The exact mean, in O(n) a point, and the variance that the most telling training point alone would leave."""
-        return self._by_block(xs, lambda one, gram: np.square(np.max(gram * one.reach, axis=1)))
+        mean, variance = self._by_block(xs, lambda one, gram: np.square(np.max(gram * one.reach, axis=1)))
+        # The same sum over another block may round otherwise: optimism must cover that too.
+        sums = [
+            abs(one.hyper.mean) + float(np.abs(one.weights).sum() / np.square(one.reach.min())) for one in self.members
+        ]
+        slack = ROUNDING * (abs(self.shift) + abs(self.scale) * np.array(sums)[:, None])
+        return Prediction(mean - slack, variance * (1.0 + ROUNDING))
 
     def believe(self, xs: Batch) -> GaussianPosterior:
         """Told exactly their mean, believed points move no mean (their weights are 0) and shrink the variance."""
