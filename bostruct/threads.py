@@ -4,22 +4,44 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 POOLS = ("numpy", "scipy", "scipy.linalg", "sklearn", "torch", "ot")  # modules that bring thread pools when imported
 
 
-class Outside:
-    """What a process allowed before the first of overlapping limits, to be restored after the last: the pools belong to
-    the process, whichever thread limits them.
-    """
+class Overlap:
+    """How many limits overlap, and how to restore what was before the first of them, after the last."""
 
-    guard = threading.Lock()
-    depth = 0
-    limiter: Any = None
-    torch_threads: int | None = None
+    def __init__(self) -> None:
+        self._depth = 0
+        self._restore: Callable[[], None] | None = None
+
+    @property
+    def empty(self) -> bool:
+        return self._depth == 0
+
+    def enter(self, limit: Callable[[], Callable[[], None]]) -> None:
+        if self.empty:
+            self._restore = limit()
+        self._depth += 1
+
+    def leave(self) -> None:
+        self._depth -= 1
+        if self.empty and self._restore is not None:
+            self._restore()
+            self._restore = None
+
+
+class OfThread(threading.local):
+    def __init__(self) -> None:
+        self.overlap = Overlap()
+
+
+GUARD = threading.Lock()
+PROCESS = Overlap()  # BLAS has one setting a process, and so has torch beside that of OpenMP
+THREAD = OfThread()  # OpenMP has one a thread
 
 
 class ThreadLimit:
@@ -35,28 +57,43 @@ class ThreadLimit:
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
-        """Limited inside, as before outside."""
+        """Limited inside, as before outside, in this thread and in others."""
         if self.threads is None:
             yield
             return
-        with Outside.guard:
-            if Outside.depth == 0:
-                self._begin(self.threads)
-            Outside.depth += 1
+        with GUARD:
+            self._begin(self.threads)
         try:
             yield
         finally:
-            with Outside.guard:
-                Outside.depth -= 1
-                if Outside.depth == 0:
-                    _end()
+            with GUARD:
+                PROCESS.leave()
+                THREAD.overlap.leave()
 
     def _begin(self, threads: int) -> None:
+        pools = self._pools()
         torch = sys.modules.get("torch")
-        Outside.torch_threads = torch.get_num_threads() if torch else None
-        Outside.limiter = self._pools().limit(limits=threads)
-        if torch:
-            torch.set_num_threads(threads)
+        # Read first, as the limit of OpenMP would show in it; and not within another thread's limit, which a thread
+        # that is new to torch would take over for good.
+        before = torch.get_num_threads() if torch and PROCESS.empty else None
+
+        def limit_process() -> Callable[[], None]:
+            _free_openblas()
+            blas = pools.select(user_api="blas").limit(limits=threads)
+            if torch is not None:
+                torch.set_num_threads(threads)
+
+            def restore() -> None:
+                _free_openblas()
+                blas.restore_original_limits()
+                _free_openblas()
+                if torch is not None:
+                    torch.set_num_threads(before)
+
+            return restore
+
+        THREAD.overlap.enter(lambda: pools.select(user_api="openmp").limit(limits=threads).restore_original_limits)
+        PROCESS.enter(limit_process)
 
     def _pools(self) -> Any:
         found = tuple(module in sys.modules for module in POOLS)
@@ -68,7 +105,12 @@ class ThreadLimit:
         return self._controller
 
 
-def _end() -> None:
-    Outside.limiter.restore_original_limits()
-    if Outside.torch_threads is not None:
-        sys.modules["torch"].set_num_threads(Outside.torch_threads)
+def _free_openblas() -> None:
+    """From threadpoolctl 3.8 on only the thread that set OpenBLAS may set it again, until it is freed for others: the
+    last limit to end may be that of another thread.
+    """
+    from threadpoolctl import OpenBLASController
+
+    free = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if callable(free):
+        free(force=True)

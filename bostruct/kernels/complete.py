@@ -120,12 +120,10 @@ class CompletePart:
         return complete_line(gram, differ(pair, i), rho, there)
 
     def _codes(self, xs: IntArray) -> Array:
-        codes = np.empty((len(xs), int(self._columns.sum())))
-        for i, (first, graph) in enumerate(zip(self._first, self.graphs, strict=True)):
-            if graph.size == 2:
-                codes[:, first] = 2.0 * xs[:, i] - 1.0
-            else:
-                codes[:, first : first + graph.size] = xs[:, i][:, None] == np.arange(graph.size)
+        two = self._sizes == 2
+        codes = np.zeros((len(xs), int(self._columns.sum())))
+        codes[:, self._first[two]] = 2.0 * xs[:, two] - 1.0
+        codes[np.arange(len(xs))[:, None], self._first[~two] + xs[:, ~two]] = 1.0
         return codes
 
     @cached_property
