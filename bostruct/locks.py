@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -38,33 +39,41 @@ def acquire(path: Path, what: str) -> int:
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
-            raise StorageError(f"{path}: the lock of {what} cannot be made: {error.strerror}") from error
+            raise StorageError(
+                f"{path}: the lock of {what} cannot be made: {error.strerror}; the directory must be one to write in, "
+                "with free space"
+            ) from error
+        _held.add(descriptor)  # at once: another thread may fork
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is_still(path, descriptor):
                 os.ftruncate(descriptor, 0)
                 os.write(descriptor, json.dumps({"pid": os.getpid(), "host": platform.node()}).encode())
-                _held.add(descriptor)
                 return descriptor
         except BlockingIOError:
             holder = _holder(descriptor)
-            os.close(descriptor)
+            _drop(descriptor)
             raise StudyLocked(f"{what} is open for writing in {holder}; close it there first") from None
         except OSError as error:  # no locks on this file system, no space left ...
-            os.close(descriptor)
+            _drop(descriptor)
             raise StorageError(
                 f"{path}: the lock of {what} cannot be taken: {error.strerror}; try a local disk with free space"
             ) from error
-        os.close(descriptor)  # its last holder removed the file between our open and our lock
+        _drop(descriptor)  # its last holder removed the file between our open and our lock
 
 
 def release(path: Path, descriptor: int) -> None:
     """Give the lock back, and remove its file while it is still ours; nothing in a forked child, whose it is not."""
     if descriptor not in _held:
         return
+    with contextlib.suppress(OSError):  # a file that is left behind locks nothing
+        if _is_still(path, descriptor):
+            path.unlink()
+    _drop(descriptor)
+
+
+def _drop(descriptor: int) -> None:
     _held.discard(descriptor)
-    if _is_still(path, descriptor):
-        path.unlink()
     os.close(descriptor)
 
 
@@ -80,5 +89,19 @@ def _holder(descriptor: int) -> str:
         holder = json.loads(os.pread(descriptor, 1000, 0))
     except json.JSONDecodeError:  # it has the lock, and has not yet written who it is
         return "another process"
-    mine = holder["pid"] == os.getpid() and holder["host"] == platform.node()
-    return f"process {holder['pid']} on {holder['host']}" + (" (this process)" if mine else "")
+    named = f"process {holder['pid']} on {holder['host']}"
+    if holder["host"] != platform.node():
+        return named
+    if holder["pid"] == os.getpid():
+        return f"{named} (this process)"
+    return named if _lives(holder["pid"]) else f"a process that {named} started and left behind when it ended"
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True

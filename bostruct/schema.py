@@ -104,6 +104,9 @@ def _recognise(path: Path, read_only: bool) -> None:
     if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
         raise StorageError(f"{path}: is a SQLite database of another application; it is left as it is")
     _check_version(path, int.from_bytes(header[60:64], "big"))
+    names = path.stat().st_nlink
+    if not read_only and names > 1:  # its log and its lock would be other files under each name
+        raise StorageError(f"{path}: has {names} names (hard links); remove all but one, or copy the file")
     if not read_only and not os.access(path, os.W_OK):
         raise StorageError(f"{path}: is read-only; to look at its studies use Study.load(..., read_only=True)")
 
@@ -123,8 +126,9 @@ def _open(path: Path, mode: str) -> sqlite3.Connection:
 
 def _open_to_read(path: Path) -> sqlite3.Connection:
     # A reader of a write-ahead log shares files with its writer, and makes them where there is none. Where it may not,
-    # and there are none, nobody is writing.
-    if os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK):
+    # and there are none, nobody is writing. They lie beside the file itself, not beside a link to it.
+    path = path.resolve()
+    if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
         mode = "rw"
     else:
         mode = "ro" if path.with_name(path.name + "-wal").exists() else "ro&immutable=1"

@@ -116,8 +116,6 @@ class Store:
         found = self.find(row.name)
         if self.path is not None:
             file = self.path.resolve()  # one lock however the file is spelled
-            if file.stat().st_nlink > 1:  # its log and its lock would be other files under each name
-                raise StorageError(f"{self.path}: has {file.stat().st_nlink} names (hard links); remove all but one")
             lock = file.with_name(f"{file.name}.{found.id}.lock")
             self._lock = (lock, acquire(lock, f"study {row.name!r} in {self.path}"))
         self.study = found.id
@@ -200,6 +198,8 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
+        if self.path is not None and self._process not in (os.getpid(), 0):
+            raise StorageError(f"{self.label}: a forked process has no part in a study of its parent; tell the parent")
         try:
             try:
                 self.connection.execute("BEGIN IMMEDIATE")
