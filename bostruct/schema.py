@@ -98,17 +98,24 @@ def _recognise(path: Path, read_only: bool) -> None:
     if not header:
         if read_only:
             raise StorageError(f"{path}: is empty; it holds no study")
+        _check_names(path)
         return
     if header[:16] != MAGIC or len(header) < 100:
         raise StorageError(f"{path}: is not a SQLite database; it is left as it is")
     if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
         raise StorageError(f"{path}: is a SQLite database of another application; it is left as it is")
     _check_version(path, int.from_bytes(header[60:64], "big"))
-    names = path.stat().st_nlink
-    if not read_only and names > 1:  # its log and its lock would be other files under each name
-        raise StorageError(f"{path}: has {names} names (hard links); remove all but one, or copy the file")
-    if not read_only and not os.access(path, os.W_OK):
+    if read_only:
+        return
+    _check_names(path)
+    if not os.access(path, os.W_OK):
         raise StorageError(f"{path}: is read-only; to look at its studies use Study.load(..., read_only=True)")
+
+
+def _check_names(path: Path) -> None:
+    names = path.stat().st_nlink
+    if names > 1:  # its log and its lock would be other files under each name
+        raise StorageError(f"{path}: has {names} names (hard links); remove all but one, or copy the file")
 
 
 def _check_version(path: Path, version: int) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -29,12 +32,65 @@ def test_a_link_to_a_file_is_the_same_study(tmp_path: Path) -> None:
                 bo.Study({"x": [1, 2]}, method="random", seed=0, storage=spelled)
 
 
-def test_a_file_with_two_names_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "runs.db"
-    bo.Study({"x": [1, 2]}, method="random", seed=0, storage=file).close()
-    os.link(file, tmp_path / "other.db")
+def test_a_file_with_two_names_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    file, other = tmp_path / "runs.db", tmp_path / "other.db"
+    with bo.Study({"x": [1, 2]}, method="random", seed=0, storage=file) as study:
+        os.link(file, other)
+        with pytest.raises(StorageError, match="has 2 names"):
+            bo.Study({"x": [1, 2]}, method="random", seed=0, storage=other, name="another")
+        assert not list(tmp_path.glob("other.db-*"))
+        study.tell(study.ask(), 1.0)
     with pytest.raises(StorageError, match="has 2 names"):
         bo.Study({"x": [1, 2]}, method="random", seed=0, storage=file)
+    other.unlink()
+    with bo.Study({"x": [1, 2]}, method="random", seed=0, storage=file) as study:
+        assert study.best_value == 1.0
+
+
+def test_who_may_only_read_sees_what_was_told_last_through_a_link_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, link = tmp_path / "runs.db", tmp_path / "links" / "runs.db"
+    link.parent.mkdir()
+    link.symlink_to(file)
+    with bo.Study({"x": [1, 2]}, method="random", seed=0, storage=file) as study:
+        study.tell(study.ask(), 1.0)
+        access = os.access
+        monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and access(path, mode))
+        with bo.Study.load(link, read_only=True) as seen:
+            assert seen.best_value == 1.0
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP])
+def test_a_place_without_locks_is_refused_and_nothing_stays_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    opened = []
+
+    def no_lock(descriptor: int, _: int) -> None:
+        opened.append(descriptor)
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", no_lock)
+    with pytest.raises(StorageError, match=rf"runs\.db.*{os.strerror(number)}; try a local disk"):
+        bo.Study({"x": [1, 2]}, method="random", seed=0, storage=tmp_path / "runs.db")
+    for descriptor in opened:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(descriptor)
+    assert opened
+
+
+def test_a_lock_without_space_for_it_is_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "runs.db"
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", _no_space)
+        with pytest.raises(StorageError, match="No space left on device"):
+            bo.Study({"x": [1, 2]}, method="random", seed=0, storage=file)
+    bo.Study({"x": [1, 2]}, method="random", seed=0, storage=file).close()
+
+
+def _no_space(*_: Any) -> int:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 @pytest.mark.parametrize("storage", [None, "runs.db"])
@@ -101,6 +157,43 @@ def test_a_forked_child_does_not_keep_the_lock(tmp_path: Path) -> None:
         assert again.ask().number == 0
     os.close(writing)
     os.waitpid(child, 0)
+
+
+def test_a_forked_child_cannot_write_the_study_of_its_parent(tmp_path: Path) -> None:
+    with bo.Study({"x": [1, 2]}, method="random", seed=0, storage=tmp_path / "runs.db") as study:
+        child = os.fork()
+        if child == 0:
+            try:
+                study.ask()
+            except StorageError as error:
+                os._exit(7 if "forked" in str(error) else 8)
+            os._exit(9)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        assert study.ask().number == 0
+
+
+LEAVES_ITS_LOCK_BEHIND = """
+import os, subprocess, sys
+sys.path[:0] = sys.argv[1:2]
+import bostruct as bo
+study = bo.Study({"x": [1, 2]}, method="random", seed=0, storage=sys.argv[2])
+lock = study._store._lock[1]
+child = subprocess.Popen(["sleep", "60"], pass_fds=[lock], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(os.getpid(), child.pid, flush=True)
+os._exit(0)
+"""
+
+
+def test_who_has_a_lock_of_the_dead_is_not_called_by_their_name(tmp_path: Path) -> None:
+    file, root = tmp_path / "runs.db", Path(bo.__file__).parent.parent
+    command = [sys.executable, "-c", LEAVES_ITS_LOCK_BEHIND, str(root), str(file)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    dead, keeper = (int(word) for word in done.stdout.split())
+    try:
+        with pytest.raises(StudyLocked, match=f"a process that process {dead} on .* started and left behind"):
+            bo.Study({"x": [1, 2]}, method="random", seed=0, storage=file)
+    finally:
+        os.kill(keeper, signal.SIGKILL)
 
 
 def test_an_exception_that_loads_only_in_the_worker_fails_its_trial_alone(tmp_path: Path) -> None:
