@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import time
 from bisect import insort
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -62,6 +63,17 @@ class Ledger:
                 self._queue.append(number)
             else:
                 self.finish(number, Outcome(failed=f"the process ended {times} times while this trial was running"))
+
+    @contextmanager
+    def handing_out(self) -> Iterator[None]:
+        """A trial that nobody received, as an interrupt came first, is given back."""
+        out = self._running.difference(self._queue)
+        try:
+            yield
+        except BaseException:
+            for number in self._running.difference(self._queue, out):
+                self.requeue(number)
+            raise
 
     @one_step
     def again(self) -> Trial | None:

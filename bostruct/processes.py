@@ -39,6 +39,7 @@ class Processes:
         self._objective = _pickled("objective", objective)
         self._idle: list[_Worker] = []
         self._busy: dict[Connection, _Worker] = {}
+        self._broken: BostructError | None = None
 
     def submit(self, number: int, point: Any) -> None:
         if not self._idle and not self._busy:  # the first: start all, for they load the objective side by side
@@ -54,19 +55,23 @@ class Processes:
         """Raises BostructError where a process cannot load the objective."""
         finished: Finished = []
         while not finished:
+            if self._broken is not None:  # what had finished by then was told first
+                raise self._broken
             deadlines = [worker.deadline for worker in self._busy.values() if worker.deadline is not None]
             patience = max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
             for connection in wait(list(self._busy), patience):
                 worker = self._busy[connection]  # type: ignore[index]  # we gave it nothing but connections
                 if worker.loading:
-                    worker.loaded(self._timeout)
+                    self._broken = worker.loaded(self._timeout) or self._broken
                 else:
                     finished.append((worker.number, self._received(worker)))
             for worker in [worker for worker in self._busy.values() if worker.late()]:
                 if worker.loading:
-                    raise BostructError(f"objective: a worker process did not load it in {_loading(self._timeout):g} s")
-                self._drop(worker)
-                finished.append((worker.number, Outcome(failed=f"timed out after {self._timeout:g} s")))
+                    limit = _loading(self._timeout)
+                    self._broken = BostructError(f"objective: a worker process did not load it in {limit:g} s")
+                else:
+                    self._drop(worker)
+                    finished.append((worker.number, Outcome(failed=f"timed out after {self._timeout:g} s")))
         return sorted(finished, key=lambda pair: pair[0])
 
     def close(self) -> None:
@@ -110,7 +115,8 @@ class _Worker:
                 env={**dict.fromkeys(THREAD_VARIABLES, threads), **os.environ},
             )
         self.connection = Connection(ours.detach())
-        self.connection.send_bytes(objective)
+        with contextlib.suppress(OSError):  # it died as it started: `wait` says how
+            self.connection.send_bytes(objective)
         self.number = -1
         self.deadline: float | None = None
         self.loading = True
@@ -125,16 +131,17 @@ class _Worker:
         else:
             self._send(timeout)
 
-    def loaded(self, timeout: float | None) -> None:
-        """Take what the process says of loading the objective; raises BostructError where it could not."""
+    def loaded(self, timeout: float | None) -> BostructError | None:
+        """Take what the process says of loading the objective; an error where it could not."""
         try:
             answer = self.connection.recv()
         except (EOFError, OSError):
             answer = f"it died ({self.ended()})"
         if answer != "ready":
-            raise BostructError(f"objective: a worker process could not load it:\n{answer}")
+            return BostructError(f"objective: a worker process could not load it:\n{answer}")
         self.loading = False
         self._send(timeout)
+        return None
 
     def _send(self, timeout: float | None) -> None:
         with contextlib.suppress(OSError):  # it died while idle: `wait` finds the end of the stream, and says how

@@ -94,9 +94,7 @@ def run(study: Any, how: Run) -> str:
         with shown_progress(study, how) as show:
             return _loop(study, how, pool, pending, (*how.callbacks, show))
     except BaseException as error:
-        for number in sorted(pending):
-            if study.trials[number].status == "running":  # an interrupt may have come right after it was told
-                study.requeue(number)
+        _give_back(study, pending, error)
         if isinstance(error, KeyboardInterrupt) and study.where is not None:
             error.add_note(
                 f"Study {study.name!r} is safe in {study.where}, with {study.n_finished} trials finished. To go on, "
@@ -105,6 +103,16 @@ def run(study: Any, how: Run) -> str:
         raise
     finally:
         pool.close()
+
+
+def _give_back(study: Any, pending: set[int], error: BaseException) -> None:
+    """Where that fails too, the error that ended the run is still the one to be seen."""
+    for number in sorted(pending):
+        if study.trials[number].status == "running":  # an interrupt may have come right after it was told
+            try:
+                study.requeue(number)
+            except BostructError as another:
+                error.add_note(f"Trial {number} is handed out again when the study is next opened: {another}")
 
 
 def _loop(

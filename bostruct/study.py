@@ -135,8 +135,9 @@ class Study:
         """The next trial, running, and on disk. Raises SpaceExhausted when no unseen point is left."""
         with self._mutex:
             searcher = self._writable()
-            trial = self._ledger.again() or self._next(searcher)
-            return replace(trial, point=self._ledger.fresh_point(trial.number))
+            with self._ledger.handing_out():
+                trial = self._ledger.again() or self._next(searcher)
+                return replace(trial, point=self._ledger.fresh_point(trial.number))
 
     def tell(
         self, trial: Trial | int, value: Any = None, *, failed: str | None = None, infeasible: str | None = None

@@ -66,10 +66,13 @@ def _packed(outcome: Outcome) -> bytes:
 def unpacked(data: bytes) -> Outcome:
     """Inverse of what a worker sends; an exception that does not load here is stood in for by its text."""
     outcome, error = pickle.loads(data)
+    if outcome.trace is None:  # nothing was raised
+        return outcome
     try:
-        return outcome._replace(error=pickle.loads(error))
-    except Exception:
-        return outcome._replace(error=RuntimeError(outcome.failed))
+        loaded = pickle.loads(error)
+    except Exception:  # of any kind: this is the objective's own code
+        loaded = None
+    return outcome._replace(error=loaded if isinstance(loaded, Exception) else RuntimeError(outcome.failed))
 
 
 def _die_with_parent() -> None:

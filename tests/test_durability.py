@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,54 @@ def test_an_interrupt_between_disk_and_memory_waits_for_both(tmp_path: Path, sto
             assert stored.trials == study.trials
     vars(store).pop("take_back")  # as it was
     study.close()
+
+
+def test_a_trial_whose_ask_was_interrupted_is_handed_out_by_the_next(tmp_path: Path) -> None:
+    with bo.Study({"x": [1, 2, 3]}, method="random", seed=0, storage=tmp_path / "runs.db") as study:
+        for name in ("insert", "update"):  # a new trial, then the same again
+            step = getattr(study._store, name)
+            setattr(study._store, name, _interrupted(step))
+            with pytest.raises(KeyboardInterrupt):
+                study.ask()
+            setattr(study._store, name, step)
+            assert len(study.trials) == 1
+        trial = study.ask()
+        assert trial.number == 0
+        assert "attempts" not in trial.info  # it was never evaluated
+        assert study.ask().number == 1
+
+
+def test_an_interrupt_is_what_is_seen_though_the_trials_cannot_be_given_back(tmp_path: Path) -> None:
+    file = tmp_path / "runs.db"
+
+    def objective(_: dict) -> float:
+        study.close()
+        raise KeyboardInterrupt
+
+    study = bo.Study({"x": [1, 2]}, method="random", seed=0, storage=file)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        study.optimize(objective, 2)
+    notes = " ".join(caught.value.__notes__)
+    assert "Trial 0 is handed out again" in notes
+    assert "is safe in" in notes
+    with bo.Study.load(file) as again:
+        assert again.ask().number == 0
+
+
+def test_an_interrupt_between_two_tells_gives_back_only_what_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = bo.Study({"x": [1, 2, 3]}, method="random", seed=0)
+    tell = study.tell
+
+    def told_then_interrupted(*given: Any, **reasons: Any) -> Any:
+        tell(*given, **reasons)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(study, "tell", told_then_interrupted)
+    with ThreadPoolExecutor(2) as executor, pytest.raises(KeyboardInterrupt):
+        study.optimize(lambda point: point["x"], 3, executor=executor, workers=2)
+    assert sorted(trial.status for trial in study.trials) == ["completed", "running"]
+    monkeypatch.undo()
+    assert sorted(trial.value for trial in study.optimize(lambda point: point["x"], 3).trials) == [1, 2, 3]
 
 
 def _interrupted(step: Callable[..., Any]) -> Callable[..., Any]:

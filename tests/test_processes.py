@@ -1,0 +1,102 @@
+"""Worker processes that start badly or send what this process cannot read."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bostruct as bo
+from bostruct.contracts import BostructError
+
+SPACE = bo.Space({"a": bo.Integer(0, 5)})
+
+
+class EndsTheStream(Exception):
+    """As if the connection had ended, wherever it is loaded."""
+
+    def __reduce__(self) -> Any:
+        return _end_of_stream, ()
+
+
+def _end_of_stream() -> None:
+    raise EOFError("nothing more")
+
+
+class BecomesANumber(Exception):
+    def __reduce__(self) -> Any:
+        return int, ("3",)
+
+
+@pytest.mark.parametrize("kind", [EndsTheStream, BecomesANumber])
+def test_exceptions_that_load_as_something_else_fail_their_trial_alone(kind: type[Exception]) -> None:
+    def objective(point: dict) -> float:
+        if point["a"] == 2:
+            raise kind("diverged")
+        return float(point["a"])
+
+    study = bo.Study(SPACE, method="random", seed=0)
+    with pytest.raises(RuntimeError, match=f"{kind.__name__}: diverged"):
+        study.optimize(objective, 6, workers=2, reraise=RuntimeError)
+    result = study.optimize(objective, 6, workers=2)
+    assert [(t.point["a"], t.reason) for t in result.trials if t.status == "failed"] == [
+        (2, f"{kind.__name__}: diverged")
+    ]
+    assert result.n_completed == 5
+
+
+def test_a_process_that_dies_as_it_starts_is_reported_and_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = bo.Study(SPACE, method="random", seed=0)
+    ballast = bytes(10_000_000)  # more than a socket holds: sending it meets the death
+    with monkeypatch.context() as broken:
+        broken.setattr("bostruct.processes.START", "raise SystemExit(9)")
+        with pytest.raises(BostructError, match=r"could not load it(.|\n)*exit code 9"):
+            study.optimize(lambda point: float(point["a"] + len(ballast)), 2, workers=2)
+    assert {t.status for t in study.trials} == {"running"}
+    assert study.optimize(lambda point: float(point["a"]), 2, workers=2).n_completed == 2
+
+
+class HangsForTheSecond:
+    """Loads at once in the first process that does, and never in another."""
+
+    def __init__(self, flag: Path) -> None:
+        self.flag = flag
+
+    def __reduce__(self) -> Any:
+        return _load_once, (self.flag,)
+
+    def __call__(self, _: Any) -> float:
+        raise AssertionError("evaluated where it was not loaded")
+
+
+def _load_once(flag: Path) -> Any:
+    try:
+        flag.touch(exist_ok=False)
+    except FileExistsError:
+        time.sleep(60)
+    return _sleeps
+
+
+def _sleeps(_: Any) -> float:
+    time.sleep(60)
+    return 0.0
+
+
+def test_time_outs_hold_while_another_process_is_loading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bostruct.processes.LOADING", 8.0)
+    study = bo.Study(SPACE, method="random", seed=0)
+    told: list[float] = []
+    began = time.monotonic()
+    with pytest.raises(BostructError, match="did not load it in 8 s"):
+        study.optimize(
+            HangsForTheSecond(tmp_path / "loaded"),
+            6,
+            workers=2,
+            trial_timeout=0.5,
+            callbacks=lambda *_: told.append(time.monotonic() - began),
+        )
+    assert [t.reason for t in study.trials if t.status == "failed"] == ["timed out after 0.5 s"]
+    assert told[0] < 7.5  # not once the other had been given up
+    assert time.monotonic() - began < 30.0
