@@ -83,7 +83,18 @@ class Fragment:
     many substitutions lie around it.
     """
 
-    __slots__ = ("closed", "depth", "host", "hyperparameters", "inputs", "modules", "numbers", "outputs", "path")
+    __slots__ = (
+        "closed",
+        "depth",
+        "host",
+        "hyperparameters",
+        "inputs",
+        "is_plain",
+        "modules",
+        "numbers",
+        "outputs",
+        "path",
+    )
 
     def __init__(self, path: str, host: Module | None) -> None:
         self.path = path
@@ -95,6 +106,7 @@ class Fragment:
         self.outputs: dict[str, Output] = {}
         self.numbers: Counter[str] = Counter()
         self.closed = False
+        self.is_plain = False  # whether it is finished, and nothing in it depends on any choice
 
     def __repr__(self) -> str:
         return self.path or "the whole space"
@@ -126,6 +138,7 @@ class Fragment:
         self._check_reached()
         self._name_hyperparameters()
         self.closed = True
+        self.is_plain = all(m.substitution is None and not m.hyperparameters for m in self.modules)
 
     def _set_borders(self, inputs: Mapping[str, Input]) -> None:
         for name, port in inputs.items():

@@ -48,7 +48,7 @@ def uniformly(rng: np.random.Generator) -> Choice:
 
     def choose(h: Discrete, walk: Walk) -> Value:
         del walk
-        return h.values[int(rng.integers(len(h.values)))]
+        return h.values[int(rng.random() * len(h.values))]  # several times as fast as rng.integers
 
     return choose
 

@@ -28,7 +28,7 @@ MISSING: Any = object()  # None is a value
 class Walk:
     """One way through a space, under way. values: of independent hyperparameters, in the order of choice."""
 
-    __slots__ = ("agenda", "cursor", "derived", "expanded", "max_depth", "root", "values")
+    __slots__ = ("agenda", "cursor", "derived", "expanded", "max_depth", "root", "values", "waiting")
 
     def __init__(self, root: Fragment, max_depth: int) -> None:
         self.root = root
@@ -38,12 +38,14 @@ class Walk:
         self.expanded: dict[Module, Fragment] = {}
         self.agenda: list[Discrete] = []
         self.cursor = 0
+        self.waiting: list[Module] | None = None  # substitution modules that nothing stood for when last looked at
 
     def copy(self) -> Walk:
         other = Walk(self.root, self.max_depth)
         other.values, other.derived = self.values.copy(), self.derived.copy()
         other.expanded = self.expanded.copy()
         other.agenda, other.cursor = self.agenda, self.cursor  # agendas are replaced, never changed
+        other.waiting = self.waiting
         return other
 
     def next(self) -> Discrete | None:
@@ -53,9 +55,18 @@ class Walk:
                 if (h := self.agenda[self.cursor]).path not in self.values:
                     return h
                 self.cursor += 1
+            if self._opens_nothing():
+                return None
             self.agenda, self.cursor = self.unassigned(), 0
             if not self.agenda:
                 return None
+
+    def _opens_nothing(self) -> bool:
+        """Whether all that was waiting is now known to hold no choice: most ends are seen so, without a traversal."""
+        if self.waiting is None:
+            return False
+        expanded = [self.expansion(module) for module in self.waiting]
+        return all(fragment is not None and fragment.is_plain for fragment in expanded)
 
     def assign(self, h: Discrete, value: Value) -> None:
         """Raises TraceError for a value that is not allowed."""
@@ -67,7 +78,9 @@ class Walk:
     def unassigned(self) -> list[Discrete]:
         """All visible independent hyperparameters without a value, in order."""
         found: dict[str, Discrete] = {}
-        for module in self.modules():
+        modules = self.modules()
+        self.waiting = [module for module in modules if module.substitution is not None]
+        for module in modules:
             for h in module.hyperparameters.values():
                 for one in ancestors(h) if isinstance(h, DependentHyperparameter) else (h,):
                     if one.path not in self.values:
