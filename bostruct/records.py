@@ -95,16 +95,15 @@ def check_call(stored: StudyRow, given: StudyRow, where: str, *, seed_given: boo
         given = given._replace(seed=stored.seed)
     if given.initial == "[]":
         given = given._replace(initial=stored.initial)
-    if _same_method(stored.method, given.method):  # by whatever name it was built
-        given = given._replace(method=stored.method)
-    elif (name := _common_name(stored.method, given.method)) is not None:
+    name = _common_name(stored.method, given.method)
+    same = _same_method(stored.method, given.method)  # by whatever name it was built
+    check_agreement(stored, given._replace(method=stored.method) if same or name is not None else given, where)
+    if not same:
         warnings.warn(
             f"study {stored.name!r} in {where} was made by bostruct {stored.version}, whose method {name!r} had other "
             f"settings than that of {__version__}, with which it goes on",
             stacklevel=4,
         )
-        given = given._replace(method=stored.method)
-    check_agreement(stored, given, where)
 
 
 def _same_method(stored: str, given: str) -> bool:

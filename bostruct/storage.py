@@ -230,8 +230,8 @@ def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
             ours, theirs = (json.loads(re.sub(r" at 0x[0-9a-fA-F]+", "", text)) for text in (ours, theirs))
         if dump(ours) != dump(theirs):
             raise StudyMismatch(
-                f"study {stored.name!r} in {where} was made with another {field}: {_difference(field, ours, theirs)}; "
-                "give the study another name, or call with what it was made with"
+                f"study {stored.name!r} in {where} was made, by bostruct {stored.version}, with another {field}: "
+                f"{_difference(field, ours, theirs)}; give the study another name, or call with what it was made with"
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -100,3 +101,20 @@ def test_time_outs_hold_while_another_process_is_loading(tmp_path: Path, monkeyp
     assert [t.reason for t in study.trials if t.status == "failed"] == ["timed out after 0.5 s"]
     assert told[0] < 7.5  # not once the other had been given up
     assert time.monotonic() - began < 30.0
+
+
+def test_an_exception_that_loads_only_in_the_worker_fails_its_trial_alone(tmp_path: Path) -> None:
+    (tmp_path / "simulator_only_there.py").write_text("class SimulationError(Exception): pass\n")
+
+    def objective(point: dict, folder: str = str(tmp_path)) -> float:
+        sys.path.insert(0, folder)
+        from simulator_only_there import SimulationError
+
+        if point["x"] == 2:
+            raise SimulationError("diverged")
+        return float(point["x"])
+
+    result = bo.minimize(objective, {"x": [1, 2, 3]}, 3, method="random", seed=0, workers=2, progress=False)
+    failed = [trial for trial in result.trials if trial.status == "failed"]
+    assert [trial.point for trial in failed] == [{"x": 2}]
+    assert "diverged" in str(failed[0].reason)

@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import threadpoolctl
 
 import bostruct
+from bostruct.threads import ThreadLimit
 
 ROOT = str(Path(bostruct.__file__).parent.parent)
 POOLS_OF_TWO = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}
@@ -63,3 +65,15 @@ def test_overlapping_limits_of_two_threads_hold_in_each_and_leave_nothing(packag
         text=True,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_limits_of_threads_that_overlap_are_taken_back() -> None:
+    pools = threadpoolctl.ThreadpoolController()
+    before = [pool["num_threads"] for pool in pools.info()]
+    first, second = ThreadLimit(1)(), ThreadLimit(1)()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert all(pool["num_threads"] == 1 for pool in pools.info())
+    second.__exit__(None, None, None)
+    assert [pool["num_threads"] for pool in pools.info()] == before
