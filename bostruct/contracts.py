@@ -12,7 +12,7 @@ the user sees of it is made by `Domain.present`. Values are minimised everywhere
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -95,6 +95,30 @@ class HasNeighborhoods(HasNeighbors, Protocol):
 class HasMutation(Domain, Protocol):
     def mutate(self, x: Point, rng: np.random.Generator) -> Point:
         """A valid point other than x, one random change away."""
+        ...
+
+
+class HasTokens(Domain, Protocol):
+    """A domain whose points can be told apart by bags of features."""
+
+    def tokens(self, xs: Batch) -> list[npt.NDArray[np.int64]]:
+        """Of each point the hashes of its features, 63 bits, the same in every process, as often as they occur."""
+        ...
+
+
+class HasDecisions(Domain, Protocol):
+    """A domain whose points are the leaves of a tree: one decision after another, each among finitely many."""
+
+    def decisions(self, x: Point) -> tuple[int, ...]:
+        """The way to a point: at each decision the position of what was chosen."""
+        ...
+
+    def options(self, made: Sequence[int]) -> int:
+        """How many choices the next decision has after these; 0 where none is left. Raises Infeasible."""
+        ...
+
+    def finished(self, made: Sequence[int], rng: np.random.Generator) -> Point:
+        """The point that these decisions and random further ones lead to; raises Infeasible, DomainError."""
         ...
 
 

@@ -94,6 +94,7 @@ class Fragment:
         "numbers",
         "outputs",
         "path",
+        "tokens",
     )
 
     def __init__(self, path: str, host: Module | None) -> None:
@@ -106,6 +107,7 @@ class Fragment:
         self.outputs: dict[str, Output] = {}
         self.numbers: Counter[str] = Counter()
         self.closed = False
+        self.tokens: tuple[int, ...] | None = None  # once somebody asks for them
         self.is_plain = False  # whether it is finished, and nothing in it depends on any choice
 
     def __repr__(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TypeAlias
 
@@ -23,10 +23,7 @@ Choice: TypeAlias = Callable[[Discrete, Walk], Value]
 def followed(walk: Walk, choose: Choice, max_decisions: int) -> Walk:
     """The end of the way on which `choose` decides; raises Infeasible, TooDeep."""
     walk = walk.copy()
-    while (h := walk.next()) is not None:
-        if len(walk.values) >= max_decisions:
-            raise TooDeep(f"more than {max_decisions} choices, and no end")
-        walk.assign(h, choose(h, walk))
+    walk.finish(choose, max_decisions)
     return walk
 
 
@@ -105,25 +102,39 @@ def strictly(trace: Mapping[str, Value]) -> Choice:
     return choose
 
 
-def open_choices(walk: Walk, trace: Mapping[str, Value], fixed: Mapping[str, Value]) -> dict[str, Discrete]:
-    """The hyperparameters of a trace that could have another value, in order."""
-    found: dict[str, Discrete] = {}
-
-    def choose(h: Discrete, at: Walk) -> Value:
-        if len(h.values) > 1 and h.path not in fixed:
-            found[h.path] = h
-        return strictly(trace)(h, at)
-
-    followed(walk, choose, len(trace))
-    return found
+def replayed(walk: Walk, trace: Mapping[str, Value]) -> Walk:
+    """The end that a trace leads to; raises TraceError where a key is unknown or missing."""
+    end = followed(walk, strictly(trace), max(len(trace), 1))
+    if len(end.values) < len(trace):
+        unknown = ", ".join(key for key in trace if key not in end.values)
+        raise TraceError(f"trace: {unknown}: no such choice in the program that the others lead to")
+    return end
 
 
-def neighbors(walk: Walk, trace: Trace) -> Iterator[Trace]:
-    """All traces that have, of the keys in both, exactly one other value: a symmetric relation, in a fixed order."""
-    kept = dict(trace)
-    for path, h in open_choices(walk, trace, walk.values).items():
+def along(walk: Walk, made: Sequence[int]) -> Walk:
+    """The walk after choices by position; raises TraceError where there are no such."""
+    walk = walk.copy()
+    for position in made:
+        h = walk.next()
+        if h is None or not 0 <= position < len(h.values):
+            raise TraceError(f"decisions: {tuple(made)} leave the space at {len(walk.values)}")
+        walk.assign(h, h.values[position])
+    return walk
+
+
+def open_choices(end: Walk, fixed: Mapping[str, Value]) -> dict[str, Discrete]:
+    """The hyperparameters of a finished walk that could have another value, in order."""
+    return {h.path: h for h in end.chosen if len(h.values) > 1 and h.path not in fixed}
+
+
+def neighbors(walk: Walk, end: Walk) -> Iterator[Trace]:
+    """All traces that have, of the keys they share with that of `end`, exactly one other value: a symmetric relation,
+    in a fixed order.
+    """
+    kept = end.values
+    for path, h in open_choices(end, walk.values).items():
         for value in h.values:
-            if value != trace[path]:
+            if value != kept[path]:
                 yield from completions(walk, kept | {path: value})
 
 
@@ -163,23 +174,22 @@ def some(traces: Iterator[Trace], m: int) -> list[Trace] | None:
     return found if len(found) <= m else None
 
 
-def changed(walk: Walk, trace: Trace, path: str, rng: np.random.Generator, max_decisions: int) -> Trace:
-    """The trace with another value there, all other keys kept that still exist, new ones drawn."""
-    h = open_choices(walk, trace, walk.values)[path]
-    others = [value for value in h.values if value != trace[path]]
+def changed(walk: Walk, end: Walk, h: Discrete, rng: np.random.Generator, max_decisions: int) -> Walk:
+    """The trace of `end` with another value of h, all other keys kept that still exist, new ones drawn."""
+    others = [value for value in h.values if value != end.values[h.path]]
 
     def draw() -> Walk:
         value = others[int(rng.integers(len(others)))]
-        return followed(walk, keeping(dict(trace) | {path: value}, uniformly(rng)), max_decisions)
+        return followed(walk, keeping(end.values | {h.path: value}, uniformly(rng)), max_decisions)
 
-    return Trace.trusted(feasible(draw).values)
+    return feasible(draw)
 
 
-def crossed(walk: Walk, x: Trace, y: Trace, rng: np.random.Generator, max_decisions: int) -> Trace:
+def crossed(walk: Walk, x: Trace, y: Trace, rng: np.random.Generator, max_decisions: int) -> Walk:
     """Each value from one of the two, by chance, where they have one; drawn where they have none."""
 
     def choose(h: Discrete, at: Walk) -> Value:
         given = [trace[h.path] for trace in (x, y) if h.path in trace and trace[h.path] in h.positions]
         return given[int(rng.integers(len(given)))] if given else uniformly(rng)(h, at)
 
-    return Trace.trusted(feasible(lambda: followed(walk, choose, max_decisions)).values)
+    return feasible(lambda: followed(walk, choose, max_decisions))

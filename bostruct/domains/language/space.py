@@ -6,10 +6,11 @@ import hashlib
 import json
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from bostruct.checks import check_choice, check_integer, shown
 from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
@@ -17,6 +18,7 @@ from bostruct.domains.language import sampling
 from bostruct.domains.language.counting import Exact, Size, count
 from bostruct.domains.language.enumeration import depth_first, shortest_first
 from bostruct.domains.language.errors import LanguageError, NoneFeasible, TraceError
+from bostruct.domains.language.features import Coordinate, Recent, coordinates, tokens
 from bostruct.domains.language.fragments import Fragment, opened
 from bostruct.domains.language.hyperparameters import Discrete, Value
 from bostruct.domains.language.modules import Builder
@@ -105,12 +107,7 @@ class SearchSpace:
 
     def replay(self, trace: Mapping[str, Value]) -> SearchSpace:
         """The terminal space of a trace; raises TraceError where a key is unknown or missing, Infeasible."""
-        given = self.trace | Trace(trace)
-        walk = sampling.followed(self._walk, sampling.strictly(given), max(len(given), 1))
-        unknown = [key for key in given if key not in walk.values]
-        if unknown:
-            raise TraceError(f"trace: {', '.join(unknown)}: no such choice in the program that the others lead to")
-        return self._with(walk)
+        return self._with(sampling.replayed(self._walk, self.trace | Trace(trace)))
 
     def complete(self, trace: Mapping[str, Value], rng: np.random.Generator) -> SearchSpace:
         """A terminal space that has the values of a trace wherever it has its keys; all else is drawn."""
@@ -162,7 +159,7 @@ class SearchSpace:
         def draw() -> Walk:
             return sampling.followed(self._walk, choose, self.max_decisions)
 
-        return [Trace.trusted(sampling.feasible(draw).values) for _ in range(m)]
+        return [self._trace(sampling.feasible(draw)) for _ in range(m)]
 
     def sample_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> Trace:
         """A trace that is not in `seen`; raises SpaceExhausted where there is none, or none is found."""
@@ -179,7 +176,7 @@ class SearchSpace:
         """Raise PointError unless x is the trace of a program of this space."""
         if not isinstance(x, Trace):
             raise PointError(f"expected a Trace, got {shown(x)}")
-        self.replay(x)
+        self._end(x)
 
     def parse(self, point: Any) -> Trace:
         """A trace, a dict of one, a terminal space or a program."""
@@ -188,7 +185,7 @@ class SearchSpace:
         return self.replay(point).trace
 
     def present(self, x: Trace) -> Program:
-        return self.replay(x).program()
+        return program(self._end(x), self.builder)
 
     def encode(self, x: Trace) -> Json:
         return x.to_json()
@@ -207,34 +204,72 @@ class SearchSpace:
 
         Raises DomainError where nothing can be chosen, NoneFeasible.
         """
-        paths = list(sampling.open_choices(self._walk, x, self._walk.values))
-        if not paths:
+        end = self._end(x)
+        choices = list(sampling.open_choices(end, self._walk.values).values())
+        if not choices:
             raise DomainError("nothing can be chosen differently in this program")
-        for path in rng.permutation(np.array(paths, dtype=object)):
+        for i in rng.permutation(len(choices)):
             try:
-                return sampling.changed(self._walk, x, path, rng, self.max_decisions)
+                return self._trace(sampling.changed(self._walk, end, choices[i], rng, self.max_decisions))
             except NoneFeasible:
                 continue
         raise NoneFeasible(f"no feasible change of {x}")
 
     def crossover(self, x: Trace, y: Trace, rng: np.random.Generator) -> Trace:
         """Each value from x or from y, by chance."""
-        return sampling.crossed(self._walk, x, y, rng, self.max_decisions)
+        return self._trace(sampling.crossed(self._walk, x, y, rng, self.max_decisions))
 
     def neighbors(self, x: Trace) -> list[Trace]:
         """All traces of which exactly one of the keys they share with x has another value, in a fixed order.
 
         Raises DomainError where these are more than 100,000.
         """
-        found = sampling.some(sampling.neighbors(self._walk, x), NEIGHBORS_LISTED)
+        found = sampling.some(sampling.neighbors(self._walk, self._end(x)), NEIGHBORS_LISTED)
         if found is None:
             raise DomainError(f"neighbors: more than {NEIGHBORS_LISTED}; use some_neighbors")
         return found
 
     def some_neighbors(self, x: Trace, m: int, rng: np.random.Generator) -> list[Trace]:
         """All neighbours where they are at most m; else up to m: changes drawn evenly, what they open by chance."""
-        found = sampling.some(sampling.neighbors(self._walk, x), m)
+        found = sampling.some(sampling.neighbors(self._walk, self._end(x)), m)
         return list(dict.fromkeys(self.mutate(x, rng) for _ in range(m))) if found is None else found
+
+    def coordinates(self, x: Trace) -> tuple[Coordinate, ...]:
+        """The choices of a trace, in order, as positions among their values."""
+        return coordinates(self._end(x))
+
+    def tokens(self, xs: Iterable[Trace]) -> list[npt.NDArray[np.int64]]:
+        """Of each trace the hashes of its modules, edges and choices: `HasTokens`."""
+        return [self._tokens(x) for x in xs]
+
+    def decisions(self, x: Trace) -> tuple[int, ...]:
+        """The position of each choice that is open here among its values, in order: `HasDecisions`."""
+        return tuple(one.value for one in self.coordinates(x)[len(self._walk.chosen) :])
+
+    def options(self, made: Sequence[int]) -> int:
+        """How many values the next choice has after these; 0 at an end."""
+        h = sampling.along(self._walk, made).next()
+        return 0 if h is None else len(h.values)
+
+    def finished(self, made: Sequence[int], rng: np.random.Generator) -> Trace:
+        """These choices, and random ones to the end."""
+        walk = sampling.along(self._walk, made)
+        walk.finish(sampling.uniformly(rng), self.max_decisions)
+        return self._trace(walk)
+
+    @cached_property
+    def _end(self) -> Recent[Trace, Walk]:
+        """The finished walk of a trace; raises TraceError."""
+        return Recent(partial(sampling.replayed, self._walk))
+
+    @cached_property
+    def _tokens(self) -> Recent[Trace, npt.NDArray[np.int64]]:
+        return Recent(lambda x: tokens(self._end(x)))
+
+    def _trace(self, end: Walk) -> Trace:
+        trace = Trace.trusted(end.values)
+        self._end.add(trace, end)
+        return trace
 
     @cached_property
     def fingerprint(self) -> str:

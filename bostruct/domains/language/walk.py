@@ -12,7 +12,7 @@ dependent one followed by those it depends on; when all that was visible has val
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from bostruct.checks import shown
@@ -28,12 +28,13 @@ MISSING: Any = object()  # None is a value
 class Walk:
     """One way through a space, under way. values: of independent hyperparameters, in the order of choice."""
 
-    __slots__ = ("agenda", "cursor", "derived", "expanded", "max_depth", "root", "values", "waiting")
+    __slots__ = ("agenda", "chosen", "cursor", "derived", "expanded", "max_depth", "root", "values", "waiting")
 
     def __init__(self, root: Fragment, max_depth: int) -> None:
         self.root = root
         self.max_depth = max_depth
         self.values: dict[str, Value] = {}
+        self.chosen: list[Discrete] = []  # the hyperparameters that have these values
         self.derived: dict[str, Value] = {}
         self.expanded: dict[Module, Fragment] = {}
         self.agenda: list[Discrete] = []
@@ -42,7 +43,8 @@ class Walk:
 
     def copy(self) -> Walk:
         other = Walk(self.root, self.max_depth)
-        other.values, other.derived = self.values.copy(), self.derived.copy()
+        other.values, other.chosen = self.values.copy(), self.chosen.copy()
+        other.derived = self.derived.copy()
         other.expanded = self.expanded.copy()
         other.agenda, other.cursor = self.agenda, self.cursor  # agendas are replaced, never changed
         other.waiting = self.waiting
@@ -73,7 +75,15 @@ class Walk:
         position = h.positions.get(value)
         if position is None:
             raise TraceError(f"{h.path}: expected one of {shown(list(h.values))}, got {shown(value)}")
+        self.chosen.append(h)
         self.values[h.path] = h.values[position]  # 1 and 1.0 and True are one value, spelled as the space has it
+
+    def finish(self, choose: Callable[[Discrete, Walk], Value], most: int) -> None:
+        """Choose until nothing is left; raises TooDeep beyond `most` choices."""
+        while (h := self.next()) is not None:
+            if len(self.values) >= most:
+                raise TooDeep(f"more than {most} choices, and no end")
+            self.assign(h, choose(h, self))
 
     def unassigned(self) -> list[Discrete]:
         """All visible independent hyperparameters without a value, in order."""

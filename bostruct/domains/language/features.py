@@ -1,0 +1,101 @@
+"""What searchers may know of a program without building it: its choices as coordinates, and bags of hashed tokens.
+
+Tokens are the same in every process: 63-bit BLAKE2 digests of text. Of a program they are the kinds of its modules, the
+kinds at both ends of its edges within a part, and each choice twice, by its place and by the kind and local name of the
+module that has it (Negrinho et al. 2019, section 7.2, whose names carried counters of creation order).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from bostruct.domains.language.fragments import Fragment
+from bostruct.domains.language.hyperparameters import Value
+from bostruct.domains.language.walk import Walk
+
+MOST_REMEMBERED = 4_096
+NUMBER = re.compile(r"-\d+(?=$|\.)")
+
+Key = TypeVar("Key", bound=Hashable)
+Found = TypeVar("Found")
+
+
+class Coordinate(NamedTuple):
+    """One choice of a trace. kind: of the module and its local name, without numbers, as in ``Conv2D.filters``. value:
+    the position among `count` values.
+    """
+
+    path: str
+    kind: str
+    value: int
+    count: int
+    ordered: bool
+
+
+class Recent(Generic[Key, Found]):
+    """What was found for the keys last asked for."""
+
+    def __init__(self, find: Callable[[Key], Found]) -> None:
+        self._find = find
+        self._known: dict[Key, Found] = {}
+
+    def __call__(self, key: Key) -> Found:
+        found = self._known.pop(key, None)
+        if found is None:
+            found = self._find(key)
+        self.add(key, found)
+        return found
+
+    def add(self, key: Key, found: Found) -> None:
+        """What is known without asking."""
+        if len(self._known) >= MOST_REMEMBERED:
+            del self._known[next(iter(self._known))]
+        self._known[key] = found
+
+
+@lru_cache(maxsize=100_000)
+def kind_of(path: str) -> str:
+    """``Conv2D.filters`` of ``SISORepeat-0/Conv2D-3.filters``; a name that the user gave is its own kind."""
+    return NUMBER.sub("", path.rpartition("/")[2])
+
+
+def coordinates(walk: Walk) -> tuple[Coordinate, ...]:
+    """The choices of a walk, in order."""
+    pairs = zip(walk.chosen, walk.values.values(), strict=True)
+    return tuple(Coordinate(h.path, kind_of(h.path), h.positions[v], len(h.values), h.ordered) for h, v in pairs)
+
+
+def tokens(walk: Walk) -> npt.NDArray[np.int64]:
+    """Of a walk at its end: the tokens of its parts and of its choices, repeated as often as they occur."""
+    parts = [_of_part(walk.root), *(_of_part(fragment) for fragment in walk.expanded.values())]
+    chosen = [token for item in walk.values.items() for token in _of_choice(*item)]
+    return np.array([token for part in parts for token in part] + chosen, dtype=np.int64)
+
+
+def token(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) >> 1
+
+
+@lru_cache(maxsize=200_000, typed=True)
+def _of_choice(path: str, value: Value) -> tuple[int, int]:
+    return token(f"{path} = {value!r}"), token(f"{kind_of(path)} = {value!r}")
+
+
+def _of_part(fragment: Fragment) -> tuple[int, ...]:
+    if fragment.tokens is None:
+        kinds = [module.kind for module in fragment.modules if module.substitution is None]
+        edges = [
+            f"{port.source.module.kind}.{port.source.name} -> {module.kind}.{port.name}"
+            for module in fragment.modules
+            for port in module.inputs.values()
+            if port.source is not None
+        ]
+        fragment.tokens = tuple(map(token, [*kinds, *edges]))
+    return fragment.tokens

@@ -1,0 +1,175 @@
+"""Kernels on programs of a search-space language: on their choices, and on bags of hashed tokens.
+
+On choices: k(x, y) = exp(-sum_g rate_g D_g(x, y)), where D_g sums over the choices of kind g the distance between two
+values: 0 where equal, 1 where not, |i - j| / (count - 1) of positions where values are ordered, and 1 where only one of
+the two programs has the choice. Each choice has so a metric of negative type on its values and "absent": a line of
+length 1 with a point at distance 1 from all of it (for weights c that sum to s over the line, the quadratic form is
+2 integral F (s - F) - 2 s^2 <= -3 s^2 / 2, F their cumulated sum). Hence every factor exp(-rate d) is positive
+semi-definite, and so is their product, over however many choices: absent from both, a choice contributes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from bostruct.contracts import Array, Batch, Parameter, Prior
+
+ABSENT = -1.0
+
+
+class Choice(Protocol):
+    """One choice of a program: the position of its value among `count`, under a path, of a kind."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def value(self) -> int: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def ordered(self) -> bool: ...
+
+
+Choices = Callable[[Any], Sequence[Choice]]
+
+
+class Columns(NamedTuple):
+    """Values of n points in the choices of one kind: positions, ABSENT where a point has no such choice; (n, c)."""
+
+    unordered: Array
+    ordered: Array
+
+
+@dataclass(frozen=True)
+class TraceKernel:
+    """choices: of one point. kinds: those with a rate of their own, others share one. prior, initial: of log rates."""
+
+    choices: Choices
+    kinds: tuple[str, ...]
+    prior: Prior
+    initial: float
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return (Parameter("log_rate", len(self.kinds) + 1, self.prior, self.initial),)
+
+    def prepare(self, xs: Batch, ys: Batch) -> Array:
+        """Distances by kind (g, n, m)."""
+        own = [self.choices(x) for x in xs]
+        others = own if ys is xs else [self.choices(y) for y in ys]
+        distances = np.zeros((len(self.kinds) + 1, len(own), len(others)))
+        known = {kind: g for g, kind in enumerate(self.kinds)}
+        places: list[dict[str, tuple[int, bool]]] = [{} for _ in distances]
+        for point in (*own, *(() if ys is xs else others)):
+            for one in point:
+                paths = places[known.get(one.kind, -1)]
+                if one.path not in paths:
+                    paths[one.path] = (len(paths), one.ordered and one.count > 1)
+        rows = _filled(own, places, known)
+        columns = rows if ys is xs else _filled(others, places, known)
+        for g, paths in enumerate(places):
+            ordered = np.array([is_ordered for _, is_ordered in paths.values()], dtype=bool)
+            distances[g] = _distance(_split(rows[g], ordered), _split(columns[g], ordered))
+        return distances
+
+    def gram(self, theta: Array, prepared: Array) -> Array:
+        """(p,) -> (n, m)."""
+        return np.exp(-np.tensordot(np.exp(theta), prepared, 1))
+
+    def diag(self, theta: Array, xs: Batch) -> Array:
+        """1 for every point (n,)."""
+        del theta
+        return np.ones(len(xs))
+
+    def line(self, theta: Array, i: int, prepared: Array, gram: Array | None = None) -> Callable[[float], Array]:
+        """The Gram matrix as a function of theta_i alone."""
+        del gram  # its logarithm would have lost the digits of what is far apart
+        others = np.exp(theta)
+        others[i] = 0.0
+        rest = np.tensordot(others, prepared, 1)
+        return lambda t: np.exp(-(rest + math.exp(t) * prepared[i]))
+
+    def gram_and_pullback(self, theta: Array, prepared: Array) -> tuple[Array, Callable[[Array], Array]]:
+        """K, and the map from G (n, m) to the gradient of sum(G * K) in theta (p,)."""
+        rates = np.exp(theta)
+        gram = np.exp(-np.tensordot(rates, prepared, 1))
+        return gram, lambda cotangent: -rates * np.tensordot(prepared, cotangent * gram, 2)
+
+
+def _filled(
+    points: list[Sequence[Choice]], places: list[dict[str, tuple[int, bool]]], known: dict[str, int]
+) -> list[Array]:
+    """A table a kind, of points and paths."""
+    tables = [np.full((len(points), len(paths)), ABSENT) for paths in places]
+    for row, point in enumerate(points):
+        for one in point:
+            g = known.get(one.kind, -1)
+            column, is_ordered = places[g][one.path]
+            tables[g][row, column] = one.value / (one.count - 1) if is_ordered else one.value
+    return tables
+
+
+def _split(table: Array, ordered: npt.NDArray[np.bool_]) -> Columns:
+    return Columns(table[:, ~ordered], table[:, ordered])
+
+
+def _distance(xs: Columns, ys: Columns) -> Array:
+    """Summed over columns (n, m)."""
+    total = np.zeros((len(xs.unordered), len(ys.unordered)))
+    for a, b in zip(xs.unordered.T, ys.unordered.T, strict=True):
+        total += a[:, None] != b
+    for a, b in zip(xs.ordered.T, ys.ordered.T, strict=True):
+        one_absent = (a[:, None] < 0.0) != (b < 0.0)
+        total += np.where(one_absent, 1.0, np.abs(a[:, None] - b))
+    return total
+
+
+Tokens = Callable[[Batch], list[npt.NDArray[np.int64]]]
+
+
+@dataclass(frozen=True)
+class HashedKernel:
+    """Linear in counts of hashed tokens: the surrogate of Negrinho et al. 2019. It has no parameters.
+
+    tokens: hashes of each point of a batch. buckets: that they fall into.
+    """
+
+    tokens: Tokens
+    buckets: int = 2**16
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return ()
+
+    def prepare(self, xs: Batch, ys: Batch) -> Array:
+        """The Gram matrix itself (n, m)."""
+        own = self.counts(xs)
+        return (own @ (own if ys is xs else self.counts(ys)).T).toarray()
+
+    def gram(self, theta: Array, prepared: Array) -> Array:
+        del theta  # there is none
+        return prepared.copy()
+
+    def diag(self, theta: Array, xs: Batch) -> Array:
+        """k(x, x) of each point (n,)."""
+        del theta
+        counts = self.counts(xs)
+        return np.asarray((counts * counts).sum(axis=1))
+
+    def counts(self, xs: Batch) -> csr_array:
+        """How many tokens of each point fall into each bucket (n, buckets)."""
+        found = self.tokens(xs)
+        ends = np.cumsum([0, *map(len, found)])
+        columns = np.concatenate(found) % self.buckets if found else np.zeros(0, dtype=np.int64)
+        counts = csr_array((np.ones(len(columns)), columns, ends), shape=(len(found), self.buckets))
+        counts.sum_duplicates()
+        return counts
