@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial, reduce
 from itertools import cycle, islice
 from typing import Any
@@ -20,6 +21,7 @@ from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.graphs import VariableGraph
 from bostruct.domains.joint import Joint
+from bostruct.domains.language.space import SearchSpace
 from bostruct.domains.space import Space
 from bostruct.kernels.blend import Blend
 from bostruct.kernels.diffusion import DiffusionKernel
@@ -30,14 +32,18 @@ from bostruct.kernels.otmann.kernel import OtmannKernel, OtmannSumKernel, Terms
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
 from bostruct.kernels.positive import PositivePart, Similarity
 from bostruct.kernels.product import PartKernel, Product
+from bostruct.kernels.traces import TraceKernel
 from bostruct.searchers.annealing import Annealing
 from bostruct.searchers.bayesian import BayesianSearch, best_observed, best_predicted
 from bostruct.searchers.designs import Design, PoolFirst, drawn
 from bostruct.searchers.evolution import EvolutionSearch
 from bostruct.searchers.hill_climbing import HillClimbing
+from bostruct.searchers.mcts import MCTS
 from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.smbo import SMBO
 from bostruct.searchers.surroundings import mutants
 from bostruct.surrogates.combo_priors import EDGE_WEIGHT_PRIOR, ComboPriors
+from bostruct.surrogates.hashed import HashedRidge
 from bostruct.surrogates.marginalized import MarginalizedGP
 from bostruct.surrogates.mode import ModeGP
 from bostruct.surrogates.nasbot_priors import around, log_range, nasbot_priors
@@ -49,7 +55,9 @@ INITIAL = 12  # points before a model of architectures is asked, where there is 
 
 
 def auto(domain: Any) -> BayesianSearch:
-    """The best that we know how to build: `for_space` on a `Space`, `nasbot` on anything else."""
+    """The best that we know how to build: `for_space`, `for_programs`, or `nasbot` on anything else."""
+    if isinstance(domain, SearchSpace):
+        return for_programs(domain)
     return for_space(domain) if isinstance(domain, Space) else nasbot(domain)
 
 
@@ -72,6 +80,46 @@ def for_space(domain: Space) -> BayesianSearch:
         incumbent=best_predicted,
         feasibility=surrogate,
     )
+
+
+def for_programs(domain: SearchSpace) -> BayesianSearch:
+    """A GP at its mode with a kernel on choices, log EI, evolution from the best evaluated programs."""
+    surrogate = ModeGP(trace_kernel(domain), domain.join, Normal(-5.0, 1.0), -5.0)
+    return BayesianSearch(
+        domain,
+        surrogate,
+        LogExpectedImprovement(),
+        Evolution(),
+        n_initial=10,
+        n_starts=None,
+        incumbent=best_predicted,
+        feasibility=surrogate,
+        surroundings=mutants,
+    )
+
+
+def trace_kernel(domain: SearchSpace) -> TraceKernel:
+    """A rate for each kind of choice that is met in 32 drawn programs; all together are about 1 at the median."""
+    xs = domain.sample(DRAWN_TO_SCALE, np.random.default_rng(0))
+    kinds = tuple(sorted({one.kind for x in xs for one in domain.coordinates(x)}))
+    flat = TraceKernel(domain.coordinates, kinds, Normal(0.0, 1.0), 0.0)
+    distances = flat.prepare(xs, xs).sum(axis=0)
+    typical = float(np.median(distances[np.triu_indices(len(xs), 1)])) or 1.0
+    return replace(flat, prior=around(-math.log(typical), 1.0), initial=-math.log(typical))
+
+
+def smbo(domain: Any) -> Searcher:
+    """The best of 512 random points by a linear model of hashed features (Negrinho et al. 2019)."""
+    if not callable(getattr(domain, "tokens", None)):
+        raise DomainError(f"method: smbo needs a domain whose points have features, got {type(domain).__name__}")
+    return SMBO(domain, HashedRidge(domain.tokens))
+
+
+def mcts(domain: Any) -> Searcher:
+    """Monte Carlo tree search over decisions, UCT with exploration 0.33 (Negrinho et al. 2019)."""
+    if not callable(getattr(domain, "options", None)):
+        raise DomainError(f"method: mcts needs a domain of decisions one after another, got {type(domain).__name__}")
+    return MCTS(domain)
 
 
 def combo(domain: Space) -> BayesianSearch:
@@ -159,12 +207,17 @@ def product_kernel(domain: Joint, settings: Otmann = REFERENCE) -> Similarity:
     """One factor a part; raises DomainError for parts that are neither architectures, nor spaces, nor joint."""
     factors: list[Similarity] = []
     for name, part in zip(domain.names, domain.domains, strict=True):
-        if isinstance(part, Joint):
-            kernel = product_kernel(part, settings)
-        else:
-            kernel = lengthscale_kernel(part) if isinstance(part, Space) else otmann_kernel(part, settings)
-        factors.append(PartKernel(name, partial(domain.part, name), kernel))
+        factors.append(PartKernel(name, partial(domain.part, name), part_kernel(part, settings)))
     return reduce(Product, factors)
+
+
+def part_kernel(part: Any, settings: Otmann) -> Similarity:
+    """Diffusion, choices or OTMANN, as the part is a space, of programs, or of architectures."""
+    if isinstance(part, Joint):
+        return product_kernel(part, settings)
+    if isinstance(part, SearchSpace):
+        return trace_kernel(part)
+    return lengthscale_kernel(part) if isinstance(part, Space) else otmann_kernel(part, settings)
 
 
 def otmann_kernel(domain: Any, settings: Otmann = REFERENCE) -> OtmannKernel:
@@ -244,6 +297,8 @@ METHODS: dict[str, Callable[[Any], Searcher]] = {
     "nasbot": nasbot,
     "evolution": evolution,
     "regularized-evolution": regularized_evolution,
+    "smbo": smbo,
+    "mcts": mcts,
     "annealing": annealing,
     "hill-climbing": hill_climbing,
     "random": random,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from bostruct.contracts import DomainError, Json
 from bostruct.domains.architecture.domain import ArchitectureDomain
@@ -16,11 +16,16 @@ def _joint(data: Json) -> Joint:
     return joint_domain({name: domain_from_json(part) for name, part in data["parts"].items()})
 
 
+def _language(data: Json) -> NoReturn:
+    raise DomainError(f"the search space {data['builder']} is a function, which no file holds; pass it (space=...)")
+
+
 BUILDERS: dict[str, Callable[[Json], Any]] = {
     "space": Space.from_json,
     "architecture": ArchitectureDomain.from_json,
     "joint": _joint,
     "table": TableDomain.from_json,
+    "language": _language,
 }
 
 

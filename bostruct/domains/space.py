@@ -13,6 +13,7 @@ import numpy.typing as npt
 from bostruct.checks import shown
 from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
 from bostruct.domains.constraints import holds, rule_name, sample_satisfying, satisfied, unseen_nearby, walk
+from bostruct.domains.decisions import finished, token_table
 from bostruct.domains.graphs import IntArray, VariableGraph
 from bostruct.domains.moves import Moves
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
@@ -206,6 +207,22 @@ class Space:
                 return child
         return np.array(x, dtype=np.int64)
 
+    def tokens(self, xs: IntArray) -> list[IntArray]:
+        """Of each point a hash for each variable and what it is: `HasTokens`."""
+        return list(self._tokens[np.arange(self.d), np.asarray(xs)])
+
+    def decisions(self, x: IntArray) -> tuple[int, ...]:
+        """One variable after another: `HasDecisions`."""
+        return tuple(int(vertex) for vertex in x)
+
+    def options(self, made: Sequence[int]) -> int:
+        """How many choices the next variable has; 0 after the last."""
+        return int(self.n_choices[len(made)]) if len(made) < self.d else 0
+
+    def finished(self, made: Sequence[int], rng: np.random.Generator) -> IntArray:
+        """A valid point with these first choices; raises Infeasible where 1,000 draws find none."""
+        return finished(self, made, rng)
+
     def to_json(self) -> Json:
         variables = {name: v.to_json() for name, v in self.variables.items()}
         return {"domain": "space", "variables": variables, "constraints": len(self.constraints)}
@@ -281,6 +298,11 @@ class Space:
         grid = np.indices(tuple(self.n_choices)).reshape(self.d, -1).T
         rows = np.ascontiguousarray(grid, dtype=np.int64)
         return rows[self._holds(rows)]
+
+    @cached_property
+    def _tokens(self) -> IntArray:
+        """(d, most choices)."""
+        return token_table(tuple(self.variables), self.n_choices)
 
     @cached_property
     def _distinct_graphs(self) -> list[VariableGraph]:

@@ -163,7 +163,7 @@ class HashedKernel:
         """k(x, x) of each point (n,)."""
         del theta
         counts = self.counts(xs)
-        return np.asarray((counts * counts).sum(axis=1))
+        return np.asarray((counts * counts).sum(axis=1), dtype=np.float64)
 
     def counts(self, xs: Batch) -> csr_array:
         """How many tokens of each point fall into each bucket (n, buckets)."""

@@ -53,5 +53,9 @@ class TraceError(PointError):
     """A trace does not fit its space: a key is unknown or missing, or a value is not allowed."""
 
 
+class CompileError(LanguageError):
+    """A program cannot become what was asked for; the message names the module."""
+
+
 class NoneFeasible(BostructError):
     """No feasible program was met in as many tries as allowed."""

@@ -7,7 +7,6 @@ module that has it (Negrinho et al. 2019, section 7.2, whose names carried count
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Hashable
 from functools import lru_cache
@@ -16,6 +15,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from bostruct.domains.decisions import token
 from bostruct.domains.language.fragments import Fragment
 from bostruct.domains.language.hyperparameters import Value
 from bostruct.domains.language.walk import Walk
@@ -77,10 +77,6 @@ def tokens(walk: Walk) -> npt.NDArray[np.int64]:
     parts = [_of_part(walk.root), *(_of_part(fragment) for fragment in walk.expanded.values())]
     chosen = [token for item in walk.values.items() for token in _of_choice(*item)]
     return np.array([token for part in parts for token in part] + chosen, dtype=np.int64)
-
-
-def token(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) >> 1
 
 
 @lru_cache(maxsize=200_000, typed=True)

@@ -28,7 +28,8 @@ class Source(NamedTuple):
 
 class Node(NamedTuple):
     """One basic module. path: its place, unique and the same in every process. kind: what the user called it. values:
-    of its hyperparameters and constants, by local name. sources: by the name of its inputs.
+    of its hyperparameters and constants, by local name. sources: by the name of its inputs, in the order they were
+    declared in. outputs: their names.
     """
 
     path: str
@@ -36,6 +37,7 @@ class Node(NamedTuple):
     values: dict[str, Any]
     implementation: Any
     sources: dict[str, Source]
+    outputs: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +113,8 @@ def program(walk: Walk, builder: Callable[[], Any]) -> Program:
     nodes = []
     for module in order:
         sources = {name: source(walk.source(port), port) for name, port in module.inputs.items()}
-        nodes.append(Node(module.path, module.kind, walk.properties(module), module.implementation, sources))
+        values = walk.properties(module)
+        nodes.append(Node(module.path, module.kind, values, module.implementation, sources, tuple(module.outputs)))
     outputs = {}
     for name in sorted(walk.root.outputs):
         output = walk.behind(walk.root.outputs[name], None)

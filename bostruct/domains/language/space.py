@@ -153,11 +153,14 @@ class SearchSpace:
 
         Raises NoneFeasible, and DomainError where programs cannot be counted.
         """
-        choices = {"decision": sampling.uniformly(rng), "architecture": sampling.evenly(rng, BUDGET)}
-        choose = choices[check_choice("by", by, choices)]
+        evenly = check_choice("by", by, ("decision", "architecture")) == "architecture"
 
         def draw() -> Walk:
-            return sampling.followed(self._walk, choose, self.max_decisions)
+            if evenly:
+                return sampling.followed(self._walk, sampling.evenly(rng, BUDGET), self.max_decisions)
+            walk = self._walk.copy()
+            walk.finish_at_random(rng, self.max_decisions)
+            return walk
 
         return [self._trace(sampling.feasible(draw)) for _ in range(m)]
 
@@ -254,7 +257,7 @@ class SearchSpace:
     def finished(self, made: Sequence[int], rng: np.random.Generator) -> Trace:
         """These choices, and random ones to the end."""
         walk = sampling.along(self._walk, made)
-        walk.finish(sampling.uniformly(rng), self.max_decisions)
+        walk.finish_at_random(rng, self.max_decisions)
         return self._trace(walk)
 
     @cached_property

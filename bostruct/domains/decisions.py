@@ -1,0 +1,43 @@
+"""A space of variables as a tree of decisions, and its points as bags of hashed tokens."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bostruct.contracts import Infeasible
+from bostruct.domains.constraints import holds
+from bostruct.domains.graphs import IntArray
+
+if TYPE_CHECKING:
+    from bostruct.domains.space import Space
+
+DRAWS = 1_000
+
+
+def token(text: str) -> int:
+    """63 bits, the same in every process."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) >> 1
+
+
+def token_table(names: Sequence[str], n_choices: IntArray) -> IntArray:
+    """A token for each variable and vertex (d, most choices)."""
+    table = np.zeros((len(names), int(n_choices.max())), dtype=np.int64)
+    for i, (name, count) in enumerate(zip(names, n_choices.tolist(), strict=True)):
+        table[i, :count] = [token(f"{name} = {vertex}") for vertex in range(count)]
+    return table
+
+
+def finished(space: Space, made: Sequence[int], rng: np.random.Generator) -> IntArray:
+    """A valid point with these vertices first, all others drawn; raises Infeasible."""
+    draws = DRAWS if space.constraints else 1
+    for first in range(0, draws, 50):
+        rows = rng.integers(0, space.n_choices, size=(min(50, draws - first), space.d))
+        rows[:, : len(made)] = made
+        valid = holds(space, rows)
+        if valid.any():
+            return rows[int(np.argmax(valid))]
+    raise Infeasible(f"no valid point with the choices {tuple(made)} was found in {draws} draws")

@@ -1,0 +1,67 @@
+"""Sequential model-based optimisation on drawn candidates: Negrinho et al. 2019, section 7.2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bostruct.checks import check_integer, check_number
+from bostruct.contracts import Domain, HistoryView, Json, NumericalError, State, Suggestion, Surrogate
+from bostruct.searchers.bayesian import described
+from bostruct.searchers.designs import Design, drawn
+
+
+@dataclass(frozen=True)
+class SMBO:
+    """The best of `candidates` random points by the mean of a surrogate; with probability `exploration` a random one.
+
+    n_initial: points that `design` chooses first. Defaults as published, where nothing is learned from before one value
+    is told. Raises TypeError, ValueError.
+    """
+
+    domain: Domain
+    surrogate: Surrogate
+    candidates: int = 512
+    exploration: float = 0.1
+    n_initial: int = 1
+    design: Design = drawn
+
+    def __post_init__(self) -> None:
+        check_integer("candidates", self.candidates, 1)
+        check_number("exploration", self.exploration, 0.0, 1.0)
+        check_integer("n_initial", self.n_initial, 1)
+
+    def settings(self) -> dict[str, Json]:
+        names = ("surrogate", "candidates", "exploration", "n_initial", "design")
+        return {name: described(getattr(self, name)) for name in names}
+
+    def initial_state(self) -> State:
+        return {"surrogate": self.surrogate.initial_state()}
+
+    def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+        """Raises SpaceExhausted when no unseen point is left."""
+        if len(history.seen) < self.n_initial:
+            return Suggestion(self.design(self.domain, history.seen, rng), state, {"origin": "initial"})
+        if rng.random() < self.exploration:
+            return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "random"})
+        if not len(history.values):
+            return self._fallback(history, state, rng, "no trial has completed")
+        try:
+            posterior, learned, info = self.surrogate.condition(
+                history.completed, history.values, state["surrogate"], rng
+            )
+        except NumericalError as error:
+            return self._fallback(history, state, rng, str(error))
+        state = {"surrogate": learned}
+        xs = self.domain.sample(self.candidates, rng)
+        unseen = [i for i, key in enumerate(self.domain.keys(xs)) if key not in history.seen]
+        if not unseen:
+            return self._fallback(history, state, rng, f"{self.candidates} draws met seen points alone")
+        fresh = self.domain.join([xs[i] for i in unseen])
+        means = posterior.screen(fresh).mean.mean(axis=0)
+        best = int(np.argmin(means))
+        return Suggestion(fresh[best], state, {"origin": "model", "predicted": float(means[best]), **info})
+
+    def _fallback(self, history: HistoryView, state: State, rng: np.random.Generator, why: str) -> Suggestion:
+        return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "fallback", "why": why})
