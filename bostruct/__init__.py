@@ -15,6 +15,7 @@ _HOME = {
     "Categorical": "bostruct.domains.variables",
     "Ordinal": "bostruct.domains.variables",
     "Integer": "bostruct.domains.variables",
+    "Fidelity": "bostruct.domains.variables",
     "Graph": "bostruct.domains.variables",
     "Space": "bostruct.domains.space",
     "Architecture": "bostruct.domains.architecture.value",
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from bostruct.domains.architecture.value import Architecture
     from bostruct.domains.joint import joint_domain
     from bostruct.domains.space import Space
-    from bostruct.domains.variables import Binary, Categorical, Graph, Integer, Ordinal
+    from bostruct.domains.variables import Binary, Categorical, Fidelity, Graph, Integer, Ordinal
     from bostruct.history import Trial
     from bostruct.kernels.otmann.distance import otmann
     from bostruct.kernels.otmann.plot import plot_transport
@@ -51,6 +52,7 @@ __all__ = [
     "Binary",
     "Bounds",
     "Categorical",
+    "Fidelity",
     "Graph",
     "Infeasible",
     "Integer",

@@ -19,6 +19,7 @@ from bostruct.checks import check_choice, shown
 from bostruct.contracts import Array, DomainError, Searcher
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.domains.architecture.value import Architecture
+from bostruct.domains.fidelity import Levels
 from bostruct.domains.graphs import VariableGraph
 from bostruct.domains.joint import Joint
 from bostruct.domains.language.space import SearchSpace
@@ -38,6 +39,7 @@ from bostruct.searchers.bayesian import BayesianSearch, best_observed, best_pred
 from bostruct.searchers.designs import Design, PoolFirst, drawn
 from bostruct.searchers.evolution import EvolutionSearch
 from bostruct.searchers.hill_climbing import HillClimbing
+from bostruct.searchers.hyperband import Hyperband
 from bostruct.searchers.mcts import MCTS
 from bostruct.searchers.random import RandomSearch
 from bostruct.searchers.smbo import SMBO
@@ -120,6 +122,16 @@ def mcts(domain: Any) -> Searcher:
     if not callable(getattr(domain, "options", None)):
         raise DomainError(f"method: mcts needs a domain of decisions one after another, got {type(domain).__name__}")
     return MCTS(domain)
+
+
+def hyperband(domain: Any) -> Searcher:
+    """Hyperband, asynchronous (Li et al. 2018, 2020), over the domain's one `Fidelity`."""
+    return Hyperband(domain, Levels(domain))
+
+
+def successive_halving(domain: Any) -> Searcher:
+    """Successive halving, asynchronous (Li et al. 2020), over the domain's one `Fidelity`."""
+    return Hyperband(domain, Levels(domain), halving=True)
 
 
 def combo(domain: Space) -> BayesianSearch:
@@ -299,6 +311,8 @@ METHODS: dict[str, Callable[[Any], Searcher]] = {
     "regularized-evolution": regularized_evolution,
     "smbo": smbo,
     "mcts": mcts,
+    "hyperband": hyperband,
+    "successive-halving": successive_halving,
     "annealing": annealing,
     "hill-climbing": hill_climbing,
     "random": random,

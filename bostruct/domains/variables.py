@@ -168,6 +168,19 @@ def Ordinal(choices: Iterable[Any], weight: float = 1.0) -> Variable:
     return Variable("Ordinal", values, PathGraph(len(values), check_number("weight", weight, MIN_WEIGHT)))
 
 
+def Fidelity(costs: Iterable[float]) -> Variable:
+    """How thoroughly a point is evaluated, cheapest first: epochs, shares of the data, simulations (path graph).
+
+    costs: what an evaluation costs, in any unit: positive, ascending. Hyperband and successive halving raise it for
+    points that do well; to all other methods it is an ordered variable. Raises DomainError.
+    """
+    values = _distinct("Fidelity", costs)
+    numbers = all(type(cost) in (int, float) and math.isfinite(cost) and cost > 0 for cost in values)
+    if not numbers or list(values) != sorted(values):
+        raise DomainError(f"Fidelity: expected positive numbers in ascending order, got {shown(list(values))}")
+    return Variable("Fidelity", values, PathGraph(len(values), 1.0))
+
+
 def _path(size: int, weight: float) -> VariableGraph:
     """Of two choices a path is the complete graph, which kernels treat in closed form."""
     return CompleteGraph(2) if size == 2 and weight == 1.0 else PathGraph(size, weight)
@@ -229,6 +242,8 @@ def variable_from_json(name: str, data: Json) -> Variable:
         return Integer(data["low"], data["high"])
     if kind == "Ordinal":
         return Ordinal(choices, data.get("weight", 1.0))
+    if kind == "Fidelity":
+        return Fidelity(choices)
     if kind == "Graph":
         return Variable("Graph", choices, edges_from_json(len(choices), data["edges"]))
     return Categorical(choices)

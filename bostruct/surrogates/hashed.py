@@ -84,9 +84,7 @@ class HashedPosterior:
     def predict(self, xs: Batch) -> Prediction:
         """Mean and variance of the linear function (1, m), that of the prior over the weights being 1."""
         counts = Counts.of(self.model.tokens(xs), self.model.buckets)
-        size = counts.n * self.model.buckets
         cells, repeats = np.unique(counts.rows * self.model.buckets + counts.buckets, return_counts=True)
-        assert size >= len(cells)
         rows, buckets = np.divmod(cells, self.model.buckets)
         prior = np.bincount(rows, weights=repeats.astype(np.float64) ** 2, minlength=counts.n)
         design = np.zeros((counts.n, len(self.used)))
@@ -110,4 +108,4 @@ class HashedPosterior:
 
     def _mean(self, counts: Counts) -> Array:
         total = np.bincount(counts.rows, weights=self.weights[counts.buckets], minlength=counts.n)
-        return (self.shift + self.scale * total)[None]
+        return np.asarray((self.shift + self.scale * total)[None], dtype=np.float64)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from bostruct.domains.language.combinators import IDENTITY
 from bostruct.domains.language.fragments import Input, Output
@@ -16,6 +16,16 @@ from bostruct.domains.language.modules import Module
 from bostruct.domains.language.trace import Trace
 from bostruct.domains.language.walk import Walk
 
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+
+    from bostruct.domains.architecture.labels import Family
+    from bostruct.domains.architecture.value import Architecture
+    from bostruct.domains.language.compilers.flow import Backend
+    from bostruct.domains.language.compilers.functions import Calculation
+    from bostruct.domains.language.compilers.networks import Network
+
+T = TypeVar("T")
 ROUNDS = 3  # of refinement, after the first pass over all that lies before and behind a node
 
 
@@ -79,6 +89,58 @@ class Program:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return rebuilt, (self.builder, self.trace)  # nodes hold functions, which do not travel
+
+    def compile(self, backend: Backend[T], inputs: Mapping[str, T]) -> dict[str, T]:
+        """What a backend makes of the program, by the names of its outputs; inputs: what stands for each of its own.
+
+        A backend has one method, ``make(node, inputs)``, of a `Node` and of what was made of the nodes that it reads,
+        by the names of its inputs; it returns what the node gives, a mapping where that has several outputs. Raises
+        CompileError.
+        """
+        from bostruct.domains.language.compilers.flow import compiled
+
+        return compiled(self, backend, inputs)
+
+    def to_torch(self, input_shapes: Any = None) -> Network:
+        """The program as a `torch.nn.Module`, its parameters named by the places of the modules that they belong to.
+
+        input_shapes: of each of the program's inputs by name, or the shape itself where there is one; each with the
+        batch, such as (8, 3, 32, 32), or a tensor of that shape and type. Shapes are inferred before anything is
+        allocated; raises CompileError where they do not fit, which names the module, its values and the shapes.
+        Parameters are drawn from torch's own generator: call ``torch.manual_seed`` before.
+        """
+        from bostruct.domains.language.compilers.networks import network
+
+        return network(self, {} if input_shapes is None else input_shapes)
+
+    def to_sklearn(self) -> Pipeline:
+        """The program as a scikit-learn `Pipeline`, not fitted, whose steps are named by the places of the modules.
+
+        Branches that meet in a `feature_union` become a `FeatureUnion`; a step in front of several branches that do not
+        all meet in one union is fitted once in each. Raises CompileError, which names what scikit-learn cannot express.
+        """
+        from bostruct.domains.language.compilers.pipelines import pipeline
+
+        return pipeline(self)
+
+    def to_function(self) -> Calculation:
+        """The program as a function: one argument for each of its inputs, by position or by name; gives its output, or
+        a dict by name where it has several. Raises CompileError.
+        """
+        from bostruct.domains.language.compilers.functions import Calculation
+
+        return Calculation(self)
+
+    def to_architecture(self, family: Family | str | None = None, decision: str = "softmax") -> Architecture:
+        """The modules that stand for a layer, as an `Architecture`: what `otmann` and the method ``nasbot`` work on.
+
+        Modules that stand for none are contracted: what reads them reads what they read. Input and output are added,
+        and where the program does not end in a decision layer, one called `decision`. family: as of `Architecture`.
+        Raises CompileError where that refuses what is found.
+        """
+        from bostruct.domains.language.compilers.architectures import architecture
+
+        return architecture(self, family, decision)
 
     def _colored_from_inputs(self) -> list[str]:
         colors: list[str] = []

@@ -1,0 +1,71 @@
+"""The variable of a domain that says how thoroughly a point is evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bostruct.contracts import DomainError, Point
+from bostruct.domains.joint import Joint
+from bostruct.domains.space import Space
+
+KIND = "Fidelity"
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The one `Fidelity` of a `Space`, or of a part that is one of a joint domain. Raises DomainError for other numbers
+    of them.
+    """
+
+    domain: Any
+
+    def __post_init__(self) -> None:
+        if len(self._places) != 1:
+            names = ", ".join(name for _, name, _ in self._places) or "none"
+            raise DomainError(
+                f"method: expected a domain with one Fidelity variable, in a Space or a part that is one; found {names}"
+            )
+
+    @property
+    def costs(self) -> tuple[float, ...]:
+        """Of an evaluation, ascending."""
+        _, name, space = self._places[0]
+        return tuple(float(cost) for cost in space.variables[name].choices)
+
+    def level(self, x: Point) -> int:
+        """The position of a point's fidelity among `costs`."""
+        part, name, space = self._places[0]
+        row = x if part is None else x.parts[part]
+        return int(row[list(space.variables).index(name)])
+
+    def at(self, x: Point, level: int) -> Point:
+        """The same point at another fidelity; raises PointError where a constraint forbids it."""
+        part, name, space = self._places[0]
+        row = np.array(x if part is None else x.parts[part], dtype=np.int64)
+        row[list(space.variables).index(name)] = level
+        space.check(row)
+        if part is None:
+            return row
+        parts = [row if i == part else own for i, own in enumerate(x.parts)]
+        return self.domain.points([[own] for own in parts])[0]
+
+    def keys(self, xs: Iterable[Point]) -> list[Hashable]:
+        """Equal where points differ in their fidelity alone."""
+        return self.domain.keys(self.domain.join([self.at(x, 0) for x in xs]))
+
+    @cached_property
+    def _places(self) -> list[tuple[int | None, str, Space]]:
+        """Each such variable: its part, None where the domain is a space itself; its name; the space."""
+        parts = enumerate(self.domain.domains) if isinstance(self.domain, Joint) else [(None, self.domain)]
+        return [
+            (part, name, space)
+            for part, space in parts
+            if isinstance(space, Space)
+            for name, variable in space.variables.items()
+            if variable.kind == KIND
+        ]
