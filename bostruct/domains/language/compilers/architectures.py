@@ -1,0 +1,69 @@
+"""Programs as `Architecture`s: layers, units and edges, which OTMANN compares."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any, TypeAlias
+
+from bostruct.contracts import PointError
+from bostruct.domains.architecture.labels import BUILT_IN, CNN, Family, family_from_json
+from bostruct.domains.architecture.layers import Layer, as_layer
+from bostruct.domains.architecture.value import Architecture
+from bostruct.domains.language.compilers.flow import compiled, described
+from bostruct.domains.language.compilers.implementations import Labelled
+from bostruct.domains.language.errors import CompileError
+from bostruct.domains.language.program import Node, Program
+
+Places: TypeAlias = tuple[int, ...]  # the layers whose outputs arrive somewhere
+
+
+class Layers:
+    """The backend: a node with a layer adds it; any other hands on the layers that reach it."""
+
+    def __init__(self, input: str) -> None:
+        self.layers = [Layer(input)]
+        self.edges: list[tuple[int, int]] = []
+        self.paths = {0: "the program's input"}
+
+    def make(self, node: Node, inputs: dict[str, Places]) -> Any:
+        reached = tuple(dict.fromkeys(chain(*inputs.values())))
+        label = node.implementation.layer_for(node.values.copy()) if isinstance(node.implementation, Labelled) else None
+        if label is not None:
+            if not reached:
+                raise CompileError(f"{described(node)} is the layer {label}, but nothing of the input reaches it")
+            reached = self.add(as_layer(label, node.path), reached, node.path)
+        return reached if len(node.outputs) == 1 else dict.fromkeys(node.outputs, reached)
+
+    def add(self, layer: Layer, reads: Places, path: str) -> Places:
+        self.edges += [(u, len(self.layers)) for u in reads]
+        self.paths[len(self.layers)] = path
+        self.layers.append(layer)
+        return (len(self.layers) - 1,)
+
+
+def architecture(program: Program, family: Family | str | None, decision: str) -> Architecture:
+    """The program's layers; arguments as of `Program.to_architecture`. Raises CompileError."""
+    given = family_from_json(family) if isinstance(family, str) else family
+    found = Layers((given or CNN).input.name)
+    ends = compiled(program, found, dict.fromkeys(program.inputs, (0,)))
+    if len(found.layers) == 1:
+        kinds = ", ".join(dict.fromkeys(node.kind for node in program.nodes)) or "none"
+        raise CompileError(f"no module stands for a layer; give layer= to the makers of some of: {kinds}")
+    known = given or _knowing(found.layers)
+    is_decision = {label.name: label.role == "decision" for label in known.labels}
+    reached = tuple(dict.fromkeys(chain(*ends.values())))
+    decided = tuple(u for u in reached if is_decision.get(found.layers[u].label, False))
+    if open_ends := tuple(u for u in reached if u not in decided):
+        decided += found.add(as_layer(decision, "decision"), open_ends, "the decision layer")
+    found.add(Layer(known.output.name), decided, "the program's output")
+    try:
+        return Architecture(found.layers, found.edges, given)
+    except PointError as error:
+        where = ", ".join(f"{u}: {path}" for u, path in found.paths.items())
+        raise CompileError(f"the program is no architecture: {error}. Its layers are {where}") from error
+
+
+def _knowing(layers: list[Layer]) -> Family:
+    """The first family that knows all labels, as `Architecture` chooses it; the first of all where none does."""
+    labels = {layer.label for layer in layers}
+    return next((family for family in BUILT_IN.values() if labels <= family.by_name.keys()), CNN)

@@ -1,0 +1,136 @@
+"""How values travel through a program: graph propagation, Negrinho et al. 2019, algorithm 4."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from bostruct.checks import shown
+from bostruct.domains.language.combinators import IDENTITY
+from bostruct.domains.language.errors import CompileError
+from bostruct.domains.language.program import Node, Program, Source
+
+T = TypeVar("T")
+
+
+class Backend(Protocol[T]):
+    """What a domain has to have."""
+
+    def make(self, node: Node, inputs: dict[str, T]) -> T | Mapping[str, T]:
+        """What the node gives: one thing where it has one output, else a mapping by the names of its outputs.
+
+        inputs: by the names of the node's inputs, in the order they were declared in.
+        """
+        ...
+
+
+class Step(NamedTuple):
+    """One node, without what it stands for. path: where it is. reads: by the name of its inputs. outputs: their names.
+    drops: positions of the nodes that nothing reads any more after this one.
+    """
+
+    path: str
+    reads: dict[str, Source]
+    outputs: tuple[str, ...]
+    drops: tuple[int, ...]
+
+
+class Plan(NamedTuple):
+    """A program as wiring alone: what is left of it where each node is known by its position."""
+
+    inputs: tuple[str, ...]
+    steps: tuple[Step, ...]
+    outputs: dict[str, Source]
+
+
+def plan(program: Program) -> Plan:
+    """In which order values are made, and when each can be forgotten."""
+    last: dict[int, int] = {}
+    for position, node in enumerate(program.nodes):
+        last[position] = position
+        for source in node.sources.values():
+            if source.node is not None:
+                last[source.node] = position
+    kept = {source.node for source in program.outputs.values()}
+    drops: list[list[int]] = [[] for _ in program.nodes]
+    for position, reader in last.items():
+        if position not in kept:
+            drops[reader].append(position)
+    steps = [
+        Step(node.path, node.sources, node.outputs, tuple(gone))
+        for node, gone in zip(program.nodes, drops, strict=True)
+    ]
+    return Plan(program.inputs, tuple(steps), program.outputs)
+
+
+def carried(plan: Plan, apply: Callable[[int, dict[str, T]], Any], inputs: Mapping[str, T]) -> dict[str, T]:
+    """The outputs of a program, given its inputs. apply: of a node's position and inputs, gives what the node does.
+
+    Raises CompileError where a node does not give its outputs.
+    """
+    values: dict[int, Mapping[str, T]] = {}
+
+    def read(source: Source) -> T:
+        return inputs[source.port] if source.node is None else values[source.node][source.port]
+
+    for position, step in enumerate(plan.steps):
+        given = {name: read(source) for name, source in step.reads.items()}
+        values[position] = _named(step, apply(position, given))
+        for gone in step.drops:
+            del values[gone]
+    return {name: read(source) for name, source in plan.outputs.items()}
+
+
+def compiled(program: Program, backend: Backend[T], inputs: Mapping[str, T]) -> dict[str, T]:
+    """What a backend makes of a program: by the names of the program's outputs.
+
+    inputs: what stands for each of the program's own inputs. Identities that carry hyperparameters hand on what they
+    get; the backend never sees them. Raises CompileError.
+    """
+    if set(inputs) != set(program.inputs):
+        raise CompileError(f"inputs: expected {_names(program.inputs)}; got {_names(inputs)}")
+
+    def apply(position: int, given: dict[str, T]) -> Any:
+        node = program.nodes[position]
+        return given["in"] if node.implementation is IDENTITY else backend.make(node, given)
+
+    return carried(plan(program), apply, inputs)
+
+
+def single(named: Mapping[str, T]) -> T | Mapping[str, T]:
+    """The one thing where there is one, else all by name."""
+    return next(iter(named.values())) if len(named) == 1 else named
+
+
+def bound(names: Sequence[str], given: Sequence[T], named: Mapping[str, T]) -> dict[str, T]:
+    """Arguments by name; raises TypeError unless each input has exactly one."""
+    inputs = dict(zip(names, given, strict=False)) | dict(named)
+    if len(given) + len(named) != len(names) or set(inputs) != set(names):
+        got = f"{len(given)} by position" + (f" and {_names(named)}" if named else "")
+        raise TypeError(f"expected one argument for each of the inputs {_names(names)}; got {got}")
+    return inputs
+
+
+def described(node: Node) -> str:
+    """A node as messages call it: its place, and its values."""
+    values = ", ".join(f"{name}={shown(value, 40)}" for name, value in node.values.items())
+    return f"{node.path}({values})"
+
+
+def not_made(node: Node, compiler: str, expected: str) -> CompileError:
+    """That a compiler was given a module that is not its own."""
+    got = "nothing" if node.implementation is None else shown(node.implementation)
+    return CompileError(f"{described(node)}: {compiler} compiles {expected}; this one stands for {got}")
+
+
+def _named(step: Step, made: Any) -> Mapping[str, Any]:
+    if len(step.outputs) == 1:
+        return {step.outputs[0]: made}
+    if not isinstance(made, Mapping) or not set(step.outputs) <= set(made):
+        got = _names(made) if isinstance(made, Mapping) else shown(type(made))
+        raise CompileError(f"{step.path}: expected a mapping with the outputs {_names(step.outputs)}; got {got}")
+    return made
+
+
+def _names(names: Any) -> str:
+    return ", ".join(map(str, names)) or "none"

@@ -1,0 +1,43 @@
+"""Programs as Python functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bostruct.domains.language.combinators import IDENTITY
+from bostruct.domains.language.compilers.flow import bound, carried, not_made, plan, single
+from bostruct.domains.language.compilers.implementations import PlainFunction
+from bostruct.domains.language.program import Node, Program
+
+
+class Calculation:
+    """A program that can be called: with one argument for each of its inputs, by position or by name.
+
+    Gives the output, or a dict by name where there are several. What no module reads any more is forgotten at once.
+    """
+
+    def __init__(self, program: Program) -> None:
+        for node in program.nodes:
+            if node.implementation is not IDENTITY and not isinstance(node.implementation, PlainFunction):
+                raise not_made(node, "to_function", "modules made by function_module")
+        self.program = program
+        self._plan = plan(program)
+
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
+        given = bound(self.program.inputs, inputs, named)
+        return single(carried(self._plan, self._apply, given))
+
+    def _apply(self, position: int, given: dict[str, Any]) -> Any:
+        node = self.program.nodes[position]
+        return given["in"] if node.implementation is IDENTITY else called(node, given)
+
+    def __repr__(self) -> str:
+        return f"Calculation({', '.join(self.program.inputs)}) of {len(self.program)} modules"
+
+
+def called(node: Node, given: dict[str, Any]) -> Any:
+    try:
+        return node.implementation.fn(node.values.copy(), *given.values())
+    except Exception as error:
+        error.add_note(f"in the module {node.path}")
+        raise

@@ -1,0 +1,181 @@
+"""What a module can stand for, and makers of modules that stand for something. No library is loaded here."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, TypeAlias
+
+from bostruct.checks import shown
+from bostruct.domains.language.combinators import combiner
+from bostruct.domains.language.errors import LanguageError
+from bostruct.domains.language.modules import IO, module, siso_module
+
+Values: TypeAlias = dict[str, Any]
+Shapes: TypeAlias = dict[str, tuple[int, ...]]
+LayerOf: TypeAlias = Callable[[Values], Any]
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """What a module is in an `Architecture`.
+
+    layer: of the module's values by local name, gives a layer of an architecture, in any spelling that `Architecture`
+    reads (``"conv3-64/2"``), or None where it is none; or a layer itself. Modules that are none are left out, and what
+    reads them reads what they read.
+    """
+
+    _: KW_ONLY
+    layer: LayerOf | Any = None
+
+    def layer_for(self, values: Values) -> Any:
+        return self.layer(values) if callable(self.layer) else self.layer
+
+
+@dataclass(frozen=True)
+class TorchLayer(Labelled):
+    """build: of the values by local name, and of the shapes of the inputs by name, the batch included; gives a
+    `torch.nn.Module`, or any function of tensors. It is called with the inputs in the order they were declared in, and
+    gives a tensor, or a dict by output name where there are several.
+
+    `build` runs twice, first on torch's meta device, where tensors have a shape and no content.
+    """
+
+    build: Callable[[Values, Shapes], Any]
+
+
+@dataclass(frozen=True)
+class SklearnStep:
+    """make: a scikit-learn estimator class, or a function that returns an estimator; called with the values by name."""
+
+    make: Callable[..., Any]
+
+
+class FeatureUnion:
+    """Where parallel branches of a pipeline meet: their features side by side."""
+
+    def __repr__(self) -> str:
+        return "a union of features"
+
+
+@dataclass(frozen=True)
+class PlainFunction(Labelled):
+    """fn: of the values by local name, then the inputs in the order they were declared in; gives the output, or a
+    mapping by output name where there are several.
+    """
+
+    fn: Callable[..., Any]
+
+
+UNION = FeatureUnion()
+
+
+def labelled_module(
+    name: str,
+    layer: Any,
+    name_to_hyperp: Mapping[str, Any] | None = None,
+    input_names: Iterable[str] = ("in",),
+    output_names: Iterable[str] = ("out",),
+) -> IO:
+    """A module that is a layer of an architecture and nothing else; layer: as of `Labelled`. Raises LanguageError."""
+    return module(name, name_to_hyperp, input_names, output_names, Labelled(layer=layer))
+
+
+def torch_module(
+    name: str,
+    build: Callable[[Values, Shapes], Any],
+    name_to_hyperp: Mapping[str, Any] | None = None,
+    input_names: Iterable[str] = ("in",),
+    output_names: Iterable[str] = ("out",),
+    *,
+    layer: Any = None,
+) -> IO:
+    """A module that stands for a `torch.nn.Module`; build: as of `TorchLayer`; layer: as of `Labelled`.
+
+    Raises LanguageError.
+    """
+    return module(name, name_to_hyperp, input_names, output_names, TorchLayer(_callable("build", build), layer=layer))
+
+
+def siso_torch_module(
+    name: str,
+    build: Callable[[Values, Shapes], Any],
+    name_to_hyperp: Mapping[str, Any] | None = None,
+    *,
+    layer: Any = None,
+) -> IO:
+    """`torch_module` with one input, ``in``, and one output, ``out``."""
+    return torch_module(name, build, name_to_hyperp, layer=layer)
+
+
+def siso_torch_layer(
+    layer_fn: Callable[..., Any],
+    name_to_hyperp: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    *,
+    layer: Any = None,
+) -> IO:
+    """A module that stands for what layer_fn, such as ``torch.nn.Dropout``, gives when called with the values by name.
+
+    name: by default that of layer_fn. layer: as of `Labelled`.
+    """
+    _callable("layer_fn", layer_fn)
+    return siso_torch_module(_name(layer_fn, name), FromValues(layer_fn), name_to_hyperp, layer=layer)
+
+
+@dataclass(frozen=True)
+class FromValues:
+    """A `build` that does not look at shapes."""
+
+    fn: Callable[..., Any]
+
+    def __call__(self, values: Values, shapes: Shapes) -> Any:
+        del shapes
+        return self.fn(**values)
+
+
+def sklearn_module(name: str, make: Callable[..., Any], name_to_hyperp: Mapping[str, Any] | None = None) -> IO:
+    """A module that stands for a scikit-learn estimator; make: as of `SklearnStep`.
+
+    Raises LanguageError where `make` has no parameter of such a name.
+    """
+    allowed = inspect.signature(_callable("make", make)).parameters
+    takes_any = any(one.kind is one.VAR_KEYWORD for one in allowed.values())
+    if (unknown := [one for one in name_to_hyperp or {} if one not in allowed]) and not takes_any:
+        raise LanguageError(f"{name}: expected some of {', '.join(allowed) or 'no values'}; got {', '.join(unknown)}")
+    return siso_module(name, name_to_hyperp, SklearnStep(make))
+
+
+def feature_union(n: int) -> IO:
+    """Where n branches of a scikit-learn pipeline meet, with inputs in0 to in(n - 1)."""
+    return combiner(n, "FeatureUnion", UNION)
+
+
+def function_module(
+    name: str,
+    fn: Callable[..., Any],
+    name_to_hyperp: Mapping[str, Any] | None = None,
+    input_names: Iterable[str] = ("in",),
+    output_names: Iterable[str] = ("out",),
+    *,
+    layer: Any = None,
+) -> IO:
+    """A module that stands for a Python function; fn: as of `PlainFunction`; layer: as of `Labelled`.
+
+    Raises LanguageError.
+    """
+    return module(name, name_to_hyperp, input_names, output_names, PlainFunction(_callable("fn", fn), layer=layer))
+
+
+def _callable(name: str, fn: Any) -> Any:
+    if not callable(fn):
+        raise LanguageError(f"{name}: expected a function, got {shown(fn)}")
+    return fn
+
+
+def _name(fn: Callable[..., Any], name: str | None) -> str:
+    found = getattr(fn, "__name__", None) if name is None else name
+    if not isinstance(found, str) or not found.isidentifier():
+        raise LanguageError(f"name: expected a name for the module that {shown(fn)} makes, got {shown(found)}")
+    return found

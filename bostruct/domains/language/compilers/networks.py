@@ -1,0 +1,132 @@
+"""Programs as `torch.nn.Module`s."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+import torch
+from torch import Tensor, nn
+
+from bostruct.checks import shown
+from bostruct.domains.language.compilers.flow import Plan, bound, carried, compiled, described, not_made, plan, single
+from bostruct.domains.language.compilers.implementations import TorchLayer
+from bostruct.domains.language.errors import CompileError
+from bostruct.domains.language.program import Node, Program
+
+Example: TypeAlias = tuple[int, ...] | Tensor  # a shape, the batch included, or a tensor of that shape and type
+
+
+class Operation(nn.Module):
+    """A function of tensors, as a module without parameters."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        super().__init__()
+        self.fn = fn
+
+    def forward(self, *inputs: Any) -> Any:
+        return self.fn(*inputs)
+
+    def extra_repr(self) -> str:
+        return getattr(self.fn, "__name__", repr(self.fn))
+
+
+class Network(nn.Module):
+    """A program: the modules it is made of, and how tensors travel between them.
+
+    Called with one tensor for each input of the program, by position in the program's order or by name; gives a tensor,
+    or a dict by name where the program has several outputs. layers: by the places of the modules, with ``%2E`` for each
+    dot, which torch does not allow in names, and ``%25`` for each per cent sign.
+    """
+
+    def __init__(self, wiring: Plan, layers: Mapping[str, nn.Module]) -> None:
+        super().__init__()
+        self.wiring = wiring
+        self.layers = nn.ModuleDict(layers)
+        self.keys = [key if (key := spelled(step.path)) in layers else None for step in wiring.steps]
+
+    def forward(self, *inputs: Any, **named: Any) -> Any:
+        given = bound(self.wiring.inputs, inputs, named)
+        return single(carried(self.wiring, self._apply, given))
+
+    def _apply(self, position: int, given: dict[str, Any]) -> Any:
+        key = self.keys[position]
+        return given["in"] if key is None else self.layers[key](*given.values())
+
+
+def network(program: Program, input_shapes: Example | Mapping[str, Example]) -> Network:
+    """The program as a module; raises CompileError where a module's layers cannot take the shapes that reach it.
+
+    input_shapes: as of `Program.to_torch`.
+    """
+    inference = Inference({})
+    compiled(program, inference, examples(program, input_shapes))
+    shapes = inference.shapes
+    return Network(
+        plan(program),
+        {spelled(node.path): built(node, shapes[node.path]) for node in program.nodes if node.path in shapes},
+    )
+
+
+class Inference(NamedTuple):
+    """The backend that finds out shapes on the meta device, where nothing is computed. shapes: of the inputs of each
+    node met so far.
+    """
+
+    shapes: dict[str, dict[str, Any]]
+
+    def make(self, node: Node, inputs: dict[str, Any]) -> Any:
+        shapes = self.shapes[node.path] = {name: shape_of(node, name, given) for name, given in inputs.items()}
+        try:
+            with torch.device("meta"), torch.no_grad():
+                return built(node, shapes).eval()(*inputs.values())
+        except CompileError:
+            raise
+        except Exception as error:
+            raise CompileError(f"{described(node)} cannot take {_shown(shapes)}: {error}") from error
+
+
+def built(node: Node, shapes: dict[str, tuple[int, ...]]) -> nn.Module:
+    """What a node stands for, for inputs of these shapes; raises CompileError."""
+    if not isinstance(node.implementation, TorchLayer):
+        raise not_made(node, "to_torch", "modules made by torch_module and its like")
+    layer = node.implementation.build(node.values.copy(), shapes.copy())
+    if isinstance(layer, nn.Module):
+        return layer
+    if not callable(layer):
+        raise CompileError(f"{described(node)}: expected a torch.nn.Module or a function, got {shown(layer)}")
+    return Operation(layer)
+
+
+def spelled(path: str) -> str:
+    """A place as torch allows it as a name: different places are spelled differently."""
+    return path.replace("%", "%25").replace(".", "%2E")
+
+
+def examples(program: Program, given: Any) -> dict[str, Tensor]:
+    """Tensors without content, by the names of the program's inputs; raises CompileError."""
+    if not isinstance(given, Mapping):
+        if len(program.inputs) != 1:
+            names = ", ".join(program.inputs) or "none"
+            raise CompileError(f"input_shapes: expected a dict with the program's inputs ({names}), got {shown(given)}")
+        given = {program.inputs[0]: given}
+    return {name: _example(name, one) for name, one in given.items()}
+
+
+def _example(name: str, given: Any) -> Tensor:
+    if isinstance(given, Tensor):
+        return torch.empty_like(given, device="meta")
+    try:
+        return torch.empty(tuple(given), device="meta")
+    except (TypeError, RuntimeError):
+        raise CompileError(f"input_shapes: {name}: expected a shape or a tensor, got {shown(given)}") from None
+
+
+def shape_of(node: Node, name: str, given: Any) -> tuple[int, ...]:
+    if not isinstance(given, Tensor):
+        raise CompileError(f"{node.path}: its input {name} should be a tensor, and is {shown(given)}")
+    return tuple(given.shape)
+
+
+def _shown(shapes: Mapping[str, tuple[int, ...]]) -> str:
+    return ", ".join(f"{name} of shape {shape}" for name, shape in shapes.items()) or "no inputs"
