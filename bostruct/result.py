@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import html
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -62,6 +62,11 @@ class Result:
     seed: int
     method: str
     stopped_because: str
+
+    def where(self, keep: Callable[[Any], bool]) -> Result:
+        """The result of those finished trials whose point `keep` is true for, such as those at the largest fidelity."""
+        kept = tuple(number for number in self.order if keep(self.trials[number].point))
+        return replace(self, order=kept)
 
     @cached_property
     def best_trial(self) -> Trial:

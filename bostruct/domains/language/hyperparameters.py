@@ -81,7 +81,7 @@ def FloatRange(low: float, high: float, steps: int, *, log: bool = False, name: 
     """`steps` numbers from low to high, both included, at even distances (of logarithms: log)."""
     low = check_number("low", low, math.nextafter(0.0, 1.0) if log else -math.inf)
     high = check_number("high", high, low)
-    return Discrete(dict.fromkeys(_grid(low, high, check_integer("steps", steps, 1), log)), name, ordered=True)
+    return Discrete(list(dict.fromkeys(_grid(low, high, check_integer("steps", steps, 1), log))), name, ordered=True)
 
 
 def _grid(low: float, high: float, steps: int, log: bool) -> list[float]:

@@ -148,11 +148,12 @@ def completions(walk: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
             while h is not None and fixed.get(h.path, _ABSENT) in h.positions:
                 at.assign(h, fixed[h.path])
                 h = at.next()
+            settled = h is not None and at.is_settled()
         except (Infeasible, TooDeep):
             continue
         if h is None:
             yield Trace.trusted(at.values)
-        elif at.is_settled():
+        elif settled:
             yield from _settled(at, fixed)
         else:
             for value in reversed(h.values):

@@ -29,6 +29,7 @@ from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 
 BUDGET = 100_000  # parts looked at, for a size
 NEIGHBORS_LISTED = 100_000
+NEIGHBORS_COUNTED = 2_000
 SAMPLED = 8  # programs that a space's fingerprint looks at
 
 
@@ -233,9 +234,21 @@ class SearchSpace:
         return found
 
     def some_neighbors(self, x: Trace, m: int, rng: np.random.Generator) -> list[Trace]:
-        """All neighbours where they are at most m; else up to m: changes drawn evenly, what they open by chance."""
-        found = sampling.some(sampling.neighbors(self._walk, self._end(x)), m)
-        return list(dict.fromkeys(self.mutate(x, rng) for _ in range(m))) if found is None else found
+        """m neighbours, or all where they are fewer, in their order.
+
+        Where they are more than 2,000, m different ones in the order drawn: changes evenly, what they open by chance.
+        """
+        found = sampling.some(sampling.neighbors(self._walk, self._end(x)), max(m, NEIGHBORS_COUNTED))
+        if found is not None and len(found) <= m:
+            return found
+        if found is not None:
+            return [found[i] for i in np.sort(rng.choice(len(found), size=m, replace=False, shuffle=False))]
+        drawn: dict[Trace, None] = {}
+        for _ in range(50 * m):
+            drawn[self.mutate(x, rng)] = None
+            if len(drawn) == m:
+                break
+        return list(drawn)
 
     def coordinates(self, x: Trace) -> tuple[Coordinate, ...]:
         """The choices of a trace, in order, as positions among their values."""

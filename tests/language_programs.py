@@ -1,0 +1,116 @@
+"""Small search spaces of programs, by functions that worker processes can import."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+from typing import Any
+
+from bostruct.language import (
+    D,
+    DependentHyperparameter,
+    FloatRange,
+    combiner,
+    siso_module,
+    siso_optional,
+    siso_or,
+    siso_repeat,
+    siso_sequential,
+    substitution_module,
+)
+
+
+def conv2d(filters: Any) -> Any:
+    return siso_module("Conv2D", {"filters": filters})
+
+
+def dropout(rate: Any) -> Any:
+    return siso_module("Dropout", {"rate": rate})
+
+
+def two_chains() -> Any:
+    """Negrinho et al. 2019, figure 4: 25,008 programs."""
+    h_n = D([1, 2, 4])
+    h_ndep = DependentHyperparameter(lambda dh: 2 * dh["x"], {"x": h_n})
+    c_inputs, c_outputs = conv2d(D([64, 128]))
+    o_inputs, o_outputs = siso_optional(lambda: dropout(D([0.25, 0.5])), D([0, 1]))
+    r1_inputs, r1_outputs = siso_repeat(lambda: conv2d(D([64, 128])), h_n)
+    r2_inputs, r2_outputs = siso_repeat(lambda: conv2d(D([64, 128])), h_ndep)
+    cc_inputs, cc_outputs = combiner(2, "Concat")
+    o_inputs["in"].connect(c_outputs["out"])
+    r1_inputs["in"].connect(o_outputs["out"])
+    r2_inputs["in"].connect(o_outputs["out"])
+    cc_inputs["in0"].connect(r1_outputs["out"])
+    cc_inputs["in1"].connect(r2_outputs["out"])
+    return c_inputs, cc_outputs
+
+
+def layers_of_kinds() -> Any:
+    """One to three layers, each dense (of 1 to 4 units on a scale) or an activation: 5 + 25 + 125 = 155 programs."""
+
+    def layer() -> Any:
+        return siso_or(
+            {
+                "dense": lambda: siso_module("Dense", {"units": FloatRange(1.0, 4.0, 4)}),
+                "relu": lambda: siso_module("ReLU"),
+            },
+            D(["dense", "relu"]),
+        )
+
+    return siso_repeat(layer, D([1, 2, 3]))
+
+
+def endless() -> Any:
+    """Figure 18: a layer, and perhaps more of the same."""
+    return siso_sequential([conv2d(D([1, 2])), siso_optional(endless, D([0, 1]))])
+
+
+def genetic_stages() -> Any:
+    """The wiring of Genetic CNN (Xie and Yuille 2017): three stages of 3 + 6 + 10 bits."""
+    return siso_sequential([_stage(n) for n in (3, 4, 5)])
+
+
+def _stage(n: int) -> Any:
+    pairs = list(combinations(range(n), 2))
+
+    def wired(dh: dict[str, Any]) -> Any:
+        inputs, outputs = siso_module("Entry")
+        used = sorted({node for pair in pairs if dh[_bit(pair)] for node in pair})
+        if not used:
+            return inputs, outputs
+        nodes = {node: siso_module("Node") for node in used}
+        for node in used:
+            before = [nodes[u][1]["out"] for u in used if u < node and dh[_bit((u, node))]]
+            nodes[node][0]["in"].connect(_sum(before or [outputs["out"]])["out"])
+        ends = [nodes[u][1]["out"] for u in used if not any(dh[_bit((u, v))] for v in range(u + 1, n))]
+        return inputs, _sum(ends)
+
+    return substitution_module("Stage", wired, {_bit(pair): D([0, 1]) for pair in pairs}, ["in"], ["out"])
+
+
+def _bit(pair: tuple[int, int]) -> str:
+    return f"{pair[0]}_{pair[1]}"
+
+
+def _sum(outputs: list[Any]) -> Any:
+    inputs, summed = combiner(len(outputs), "Add")
+    for i, output in enumerate(outputs):
+        inputs[f"in{i}"].connect(output)
+    return summed
+
+
+def shallow_and_wide(program: Any) -> float:
+    """An objective on `two_chains`: the chains should have 300 and 500 filters in all, by unlike layers."""
+    trace = program.trace
+    total = abs(trace["Conv2D-0.filters"] - 128) / 64
+    for place, wanted in (("SISORepeat-0/", 300), ("SISORepeat-1/", 500)):
+        filters = [value for path, value in trace.items() if path.startswith(place)]
+        total += abs(sum(filters) - wanted) / 100 + 0.2 * sum(a == b for a, b in pairwise(filters))
+    return total + trace.get("SISOOptional-0[1]/Dropout-0.rate", 1.0)
+
+
+def wiring_cost(program: Any) -> float:
+    """An objective on `genetic_stages`: some bits help, some pairs of bits help more."""
+    bits = list(program.trace.values())
+    return (
+        sum(((i * 7) % 5 - 2.0) * bit for i, bit in enumerate(bits)) - 3.0 * bits[0] * bits[5] - 2.0 * bits[9] * bits[1]
+    )
