@@ -47,9 +47,9 @@ class Network(nn.Module):
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
         given = bound(self.wiring.inputs, inputs, named)
-        return single(carried(self.wiring, self._apply, given))
+        return single(carried(self.wiring, self._given_by, given))
 
-    def _apply(self, position: int, given: dict[str, Any]) -> Any:
+    def _given_by(self, position: int, given: dict[str, Any]) -> Any:
         key = self.keys[position]
         return given["in"] if key is None else self.layers[key](*given.values())
 
@@ -83,7 +83,8 @@ class Inference(NamedTuple):
         except CompileError:
             raise
         except Exception as error:
-            raise CompileError(f"{described(node)} cannot take {_shown(shapes)}: {error}") from error
+            why = str(error) if isinstance(error, RuntimeError | ValueError) else repr(error)
+            raise CompileError(f"{described(node)} cannot take {_shown(shapes)}: {why}") from error
 
 
 def built(node: Node, shapes: dict[str, tuple[int, ...]]) -> nn.Module:

@@ -1,0 +1,221 @@
+"""Modules of convolutional and fully connected networks, ready to be put into search spaces.
+
+Each function makes a module (`bostruct.language`) and returns (inputs, outputs): one input ``in`` and one output
+``out``, but for `concat` and `add`. Every argument is a hyperparameter or a constant. Images are (batch, channels,
+height, width); convolutions and pools pad so that stride 1 keeps the size and stride 2 halves it, rounded up. Where
+`Architecture` knows such a layer, the module stands for it.
+
+torch is loaded when a program is compiled, not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from bostruct.domains.language.combinators import combiner
+from bostruct.domains.language.compilers.implementations import Shapes, TorchLayer, Values, siso_torch_module
+from bostruct.domains.language.errors import LanguageError
+from bostruct.domains.language.modules import IO
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+def conv2d(filters: Any, kernel: Any = 3, stride: Any = 1, dilation: Any = 1, bias: Any = True) -> IO:
+    """A convolution with square kernels of odd size; its layer is ``conv3-64/2`` of kernel, filters and stride."""
+    values = {"filters": filters, "kernel": kernel, "stride": stride, "dilation": dilation, "bias": bias}
+    return siso_torch_module("Conv2D", _conv2d, values, layer=_conv_layer)
+
+
+def depthwise_conv2d(kernel: Any = 3, stride: Any = 1, dilation: Any = 1, bias: Any = True) -> IO:
+    """A convolution of each channel by itself; it is no layer of an `Architecture`."""
+    values = {"kernel": kernel, "stride": stride, "dilation": dilation, "bias": bias}
+    return siso_torch_module("DepthwiseConv2D", _depthwise, values)
+
+
+def separable_conv2d(filters: Any, kernel: Any = 3, stride: Any = 1, dilation: Any = 1, bias: Any = True) -> IO:
+    """A depthwise convolution, then one of size 1; its layer is that of `conv2d`, with the attribute ``separable``."""
+    values = {"filters": filters, "kernel": kernel, "stride": stride, "dilation": dilation, "bias": bias}
+    return siso_torch_module("SeparableConv2D", _separable, values, layer=_separable_layer)
+
+
+def dense(units: Any, bias: Any = True) -> IO:
+    """A fully connected layer on the last axis; its layer is ``fc-64`` of the units."""
+    return siso_torch_module("Dense", _dense, {"units": units, "bias": bias}, layer=_dense_layer)
+
+
+def relu() -> IO:
+    """max(0, x)."""
+    return siso_torch_module("ReLU", partial(_plain, "ReLU"))
+
+
+def tanh() -> IO:
+    """The hyperbolic tangent."""
+    return siso_torch_module("Tanh", partial(_plain, "Tanh"))
+
+
+def sigmoid() -> IO:
+    """1 / (1 + exp(-x))."""
+    return siso_torch_module("Sigmoid", partial(_plain, "Sigmoid"))
+
+
+def dropout(rate: Any) -> IO:
+    """Each number is 0 with probability `rate` in [0, 1] while training."""
+    return siso_torch_module("Dropout", _dropout, {"rate": rate})
+
+
+def batch_norm(momentum: Any = 0.1, affine: Any = True) -> IO:
+    """Normalization of each channel over the batch, of images or of features."""
+    return siso_torch_module("BatchNorm", _batch_norm, {"momentum": momentum, "affine": affine})
+
+
+def max_pool(kernel: Any = 3, stride: Any = 2) -> IO:
+    """The maximum of each patch, of odd size or as large as the stride; with stride 2 its layer is ``max-pool``."""
+    values = {"kernel": kernel, "stride": stride}
+    return siso_torch_module("MaxPool2D", partial(_pool, "MaxPool2d"), values, layer=partial(_pool_layer, "max-pool"))
+
+
+def avg_pool(kernel: Any = 3, stride: Any = 2) -> IO:
+    """The mean of each patch, without what is padded; sizes as of `max_pool`; at stride 2 its layer is ``avg-pool``."""
+    values = {"kernel": kernel, "stride": stride}
+    return siso_torch_module("AvgPool2D", partial(_pool, "AvgPool2d"), values, layer=partial(_pool_layer, "avg-pool"))
+
+
+def global_pool() -> IO:
+    """The mean of each channel: (batch, channels)."""
+    return siso_torch_module("GlobalPool", _global_pool)
+
+
+def flatten() -> IO:
+    """All axes but the batch as one."""
+    return siso_torch_module("Flatten", partial(_plain, "Flatten"))
+
+
+def concat(n: int, axis: int = 1) -> IO:
+    """n tensors, in0 to in(n - 1), one after the other along an axis: by default that of channels."""
+    return combiner(n, "Concat", TorchLayer(partial(_combined, partial(_cat, axis=axis))))
+
+
+def add(n: int) -> IO:
+    """The sum of n tensors of one shape, in0 to in(n - 1)."""
+    return combiner(n, "Add", TorchLayer(partial(_combined, _sum)))
+
+
+def padding(kernel: int, dilation: int = 1) -> int:
+    """What keeps the size of an image at stride 1; raises LanguageError for an even kernel, for which nothing does."""
+    if kernel % 2 == 0:
+        raise LanguageError(f"kernel: expected an odd size, which can be padded alike on both sides; got {kernel}")
+    return dilation * (kernel - 1) // 2
+
+
+def _conv2d(values: Values, shapes: Shapes, channels: int | None = None, groups: int = 1) -> nn.Conv2d:
+    from torch import nn
+
+    size, dilation = values["kernel"], values["dilation"]
+    return nn.Conv2d(
+        shapes["in"][1],
+        values["filters"] if channels is None else channels,
+        size,
+        stride=values["stride"],
+        padding=padding(size, dilation),
+        dilation=dilation,
+        groups=groups,
+        bias=bool(values["bias"]),
+    )
+
+
+def _depthwise(values: Values, shapes: Shapes) -> nn.Conv2d:
+    channels = shapes["in"][1]
+    return _conv2d(values, shapes, channels, channels)
+
+
+def _separable(values: Values, shapes: Shapes) -> nn.Module:
+    from torch import nn
+
+    pointwise = nn.Conv2d(shapes["in"][1], values["filters"], 1, bias=bool(values["bias"]))
+    return nn.Sequential(_depthwise(values | {"bias": False}, shapes), pointwise)
+
+
+def _dense(values: Values, shapes: Shapes) -> nn.Module:
+    from torch import nn
+
+    return nn.Linear(shapes["in"][-1], values["units"], bias=bool(values["bias"]))
+
+
+def _dropout(values: Values, shapes: Shapes) -> nn.Module:
+    from torch import nn
+
+    del shapes
+    return nn.Dropout(values["rate"])
+
+
+def _batch_norm(values: Values, shapes: Shapes) -> nn.Module:
+    from torch import nn
+
+    made = {2: nn.BatchNorm1d, 3: nn.BatchNorm1d, 4: nn.BatchNorm2d, 5: nn.BatchNorm3d}[len(shapes["in"])]
+    return made(shapes["in"][1], momentum=values["momentum"], affine=bool(values["affine"]))
+
+
+def _pool(name: str, values: Values, shapes: Shapes) -> nn.Module:
+    from torch import nn
+
+    del shapes
+    size, stride = values["kernel"], values["stride"]
+    padded = 0 if size == stride else padding(size)  # patches that do not overlap need none
+    if name == "MaxPool2d":
+        return nn.MaxPool2d(size, stride, padded, ceil_mode=size == stride)
+    return nn.AvgPool2d(size, stride, padded, ceil_mode=size == stride, count_include_pad=False)
+
+
+def _global_pool(values: Values, shapes: Shapes) -> Callable[..., Any]:
+    del values, shapes
+    return _mean
+
+
+def _plain(name: str, values: Values, shapes: Shapes) -> nn.Module:
+    from torch import nn
+
+    del values, shapes
+    return getattr(nn, name)()
+
+
+def _combined(fn: Callable[..., Any], values: Values, shapes: Shapes) -> Callable[..., Any]:
+    del values, shapes
+    return fn
+
+
+def _cat(*given: Any, axis: int) -> Any:
+    import torch
+
+    return torch.cat(given, axis)
+
+
+def _sum(*given: Any) -> Any:
+    shapes = {tuple(one.shape) for one in given}
+    if len(shapes) > 1:
+        raise ValueError(f"expected tensors of one shape, got {', '.join(map(str, sorted(shapes)))}")
+    return sum(given[1:], given[0])
+
+
+def _mean(image: Any) -> Any:
+    return image.mean(dim=tuple(range(2, image.dim())))
+
+
+def _conv_layer(values: Values) -> tuple[Any, ...]:
+    attributes = {} if values["dilation"] == 1 else {"dilation": values["dilation"]}
+    return (f"conv{values['kernel']}", values["filters"], values["stride"], attributes)
+
+
+def _separable_layer(values: Values) -> tuple[Any, ...]:
+    label, units, stride, attributes = _conv_layer(values)
+    return (label, units, stride, {**attributes, "separable": True})
+
+
+def _dense_layer(values: Values) -> str:
+    return f"fc-{values['units']}"
+
+
+def _pool_layer(name: str, values: Values) -> str | None:
+    return name if values["stride"] == 2 else None
