@@ -7,10 +7,10 @@ import statistics
 
 import numpy as np
 import pytest
+from language_programs import endless, genetic_stages, layers_of_kinds, shallow_and_wide, two_chains, wiring_cost
 from laws.domain_laws import check_crossover, check_domain, check_mutation
 from laws.kernel_laws import check_gram, check_kernel
 from laws.searcher_laws import check_exhausts, check_searcher
-from language_programs import endless, genetic_stages, layers_of_kinds, shallow_and_wide, two_chains, wiring_cost
 
 import bostruct as bo
 from bostruct import methods
