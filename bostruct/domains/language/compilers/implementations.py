@@ -140,7 +140,10 @@ def sklearn_module(name: str, make: Callable[..., Any], name_to_hyperp: Mapping[
 
     Raises LanguageError where `make` has no parameter of such a name.
     """
-    allowed = inspect.signature(_callable("make", make)).parameters
+    try:
+        allowed = inspect.signature(_callable("make", make)).parameters
+    except ValueError:  # of some types that are built in
+        raise LanguageError(f"make: expected an estimator class or a Python function, got {shown(make)}") from None
     takes_any = any(one.kind is one.VAR_KEYWORD for one in allowed.values())
     if (unknown := [one for one in name_to_hyperp or {} if one not in allowed]) and not takes_any:
         raise LanguageError(f"{name}: expected some of {', '.join(allowed) or 'no values'}; got {', '.join(unknown)}")

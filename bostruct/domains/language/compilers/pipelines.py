@@ -64,6 +64,8 @@ def estimator(node: Node) -> Any:
 def joined(node: Node, inputs: dict[str, Branch]) -> Branch:
     """Branches side by side, behind the steps that all of them begin with."""
     branches = list(inputs.values())
+    if len(branches) == 1:
+        return branches[0]
     common = 0
     while all(len(b) > common for b in branches) and len({b[common].path for b in branches}) == 1:
         common += 1
