@@ -162,8 +162,9 @@ def test_identities_with_hyperparameters_are_not_the_backends_business():
         lambda: lang.siso_torch_layer(None),
         lambda: lang.siso_torch_layer(lambda: None),
         lambda: lang.sklearn_module("F", "PCA"),
+        lambda: lang.sklearn_module("F", dict),
     ],
 )
 def test_implementations_that_cannot_be_called_are_refused(make):
-    with pytest.raises(lang.LanguageError, match=r"expected a (function|name)"):
+    with pytest.raises(lang.LanguageError, match=r"expected (a function|a name|an estimator)"):
         SearchSpace(make)

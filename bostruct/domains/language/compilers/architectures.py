@@ -27,11 +27,10 @@ class Layers:
 
     def make(self, node: Node, inputs: dict[str, Places]) -> Any:
         reached = tuple(dict.fromkeys(chain(*inputs.values())))
-        label = node.implementation.layer_for(node.values.copy()) if isinstance(node.implementation, Labelled) else None
-        if label is not None:
+        if (layer := layer_of(node)) is not None:
             if not reached:
-                raise CompileError(f"{described(node)} is the layer {label}, but nothing of the input reaches it")
-            reached = self.add(as_layer(label, node.path), reached, node.path)
+                raise CompileError(f"{described(node)} is the layer {layer}, but nothing of the input reaches it")
+            reached = self.add(layer, reached, node.path)
         return reached if len(node.outputs) == 1 else dict.fromkeys(node.outputs, reached)
 
     def add(self, layer: Layer, reads: Places, path: str) -> Places:
@@ -39,6 +38,19 @@ class Layers:
         self.paths[len(self.layers)] = path
         self.layers.append(layer)
         return (len(self.layers) - 1,)
+
+
+def layer_of(node: Node) -> Layer | None:
+    """What a node stands for; raises CompileError."""
+    if not isinstance(node.implementation, Labelled):
+        return None
+    try:
+        given = node.implementation.layer_for(node.values.copy())
+        return None if given is None else as_layer(given, node.path)
+    except PointError as error:
+        raise CompileError(str(error)) from error
+    except Exception as error:
+        raise CompileError(f"{described(node)}: what layer it is cannot be said: {error!r}") from error
 
 
 def architecture(program: Program, family: Family | str | None, decision: str) -> Architecture:
@@ -53,10 +65,10 @@ def architecture(program: Program, family: Family | str | None, decision: str) -
     is_decision = {label.name: label.role == "decision" for label in known.labels}
     reached = tuple(dict.fromkeys(chain(*ends.values())))
     decided = tuple(u for u in reached if is_decision.get(found.layers[u].label, False))
-    if open_ends := tuple(u for u in reached if u not in decided):
-        decided += found.add(as_layer(decision, "decision"), open_ends, "the decision layer")
-    found.add(Layer(known.output.name), decided, "the program's output")
     try:
+        if open_ends := tuple(u for u in reached if u not in decided):
+            decided += found.add(as_layer(decision, "decision"), open_ends, "the decision layer")
+        found.add(Layer(known.output.name), decided, "the program's output")
         return Architecture(found.layers, found.edges, given)
     except PointError as error:
         where = ", ".join(f"{u}: {path}" for u, path in found.paths.items())

@@ -141,8 +141,8 @@ def sklearn_module(name: str, make: Callable[..., Any], name_to_hyperp: Mapping[
     Raises LanguageError where `make` has no parameter of such a name.
     """
     try:
-        allowed = inspect.signature(_callable("make", make)).parameters
-    except ValueError:  # of some types that are built in
+        allowed = inspect.signature(make).parameters
+    except (TypeError, ValueError):  # no function, or a type that is built in
         raise LanguageError(f"make: expected an estimator class or a Python function, got {shown(make)}") from None
     takes_any = any(one.kind is one.VAR_KEYWORD for one in allowed.values())
     if (unknown := [one for one in name_to_hyperp or {} if one not in allowed]) and not takes_any:
