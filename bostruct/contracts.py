@@ -106,6 +106,35 @@ class HasTokens(Domain, Protocol):
         ...
 
 
+class Choice(Protocol):
+    """One choice of a point: a position among `count` values; of a continuous one, whose count is infinite, a share of
+    its range. kind: what different points may have several choices of.
+    """
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def value(self) -> float: ...
+    @property
+    def count(self) -> float: ...
+    @property
+    def ordered(self) -> bool: ...
+
+
+class HasChoices(Domain, Protocol):
+    """A domain whose points are made of named choices."""
+
+    def coordinates(self, x: Point) -> Sequence[Choice]:
+        """All choices of a point, in a fixed order."""
+        ...
+
+    def redrawn(self, x: Point, names: frozenset[str], rng: np.random.Generator) -> Point:
+        """A valid point with these choices, and those that they open, drawn anew, and all others as in x."""
+        ...
+
+
 class HasDecisions(Domain, Protocol):
     """A domain whose points are the leaves of a tree: one decision after another, each among finitely many."""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial, reduce
 from itertools import cycle, islice
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -44,7 +44,9 @@ from bostruct.searchers.mcts import MCTS
 from bostruct.searchers.random import RandomSearch
 from bostruct.searchers.smbo import SMBO
 from bostruct.searchers.surroundings import mutants
+from bostruct.searchers.wrs import WeightedRandomSearch
 from bostruct.surrogates.combo_priors import EDGE_WEIGHT_PRIOR, ComboPriors
+from bostruct.surrogates.fanova import VarianceShares
 from bostruct.surrogates.hashed import HashedRidge
 from bostruct.surrogates.marginalized import MarginalizedGP
 from bostruct.surrogates.mode import ModeGP
@@ -122,6 +124,16 @@ def mcts(domain: Any) -> Searcher:
     if not callable(getattr(domain, "options", None)):
         raise DomainError(f"method: mcts needs a domain of decisions one after another, got {type(domain).__name__}")
     return MCTS(domain)
+
+
+def wrs(domain: Any, n_random: int = 37, mode: Literal["shared", "independent", "single"] = "single") -> Searcher:
+    """Weighted random search (Florea and Andonie 2019), one variable changed a step; `mode="shared"` is as published.
+
+    n_random: the first phase, published as the number of trials over e: 37 of 100.
+    """
+    if not callable(getattr(domain, "redrawn", None)):
+        raise DomainError(f"method: wrs needs a domain of named choices, got {type(domain).__name__}")
+    return WeightedRandomSearch(domain, VarianceShares(), n_random, mode)
 
 
 def hyperband(domain: Any) -> Searcher:
@@ -310,6 +322,7 @@ METHODS: dict[str, Callable[[Any], Searcher]] = {
     "evolution": evolution,
     "regularized-evolution": regularized_evolution,
     "smbo": smbo,
+    "wrs": wrs,
     "mcts": mcts,
     "hyperband": hyperband,
     "successive-halving": successive_halving,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,18 @@ if TYPE_CHECKING:
 DRAWS = 1_000
 
 
+class Coordinate(NamedTuple):
+    """One choice of a point: the position of its value among `count`. path: its name, or its place in a program. kind:
+    what several choices of a program have in common, as in ``Conv2D.filters``; of a variable its name.
+    """
+
+    path: str
+    kind: str
+    value: float
+    count: float
+    ordered: bool
+
+
 def token(text: str) -> int:
     """63 bits, the same in every process."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) >> 1
@@ -29,6 +41,16 @@ def token_table(names: Sequence[str], n_choices: IntArray) -> IntArray:
     for i, (name, count) in enumerate(zip(names, n_choices.tolist(), strict=True)):
         table[i, :count] = [token(f"{name} = {vertex}") for vertex in range(count)]
     return table
+
+
+def redrawn(space: Space, x: IntArray, names: frozenset[str], rng: np.random.Generator) -> IntArray:
+    """A valid point with these variables drawn anew; x where none is found in 1,000 draws."""
+    changes = np.array([name in names for name in space.variables])
+    for _ in range(DRAWS if space.constraints else 1):
+        row = np.where(changes, rng.integers(0, space.n_choices), x)
+        if holds(space, row[None])[0]:
+            return row
+    return np.array(x, dtype=np.int64)
 
 
 def finished(space: Space, made: Sequence[int], rng: np.random.Generator) -> IntArray:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from bostruct.checks import shown
 from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
 from bostruct.domains.constraints import holds, rule_name, sample_satisfying, satisfied, unseen_nearby, walk
-from bostruct.domains.decisions import finished, token_table
+from bostruct.domains.decisions import Coordinate, finished, redrawn, token_table
 from bostruct.domains.graphs import IntArray, VariableGraph
 from bostruct.domains.moves import Moves
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
@@ -210,6 +210,17 @@ class Space:
     def tokens(self, xs: IntArray) -> list[IntArray]:
         """Of each point a hash for each variable and what it is: `HasTokens`."""
         return list(self._tokens[np.arange(self.d), np.asarray(xs)])
+
+    def coordinates(self, x: IntArray) -> list[Coordinate]:
+        """Each variable as a choice: `HasChoices`."""
+        return [
+            Coordinate(name, name, int(vertex), len(variable), variable.ordered)
+            for (name, variable), vertex in zip(self.variables.items(), x, strict=True)
+        ]
+
+    def redrawn(self, x: IntArray, names: frozenset[str], rng: np.random.Generator) -> IntArray:
+        """A valid point with these variables drawn anew; x where 1,000 draws find none."""
+        return redrawn(self, x, names, rng)
 
     def decisions(self, x: IntArray) -> tuple[int, ...]:
         """One variable after another: `HasDecisions`."""

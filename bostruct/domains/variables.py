@@ -45,6 +45,11 @@ class Variable:
     def __len__(self) -> int:
         return len(self.choices)
 
+    @property
+    def ordered(self) -> bool:
+        """Whether the choices have an order that means something."""
+        return self.kind in ("Ordinal", "Integer", "Fidelity")
+
     def vertex(self, value: Any) -> int:
         """Position of a choice; raises PointError where value is none of them."""
         value = plain(value)

@@ -13,30 +13,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from bostruct.contracts import Array, Batch, Parameter, Prior
+from bostruct.contracts import Array, Batch, Choice, Parameter, Prior
 
 ABSENT = -1.0
-
-
-class Choice(Protocol):
-    """One choice of a program: the position of its value among `count`, under a path, of a kind."""
-
-    @property
-    def path(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def value(self) -> int: ...
-    @property
-    def count(self) -> int: ...
-    @property
-    def ordered(self) -> bool: ...
 
 
 Choices = Callable[[Any], Sequence[Choice]]

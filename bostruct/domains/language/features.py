@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable
 from functools import lru_cache
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.domains.decisions import token
+from bostruct.domains.decisions import Coordinate, token
 from bostruct.domains.language.fragments import Fragment
 from bostruct.domains.language.hyperparameters import Value
 from bostruct.domains.language.walk import Walk
@@ -25,18 +25,6 @@ NUMBER = re.compile(r"-\d+(?=$|\.)")
 
 Key = TypeVar("Key", bound=Hashable)
 Found = TypeVar("Found")
-
-
-class Coordinate(NamedTuple):
-    """One choice of a trace. kind: of the module and its local name, without numbers, as in ``Conv2D.filters``. value:
-    the position among `count` values.
-    """
-
-    path: str
-    kind: str
-    value: int
-    count: int
-    ordered: bool
 
 
 class Recent(Generic[Key, Found]):

@@ -14,11 +14,12 @@ import numpy.typing as npt
 
 from bostruct.checks import check_choice, check_integer, shown
 from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
+from bostruct.domains.decisions import Coordinate
 from bostruct.domains.language import sampling
 from bostruct.domains.language.counting import Exact, Size, count
 from bostruct.domains.language.enumeration import depth_first, shortest_first
 from bostruct.domains.language.errors import LanguageError, NoneFeasible, TraceError
-from bostruct.domains.language.features import Coordinate, Recent, coordinates, tokens
+from bostruct.domains.language.features import Recent, coordinates, tokens
 from bostruct.domains.language.fragments import Fragment, opened
 from bostruct.domains.language.hyperparameters import Discrete, Value
 from bostruct.domains.language.modules import Builder
@@ -253,6 +254,12 @@ class SearchSpace:
     def coordinates(self, x: Trace) -> tuple[Coordinate, ...]:
         """The choices of a trace, in order, as positions among their values."""
         return coordinates(self._end(x))
+
+    def redrawn(self, x: Trace, names: frozenset[str], rng: np.random.Generator) -> Trace:
+        """These choices, and those that they open, drawn anew, all others kept where they still exist: `HasChoices`."""
+        kept = {path: value for path, value in x.items() if path not in names}
+        choose = sampling.keeping(kept, sampling.uniformly(rng))
+        return self._trace(sampling.feasible(lambda: sampling.followed(self._walk, choose, self.max_decisions)))
 
     def tokens(self, xs: Iterable[Trace]) -> list[npt.NDArray[np.int64]]:
         """Of each trace the hashes of its modules, edges and choices: `HasTokens`."""

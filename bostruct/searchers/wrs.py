@@ -1,0 +1,100 @@
+"""Weighted random search: Florea and Andonie 2019, algorithms 1 and 2."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from bostruct.checks import check_choice, check_integer, check_number
+from bostruct.contracts import Array, Choice, HasChoices, HistoryView, Json, Point, State, Suggestion
+from bostruct.searchers.bayesian import described
+
+MODES = ("shared", "independent", "single")
+TRIES = 200
+Effects = Callable[[Sequence[Sequence[Choice]], Array, int], Mapping[str, float]]
+"""(choices of each point, values, seed) -> how much each choice matters by itself, by path."""
+
+
+@dataclass(frozen=True)
+class WeightedRandomSearch:
+    """Random search, then random changes of the incumbent, of important variables more often.
+
+    n_random: trials of the first phase; published, the number of trials divided by e. mode: whether one uniform number
+    decides for all variables of a step (``shared``, as published: a variable changes where its probability is at least
+    that number), one each (``independent``), or exactly one variable changes, drawn by the probabilities (``single``).
+    floor: the least probability, without which a variable would freeze. least: k_i of some variables by name: until so
+    many trials are finished they change in every step. effects: of what was told in the first phase.
+
+    A variable's probability is its main effect over the largest one; where all effects are 0 every variable changes
+    in every step. Choices that a point does not have, and those that a change opens, are drawn. Ties count as
+    improvements, as published. Raises TypeError, ValueError.
+    """
+
+    domain: HasChoices
+    effects: Effects
+    n_random: int = 37
+    mode: Literal["shared", "independent", "single"] = "single"
+    floor: float = 0.01
+    least: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_integer("n_random", self.n_random, 2)
+        check_choice("mode", self.mode, MODES)
+        check_number("floor", self.floor, 1e-9, 1.0)
+        for name, trials in self.least.items():
+            check_integer(f"least[{name!r}]", trials, 0)
+
+    def settings(self) -> dict[str, Json]:
+        names = ("effects", "n_random", "mode", "floor")
+        return {name: described(getattr(self, name)) for name in names} | {"least": dict(self.least)}
+
+    def initial_state(self) -> State:
+        return None
+
+    def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+        """Raises SpaceExhausted when no unseen point is left."""
+        n_told = len(history.values) + len(history.failed)
+        if n_told < self.n_random or not len(history.values):
+            return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "random"})
+        if state is None:
+            points = [self.domain.coordinates(x) for x in history.completed]
+            state = dict(self.effects(points, history.values, int(rng.integers(2**31))))
+        incumbent = history.completed[_last_best(history.values)]
+        for _ in range(TRIES):
+            x = self._changed(incumbent, state, n_told, rng)
+            if self.domain.keys(self.domain.join([x]))[0] not in history.seen:
+                return Suggestion(x, state, {"origin": "model"})
+        why = f"{TRIES} changes of the incumbent met seen points alone"
+        return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "fallback", "why": why})
+
+    def probability(self, weights: Mapping[str, float], name: str) -> float:
+        """That a variable changes: its weight over the largest; of variables not met in the first phase, 1."""
+        largest = max(weights.values(), default=0.0)
+        if largest <= 0.0 or name not in weights:
+            return 1.0
+        return max(weights[name] / largest, self.floor)
+
+    def _changed(self, x: Point, weights: Mapping[str, float], n_told: int, rng: np.random.Generator) -> Point:
+        names = [one.path for one in self.domain.coordinates(x)]
+        chances = np.array([self.probability(weights, name) for name in names])
+        if self.mode == "single":
+            changes = {names[int(rng.choice(len(names), p=chances / chances.sum()))]}
+        else:
+            u = rng.random() if self.mode == "shared" else rng.random(len(names))
+            changes = {name for name, change in zip(names, chances >= u, strict=True) if change}
+        changes |= {name for name in names if n_told < self.least.get(name, 0)}
+        return self.domain.redrawn(x, frozenset(changes), rng)
+
+
+def wrs_trials(n_trials: int) -> int:
+    """How many of n_trials are random: n_trials / e, rounded, as published."""
+    return max(round(n_trials / math.e), 2)
+
+
+def _last_best(values: Any) -> int:
+    """Of those with the smallest value the one told last."""
+    return len(values) - 1 - int(np.argmin(values[::-1]))

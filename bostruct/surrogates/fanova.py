@@ -1,0 +1,215 @@
+"""Functional analysis of variance: how much of what a forest predicts varies with each variable (Hutter et al. 2014).
+
+A tree is constant on boxes. Over independent variables the share of a box is the product of its shares of each
+variable, so that main effects and interactions are sums over leaves. Every variable is a finite set of atoms with
+weights: its choices, equally likely; for a continuous one the intervals between the cuts of the tree, by their lengths;
+and, for one that not every point has, its absence, with the share of points that lack it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bostruct.checks import check_integer
+from bostruct.contracts import Array, Choice
+
+TREES = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """One variable as columns of a design. atoms: what the columns can be, (a, c); weights: of the atoms, summing to 1.
+
+    Without atoms the variable is continuous, uniform on [0, 1], and has one column.
+    """
+
+    name: str
+    columns: slice
+    atoms: Array | None = None
+    weights: Array | None = None
+
+
+class Effect(NamedTuple):
+    """Share of the variance, averaged over trees, and its standard deviation from tree to tree."""
+
+    share: float
+    spread: float
+
+
+class Importances(NamedTuple):
+    """main: of each variable by itself. pairs: of what two do together beyond that, by their names."""
+
+    main: dict[str, Effect]
+    pairs: dict[tuple[str, str], Effect]
+
+
+class Leaves(NamedTuple):
+    """Boxes (lower, upper] of the leaves of a tree (l, c), and its value on them (l,)."""
+
+    lower: Array
+    upper: Array
+    values: Array
+
+
+def grown_forest(design: Array, values: Array, seed: int, trees: int = TREES) -> Any:
+    """A scikit-learn forest of unpruned trees on bootstrap samples, every column tried at every cut."""
+    from sklearn.ensemble import RandomForestRegressor
+
+    check_integer("trees", trees, 1)
+    forest = RandomForestRegressor(trees, max_features=1.0, random_state=seed, n_jobs=1)
+    return forest.fit(design, values)
+
+
+def importances(forest: Any, factors: Sequence[Factor], pairs: bool = False) -> Importances:
+    """Of the variables of a fitted forest; pairs: also of any two of them, which is quadratic in their number.
+
+    Trees that predict a constant are left out; with no other, every effect is 0.
+    """
+    found = [effects for tree in forest.estimators_ if (effects := _decomposed(leaves(tree.tree_), factors, pairs))]
+    main = {factor.name: _effect([effects[0][i] for effects in found]) for i, factor in enumerate(factors)}
+    names = list(combinations([factor.name for factor in factors], 2)) if pairs else []
+    return Importances(main, {both: _effect([effects[1][k] for effects in found]) for k, both in enumerate(names)})
+
+
+@dataclass(frozen=True)
+class VarianceShares:
+    """Shares of the variance that a forest explains by each choice alone. trees: of the forest."""
+
+    trees: int = 16
+
+    def __call__(self, points: Sequence[Sequence[Choice]], values: Array, seed: int) -> dict[str, float]:
+        design, factors = design_of(points)
+        forest = grown_forest(design, ranged(values), seed, self.trees)
+        return {name: effect.share for name, effect in importances(forest, factors).main.items()}
+
+
+def ranged(values: Array) -> Array:
+    """On [0, 1]: trees compare squares, which the largest floats have none of."""
+    low, high = float(np.min(values)), float(np.max(values))
+    half = 0.5 * high - 0.5 * low
+    return (0.5 * values - 0.5 * low) / half if half > 0.0 else np.zeros(len(values))
+
+
+def _effect(shares: list[float]) -> Effect:
+    return Effect(float(np.mean(shares)), float(np.std(shares))) if shares else Effect(0.0, 0.0)
+
+
+def leaves(tree: Any) -> Leaves:
+    """The boxes of a scikit-learn tree, which goes left where a column is at most the threshold."""
+    n, columns = tree.node_count, tree.n_features
+    lower, upper = np.full((n, columns), -np.inf), np.full((n, columns), np.inf)
+    for node in range(n):  # children come after their parents
+        left, right, column = tree.children_left[node], tree.children_right[node], tree.feature[node]
+        if left < 0:
+            continue
+        lower[[left, right]], upper[[left, right]] = lower[node], upper[node]
+        upper[left, column] = lower[right, column] = tree.threshold[node]
+    is_leaf = tree.children_left < 0
+    return Leaves(lower[is_leaf], upper[is_leaf], tree.value[is_leaf, 0, 0])
+
+
+class Held(NamedTuple):
+    """Which atoms of a variable lie in which leaf (l, a), the atoms' weights (a,), and the share of each leaf (l,)."""
+
+    inside: Array
+    weights: Array
+    share: Array
+
+
+def _held(boxes: Leaves, factor: Factor) -> Held:
+    lower, upper = boxes.lower[:, factor.columns], boxes.upper[:, factor.columns]
+    atoms, weights = factor.atoms, factor.weights
+    if atoms is None or weights is None:
+        cuts = np.unique(np.clip(np.concatenate([lower, upper, [[0.0], [1.0]]]), 0.0, 1.0))
+        atoms, weights = 0.5 * (cuts[:-1] + cuts[1:])[:, None], np.diff(cuts)
+    inside = np.ones((len(lower), len(atoms)), dtype=bool)
+    for column in range(atoms.shape[1]):
+        inside &= lower[:, column, None] < atoms[:, column]
+        inside &= atoms[:, column] <= upper[:, column, None]
+    held = inside.astype(np.float64)
+    return Held(held, weights, held @ weights)
+
+
+def _decomposed(boxes: Leaves, factors: Sequence[Factor], pairs: bool) -> tuple[list[float], list[float]] | None:
+    """Shares of the variance of one tree; None where it has none."""
+    held = [_held(boxes, factor) for factor in factors]
+    volume = np.prod([one.share for one in held], axis=0)
+    reached = volume > 0.0  # a leaf between two choices holds none
+    held = [Held(one.inside[reached], one.weights, one.share[reached]) for one in held]
+    volume, values = volume[reached], boxes.values[reached]
+    mean = float(volume @ values)
+    variance = float(volume @ np.square(values - mean))
+    if variance <= 1e-12 * max(mean * mean, 1e-300):
+        return None
+    mass = volume * (values - mean)
+    main = [float(one.weights @ np.square((mass / one.share) @ one.inside)) for one in held]
+    both: list[float] = []
+    if pairs:
+        for i, k in combinations(range(len(held)), 2):
+            a, b = held[i], held[k]
+            joint = (a.inside * (mass / (a.share * b.share))[:, None]).T @ b.inside
+            both.append((float(a.weights @ np.square(joint) @ b.weights) - main[i] - main[k]) / variance)
+    return [effect / variance for effect in main], both
+
+
+def ordered_atoms(count: int) -> tuple[Array, Array]:
+    """Of a variable of ordered choices in one column: position / (count - 1), equally likely."""
+    return np.linspace(0.0, 1.0, count)[:, None], np.full(count, 1.0 / count)
+
+
+def unordered_atoms(count: int) -> tuple[Array, Array]:
+    """Of a variable of unordered choices, one column each."""
+    return np.eye(count), np.full(count, 1.0 / count)
+
+
+def with_absence(atoms: Array, weights: Array, absent: float) -> tuple[Array, Array]:
+    """One atom more, -1 in every column, for points that have no such variable: `absent` is their share."""
+    return np.vstack([atoms, np.full((1, atoms.shape[1]), -1.0)]), np.append(weights * (1.0 - absent), absent)
+
+
+def design_of(points: Sequence[Sequence[Choice]]) -> tuple[Array, list[Factor]]:
+    """Points, each a sequence of choices (path, value, count, ordered), as a matrix (n, c) and its factors.
+
+    count: of the values, infinite for a continuous one, whose value is in [0, 1]. Paths that not every point has get an
+    atom for their absence.
+    """
+    kinds: dict[str, Choice] = {}
+    for point in points:
+        for one in point:
+            kinds.setdefault(one.path, one)
+    present = {path: 0 for path in kinds}
+    for point in points:
+        for one in point:
+            present[one.path] += 1
+    factors: list[Factor] = []
+    width = 0
+    for path, one in kinds.items():
+        size = one.count if not one.ordered and one.count < np.inf else 1
+        columns = slice(width, width + int(size))
+        width += int(size)
+        if one.count == np.inf:
+            factors.append(Factor(path, columns))
+            continue
+        atoms, weights = (ordered_atoms if one.ordered else unordered_atoms)(int(one.count))
+        if present[path] < len(points):
+            atoms, weights = with_absence(atoms, weights, 1.0 - present[path] / len(points))
+        factors.append(Factor(path, columns, atoms, weights))
+    return _filled(points, {factor.name: factor for factor in factors}, width), factors
+
+
+def _filled(points: Sequence[Sequence[Choice]], factors: dict[str, Factor], width: int) -> Array:
+    design: npt.NDArray[np.float64] = np.full((len(points), width), -1.0)
+    for row, point in enumerate(points):
+        for one in point:
+            factor = factors[one.path]
+            if one.count == np.inf:
+                design[row, factor.columns] = one.value
+            elif factor.atoms is not None:
+                design[row, factor.columns] = factor.atoms[int(one.value)]
+    return design
