@@ -267,7 +267,7 @@ class SearchSpace:
 
     def decisions(self, x: Trace) -> tuple[int, ...]:
         """The position of each choice that is open here among its values, in order: `HasDecisions`."""
-        return tuple(one.value for one in self.coordinates(x)[len(self._walk.chosen) :])
+        return tuple(int(one.value) for one in self.coordinates(x)[len(self._walk.chosen) :])
 
     def options(self, made: Sequence[int]) -> int:
         """How many values the next choice has after these; 0 at an end."""
