@@ -22,7 +22,10 @@ from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.fidelity import Levels
 from bostruct.domains.graphs import VariableGraph
 from bostruct.domains.joint import Joint
+from bostruct.domains.language.errors import LanguageError
+from bostruct.domains.language.features import Recent
 from bostruct.domains.language.space import SearchSpace
+from bostruct.domains.language.trace import Trace
 from bostruct.domains.space import Space
 from bostruct.kernels.blend import Blend
 from bostruct.kernels.diffusion import DiffusionKernel
@@ -244,12 +247,24 @@ def part_kernel(part: Any, settings: Otmann) -> Similarity:
     return lengthscale_kernel(part) if isinstance(part, Space) else otmann_kernel(part, settings)
 
 
-def otmann_kernel(domain: Any, settings: Otmann = REFERENCE) -> OtmannKernel:
-    """OTMANN with rates whose priors know what is far in the domain; raises DomainError unless of architectures."""
+def otmann_kernel(domain: Any, settings: Otmann = REFERENCE) -> Similarity:
+    """OTMANN of architectures, or of the architectures that programs are; raises DomainError for anything else."""
     sampled = callable(getattr(domain, "sample", None))
     xs = list(domain.sample(DRAWN_TO_SCALE, np.random.default_rng(0))) if sampled else []
+    if isinstance(domain, SearchSpace):
+        layers: Recent[Trace, Architecture] = Recent(lambda x: domain.present(x).to_architecture())
+        try:
+            kernel = scaled_otmann([layers(x) for x in xs], settings)
+        except LanguageError as error:
+            raise DomainError(f"method: nasbot needs programs whose modules stand for layers: {error}") from error
+        return PartKernel("architecture", lambda batch: [layers(x) for x in batch], kernel)
     if not xs or not all(isinstance(x, Architecture) for x in xs):
         raise DomainError(f"method: nasbot needs a domain of architectures, got {type(domain).__name__}")
+    return scaled_otmann(xs, settings)
+
+
+def scaled_otmann(xs: list[Architecture], settings: Otmann) -> OtmannKernel:
+    """OTMANN with rates whose priors know how far apart these are."""
     found = otmann_distances(xs, settings=settings)
     return OtmannKernel(typical_rate(found.distance), typical_rate(found.normalized), settings)
 

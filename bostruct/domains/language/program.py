@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bostruct.domains.language.compilers.flow import Backend
     from bostruct.domains.language.compilers.functions import Calculation
     from bostruct.domains.language.compilers.networks import Network
+    from bostruct.domains.language.space import SearchSpace
 
 T = TypeVar("T")
 ROUNDS = 3  # of refinement, after the first pass over all that lies before and behind a node
@@ -142,6 +143,23 @@ class Program:
 
         return architecture(self, family, decision)
 
+    def to_text(self) -> str:
+        """The modules, what they read, and their values."""
+        return self._space().to_text()
+
+    def to_dot(self) -> str:
+        """The program in Graphviz's language."""
+        return self._space().to_dot()
+
+    def to_svg(self) -> str:
+        """A drawing, as SVG; raises MissingExtra without the extra ``plot`` or the Graphviz program."""
+        return self._space().to_svg()
+
+    def _space(self) -> SearchSpace:
+        from bostruct.domains.language.space import SearchSpace
+
+        return SearchSpace(self.builder, max_depth=DEEPEST).replay(self.trace)
+
     def _colored_from_inputs(self) -> list[str]:
         colors: list[str] = []
         for node in self.nodes:
@@ -207,7 +225,7 @@ def rebuilt(builder: Callable[[], Any], trace: Trace) -> Program:
     """A program from what survives a journey between processes."""
     from bostruct.domains.language.space import SearchSpace
 
-    return SearchSpace(builder).replay(trace).program()
+    return SearchSpace(builder, max_depth=DEEPEST).replay(trace).program()
 
 
 def _color(source: Source, colors: list[str]) -> tuple[str, str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,8 @@ import numpy.typing as npt
 from bostruct.checks import check_choice, check_integer, shown
 from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
 from bostruct.domains.decisions import Coordinate
-from bostruct.domains.language import sampling
+from bostruct.domains.architecture.drawing import rendered_svg
+from bostruct.domains.language import drawing, sampling
 from bostruct.domains.language.counting import Exact, Size, count
 from bostruct.domains.language.enumeration import depth_first, shortest_first
 from bostruct.domains.language.errors import LanguageError, NoneFeasible, TraceError
@@ -28,6 +30,7 @@ from bostruct.domains.language.trace import Trace
 from bostruct.domains.language.walk import Walk
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 
+Render: TypeAlias = Callable[[str], str]
 BUDGET = 100_000  # parts looked at, for a size
 NEIGHBORS_LISTED = 100_000
 NEIGHBORS_COUNTED = 2_000
@@ -135,6 +138,27 @@ class SearchSpace:
             order = "depth" if isinstance(self.count(), Exact) else "length"
         walk = depth_first if check_choice("order", order, ("depth", "length")) == "depth" else shortest_first
         return walk(self._walk)
+
+    # To look at.
+
+    def to_text(self) -> str:
+        """The modules that are visible: what they read, and their hyperparameters with values, or what these may be."""
+        return drawing.text(drawing.view(self._walk))
+
+    def to_dot(self) -> str:
+        """The space in Graphviz's language: modules as boxes, grey while they wait, hyperparameters as ellipses."""
+        return drawing.dot_source(drawing.view(self._walk))
+
+    def to_svg(self) -> str:
+        """A drawing, as SVG; raises MissingExtra without the extra ``plot`` or the Graphviz program."""
+        return rendered_svg(self.to_dot())
+
+    def transitions(self, trace: Mapping[str, Value], path: str | Path, render: Render = rendered_svg) -> Path:
+        """Write a page, one HTML file, that shows the space after each choice of a trace: what is new in green, what
+        was just given a value in red. render: of Graphviz's language, gives SVG. Raises TraceError, MissingExtra.
+        """
+        chosen = self.replay(trace).trace
+        return drawing.write_page(path, repr(self), drawing.frames(self._walk, chosen), render)
 
     # A domain: what searchers need.
 
