@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from bostruct.domains.language.space import SearchSpace
 
 T = TypeVar("T")
+DEEPEST = 400  # substitutions around each other that a space may allow
 ROUNDS = 3  # of refinement, after the first pass over all that lies before and behind a node
 
 

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from bostruct.checks import check_choice, check_integer, shown
 from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
-from bostruct.domains.decisions import Coordinate
 from bostruct.domains.architecture.drawing import rendered_svg
+from bostruct.domains.decisions import Coordinate
 from bostruct.domains.language import drawing, sampling
 from bostruct.domains.language.counting import Exact, Size, count
 from bostruct.domains.language.enumeration import depth_first, shortest_first
@@ -25,7 +25,7 @@ from bostruct.domains.language.features import Recent, coordinates, tokens
 from bostruct.domains.language.fragments import Fragment, opened
 from bostruct.domains.language.hyperparameters import Discrete, Value
 from bostruct.domains.language.modules import Builder
-from bostruct.domains.language.program import Program, program
+from bostruct.domains.language.program import DEEPEST, Program, program
 from bostruct.domains.language.trace import Trace
 from bostruct.domains.language.walk import Walk
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
@@ -51,7 +51,7 @@ class SearchSpace:
         if not callable(builder):
             raise LanguageError(f"builder: expected a function that returns (inputs, outputs), got {shown(builder)}")
         self.builder = builder
-        self.max_depth = check_integer("max_depth", max_depth, 1, 400)
+        self.max_depth = check_integer("max_depth", max_depth, 1, DEEPEST)
         self.max_decisions = check_integer("max_decisions", max_decisions, 1)
         root = Fragment("", None)
         with opened(root):

@@ -1,0 +1,286 @@
+"""Spaces as text, as Graphviz drawings and as pages, in the manner of Negrinho et al. 2019, figure 5."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bostruct.checks import shown
+from bostruct.domains.language.hyperparameters import DependentHyperparameter, Discrete, Hyperparameter, Value
+from bostruct.domains.language.modules import Module
+from bostruct.domains.language.walk import MISSING, Walk
+
+NEW, ASSIGNED, WAITING, PLAIN = "#cfe8cf", "#f4b6b0", "#eeeeee", "#ffffff"
+VALUES_SHOWN = 6
+
+
+class Port(NamedTuple):
+    """What an input reads: the output of a module, or an input of the whole space where `module` is None."""
+
+    module: str | None
+    name: str
+
+
+class Box(NamedTuple):
+    """A module. inputs: by name. hyperparameters: local name -> place. waits: whether a part is to take its place."""
+
+    inputs: dict[str, Port]
+    outputs: tuple[str, ...]
+    hyperparameters: dict[str, str]
+    constants: dict[str, Any]
+    waits: bool
+
+
+class Ellipse(NamedTuple):
+    """A hyperparameter. text: its values, or what it depends on, while it has no value; then its value."""
+
+    text: str
+    is_assigned: bool
+    parents: tuple[str, ...]
+
+
+class View(NamedTuple):
+    """What is to be seen of a space: modules by place, those that read after those that are read; hyperparameters by
+    place; what the outputs read; values that no visible module has, by place.
+    """
+
+    boxes: dict[str, Box]
+    ellipses: dict[str, Ellipse]
+    outputs: dict[str, Port]
+    gone: dict[str, Value]
+
+
+def view(walk: Walk) -> View:
+    """Of a space as far as it is chosen."""
+    boxes: dict[str, Box] = {}
+    ellipses: dict[str, Ellipse] = {}
+    for module in _in_reading_order(walk):
+        inputs = {}
+        for name, port in module.inputs.items():
+            output = walk.source(port)
+            inputs[name] = Port(None, walk.terminal(port)) if output is None else Port(output.module.path, output.name)
+        places = {name: h.path for name, h in module.hyperparameters.items()}
+        waits = module.substitution is not None
+        boxes[module.path] = Box(inputs, tuple(module.outputs), places, module.constants, waits)
+        for h in module.hyperparameters.values():
+            _add(ellipses, h, walk)
+    outputs = {}
+    for name in sorted(walk.root.outputs):
+        output = walk.behind(walk.root.outputs[name], None)
+        outputs[name] = Port(output.module.path, output.name)
+    gone = {place: value for place, value in walk.values.items() if place not in ellipses}
+    return View(boxes, ellipses, outputs, gone)
+
+
+def _in_reading_order(walk: Walk) -> Iterator[Module]:
+    done: set[Module] = set()
+    for first in walk.modules():
+        stack = [(first, False)]
+        while stack:
+            module, is_entered = stack.pop()
+            if module in done:
+                continue
+            if is_entered:
+                done.add(module)
+                yield module
+            else:
+                read = [walk.source(port) for port in module.inputs.values()]
+                stack += [(module, True), *((output.module, False) for output in reversed(read) if output is not None)]
+
+
+def _add(ellipses: dict[str, Ellipse], h: Hyperparameter, walk: Walk) -> None:
+    """The hyperparameter and all that it depends on."""
+    if h.path in ellipses:
+        return
+    value = walk.value(h)
+    if isinstance(h, DependentHyperparameter):
+        parents = tuple(parent.path for parent in h.parents.values())
+        text = f"a function of {', '.join(parents)}"
+        for parent in h.parents.values():
+            _add(ellipses, parent, walk)
+    else:
+        parents, text = (), _among(h)
+    ellipses[h.path] = Ellipse(text if value is MISSING else _said(value), value is not MISSING, parents)
+
+
+def _among(h: Discrete) -> str:
+    first = ", ".join(map(_said, h.values[:VALUES_SHOWN]))
+    return f"{{{first}}}" if len(h.values) <= VALUES_SHOWN else f"{{{first}, ... {_said(h.values[-1])}}}"
+
+
+def _said(value: Value) -> str:
+    return shown(value, 30)
+
+
+def text(seen: View) -> str:
+    """One paragraph a module, from the inputs to the outputs."""
+    lines: list[str] = []
+    for place, box in seen.boxes.items():
+        lines.append(f"{place} ..." if box.waits else place)
+        lines += [f"  {name} <- {_read(port)}" for name, port in box.inputs.items()]
+        lines += [f"  {name} = {_said(value)}" for name, value in box.constants.items()]
+        for name, h in box.hyperparameters.items():
+            own = "" if h == f"{place}.{name}" else f"  ({h})"
+            lines.append(f"  {name} = {seen.ellipses[h].text}{own}")
+    lines += [f"{name} <- {_read(port)}" for name, port in seen.outputs.items()]
+    lines += [f"chosen: {place} = {_said(value)}" for place, value in seen.gone.items()]
+    return "\n".join(lines)
+
+
+def _read(port: Port) -> str:
+    return f"the input {port.name}" if port.module is None else f"{port.module}.{port.name}"
+
+
+def dot_source(seen: View, before: View | None = None) -> str:
+    """Boxes and ellipses; grey boxes wait for values. before: what was seen earlier: then what is new is green, and
+    what was given a value since is red.
+    """
+    lines = [
+        "digraph space {",
+        '  node [fontname="Helvetica", fontsize=11]; edge [fontname="Helvetica", fontsize=9, arrowsize=0.7];',
+    ]
+    names: dict[str, str] = {}
+    for i, (place, box) in enumerate(seen.boxes.items()):
+        names[place] = f"m{i}"
+        is_new = before is not None and place not in before.boxes
+        lines.append(f"  m{i} [shape=plain, label=<{_table(place, box, is_new)}>];")
+    ends = dict.fromkeys(
+        port.name for box in seen.boxes.values() for port in box.inputs.values() if port.module is None
+    )
+    lines += [f"  i{i} [shape=plaintext, label={_quoted(name)}];" for i, name in enumerate(ends)]
+    sources = {Port(None, name): f"i{i}" for i, name in enumerate(ends)}
+    for place, box in seen.boxes.items():
+        sources |= {Port(place, name): f"{names[place]}:o{i}:s" for i, name in enumerate(box.outputs)}
+    for place, box in seen.boxes.items():
+        lines += [f"  {sources[port]} -> {names[place]}:i{i}:n;" for i, port in enumerate(box.inputs.values())]
+    for i, (name, port) in enumerate(seen.outputs.items()):
+        lines += [f"  e{i} [shape=plaintext, label={_quoted(name)}];", f"  {sources[port]} -> e{i};"]
+    return "\n".join([*lines, *_ellipses(seen, before, names), "}", ""])
+
+
+def _table(place: str, box: Box, is_new: bool) -> str:
+    color = NEW if is_new else WAITING if box.waits else PLAIN
+    rows = [_ports("i", box.inputs), f'<TD BGCOLOR="{color}"><B>{escape(place)}</B></TD>']
+    rows += [f'<TD ALIGN="LEFT">{escape(f"{name} = {_said(value)}")}</TD>' for name, value in box.constants.items()]
+    rows += [f'<TD ALIGN="LEFT" PORT="p{i}">{escape(name)}</TD>' for i, name in enumerate(box.hyperparameters)]
+    rows.append(_ports("o", box.outputs))
+    joined = "".join(f"<TR>{row}</TR>" for row in rows if row)
+    return f'<TABLE BORDER="0" CELLBORDER="1" CELLSPACING="0" CELLPADDING="3">{joined}</TABLE>'
+
+
+def _ports(kind: str, names: Any) -> str:
+    cells = [f'<TD PORT="{kind}{i}">{escape(name)}</TD>' for i, name in enumerate(names)]
+    if not cells:
+        return ""
+    return (
+        f'<TD CELLPADDING="0"><TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0"><TR>{"".join(cells)}</TR></TABLE></TD>'
+    )
+
+
+def _ellipses(seen: View, before: View | None, modules: Mapping[str, str]) -> Iterator[str]:
+    drawn = dict(seen.ellipses)
+    if before is not None:  # what was just given a value is shown once more, though its module is gone
+        late = {place: value for place, value in seen.gone.items() if place not in before.gone}
+        late = {place: value for place, value in late.items() if not _was_assigned(before, place)}
+        drawn |= {place: Ellipse(_said(value), True, ()) for place, value in late.items()}
+    names = {place: f"h{i}" for i, place in enumerate(drawn)}
+    for place, one in drawn.items():
+        color = PLAIN
+        if before is not None and one.is_assigned and not _was_assigned(before, place):
+            color = ASSIGNED
+        elif before is not None and place not in before.ellipses:
+            color = NEW
+        label = _quoted(f"{place}\n{one.text}")
+        yield f'  {names[place]} [shape=ellipse, style=filled, fillcolor="{color}", label={label}];'
+        for parent in one.parents:
+            yield f"  {names[parent]} -> {names[place]} [style=dotted];"
+    beside: set[str] = set()
+    for place, box in seen.boxes.items():
+        for i, h in enumerate(box.hyperparameters.values()):
+            style = "style=dashed, dir=none"
+            if h in beside:  # only its first module says where it lies
+                style += ", constraint=false"
+            else:
+                beside.add(h)
+                yield f"  {{rank=same; {modules[place]}; {names[h]};}}"
+            yield f"  {modules[place]}:p{i}:e -> {names[h]}:w [{style}];"
+
+
+def _was_assigned(before: View, place: str) -> bool:
+    return place in before.gone or (place in before.ellipses and before.ellipses[place].is_assigned)
+
+
+def _quoted(label: str) -> str:
+    return '"' + label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+class Frame(NamedTuple):
+    """caption: what was chosen to get here. dot: the drawing."""
+
+    caption: str
+    dot: str
+
+
+def frames(walk: Walk, trace: Mapping[str, Value]) -> Iterator[Frame]:
+    """A space as it is, then after each choice of a trace that leads to its end."""
+    walk = walk.copy()
+    seen = view(walk)
+    yield Frame("The space", dot_source(seen))
+    while (h := walk.next()) is not None:
+        walk.assign(h, trace[h.path])
+        before, seen = seen, view(walk)
+        yield Frame(f"{h.path} = {_said(trace[h.path])}", dot_source(seen, before))
+
+
+def write_page(path: str | Path, title: str, drawn: Iterator[Frame], render: Callable[[str], str]) -> Path:
+    """One figure a frame, one below the other; with a browser's scripts on, one at a time, by buttons or arrow keys."""
+    figures = []
+    for number, frame in enumerate(drawn):
+        svg = render(frame.dot)
+        caption = f"{number}. {escape(frame.caption)}"
+        figures.append(f"<figure><figcaption>{caption}</figcaption>{svg[svg.index('<svg') :]}</figure>")
+    page = PAGE.replace("TITLE", escape(title)).replace("FIGURES", "\n".join(figures))
+    path = Path(path)
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>TITLE</title>
+<style>
+body { font-family: Helvetica, Arial, sans-serif; margin: 1.5rem; }
+figure { margin: 0 0 2rem; }
+figcaption { font-weight: bold; margin-bottom: 1rem; }
+svg { max-width: 100%; height: auto; }
+.stepped figure { display: none; }
+.stepped figure.current { display: block; }
+nav { display: none; margin-bottom: 1rem; }
+.stepped nav { display: block; }
+.new, .assigned { padding: 0 0.4em; border: 1px solid #888; }
+.new { background: #cfe8cf; }
+.assigned { background: #f4b6b0; }
+</style>
+<body>
+<h1>TITLE</h1>
+<p><span class="new">new</span> <span class="assigned">just given a value</span> since the frame before</p>
+<nav><button data-by="-1">&larr;</button> <button data-by="1">&rarr;</button></nav>
+FIGURES
+<script>
+const figures = [...document.querySelectorAll("figure")];
+let at = 0;
+function go(by) {
+  at = Math.min(Math.max(at + by, 0), figures.length - 1);
+  figures.forEach((figure, i) => figure.classList.toggle("current", i === at));
+}
+document.body.classList.add("stepped");
+document.querySelectorAll("button").forEach(b => b.addEventListener("click", () => go(Number(b.dataset.by))));
+document.addEventListener("keydown", e => go({ ArrowLeft: -1, ArrowRight: 1 }[e.key] || 0));
+go(0);
+</script>
+</body>
+</html>
+"""
