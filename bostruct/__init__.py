@@ -23,6 +23,8 @@ _HOME = {
     "cnn_domain": "bostruct.domains.architecture.domain",
     "mlp_domain": "bostruct.domains.architecture.domain",
     "joint_domain": "bostruct.domains.joint",
+    "importance": "bostruct.importances",
+    "plot_importance": "bostruct.plots",
     "otmann": "bostruct.kernels.otmann.distance",
     "plot_transport": "bostruct.kernels.otmann.plot",
     "Study": "bostruct.study",
@@ -41,9 +43,11 @@ if TYPE_CHECKING:
     from bostruct.domains.space import Space
     from bostruct.domains.variables import Binary, Categorical, Fidelity, Graph, Integer, Ordinal
     from bostruct.history import Trial
+    from bostruct.importances import importance
     from bostruct.kernels.otmann.distance import otmann
     from bostruct.kernels.otmann.plot import plot_transport
     from bostruct.optimize import maximize, minimize
+    from bostruct.plots import plot_importance
     from bostruct.result import Result
     from bostruct.study import Study
 
@@ -62,11 +66,13 @@ __all__ = [
     "Study",
     "Trial",
     "cnn_domain",
+    "importance",
     "joint_domain",
     "maximize",
     "minimize",
     "mlp_domain",
     "otmann",
+    "plot_importance",
     "plot_transport",
 ]
 

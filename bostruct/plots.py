@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import optional_import, shown
+from bostruct.checks import check_integer, optional_import, shown
 from bostruct.contracts import Array
+from bostruct.importances import Importances
 from bostruct.result import Result
 
 BEST = "#1f2933"
@@ -48,6 +49,26 @@ def plot_convergence(
     if optimum is not None:
         ax.axhline(optimum, color=GREY, linestyle=(0, (4, 3)), linewidth=1.2, label=f"optimum {optimum:.6g}", zorder=1)
     _dress(ax, direction)
+    return ax
+
+
+def plot_importance(found: Importances, ax: Any = None, most: int = 20) -> Any:
+    """Bars of the largest shares of `bostruct.importance(study)`, with their spread from tree to tree; returns the axes.
+
+    Main effects and, where they were asked for, pairs. most: bars at most. Raises MissingExtra without matplotlib.
+    """
+    check_integer("most", most, 1)
+    named = [(name, effect, CURVES[0]) for name, effect in found.main.items()]
+    named += [(" x ".join(both), effect, CURVES[1]) for both, effect in found.pairs.items()]
+    named = sorted(named, key=lambda bar: -bar[1].share)[:most][::-1]
+    if ax is None:
+        height = 1.2 + 0.28 * len(named)
+        ax = optional_import("matplotlib.figure", "plot").Figure(figsize=(7.2, height), layout="constrained").subplots()
+    shares, spreads = [effect.share for _, effect, _ in named], [effect.spread for _, effect, _ in named]
+    ax.barh([name for name, _, _ in named], shares, xerr=spreads, color=[color for _, _, color in named], ecolor=GREY)
+    ax.set_xlabel("share of the variance")
+    ax.set_xlim(left=0.0)
+    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 

@@ -45,6 +45,7 @@ EXCEPTIONS = {
     ("shell", "bostruct.domains.registry"),
     ("shell", "bostruct.domains.space"),
     ("bostruct.result", "bostruct.plots"),
+    ("bostruct.importances", "bostruct.surrogates.fanova"),
 }
 HEAVY = {"torch", "gpytorch", "botorch", "sklearn", "ot", "matplotlib", "pandas", "networkx", "optuna", "scipy.stats"}
 VERSION = "bostruct.__version__"  # which anybody may know

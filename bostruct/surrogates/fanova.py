@@ -159,8 +159,11 @@ def _decomposed(boxes: Leaves, factors: Sequence[Factor], pairs: bool) -> tuple[
 
 
 def ordered_atoms(count: int) -> tuple[Array, Array]:
-    """Of a variable of ordered choices in one column: position / (count - 1), equally likely."""
-    return np.linspace(0.0, 1.0, count)[:, None], np.full(count, 1.0 / count)
+    """Of a variable of ordered choices in one column: position / (count - 1), equally likely.
+
+    In single precision, in which trees compare.
+    """
+    return np.linspace(0.0, 1.0, count, dtype=np.float32).astype(np.float64)[:, None], np.full(count, 1.0 / count)
 
 
 def unordered_atoms(count: int) -> tuple[Array, Array]:
