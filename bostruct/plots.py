@@ -53,7 +53,7 @@ def plot_convergence(
 
 
 def plot_importance(found: Importances, ax: Any = None, most: int = 20) -> Any:
-    """Bars of the largest shares of `bostruct.importance(study)`, with their spread from tree to tree; returns the axes.
+    """Bars of the largest shares that `bostruct.importance` found, with their spread; returns the axes.
 
     Main effects and, where they were asked for, pairs. most: bars at most. Raises MissingExtra without matplotlib.
     """
