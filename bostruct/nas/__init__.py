@@ -1,0 +1,1 @@
+"""Neural architectures to be searched: ready modules, and spaces of the literature."""
