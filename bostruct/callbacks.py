@@ -33,9 +33,10 @@ class Patience:
 
 @dataclass(frozen=True)
 class TargetValue:
-    """Stop once a value is as good as `value`."""
+    """Stop once a value is as good as `value`. reason: what the result then says; by default the value and trial."""
 
     value: float
+    reason: str = ""
 
     def __post_init__(self) -> None:
         check_number("value", self.value)
@@ -45,7 +46,7 @@ class TargetValue:
             return
         reached = trial.value >= self.value if study.direction == "maximize" else trial.value <= self.value
         if reached:
-            study.stop(f"target value {self.value:g} reached by trial {trial.number}")
+            study.stop(self.reason or f"target value {self.value:g} reached by trial {trial.number}")
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ def importance(study: Study, *, pairs: bool = False, trees: int = TREES, seed: i
     check_integer("trees", trees, 1)
     domain: Any = study.domain
     coordinates: Any = getattr(domain, "coordinates", None)
-    if not callable(coordinates):
+    if coordinates is None:
         raise BostructError(f"study: expected points made of named choices, got those of {shown(domain)}")
     completed = [trial for trial in study.trials if trial.value is not None]
     if len(completed) < 2:

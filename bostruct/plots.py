@@ -130,7 +130,7 @@ def _draw_group(label: str, group: list[Result], color: str, ax: Any) -> None:
 
 
 def _dress(ax: Any, direction: str) -> None:
-    ax.set_xlabel("trials")
+    ax.set_xlabel("trials finished")
     ax.set_ylabel(f"value ({direction}d)")
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="y", color="#e4e7eb", linewidth=0.8)

@@ -300,3 +300,25 @@ class TestText:
     def test_tables_align(self):
         lines = text.table(("name", "value"), [("a", "1"), ("long name", "22")]).splitlines()
         assert {len(line) for line in lines} == {len("long name  value")}
+
+
+def test_what_cannot_be_written_or_read_is_refused_in_words(tmp_path):
+    missing = CliRunner().invoke(main, ["run", "maxsat:file=nofile.wcnf"])
+    assert missing.exit_code == 2
+    assert "nofile.wcnf: No such file or directory" in missing.output
+    assert "Errno" not in missing.output
+    csv = CliRunner().invoke(main, ["show", "runs.db", "--csv", str(tmp_path / "nowhere" / "a.csv")])
+    assert csv.exit_code == 2
+    assert "the directory of" in csv.output
+
+
+def test_a_finished_run_says_that_there_is_nothing_to_do(tmp_path):
+    line = ["run", "branin", "--method", "random", "--storage", str(tmp_path / "runs.db"), "--trials"]
+    CliRunner().invoke(main, [*line, "8"])
+    again = CliRunner().invoke(main, [*line, "5"])
+    assert "nothing to do: n_trials is 5, and 8 are finished already" in again.output
+
+
+def test_an_optimum_that_is_reached_is_called_so():
+    found = CliRunner().invoke(main, ["run", "max3sat:variables=5,clauses=8", "--method", "random", "--until-optimum"])
+    assert "optimum reached" in found.output

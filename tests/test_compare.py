@@ -109,6 +109,24 @@ def test_progress_counts_the_trials_of_all_runs(tmp_path):
     assert "4 of 4 runs" in shown
 
 
+def test_the_report_covers_what_earlier_lines_left(tmp_path):
+    line = ("compare", PROBLEM, "--out", tmp_path, "--trials", 6)
+    call(*line, "--methods", "random", "--seeds", 2)
+    call(*line, "--methods", "annealing", "--seeds", 1)
+    assert set(incumbents(tmp_path)) == {Cell("annealing", 0), Cell("random", 0), Cell("random", 1)}
+    longer = call(*line[:-1], 9, "--methods", "annealing", "--seeds", 1)
+    assert set(incumbents(tmp_path)) == {Cell("annealing", 0)}
+    assert "not in the report: random, seed 1: it has 6 of 9 trials" in longer.stderr
+    assert json.loads((tmp_path / "comparison.json").read_text())["methods"] == ["annealing"]
+    assert not list(tmp_path.glob("*.tmp"))
+
+
+def test_a_method_that_cannot_search_the_problem_is_refused_before_any_run(tmp_path):
+    result = call("compare", PROBLEM, "--methods", "random,nasbot", "--out", tmp_path / "new", code=2)
+    assert "cannot be searched by nasbot: method: nasbot needs a domain of architectures" in result.output
+    assert not (tmp_path / "new").exists()
+
+
 def test_a_folder_of_another_problem_is_refused_and_kept(folder):
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     refused = call("compare", "branin", "--out", folder, code=3)

@@ -39,3 +39,5 @@ def trial_bar(study: Study, total: int, optimum: float | None, wanted: bool | No
             made.update(1)
 
         yield show
+        made.total = made.n  # a run that ended early is done with what it did
+        made.refresh()

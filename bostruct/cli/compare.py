@@ -17,7 +17,7 @@ from bostruct.cli.options import (
     relabel_option,
     relabelled_spec,
 )
-from bostruct.cli.text import echo_json, markdown, number, table
+from bostruct.cli.text import counted, echo_json, markdown, number, table
 
 if TYPE_CHECKING:
     from bostruct.cli.comparison import Cell, Comparison
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @click.option("--methods", default="auto,combo,annealing,hill-climbing,random", show_default=True)
 @click.option("--seeds", type=click.IntRange(1), default=5, show_default=True, help="Runs a method, seeds 0, 1, ...")
 @click.option(
-    "--trials", type=click.IntRange(1), default=100, show_default=True, help="A run, 20 initial ones included."
+    "--trials", type=click.IntRange(1), default=100, show_default=True, help="A run, initial points included."
 )
 @click.option("--out", type=click.Path(file_okay=False), required=True, help="A folder for runs, tables and picture.")
 @relabel_option
@@ -53,7 +53,8 @@ def compare(
     """Compare methods on a problem, each with several seeds; the same line goes on where it stopped.
 
     Run k of every method starts from the problem's k-th set of initial points. OUT gets comparison.txt, comparison.md,
-    incumbents.csv, convergence.png, and runs/METHOD-SEED.db, each a study for `bostruct show`.
+    incumbents.csv, convergence.png, and runs/METHOD-SEED.db, each a study for `bostruct show`. The report covers all
+    runs in OUT that have so many trials, those of earlier lines too.
 
     \b
     Example:
@@ -61,7 +62,7 @@ def compare(
     """
     spec = relabelled_spec(problem, relabel)
     loaded = load_problem(spec)
-    names = tuple(dict.fromkeys(check_method(name.strip()) for name in methods.split(",")))
+    names = tuple(dict.fromkeys(check_method(name.strip(), loaded) for name in methods.split(",")))
     with plain_errors("The same line goes on where it stopped."):
         from bostruct.cli.comparison import Comparison, execute
 
@@ -74,12 +75,14 @@ def compare(
 
 
 def _report(comparison: Comparison, problem: AnyProblem, failed: dict[Cell, str], as_json: bool) -> None:
-    from bostruct.cli.comparison import read
+    from bostruct.cli.comparison import read_all
     from bostruct.cli.statistics import HEADER, cells_of, rows, write_incumbents
 
     for cell, why in failed.items():
         click.echo(f"failed: {cell.method}, seed {cell.seed}: {why}", err=True)
-    results = {cell: read(comparison, cell) for cell in comparison.cells if cell not in failed}
+    results, left_out = read_all(comparison)
+    for cell, why in left_out.items():
+        click.echo(f"not in the report: {cell.method}, seed {cell.seed}: {why}", err=True)
     if not results:
         return
     found = rows(problem, results)
@@ -98,9 +101,10 @@ def _report(comparison: Comparison, problem: AnyProblem, failed: dict[Cell, str]
 
 
 def _title(comparison: Comparison, problem: AnyProblem) -> str:
-    optimum = "not known" if problem.optimum is None else f"{number(problem.optimum)} ({problem.optimum_source})"
+    known = problem.best_known if problem.optimum is None else problem.optimum
+    optimum = "not known" if known is None else f"{number(known)} ({problem.optimum_source})"
     noise = " Values are without noise." if problem.noisy else ""
-    return f"{problem.name}: {comparison.seeds} seeds, {comparison.trials} trials. Optimum {optimum}.{noise}"
+    return f"{problem.name}: {counted(comparison.trials, 'trial')} a run. Optimum {optimum}.{noise}"
 
 
 def _draw(comparison: Comparison, problem: AnyProblem, results: dict[Cell, Result]) -> Path | None:
@@ -117,7 +121,9 @@ def _draw(comparison: Comparison, problem: AnyProblem, results: dict[Cell, Resul
     except MissingExtra as error:
         click.echo(f"no picture: {error}", err=True)
         return None
-    axes.set_title(f"{problem.name}, mean of {comparison.seeds} runs, one standard error", loc="left", fontsize=10)
+    runs = sorted({len(group) for group in groups.values()})
+    means = counted(runs[0], "run") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
+    axes.set_title(f"{problem.name}, mean of {means}, one standard error", loc="left", fontsize=10)
     save(axes, path)
     return path
 

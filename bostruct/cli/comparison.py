@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bostruct.result import Result
 
 SETTINGS_FILE = "comparison.json"
-POLL_SECONDS = 0.5
+POLL_SECONDS = 1.0
 
 
 class Cell(NamedTuple):
@@ -52,6 +52,11 @@ class Comparison:
 
         return registry.load(self.problem)
 
+    @property
+    def n_points(self) -> float:
+        """Of the problem: a run that has seen them all is finished."""
+        return self.load_problem().space.size
+
     def claim_folder(self) -> None:
         """Make the folder, or find it made for the same problem; raises StorageError otherwise."""
         path = self.folder / SETTINGS_FILE
@@ -63,7 +68,9 @@ class Comparison:
                 raise StorageError(f"{path}: is not the record of a comparison: {error!r}") from error
             if other != self.problem:
                 raise StorageError(f"{self.folder}: holds a comparison on {other}, not on {self.problem}")
-        path.write_text(json.dumps(asdict(replace(self, folder=Path())), default=str) + "\n", encoding="utf-8")
+        fresh = path.with_suffix(".tmp")
+        fresh.write_text(json.dumps(asdict(replace(self, folder=Path())), default=str) + "\n", encoding="utf-8")
+        fresh.replace(path)  # at once, or not at all
 
 
 def execute(comparison: Comparison, processes: int, progress: bool | None) -> dict[Cell, str]:
@@ -142,26 +149,49 @@ def run_cell(comparison: Comparison, cell: Cell) -> int:
 
 def finished_trials(comparison: Comparison, cell: Cell) -> int:
     """How many trials of a run are on disk."""
-    from bostruct.study import Study
+    from bostruct.storage import finished_count
 
     path = comparison.file(cell)
     if not path.exists():
         return 0
     try:
-        with Study.load(path, read_only=True) as study:
-            return study.n_finished
+        return finished_count(path)
     except StorageError:  # it holds no study yet; what else is wrong shows when it is opened for writing
         return 0
 
 
+def read_all(comparison: Comparison) -> tuple[dict[Cell, Result], dict[Cell, str]]:
+    """All runs in the folder, those asked for first; and why some of them cannot be compared."""
+    found = sorted(Cell(*_cell(path)) for path in (comparison.folder / "runs").glob("*-*.db"))
+    results: dict[Cell, Result] = {}
+    left_out: dict[Cell, str] = {}
+    for cell in dict.fromkeys([*comparison.cells, *found]):
+        try:
+            if cell in found:
+                results[cell] = read(comparison, cell)
+        except BostructError as error:
+            left_out[cell] = str(error)
+    return results, left_out
+
+
+def _cell(path: Path) -> tuple[str, int]:
+    method, _, seed = path.stem.rpartition("-")
+    return method, int(seed)
+
+
 def read(comparison: Comparison, cell: Cell) -> Result:
-    """The first `trials` trials of a run. Raises StorageError, and BostructError where none of them has a value."""
+    """The first `trials` trials of a run.
+
+    Raises StorageError, and BostructError where there are fewer, or none of them has a value.
+    """
     from bostruct.study import Study
 
     with Study.load(comparison.file(cell), read_only=True) as study:
         result = study.result
+        if study.n_finished < comparison.trials and study.n_finished < comparison.n_points:
+            raise BostructError(f"it has {study.n_finished} of {comparison.trials} trials")
     order = result.order[: comparison.trials]
     kept = replace(result, order=order, trials=result.trials[: max(order, default=-1) + 1])
     if not kept.n_completed:
-        raise BostructError(f"{cell.method}, seed {cell.seed}: no trial has completed")
+        raise BostructError("no trial has completed")
     return kept

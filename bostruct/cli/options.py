@@ -29,14 +29,19 @@ file_to_write = click.Path(dir_okay=False, writable=True)
 PICTURES = (".png", ".pdf", ".svg")
 
 
-def check_picture(context: click.Context, option: click.Parameter, path: str | None) -> str | None:
-    """Refuse before a long run what would fail after it."""
+def check_folder(context: click.Context, option: click.Parameter, path: str | None) -> str | None:
+    """Refuse before any work what could not be written after it."""
     del context
-    if path is not None and not path.endswith(PICTURES):
-        raise click.BadParameter(f"expected a file that ends in {', '.join(PICTURES)}; got {path}", param=option)
     if path is not None and not Path(path).absolute().parent.is_dir():
         raise click.BadParameter(f"the directory of {path} does not exist", param=option)
     return path
+
+
+def check_picture(context: click.Context, option: click.Parameter, path: str | None) -> str | None:
+    """Refuse before a long run what would fail after it."""
+    if path is not None and not path.endswith(PICTURES):
+        raise click.BadParameter(f"expected a file that ends in {', '.join(PICTURES)}; got {path}", param=option)
+    return check_folder(context, option, path)
 
 
 plot_option = click.option(
@@ -63,7 +68,7 @@ def plain_errors(when_interrupted: str = "") -> Iterator[None]:
     except BrokenPipeError:
         raise  # somebody closed our stdout: click knows what to do
     except (BostructError, OSError) as error:
-        raise click.ClickException(str(error)) from error
+        raise click.ClickException(in_words(error)) from error
     except KeyboardInterrupt:
         click.echo(f"Interrupted. {when_interrupted}".rstrip(), err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
@@ -88,18 +93,28 @@ def load_problem(spec: str) -> AnyProblem:
     except MissingExtra as error:
         raise click.ClickException(str(error)) from error
     except (ValueError, OSError) as error:
-        raise click.UsageError(str(error)) from error
+        raise click.UsageError(in_words(error)) from error
 
 
-def check_method(name: str) -> str:
-    """Raises UsageError, with the names there are."""
-    from bostruct.checks import check_choice
-    from bostruct.methods import METHODS
+def in_words(error: Exception) -> str:
+    """What the system says of a file, without its number."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
+def check_method(name: str, problem: AnyProblem) -> str:
+    """Raises UsageError, with the names there are, or why this one cannot search the problem's domain."""
+    from bostruct.contracts import DomainError
+    from bostruct.methods import searcher
 
     try:
-        return check_choice("method", name, METHODS)
+        searcher(name, problem.space)
+    except DomainError as error:
+        raise click.UsageError(f"{problem.name} cannot be searched by {name}: {error}") from error
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    return name
 
 
 def check_config(problem: AnyProblem, config: int) -> int:

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     "--method",
     default="auto",
     show_default=True,
-    help="auto, combo, annealing, hill-climbing, random; on architectures nasbot, evolution, regularized-evolution.",
+    help="auto, combo, smbo, mcts, wrs, annealing, hill-climbing, random; on architectures nasbot, evolution, "
+    "regularized-evolution; with a fidelity hyperband, successive-halving.",
 )
 @click.option("--trials", type=click.IntRange(1), default=100, show_default=True, help="In all, resumed ones included.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
@@ -72,7 +73,7 @@ def run(
       bostruct run contamination --method combo --trials 270 --seed 3 --config 1 --storage runs.db
     """
     loaded = load_problem(relabelled_spec(problem, relabel))
-    check_method(method)
+    check_method(method, loaded)
     initial = [] if config is None else loaded.initial_points(check_config(loaded, config))
     default_name = f"{loaded.name} {method} seed={seed}{'' if config is None else f' config={config}'}"
     target = _target(loaded) if until_optimum else None
@@ -130,7 +131,7 @@ def _optimize(study: Study, order: Order, progress: bool | None) -> Result:
     from bostruct.callbacks import TargetValue
 
     best, target = study.incumbent, order.target
-    stops = () if target is None else (TargetValue(target),)
+    stops = () if target is None else (TargetValue(target, "optimum reached"),)
     reached = target is not None and best is not None and best.value is not None and best.value <= target
     total = study.n_finished if reached else order.trials
     with trial_bar(study, total, order.problem.optimum, progress) as show:
@@ -169,7 +170,9 @@ def _summary(problem: AnyProblem, study: Study, result: Result) -> dict[str, Any
         "best_trial": result.best_trial.number,
         "best_point": result.best_point,
         "optimum": problem.optimum,
+        "best_known": problem.best_known,
         "optimum_source": problem.optimum_source,
+        "reported": _reported(problem, result),
         "regret": None if problem.optimum is None else value - problem.optimum,
         "seconds_per_suggestion": suggestion_seconds(result),
         "seconds_suggesting": result.timing.suggest,
@@ -177,22 +180,32 @@ def _summary(problem: AnyProblem, study: Study, result: Result) -> dict[str, Any
     }
 
 
+def _reported(problem: AnyProblem, result: Result) -> float | None:
+    """What runs on the problem are judged by at the best point, such as a test error; None where that is its value."""
+    from bostruct.problems.architectures import ArchitectureProblem
+
+    if isinstance(problem, ArchitectureProblem) and problem.report is not None:
+        return problem.reported(result.best_point)
+    return None
+
+
 def _text(summary: dict[str, Any], result: Result) -> str:
-    best = f"{number(summary['best_value'], 10)} in trial {summary['best_trial']}"
-    optimum = "not known"
-    if summary["optimum"] is not None:
-        optimum = f"{number(summary['optimum'], 10)} ({summary['optimum_source']})"
+    best = f"{number(summary['best_value'], 10)} in trial {summary['best_trial']} (counted from 0)"
+    known = summary["best_known"] if summary["optimum"] is None else summary["optimum"]
+    optimum = "not known" if known is None else f"{number(known, 10)} ({summary['optimum_source']})"
     rows = [
         ("problem", summary["problem"]),
         ("method", f"{summary['method']}, seed {summary['seed']}"),
         ("trials", f"{summary['trials']}: {summary['completed']} completed, {summary['failed']} failed"),
         ("best value", best),
-        ("optimum", optimum),
+        ("optimum" if summary["best_known"] is None else "best known", optimum),
         ("regret", number(summary["regret"])),
         ("seconds", f"{number(summary['seconds_per_suggestion'], 3)} a suggestion (median)"),
         ("best so far", sparkline([step.best_value for step in result.incumbents if step.best_value is not None])),
         ("stopped", summary["stopped"]),
     ]
+    if summary["reported"] is not None:
+        rows.insert(4, ("reported", f"{number(summary['reported'], 10)}, by which runs are judged"))
     if summary["best_value_without_noise"] is not None:
         rows.insert(4, ("without noise", number(summary["best_value_without_noise"])))
     if summary["storage"] is not None:

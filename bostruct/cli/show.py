@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bostruct.cli.options import file_to_write, json_option, plain_errors, plot_option
+from bostruct.cli.options import check_folder, file_to_write, json_option, plain_errors, plot_option
 from bostruct.cli.text import echo_json, number, pairs, sparkline, table
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ STATUSES = ("completed", "failed", "infeasible", "running")
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.option("--name", help="Of the study; needed where the file holds several.")
-@click.option("--csv", type=file_to_write, help="Write its trials, a row each, to this file.")
+@click.option("--csv", type=file_to_write, callback=check_folder, help="Write its trials, a row each, to this file.")
 @plot_option
 @json_option
 def show(file: str, name: str | None, csv: str | None, plot: str | None, as_json: bool) -> None:
@@ -118,7 +118,7 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
     if result.n_completed:
         span = f"{number(incumbents[0])} to {number(incumbents[-1])}"
         rows += [
-            ("best value", f"{number(facts['best_value'], 10)} in trial {facts['best_trial']}"),
+            ("best value", f"{number(facts['best_value'], 10)} in trial {facts['best_trial']} (counted from 0)"),
             ("best point", json.dumps(facts["best_point"], default=str, ensure_ascii=False)),
             ("best so far", f"{sparkline(incumbents)}  {span}"),
         ]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bostruct.result import Result
 
 HEADER = ("method", "best value", "s.e.", "minus first", "s.e. of it", "regret", "optima", "s a suggestion")
-CSV_HEADER = ("method", "seed", "trial", "value", "best_value", "regret", "origin", "suggest_seconds")
+CSV_HEADER = ("method", "seed", "n_trials", "value", "best_value", "regret", "origin", "suggest_seconds")
 
 
 class Row(NamedTuple):

@@ -30,6 +30,11 @@ def number(value: float | None, digits: int = 6) -> str:
     return "-" if value is None or not math.isfinite(value) else f"{value:.{digits}g}"
 
 
+def counted(n: int, noun: str) -> str:
+    """``1 seed``, ``5 seeds``."""
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
 def pairs(rows: Sequence[tuple[str, str]]) -> str:
     """Name and text, a line each, aligned."""
     width = max(len(name) for name, _ in rows)

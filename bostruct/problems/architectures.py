@@ -34,6 +34,7 @@ class ArchitectureProblem:
     n_initial: int
     optimum: float | None = None
     optimum_source: str = "not known"
+    best_known: ClassVar[float | None] = None
     optimal: Architecture | None = None
     mean: Value | None = None
     report: Value | None = None

@@ -49,8 +49,9 @@ class InitialPoints:
 class Problem:
     """A benchmark to minimise.
 
-    name: how the registry spells it. source: where it was published. optimum: the least value, None where unknown;
-    optimum_source: how it is known, and optimal_vertices: a point that has it. mean: of a noisy objective only, its
+    name: how the registry spells it. source: where it was published. optimum: the least value, None where it is not
+    proved; optimum_source: how it is known, and optimal_vertices: a point that has it. best_known: the least value that
+    anybody found, where nothing is proved. mean: of a noisy objective only, its
     mean over the noise, estimated from a number of simulations. configs: the numbers of its sets of initial points.
     """
 
@@ -62,6 +63,7 @@ class Problem:
     configs: tuple[int, ...]
     optimum: float | None = None
     optimum_source: str = "not known"
+    best_known: float | None = None
     optimal_vertices: tuple[int, ...] | None = None
     mean: Callable[[IntArray, int], Array] | None = None
     direction: ClassVar[str] = "minimize"

@@ -19,13 +19,15 @@ TAG = "2019NeurIPS_MAXSAT"
 SOURCE = "Oh et al., NeurIPS 2019 (COMBO) for the standardised objective; MaxSAT Evaluation 2018 for its files"
 WEIGHTS: dict[str, Callable[[Formula], ClauseWeight]] = {"raw": raw_costs, "standardized": standardized_costs}
 
+UNPROVED = "not proved: "
+
 # By `fingerprint` of the formula, and weights: a best point, and how far it is known to be one.
 KNOWN = {
     ("6f0d609031fb4e6a", "standardized"): ("1011101100101000010100010110", "proved by enumeration of all 2^28 points"),
     ("6f0d609031fb4e6a", "raw"): ("1001101101000000000001111111", "proved by enumeration of all 2^28 points"),
     ("74aa213e5abfe052", "standardized"): (
         "1010011001101100000001111011011111000111110",
-        "best of 500 tabu restarts, not proved",
+        UNPROVED + "best of 500 tabu restarts",
     ),
     ("2e87f658b0e112c7", "standardized"): (
         "0" * 60,
@@ -52,6 +54,8 @@ def maxsat(file: str | Path, weights: str = "raw") -> Problem:
     objective = WEIGHTS[weights](formula)
     text, source = KNOWN.get((fingerprint(formula), weights), ("", "not known; prove_optimum may prove it"))
     vertices = bits(text) or None
+    value = None if vertices is None else float(objective(np.array([vertices]))[0])
+    is_proved = not source.startswith(UNPROVED)
     seeds = published_initial_seeds(TAG)
     return Problem(
         name=f"maxsat:file={file},weights={weights}",
@@ -60,9 +64,10 @@ def maxsat(file: str | Path, weights: str = "raw") -> Problem:
         initial=InitialPoints(seeds, (2,) * formula.n_variables),
         source=SOURCE,
         configs=tuple(seeds),
-        optimum=None if vertices is None else float(objective(np.array([vertices]))[0]),
+        optimum=value if is_proved else None,
         optimum_source=source,
-        optimal_vertices=vertices,
+        best_known=None if is_proved else value,
+        optimal_vertices=vertices if is_proved else None,
     )
 
 
