@@ -8,7 +8,7 @@
 PYTHON ?= python3.11
 VENV ?= .venv
 PIP_ARGS ?=
-DEMO_PROBLEM ?= max3sat:variables=20,clauses=90,seed=4
+DEMO_PROBLEM ?= max3sat:variables=16,clauses=72,seed=1
 DEMO_TRIALS ?= 200
 DEMO_SEED ?= 0
 PYTEST_ARGS ?= -n 2
