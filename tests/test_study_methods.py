@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import bostruct as bo
@@ -40,3 +42,28 @@ def test_a_method_resumes_exactly(tmp_path, method):
     assert len({tuple(t.point.values()) for t in whole.trials}) == N
     batch = bo.Study(SPACE, method=method, seed=11)
     assert len({tuple(batch.ask().point.values()) for _ in range(N)}) == N
+
+
+def quick(name):
+    """The method with settings that make a run of it take a second; its parts are the same."""
+    search = methods.METHODS[name](SPACE)
+    if name == "combo":
+        search = replace(search, surrogate=replace(search.surrogate, burn_in=2, samples=2))
+    return replace(search, n_initial=5, maximizer=replace(search.maximizer, random=60, spray=10, ascents=3))
+
+
+@pytest.mark.parametrize("name", ["combo", "auto"])
+def test_a_study_resumes_exactly_from_every_step(tmp_path, name):
+    n = 16
+    with bo.Study(SPACE, method=quick(name), seed=3) as study:
+        whole = study.optimize(objective, n)
+    assert whole.n_failed
+    told = [(t.point, t.value, t.status, t.origin) for t in whole.trials]
+    for cut in range(n):
+        path = tmp_path / f"{name}-{cut}.db"
+        with bo.Study(SPACE, method=quick(name), seed=3, storage=path) as study:
+            study.optimize(objective, cut)
+            study.ask()  # and left running
+        with bo.Study.load(path, method=quick(name)) as study:
+            resumed = study.optimize(objective, n)
+        assert [(t.point, t.value, t.status, t.origin) for t in resumed.trials] == told, cut
