@@ -61,13 +61,13 @@ def quick(name):
 @pytest.mark.parametrize("name", ["combo", "auto"])
 def test_a_study_resumes_exactly_from_every_step(tmp_path, name):
     n = 16
-    with bo.Study(SPACE, method=quick(name), seed=3) as study:
+    with bo.Study(SPACE, method=quick(name), seed=4) as study:
         whole = study.optimize(holed, n)
     assert whole.n_failed
     told = [(t.point, t.value, t.status, t.origin) for t in whole.trials]
     for cut in range(n):
         path = tmp_path / f"{name}-{cut}.db"
-        with bo.Study(SPACE, method=quick(name), seed=3, storage=path) as study:
+        with bo.Study(SPACE, method=quick(name), seed=4, storage=path) as study:
             study.optimize(holed, cut)
             study.ask()  # and left running
         with bo.Study.load(path, method=quick(name)) as study:
