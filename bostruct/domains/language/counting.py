@@ -77,7 +77,7 @@ def count_by_visits(walk: Walk, budget: int) -> Size:
         try:
             h = at.next()
             if h is None or at.is_settled():
-                found += math.prod(len(one.values) for one in at.unassigned())
+                found += math.prod(len(one.values) for one in at.left())
                 continue
         except Infeasible:
             continue

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from bostruct.contracts import Infeasible
+from bostruct.domains.language.hyperparameters import Discrete
 from bostruct.domains.language.trace import Trace
 from bostruct.domains.language.walk import Walk
 
@@ -38,9 +39,7 @@ def _ends(at: Walk, children: list[Walk]) -> Iterator[Trace]:
     if h is None:
         yield Trace.trusted(at.values.copy())
     elif settled:
-        left = {one.path: one for one in at.agenda[at.cursor :] if one.path not in at.values}
-        left |= {one.path: one for one in at.unassigned() if one.path not in left}
-        yield from _products(at, left)
+        yield from _products(at, at.left())
     else:
         for value in h.values:
             child = at.copy()
@@ -48,10 +47,10 @@ def _ends(at: Walk, children: list[Walk]) -> Iterator[Trace]:
             children.append(child)
 
 
-def _products(at: Walk, left: dict) -> Iterator[Trace]:  # type: ignore[type-arg]
+def _products(at: Walk, left: list[Discrete]) -> Iterator[Trace]:
     """What is left opens nothing: all combinations, without another look at the space."""
-    places = tuple(left)
-    for values in product(*[h.values for h in left.values()]):
+    places = tuple(h.path for h in left)
+    for values in product(*[h.values for h in left]):
         trace = at.values.copy()
         trace.update(zip(places, values, strict=True))
         yield Trace.trusted(trace)

@@ -104,7 +104,7 @@ def strictly(trace: Mapping[str, Value]) -> Choice:
 
 def replayed(walk: Walk, trace: Mapping[str, Value]) -> Walk:
     """The end that a trace leads to; raises TraceError where a key is unknown or missing."""
-    end = followed(walk, strictly(trace), max(len(trace), 1))
+    end = followed(walk, strictly(trace), len(trace) + 1)
     if len(end.values) < len(trace):
         unknown = ", ".join(key for key in trace if key not in end.values)
         raise TraceError(f"trace: {unknown}: no such choice in the program that the others lead to")
@@ -163,7 +163,7 @@ def completions(walk: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
 
 
 def _settled(at: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
-    for h in at.unassigned():
+    for h in at.left():
         if fixed.get(h.path, _ABSENT) in h.positions:
             at.assign(h, fixed[h.path])
     return depth_first(at)

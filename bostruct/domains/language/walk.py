@@ -109,6 +109,11 @@ class Walk:
                         found.setdefault(one.path, one)
         return list(found.values())
 
+    def left(self) -> list[Discrete]:
+        """What is to be chosen yet, in order, where the walk is settled: also of what was visible and is no more."""
+        found = {h.path: h for h in self.agenda[self.cursor :] if h.path not in self.values}
+        return list((found | {h.path: h for h in self.unassigned() if h.path not in found}).values())
+
     def is_settled(self) -> bool:
         """Whether no choice that is left opens another."""
         return all(module.substitution is None for module in self.modules())
