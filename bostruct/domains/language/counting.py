@@ -19,7 +19,7 @@ from bostruct.domains.language.fragments import Fragment
 from bostruct.domains.language.hyperparameters import DependentHyperparameter, Discrete, Hyperparameter, Value
 from bostruct.domains.language.modules import Module
 from bostruct.domains.language.signatures import signature
-from bostruct.domains.language.walk import MISSING, Walk, ancestors, expansion
+from bostruct.domains.language.walk import MISSING, Walk, ancestors, expansion, opens_choices
 
 Setting: TypeAlias = frozenset[tuple[Discrete, Value]]  # what some hyperparameters must be
 Table: TypeAlias = dict[Setting, int]
@@ -113,7 +113,7 @@ class Tally:
         waiting: list[tuple[Module, tuple[Discrete, ...]]] = []
         for module in fragment.modules:
             free = self.free(module.hyperparameters.values())
-            if module.substitution is None:
+            if not opens_choices(module):
                 plain.update(dict.fromkeys(free))
             else:
                 waiting.append((module, free))

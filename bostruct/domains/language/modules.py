@@ -18,13 +18,14 @@ NAME = re.compile(r"[^/\[\].:\s]+")
 
 class Substitution(NamedTuple):
     """fn: of a dict from local names to values, builds what takes the module's place. keyed_by: the local names whose
-    values are part of the place of what is built; all where None.
+    values are part of the place of what is built; all where None. opens_choices: whether that may hold choices.
     """
 
     fn: Callable[[dict[str, Value]], IO]
     keyed_by: frozenset[str] | None
     allow_input_subset: bool
     allow_output_subset: bool
+    opens_choices: bool
 
 
 class Module:
@@ -120,20 +121,23 @@ def substitution_module(
     allow_input_subset: bool = False,
     allow_output_subset: bool = False,
     keyed_by: Iterable[str] | None = None,
+    opens_choices: bool = True,
 ) -> IO:
     """A module that a part of the space takes the place of once all its hyperparameters have values.
 
     substitution_fn: of a dict from local names to values; returns (inputs, outputs) with the names declared here, or
     some of them where a subset is allowed. It must do the same whenever it gets the same: what it builds is kept. It
     raises `bostruct.Infeasible` where the choices lead nowhere. keyed_by: the local names whose values tell apart what
-    is built; hyperparameters inside keep their values when only others change. By default all do. Raises LanguageError.
+    is built; hyperparameters inside keep their values when only others change. By default all do. opens_choices: False
+    promises that what is built never holds a choice and is always feasible, so that spaces with many hyperparameters
+    here are counted, and drawn from, without building it. Raises LanguageError.
     """
     if not callable(substitution_fn):
         raise LanguageError(f"substitution_fn: expected a function of a dict, got {shown(substitution_fn)}")
     keys = None if keyed_by is None else frozenset(keyed_by)
     if keys is not None and not keys <= set(name_to_hyperp):
         raise LanguageError(f"keyed_by: expected some of {sorted(name_to_hyperp)}, got {sorted(keys)}")
-    substitution = Substitution(substitution_fn, keys, allow_input_subset, allow_output_subset)
+    substitution = Substitution(substitution_fn, keys, allow_input_subset, allow_output_subset, opens_choices)
     made = Module(name, name_to_hyperp, _ports(name, input_names, output_names), substitution=substitution)
     return made.inputs, made.outputs
 

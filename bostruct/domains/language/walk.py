@@ -25,6 +25,7 @@ from bostruct.domains.language.hyperparameters import DependentHyperparameter, D
 from bostruct.domains.language.modules import Module, Substitution
 
 MISSING: Any = object()  # None is a value
+MOST_KEPT = 4_096  # parts at one module
 
 
 class Walk:
@@ -69,7 +70,7 @@ class Walk:
         """Whether all that was waiting is now known to hold no choice: most ends are seen so, without a traversal."""
         if self.waiting is None:
             return False
-        expanded = [self.expansion(module) for module in self.waiting]
+        expanded = [self.expansion(module) for module in self.waiting if opens_choices(module)]
         return all(fragment is not None and fragment.is_plain for fragment in expanded)
 
     def assign(self, h: Discrete, value: Value) -> None:
@@ -116,7 +117,7 @@ class Walk:
 
     def is_settled(self) -> bool:
         """Whether no choice that is left opens another."""
-        return all(module.substitution is None for module in self.modules())
+        return not any(opens_choices(module) for module in self.modules())
 
     def modules(self) -> list[Module]:
         """Those visible, in order: basic ones, and substitution modules that nothing stands for yet."""
@@ -188,6 +189,11 @@ class Walk:
         return module.constants | {name: self.value(h) for name, h in module.hyperparameters.items()}
 
 
+def opens_choices(module: Module) -> bool:
+    """Whether a visible module may yet bring choices that are not visible."""
+    return module.substitution is not None and module.substitution.opens_choices
+
+
 def ancestors(h: DependentHyperparameter) -> Iterator[Discrete]:
     """The independent hyperparameters that it depends on, breadth-first, by local name."""
     queue: list[Hyperparameter] = [h]
@@ -211,6 +217,8 @@ def expansion(module: Module, given: tuple[Value, ...], max_depth: int) -> Fragm
     """What stands for a substitution module with these values. Raises Infeasible, LanguageError."""
     known = module.expansions.get(given)
     if known is None:
+        if len(module.expansions) >= MOST_KEPT:
+            module.expansions.clear()
         known = module.expansions[given] = _expanded(module, given, max_depth)
     if isinstance(known, str):
         raise Infeasible(known)
@@ -228,12 +236,16 @@ def _expanded(module: Module, given: tuple[Value, ...], max_depth: int) -> Fragm
         with opened(fragment):
             made = substitution.fn(module.constants | values)
     except Infeasible as error:
+        if not substitution.opens_choices:
+            raise LanguageError(f"{module.path}: opens_choices=False, but {values} is infeasible: {error}") from error
         return str(error)
     except LanguageError:
         raise
     except Exception as error:
         raise SubstitutionError(f"{module.path}: its function failed for {values}: {error!r}") from error
     fragment.close(made)
+    if not substitution.opens_choices and not fragment.is_plain:
+        raise LanguageError(f"{module.path}: opens_choices=False, but what {values} builds holds choices")
     for kind, declared, there, subset in (
         ("inputs", module.inputs, fragment.inputs, substitution.allow_input_subset),
         ("outputs", module.outputs, fragment.outputs, substitution.allow_output_subset),

@@ -1,0 +1,67 @@
+"""The discrete cells that DARTS ends in (Liu, Simonyan and Yang 2019)."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+from bostruct.domains.language.combinators import identity, siso_sequential
+from bostruct.domains.language.hyperparameters import D
+from bostruct.domains.language.modules import IO, Builder
+from bostruct.nas import ops
+from bostruct.nas.spaces.two_input_cells import Macro, network
+from bostruct.nas.spaces.wiring import applied, combined, relu_conv_bn, relu_separable_bn
+
+OPERATIONS = ("sep_conv_3x3", "sep_conv_5x5", "dil_conv_3x3", "dil_conv_5x5", "max_pool_3x3", "avg_pool_3x3", "skip")
+NODES = 4
+
+
+def darts(cells: int = 8, filters: int = 16, classes: int = 10, keep: float = 1.0) -> Builder:
+    """cells: of which those at one and two thirds of the depth are reductions. keep: of drop-path in the last cell.
+
+    Each of four nodes sums two operations on two different states before it, 180 7^8 cells of either kind; all four are
+    joined. Defaults as searched; published, 20 cells of 36 filters are trained.
+    """
+    return partial(_network, cells, filters, classes, keep)
+
+
+def _network(cells: int, filters: int, classes: int, keep: float) -> IO:
+    macro = Macro(cells, (cells // 3, 2 * cells // 3), filters, 3 * filters, classes, keep)
+    return network(macro, _choices("normal"), _choices("reduction"), _cell)
+
+
+def _choices(cell: str) -> dict[str, Any]:
+    chosen: dict[str, Any] = {}
+    for node in range(NODES):
+        chosen[f"inputs_{node}"] = D(combinations(range(node + 2), 2), name=f"{cell}_inputs_{node}")
+        for side in "ab":
+            chosen[f"operation_{node}{side}"] = D(OPERATIONS, name=f"{cell}_operation_{node}{side}")
+    return chosen
+
+
+def _cell(filters: int, stride: int, chosen: dict[str, Any]) -> IO:
+    first, second = identity(), identity()
+    states = [first[1], second[1]]
+    for node in range(NODES):
+        sides = zip(chosen[f"inputs_{node}"], "ab", strict=True)
+        made = [
+            applied(operation(chosen[f"operation_{node}{side}"], filters, stride if i < 2 else 1), states[i])
+            for i, side in sides
+        ]
+        states.append(combined(made))
+    inputs = {"in0": first[0]["in"], "in1": second[0]["in"]}
+    return inputs, combined(states[2:], ops.concat)
+
+
+def operation(name: str, filters: int, stride: int) -> IO:
+    """One of `OPERATIONS`; a skip is a convolution of size 1 where the image shrinks."""
+    if name == "skip":
+        return identity() if stride == 1 else relu_conv_bn(filters, 1, stride)
+    size = int(name[-1])
+    if name.startswith("sep"):
+        return siso_sequential([relu_separable_bn(filters, size, stride), relu_separable_bn(filters, size)])
+    if name.startswith("dil"):
+        return relu_separable_bn(filters, size, stride, 2)
+    pool = ops.max_pool if name.startswith("max") else ops.avg_pool
+    return siso_sequential([pool(3, stride), ops.batch_norm()])

@@ -1,0 +1,65 @@
+"""The recurrent cell of ENAS (Pham et al. 2018), as Negrinho et al. 2019 encode it (figure 16)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from bostruct.domains.language.combinators import combiner, identity, siso_or, siso_sequential
+from bostruct.domains.language.compilers.implementations import TorchLayer
+from bostruct.domains.language.hyperparameters import D
+from bostruct.domains.language.modules import IO, Builder, substitution_module
+from bostruct.nas import ops
+
+ACTIVATIONS = ("tanh", "relu", "sigmoid", "identity")
+
+
+def enas_cell(nodes: int = 8, units: tuple[int, ...] = (32, 64, 128, 256)) -> Builder:
+    """Inputs ``x`` and ``ht``, output ``ht+1``: units x (nodes - 1)! x 4^nodes cells.
+
+    The first node reads both inputs, each other node one before it; each has an activation; what no node reads is
+    averaged, as the paper's figure computes (its caption says otherwise).
+    """
+    return partial(_cell, nodes, tuple(units))
+
+
+def _cell(nodes: int, units: tuple[int, ...]) -> IO:
+    h_units = D(units, name="units")
+    sources = {str(i): D(range(i), name=f"source_{i}") for i in range(1, nodes)}
+    return substitution_module("Cell", partial(_wired, nodes, h_units), sources, ["x", "ht"], ["ht+1"])
+
+
+def _wired(nodes: int, h_units: Any, sources: dict[str, int]) -> IO:
+    first_inputs, first_outputs = _first(h_units)
+    made = [first_outputs]
+    for i in range(1, nodes):
+        inputs, outputs = siso_sequential([ops.dense(h_units), _activation()])
+        inputs["in"].connect(made[sources[str(i)]]["out"])
+        made.append(outputs)
+    ends = sorted(set(range(nodes)) - set(sources.values()))
+    inputs, outputs = combiner(len(ends), "Average", TorchLayer(_average))
+    for position, i in enumerate(ends):
+        inputs[f"in{position}"].connect(made[i]["out"])
+    return first_inputs, {"ht+1": outputs["out"]}
+
+
+def _first(h_units: Any) -> IO:
+    x, h, total, end = ops.dense(h_units), ops.dense(h_units), ops.add(2), _activation()
+    total[0]["in0"].connect(x[1]["out"])
+    total[0]["in1"].connect(h[1]["out"])
+    end[0]["in"].connect(total[1]["out"])
+    return {"x": x[0]["in"], "ht": h[0]["in"]}, end[1]
+
+
+def _activation() -> IO:
+    makers = {"tanh": ops.tanh, "relu": ops.relu, "sigmoid": ops.sigmoid, "identity": identity}
+    return siso_or(makers, D(ACTIVATIONS), "Activation")
+
+
+def _average(values: Any, shapes: Any) -> Any:
+    del values, shapes
+    return _mean
+
+
+def _mean(*given: Any) -> Any:
+    return sum(given[1:], given[0]) / len(given)

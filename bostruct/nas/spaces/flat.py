@@ -1,0 +1,64 @@
+"""The flat space of Liu et al. 2018 (Hierarchical representations): one motif of eleven nodes, everywhere alike."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+from bostruct.domains.language.combinators import identity, siso_sequential
+from bostruct.domains.language.hyperparameters import D
+from bostruct.domains.language.modules import IO, Builder, substitution_module
+from bostruct.nas import ops
+from bostruct.nas.spaces.wiring import applied, combined
+
+OPERATIONS = ("conv1x1", "depthwise3x3", "separable3x3", "maxpool3x3", "avgpool3x3", "identity")
+NONE = "none"
+
+
+def flat(nodes: int = 11, filters: tuple[int, ...] = (64, 128, 256), classes: int = 10) -> Builder:
+    """An operation on each edge (i - 1, i), an operation or none on every other: 6^10 7^45 motifs of eleven nodes.
+
+    The operation of edge i -> j is the hyperparameter ``edge_i_j``. A node joins what its edges give, normalizes it and
+    convolves it with size 1. Per resolution motif, separable convolution, motif, and one of stride 2 to twice the
+    filters; DeepArchitect's code keeps 64 filters in the first of these convolutions, which here follow the resolution.
+    """
+    return partial(_network, nodes, tuple(filters), classes)
+
+
+def _network(nodes: int, filters: tuple[int, ...], classes: int) -> IO:
+    chosen = {
+        f"edge_{i}_{j}": D(OPERATIONS if j == i + 1 else (NONE, *OPERATIONS), name=f"edge_{i}_{j}")
+        for i, j in combinations(range(nodes), 2)
+    }
+
+    def motif(width: int) -> IO:
+        built = partial(_motif, nodes, width)
+        return substitution_module("Motif", built, chosen, ["in"], ["out"], opens_choices=False)
+
+    parts = [ops.conv2d(filters[0], 3)]
+    for width in filters:
+        parts += [motif(width), ops.separable_conv2d(width), motif(width), ops.separable_conv2d(2 * width, stride=2)]
+    return siso_sequential([*parts, ops.global_pool(), ops.dense(classes)])
+
+
+def _motif(nodes: int, width: int, chosen: dict[str, Any]) -> IO:
+    inputs, outputs = identity()
+    made = [outputs]
+    for j in range(1, nodes):
+        operations = [(i, chosen[f"edge_{i}_{j}"]) for i in range(j)]
+        read = [applied(_operation(name, width), made[i]) for i, name in operations if name != NONE]
+        joined = siso_sequential([ops.batch_norm(), ops.conv2d(width, 1), ops.relu()])
+        made.append(applied(joined, combined(read, ops.concat)))
+    return inputs, made[-1]
+
+
+def _operation(name: str, width: int) -> IO:
+    return {
+        "conv1x1": partial(ops.conv2d, width, 1),
+        "depthwise3x3": ops.depthwise_conv2d,
+        "separable3x3": partial(ops.separable_conv2d, width),
+        "maxpool3x3": partial(ops.max_pool, 3, 1),
+        "avgpool3x3": partial(ops.avg_pool, 3, 1),
+        "identity": identity,
+    }[name]()

@@ -1,0 +1,50 @@
+"""Genetic CNN (Xie and Yuille 2017): stages of nodes, a bit for each pair of them."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+from bostruct.domains.language.combinators import siso_sequential
+from bostruct.domains.language.hyperparameters import D
+from bostruct.domains.language.modules import IO, Builder, substitution_module
+from bostruct.nas import ops
+from bostruct.nas.spaces.wiring import applied, combined, conv_bn_relu
+
+
+def genetic_cnn(
+    stages: tuple[int, ...] = (3, 4, 5),
+    filters: tuple[int, ...] = (64, 128, 256),
+    classes: int = 10,
+    units: int = 1024,
+) -> Builder:
+    """stages: nodes of each. filters: of each stage. Defaults as DeepArchitect searched it: 2^19 wirings.
+
+    A stage is a 5 x 5 convolution, then 3 x 3 ones, one a node, each of the sum of what it reads; nodes that read
+    nothing read the first, what nobody reads is summed and convolved once more, nodes without edges are left out.
+    """
+    return partial(_network, tuple(stages), tuple(filters), classes, units)
+
+
+def _network(stages: tuple[int, ...], filters: tuple[int, ...], classes: int, units: int) -> IO:
+    parts = []
+    for nodes, width in zip(stages, filters, strict=True):
+        bits = {f"{i}_{j}": D([0, 1]) for i, j in combinations(range(nodes), 2)}
+        stage = partial(_stage, nodes, width)
+        parts += [substitution_module("Stage", stage, bits, ["in"], ["out"], opens_choices=False), ops.max_pool(3, 2)]
+    head = [ops.flatten(), ops.dense(units), ops.relu(), ops.dropout(0.5), ops.dense(classes)]
+    return siso_sequential([*parts, *head])
+
+
+def _stage(n: int, filters: int, bits: dict[str, Any]) -> IO:
+    inputs, entry = conv_bn_relu(filters, 5)
+    edges = [(i, j) for i, j in combinations(range(n), 2) if bits[f"{i}_{j}"]]
+    if not edges:
+        return inputs, entry
+    made: dict[int, Any] = {}
+    for node in sorted({node for edge in edges for node in edge}):
+        read = [made[i] for i, j in edges if j == node] or [entry]
+        made[node] = applied(conv_bn_relu(filters), combined(read))
+    ends = [made[node] for node in made if all(i != node for i, _ in edges)]
+    return inputs, applied(conv_bn_relu(filters), combined(ends))

@@ -1,0 +1,77 @@
+"""NAS-Bench-201 (Dong and Yang 2020): one of five operations on each of the six edges of a cell."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+from bostruct.domains.language.combinators import identity, siso_or, siso_sequential
+from bostruct.domains.language.compilers.implementations import siso_torch_module
+from bostruct.domains.language.hyperparameters import D
+from bostruct.domains.language.modules import IO, Builder
+from bostruct.nas import ops
+from bostruct.nas.spaces.wiring import applied, combined, conv_bn_relu, relu_conv_bn
+
+OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
+EDGES = tuple(combinations(range(4), 2))
+
+
+def nasbench201(cells: int = 5, filters: int = 16, classes: int = 10) -> Builder:
+    """cells: in each of three stages, all alike. filters: of the first stage, doubled in each other. 5^6 = 15,625.
+
+    The operation of edge i -> j is the hyperparameter ``i_j``; the edges are (0, 1), (0, 2), (0, 3), (1, 2), (1, 3),
+    (2, 3). Between stages lies a residual block of stride 2.
+    """
+    return partial(_network, cells, filters, classes)
+
+
+def _network(cells: int, filters: int, classes: int) -> IO:
+    chosen = {edge: D(OPERATIONS, name=f"edge_{edge[0]}_{edge[1]}") for edge in EDGES}
+    parts = [ops.conv2d(filters, 3, bias=False), ops.batch_norm()]
+    for stage in range(3):
+        if stage:
+            parts.append(_reduction(filters * 2**stage))
+        parts += [_cell(chosen, filters * 2**stage) for _ in range(cells)]
+    return siso_sequential([*parts, ops.batch_norm(), ops.relu(), ops.global_pool(), ops.dense(classes)])
+
+
+def _cell(chosen: dict[tuple[int, int], Any], filters: int) -> IO:
+    inputs, outputs = identity()
+    nodes = [outputs]
+    for j in range(1, 4):
+        read = [applied(_edge(chosen[i, j], filters), nodes[i]) for i in range(j)]
+        nodes.append(combined(read))
+    return inputs, nodes[-1]
+
+
+def _edge(h: Any, filters: int) -> IO:
+    return siso_or({name: partial(operation, name, filters) for name in OPERATIONS}, h, "Edge")
+
+
+def operation(name: str, filters: int) -> IO:
+    """One of `OPERATIONS`."""
+    if name == "none":
+        return siso_torch_module("Zero", _zero)
+    if name == "skip_connect":
+        return identity()
+    if name == "avg_pool_3x3":
+        return ops.avg_pool(3, 1)
+    return relu_conv_bn(filters, 1 if name == "nor_conv_1x1" else 3)
+
+
+def _zero(values: Any, shapes: Any) -> Any:
+    del values, shapes
+    return _nothing
+
+
+def _nothing(image: Any) -> Any:
+    return image * 0.0
+
+
+def _reduction(filters: int) -> IO:
+    """A basic residual block of stride 2, whose shortcut is a mean and a convolution of size 1."""
+    inputs, outputs = identity()
+    main = siso_sequential([conv_bn_relu(filters, 3, 2), ops.conv2d(filters, 3, bias=False), ops.batch_norm()])
+    shortcut = siso_sequential([ops.avg_pool(2, 2), ops.conv2d(filters, 1, bias=False)])
+    return inputs, combined([applied(main, outputs), applied(shortcut, outputs)])

@@ -1,0 +1,92 @@
+"""Cells like those of NASNet-A (Zoph et al. 2018), as DeepArchitect's library encodes them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from bostruct.domains.language.combinators import identity, siso_sequential
+from bostruct.domains.language.compilers.implementations import siso_torch_module
+from bostruct.domains.language.hyperparameters import D
+from bostruct.domains.language.modules import IO, Builder
+from bostruct.nas import ops
+from bostruct.nas.spaces.two_input_cells import Macro, network
+from bostruct.nas.spaces.wiring import applied, combined, relu_conv_bn, relu_separable_bn
+
+REDUCTION = ("none", "separable3x3", "separable5x5", "separable7x7", "avgpool3x3", "maxpool3x3", "conv1x7-7x1")
+NORMAL = (*REDUCTION, "dilated3x3")
+NODES = 5
+
+
+def nasnet(
+    cells: int = 18,
+    filters: int = 36,
+    classes: int = 10,
+    keep: float = 0.7,
+    *,
+    auxiliary: bool = True,
+) -> Builder:
+    """cells: normal ones; two reduction cells come before the seventh and the thirteenth of 18, at thirds of others.
+
+    Each of five nodes sums two operations, each on any of the states before it; states that nobody reads are joined.
+    720^4 8^10 7^10 pairs of cells. keep: of drop-path in the last cell. auxiliary: whether a second output leaves at
+    two thirds.
+    """
+    return partial(_network, cells, filters, classes, keep, auxiliary)
+
+
+def _network(cells: int, filters: int, classes: int, keep: float, auxiliary: bool) -> IO:
+    reductions = (cells // 3, 2 * (cells // 3) + 1)
+    macro = Macro(cells + 2, reductions, filters, 3 * filters, classes, keep, reductions[1] if auxiliary else None)
+    return network(macro, _choices("normal", NORMAL), _choices("reduction", REDUCTION), _cell)
+
+
+def _choices(cell: str, operations: tuple[str, ...]) -> dict[str, Any]:
+    chosen = {}
+    for node in range(NODES):
+        for side in "ab":
+            chosen[f"input_{node}{side}"] = D(range(node + 2), name=f"{cell}_input_{node}{side}")
+            chosen[f"operation_{node}{side}"] = D(operations, name=f"{cell}_operation_{node}{side}")
+    return chosen
+
+
+def _cell(filters: int, stride: int, chosen: dict[str, Any]) -> IO:
+    first, second = identity(), identity()
+    states, read = [first[1], second[1]], set()
+    for node in range(NODES):
+        sides = [(chosen[f"input_{node}{side}"], chosen[f"operation_{node}{side}"]) for side in "ab"]
+        read |= {source for source, _ in sides}
+        states.append(combined([applied(operation(n, filters, stride if s < 2 else 1), states[s]) for s, n in sides]))
+    for source in {0, 1} - read:  # joined below, at the size of the others
+        states[source] = applied(operation("none", filters, stride), states[source])
+    ends = [state for position, state in enumerate(states) if position not in read]
+    return {"in0": first[0]["in"], "in1": second[0]["in"]}, combined(ends, ops.concat)
+
+
+def operation(name: str, filters: int, stride: int) -> IO:
+    """One of `NORMAL`; ``none`` is the identity, or a convolution of size 1 where the image shrinks."""
+    if name == "none":
+        return identity() if stride == 1 else relu_conv_bn(filters, 1, stride)
+    if name.startswith("separable"):
+        size = int(name[-1])
+        return siso_sequential([relu_separable_bn(filters, size, stride), relu_separable_bn(filters, size)])
+    if name == "dilated3x3":
+        narrow = max(filters // 4, 1)
+        return siso_sequential([relu_conv_bn(narrow, 1), relu_conv_bn(narrow, 3, stride, 2), relu_conv_bn(filters, 1)])
+    if name == "conv1x7-7x1":
+        return siso_sequential([ops.relu(), siso_torch_module("Conv1x7", partial(_one_by_seven, filters, stride))])
+    return (ops.avg_pool if name == "avgpool3x3" else ops.max_pool)(3, stride)
+
+
+def _one_by_seven(filters: int, stride: int, values: Any, shapes: Any) -> Any:
+    """1 x 7, then 7 x 1, each normalized."""
+    from torch import nn
+
+    del values
+    return nn.Sequential(
+        nn.Conv2d(shapes["in"][1], filters, (1, 7), (1, stride), (0, 3), bias=False),
+        nn.BatchNorm2d(filters),
+        nn.ReLU(),
+        nn.Conv2d(filters, filters, (7, 1), (stride, 1), (3, 0), bias=False),
+        nn.BatchNorm2d(filters),
+    )

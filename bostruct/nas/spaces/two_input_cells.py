@@ -1,0 +1,73 @@
+"""Networks of cells that read the two cells before them: what NASNet and DARTS share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from bostruct.domains.language.combinators import siso_sequential
+from bostruct.domains.language.compilers.implementations import siso_torch_module
+from bostruct.domains.language.modules import IO, substitution_module
+from bostruct.nas import ops
+from bostruct.nas.spaces.wiring import Outputs, applied
+
+Cell = Callable[[int, int, dict[str, Any]], IO]  # (filters, stride, choices) -> inputs in0, in1
+
+
+class Macro(NamedTuple):
+    """cells: of the network; those at `reductions` halve the image and double the filters. stem: filters of the
+    first convolution. keep: chance that a path is kept in the last cell, 1 for no drop-path; earlier cells keep more.
+    auxiliary: after which cell a second output, ``aux``, leaves; None for none.
+    """
+
+    cells: int
+    reductions: tuple[int, ...]
+    filters: int
+    stem: int
+    classes: int
+    keep: float = 1.0
+    auxiliary: int | None = None
+
+
+def network(macro: Macro, normal: dict[str, Any], reduction: dict[str, Any], build: Cell) -> IO:
+    """normal, reduction: hyperparameters of the two kinds of cells, the same in all of a kind."""
+    inputs, stem = siso_sequential([ops.conv2d(macro.stem, 3, bias=False), ops.batch_norm()])
+    before, last, filters = stem, stem, macro.filters
+    shrunk, auxiliary = False, None  # whether `before` is larger than `last`
+    for position in range(macro.cells):
+        is_reduction = position in macro.reductions
+        filters *= 2 if is_reduction else 1
+        chosen = reduction if is_reduction else normal
+        fitted = (applied(_fitted(filters, 2 if shrunk else 1), before), applied(_fitted(filters, 1), last))
+        built = partial(build, filters, 2 if is_reduction else 1)
+        kind = "ReductionCell" if is_reduction else "NormalCell"
+        part = substitution_module(kind, built, chosen, ["in0", "in1"], ["out"], opens_choices=False)
+        for i, output in enumerate(fitted):
+            part[0][f"in{i}"].connect(output["out"])
+        before, last, shrunk = last, _dropped(part[1], macro, position), is_reduction
+        if position == macro.auxiliary:
+            auxiliary = applied(_head(macro.classes), last)
+    outputs = {"out": applied(_head(macro.classes), last)["out"]}
+    return inputs, outputs if auxiliary is None else outputs | {"aux": auxiliary["out"]}
+
+
+def _fitted(filters: int, stride: int) -> IO:
+    return siso_sequential([ops.relu(), ops.conv2d(filters, 1, stride, bias=False), ops.batch_norm()])
+
+
+def _head(classes: int) -> IO:
+    return siso_sequential([ops.relu(), ops.global_pool(), ops.dense(classes)])
+
+
+def _dropped(output: Outputs, macro: Macro, position: int) -> Outputs:
+    """Drop-path, more of it in later cells (Zoph et al. 2018); nothing where every path is kept."""
+    rate = (1.0 - macro.keep) * (position + 1) / macro.cells
+    return output if rate <= 0.0 else applied(siso_torch_module("DropPath", _drop_path, {"rate": rate}), output)
+
+
+def _drop_path(values: Any, shapes: Any) -> Any:
+    from bostruct.nas.spaces.drop_path import DropPath
+
+    del shapes
+    return DropPath(values["rate"])

@@ -1,0 +1,58 @@
+"""What the spaces share: layers in a row, and graphs of parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from bostruct.domains.language.combinators import siso_sequential
+from bostruct.domains.language.modules import IO
+from bostruct.nas import ops
+
+Outputs: TypeAlias = Any  # the outputs of a part: a dict from names to ports
+Combine: TypeAlias = Callable[[int], IO]
+
+
+def conv_bn_relu(filters: int, kernel: int = 3, stride: int = 1) -> IO:
+    """A convolution without bias, batch normalization, ReLU."""
+    return siso_sequential([ops.conv2d(filters, kernel, stride, bias=False), ops.batch_norm(), ops.relu()])
+
+
+def relu_conv_bn(filters: int, kernel: int = 3, stride: int = 1, dilation: int = 1) -> IO:
+    """ReLU, a convolution without bias, batch normalization."""
+    return siso_sequential([ops.relu(), ops.conv2d(filters, kernel, stride, dilation, bias=False), ops.batch_norm()])
+
+
+def relu_separable_bn(filters: int, kernel: int = 3, stride: int = 1, dilation: int = 1) -> IO:
+    """ReLU, a depthwise convolution, one of size 1, batch normalization."""
+    made = ops.separable_conv2d(filters, kernel, stride, dilation, bias=False)
+    return siso_sequential([ops.relu(), made, ops.batch_norm()])
+
+
+def combined(outputs: Sequence[Outputs], combine: Combine = ops.add) -> Outputs:
+    """One thing of several: themselves where there is one."""
+    if len(outputs) == 1:
+        return outputs[0]
+    inputs, together = combine(len(outputs))
+    for i, output in enumerate(outputs):
+        inputs[f"in{i}"].connect(output["out"])
+    return together
+
+
+def applied(part: IO, output: Outputs) -> Outputs:
+    """What a part with one input and one output makes of an output."""
+    part[0]["in"].connect(output["out"])
+    return part[1]
+
+
+def on_paths(n: int, edges: Mapping[tuple[int, int], Any]) -> list[int]:
+    """Of n nodes with edges (i, j), i < j, those on a path from the first to the last; none where there is no path."""
+    ahead, behind = {0}, {n - 1}
+    for j in range(1, n):
+        if any(edges.get((i, j)) for i in ahead):
+            ahead.add(j)
+    for i in range(n - 2, -1, -1):
+        if any(edges.get((i, j)) for j in behind):
+            behind.add(i)
+    used = ahead & behind
+    return sorted(used) if {0, n - 1} <= used else []

@@ -1,0 +1,80 @@
+"""The network that weighted random search was published with (Florea and Andonie 2019, section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from bostruct.domains.language.combinators import siso_nested_repeat, siso_sequential
+from bostruct.domains.language.hyperparameters import IntRange
+from bostruct.domains.language.modules import IO, Builder
+from bostruct.nas import ops
+
+
+def wrs_cnn(
+    convolutions: tuple[int, int] = (3, 6),
+    dense_layers: tuple[int, int] = (1, 4),
+    filters: tuple[int, int] = (100, 1024),
+    units: tuple[int, int] = (1024, 2048),
+    classes: int = 10,
+) -> Builder:
+    """Each a range, both ends included; defaults as published: 6.9e29 networks.
+
+    3 x 3 convolutions with ReLU, after every two of them a 2 x 2 max pool and dropout of 0.25; then dense layers with
+    ReLU and dropout of 0.5. Published, all 12 numbers are always drawn, also those of layers that are not there.
+    """
+    return partial(_network, tuple(convolutions), tuple(dense_layers), tuple(filters), tuple(units), classes)
+
+
+def reduced_wrs_cnn(classes: int = 10) -> Builder:
+    """The same with 16 to 128 filters and 64 to 256 units, for a machine without a GPU."""
+    return wrs_cnn(filters=(16, 128), units=(64, 256), classes=classes)
+
+
+def _network(
+    convolutions: Sequence[int], dense_layers: Sequence[int], filters: Sequence[int], units: Sequence[int], classes: int
+) -> IO:
+    h_convolutions = IntRange(*convolutions, name="convolutions")
+    h_dense = IntRange(*dense_layers, name="dense_layers")
+    layers = _Convolutions(tuple(filters))
+    return siso_sequential(
+        [
+            siso_nested_repeat(layers.first, layers.another, h_convolutions, "Convolutions"),
+            ops.flatten(),
+            siso_nested_repeat(partial(_dense, tuple(units)), partial(_denser, tuple(units)), h_dense, "Dense"),
+            ops.dense(classes),
+        ]
+    )
+
+
+class _Convolutions:
+    """Every second convolution is followed by a pool; which one it is shows in what was built so far."""
+
+    def __init__(self, filters: tuple[int, ...]) -> None:
+        self.filters = filters
+
+    def first(self) -> IO:
+        return siso_sequential([self._one()])
+
+    def another(self, inputs: Any, outputs: Any) -> IO:
+        fragment = outputs["out"].module.fragment
+        is_second = sum(module.kind == "Conv2D" for module in fragment.modules) % 2 == 1
+        parts = [self._one(), *([ops.max_pool(2, 2), ops.dropout(0.25)] if is_second else [])]
+        more_inputs, more_outputs = siso_sequential(parts)
+        more_inputs["in"].connect(outputs["out"])
+        return inputs, more_outputs
+
+    def _one(self) -> IO:
+        low, high = self.filters
+        return siso_sequential([ops.conv2d(IntRange(low, high)), ops.relu()])
+
+
+def _dense(units: tuple[int, ...]) -> IO:
+    return siso_sequential([ops.dense(IntRange(*units)), ops.relu(), ops.dropout(0.5)])
+
+
+def _denser(units: tuple[int, ...], inputs: Any, outputs: Any) -> IO:
+    more_inputs, more_outputs = _dense(units)
+    more_inputs["in"].connect(outputs["out"])
+    return inputs, more_outputs
