@@ -81,7 +81,7 @@ def test_every_script_runs_in_miniature(name: str) -> None:
 
 def test_every_script_of_the_folder_is_run() -> None:
     found = {path.stem for path in (ROOT / "benchmarks" / "speed").glob("*.py") if not path.stem.startswith("_")}
-    assert found == {*SCRIPTS, "report", "datasets", "otmann", "nasbot"}
+    assert found == {*SCRIPTS, "report", "datasets"}
 
 
 def test_a_page_without_markers_is_refused() -> None:

@@ -7,30 +7,19 @@ prepared architectures, give four structural weights, take turns pair by pair in
 POT's routes are the transport program in its balanced form (Kandasamy et al. 2018, appendix A.1): `public` calls
 `ot.emd2` on all layers, `raw` POT's compiled solver without its checks, `blocks` the same once for each block of labels
 that has layers on both sides, with closed forms where both have one.
-
-Figures, November 2026, one core of an AMD EPYC, Numba 0.68, POT 0.9.6; CPU time of the thread, medians (the machine was
-busy with other work, so wall time says little):
-
-    one pair, in turn with the others     46 to 73 µs (caches cold, the fuller the machine the more)
-                                                  POT blocks x 9.3, POT raw x 5.3, POT public x 13
-    one pair, back to back                24 µs
-    100 x 100 matrix                      95 ms   19 µs a pair
-    preparing one                        154 µs
-    one mutated child                    482 µs
-    first distance of a process          0.4 s to load compiled code; 9 s to compile it, once on a machine
 """
 
 from __future__ import annotations
 
-import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import ot
 from ot.lp.emd_wrap import emd_c
 
+from benchmarks.speed.report import Row, at_most, main, median, shown
 from bostruct.contracts import Array
 from bostruct.domains.architecture.domain import Bounds, cnn_domain
 from bostruct.domains.architecture.value import Architecture
@@ -113,14 +102,10 @@ def microseconds(work: Callable[[], object]) -> float:
     return 1e6 * (time.thread_time() - begin)
 
 
-def report(name: str, times: Sequence[float], unit: str = "µs", scale: float = 1.0) -> None:
-    low, middle, high = (scale * np.quantile(times, q) for q in (0.1, 0.5, 0.9))
-    print(f"{name:36s} {middle:9.1f} {unit}   (10 % {low:.1f}, 90 % {high:.1f})")
-
-
-def time_pairs(rng: np.random.Generator) -> None:
+def time_pairs(rng: np.random.Generator, n_pairs: int) -> dict[str, float]:
+    """Median microseconds of each route, in turn pair by pair."""
     routes: dict[str, list[float]] = {"ours": [], "POT blocks": [], "POT raw": [], "POT public": []}
-    for _ in range(N_PAIRS):
+    for _ in range(n_pairs):
         i, j = (int(k) for k in rng.integers(len(POPULATION), size=2))
         x, y = POPULATION[i], POPULATION[j]
         p, q = profile(x, REFERENCE), profile(y, REFERENCE)
@@ -134,39 +119,32 @@ def time_pairs(rng: np.random.Generator) -> None:
             routes[name].append(microseconds(lambda keep=found, route=route: keep.append(route())))
         for other in found[1:]:
             np.testing.assert_allclose(other, found[0], rtol=1e-9, atol=1e-7)
-    for name, times in routes.items():
-        ratio = statistics.median(times) / statistics.median(routes["ours"])
-        report(f"one pair, {name} (x {ratio:.1f})", times)
+    return {name: median(times) for name, times in routes.items()}
 
 
-def time_pairs_alone(rng: np.random.Generator) -> None:
-    """As a search measures them: one after the other, nothing else in between."""
-    indices = [(int(i), int(j)) for i, j in rng.integers(len(POPULATION), size=(N_PAIRS, 2))]
-    report(
-        "one pair, ours, back to back",
-        [microseconds(lambda i=i, j=j: ours(POPULATION[i], POPULATION[j])) for i, j in indices],
-    )
-
-
-def main() -> None:
-    first = microseconds(lambda: otmann_distances(POPULATION[:2]))
-    print(f"{'first distance of this process':36s} {1e-6 * first:9.2f} s")
-    print(f"layers: {min(map(len, POPULATION))} to {max(map(len, POPULATION))}")
+def measure(miniature: bool) -> list[Row]:
+    otmann_distances(POPULATION[:2])  # compiles
     rng = np.random.default_rng(1)
-    time_pairs(rng)
-    time_pairs_alone(rng)
-    matrix = [microseconds(lambda: otmann_distances(POPULATION)) for _ in range(9)]
-    report("100 x 100 matrix", matrix, "ms", 1e-3)
-    pairs = len(POPULATION) * (len(POPULATION) - 1) / 2
-    report("  that is, a pair", [t / pairs for t in matrix])
-    prepare = partial(profile, settings=REFERENCE)
+    n_pairs, repeats = (8, 1) if miniature else (N_PAIRS, 9)
+    routes = time_pairs(rng, n_pairs)
+    some = [(int(i), int(j)) for i, j in rng.integers(len(POPULATION), size=(n_pairs, 2))]
+    alone = median([microseconds(lambda i=i, j=j: ours(POPULATION[i], POPULATION[j])) for i, j in some])
+    matrix = median([microseconds(lambda: otmann_distances(POPULATION)) for _ in range(repeats)])
     copies = [Architecture(x.layers, x.edges, x.family) for x in POPULATION]  # nothing derived yet
-    report("preparing one", [microseconds(lambda x=x: prepare(x)) for x in copies])
+    prepared = median([microseconds(lambda x=x: profile(x, REFERENCE)) for x in copies])
     domain = cnn_domain()
-    report("one mutated child", [microseconds(lambda x=x: domain.mutate(x, rng)) for x in POPULATION * 4])
+    child = median([microseconds(lambda x=x: domain.mutate(x, rng)) for x in POPULATION])
+    return [
+        at_most("one pair, four weights, in a row", 60.0, alone, " µs"),
+        shown("one pair, in turn with POT's routes", f"{routes['ours']:.3g} µs"),
+        *(shown(f"{name}, times ours", f"{routes[name] / routes['ours']:.3g}x") for name in list(routes)[1:]),
+        at_most("100 x 100 matrix", 300.0, matrix / 1e3, " ms"),
+        at_most("preparing one architecture", 0.3, prepared / 1e3, " ms"),
+        at_most("one mutated child", 1.0, child / 1e3, " ms"),
+    ]
 
 
 POPULATION = population(100, seed=0)
 
 if __name__ == "__main__":
-    main()
+    main("OTMANN", measure)

@@ -62,7 +62,8 @@ def coordinates(walk: Walk) -> tuple[Coordinate, ...]:
 
 def tokens(walk: Walk) -> npt.NDArray[np.int64]:
     """Of a walk at its end: the tokens of its parts and of its choices, repeated as often as they occur."""
-    walk.modules()  # builds what was not needed so far
+    for module in walk.waiting or ():
+        walk.expansion(module)  # what was not needed so far
     parts = [_of_part(walk.root), *(_of_part(fragment) for fragment in walk.expanded.values())]
     chosen = [token for item in walk.values.items() for token in _of_choice(*item)]
     return np.array([token for part in parts for token in part] + chosen, dtype=np.int64)

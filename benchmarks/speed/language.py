@@ -1,0 +1,108 @@
+"""Speed of the search-space language: specifying, enumerating, counting, proposing.
+
+python -m benchmarks.speed.language [--check] [--miniature]
+
+The spaces are the running example of Negrinho et al. 2019 (figure 4, 25,008 programs), a chain of repeated
+convolutions, and Genetic CNN with 2^19 wirings.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import bostruct as bo
+from benchmarks.speed.report import Row, at_most, main, median, shown, timed
+from bostruct.language import (
+    D,
+    DependentHyperparameter,
+    SearchSpace,
+    combiner,
+    siso_module,
+    siso_optional,
+    siso_repeat,
+)
+from bostruct.nas.spaces.genetic import genetic_cnn
+
+GROWTH = (100, 200, 400, 800, 1600, 3200)
+N_TRIALS = 200
+
+
+def conv2d(filters: Any) -> Any:
+    return siso_module("Conv2D", {"filters": filters})
+
+
+def two_chains() -> Any:
+    """Figure 4."""
+    n = D([1, 2, 4])
+    twice = DependentHyperparameter(lambda dh: 2 * dh["x"], {"x": n})
+    stem, option = (
+        conv2d(D([64, 128])),
+        siso_optional(lambda: siso_module("Dropout", {"rate": D([0.25, 0.5])}), D([0, 1])),
+    )
+    one, two = (siso_repeat(lambda: conv2d(D([64, 128])), h) for h in (n, twice))
+    joined = combiner(2, "Concat")
+    option[0]["in"].connect(stem[1]["out"])
+    for position, chain in enumerate((one, two)):
+        chain[0]["in"].connect(option[1]["out"])
+        joined[0][f"in{position}"].connect(chain[1]["out"])
+    return stem[0], joined[1]
+
+
+def chain(n: int) -> Any:
+    return siso_repeat(lambda: conv2d(D([1, 2, 3])), D([n]))
+
+
+def milliseconds(call: Any, repeats: int) -> float:
+    return median([1e3 * timed(call).wall for _ in range(repeats)])
+
+
+def specification(n: int, repeats: int) -> float:
+    """Milliseconds to build a space of a chain of n and draw one program of it, nothing kept from before."""
+    rng = np.random.default_rng(0)
+    return milliseconds(lambda: SearchSpace(partial(chain, n)).sample(1, rng), repeats)
+
+
+def proposal(method: str, n_trials: int) -> float:
+    """Median milliseconds a suggestion over the second half of a search of Genetic CNN."""
+    space = SearchSpace(genetic_cnn())
+    result = bo.minimize(
+        lambda program: float(sum((i % 5 - 2) * bit for i, bit in enumerate(program.trace.values()))),
+        space,
+        n_trials,
+        method=method,
+        seed=0,
+        progress=False,
+    )
+    return median([1e3 * trial.info["suggest_seconds"] for trial in result.trials[n_trials // 2 :]])
+
+
+def measure(miniature: bool) -> list[Row]:
+    repeats = 1 if miniature else 9
+    growth = GROWTH[:2] if miniature else GROWTH
+    times = {n: specification(n, repeats) for n in growth}
+    space = SearchSpace(two_chains)
+    slope = np.polyfit(np.log(list(times)), np.log(list(times.values())), 1)[0]
+    rows = [
+        at_most("random specification of a chain of 400, built anew", 10.0, times.get(400, times[growth[-1]]), " ms"),
+        at_most("growth: time ~ length to the power of", 1.25, float(slope), ""),
+        shown("chains of " + ", ".join(map(str, times)), ", ".join(f"{t:.2g}" for t in times.values()) + " ms"),
+        at_most(
+            "enumerating the 25,008 programs of figure 4",
+            1e3,
+            milliseconds(lambda: list(space.enumerate()), repeats),
+            " ms",
+        ),
+        at_most("counting them", 5.0, milliseconds(lambda: SearchSpace(two_chains).count(), repeats), " ms"),
+    ]
+    for method in ("smbo", "mcts"):
+        n_trials = 20 if miniature else N_TRIALS
+        what = f"{method}: median suggestion on Genetic CNN, trials {n_trials // 2} to {n_trials}"
+        rows.append(at_most(what, 20.0, proposal(method, n_trials), " ms"))
+    return rows
+
+
+if __name__ == "__main__":
+    main("The search-space language", measure)
