@@ -327,6 +327,9 @@ def annealing(domain: Any) -> Searcher:
 
 def hill_climbing(domain: Any) -> Searcher:
     """One-exchange hill climbing with random restarts."""
+    if not callable(getattr(domain, "some_neighbors", None)):
+        name = type(domain).__name__
+        raise DomainError(f"method: hill-climbing needs a domain whose neighbours can be listed, got {name}")
     return HillClimbing(domain)
 
 

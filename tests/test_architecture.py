@@ -146,7 +146,11 @@ def test_what_is_derived():
 CHAIN = [(0, 1), (1, 2), (2, 3)]
 REFUSED = [
     (["ip", "conv4-8", "softmax", "op"], CHAIN, "cnn does not know conv4; mlp does not know conv4"),
-    (["ip", "conv3", "softmax", "op"], CHAIN, r"layer 1 \(conv3\): expected a number of units of at least 1, got None"),
+    (
+        ["ip", "conv3", "softmax", "op"],
+        CHAIN,
+        r"layer 1 \(conv3\): expected a number of units, an integer of at least 1, got None",
+    ),
     (["ip", "conv3-0", "softmax", "op"], CHAIN, r"layer 1 \(conv3\): .* at least 1, got 0"),
     (["ip", ("conv3", 8.5), "softmax", "op"], CHAIN, r"layer 1 \(conv3\): expected a number of units"),
     (["ip", "conv3-8", "softmax-10", "op"], CHAIN, r"layer 2 \(softmax\): a layer of this kind has no units, got 10"),
@@ -166,11 +170,14 @@ REFUSED = [
         r"2 \(relu-8\) has no parents",
     ),
     (["ip", "relu-8", "relu-8", "linear", "op"], [(0, 1), (0, 2), (1, 3), (3, 4)], r"2 \(relu-8\) has no children"),
+    (["ip", "relu-8", "op"], [(0, 1), (1, 2)], r"expected a decision layer \(linear or softmax\) before the output"),
     (
-        ["ip", "relu-8", "op"],
-        [(0, 1), (1, 2)],
-        r"edge 1 > 2 .* is fed by decision layers \(linear, softmax\)",
+        ["ip", "relu-8", "linear", "op"],
+        [(0, 1), (1, 2), (1, 3), (2, 3)],
+        r"edge 1 > 3 .* is fed by decision layers \(linear, softmax\)",
     ),
+    (["ip", "linear", "op"], [(0, 1.5), (1, 2)], r"edges\[0\]: expected two layer numbers, got \(0, 1.5\)"),
+    (["ip", "linear", "op"], [(0, True), (1, 2)], r"edges\[0\]: expected two layer numbers"),
     (["ip", "linear", "relu-8", "linear", "op"], [*CHAIN, (3, 4)], "edge 1 > 2 .* they feed nothing else"),
     (["relu-8", "ip", "linear", "op"], CHAIN, r"layer 1 \(ip\) is the input, but layers \[0\] feed it"),
     (["ip", "op", "linear"], [(0, 1), (1, 2)], r"layer 1 \(op\) is the output, but it feeds layers \[2\]"),

@@ -126,16 +126,19 @@ def test_evidence_and_prediction_equal_the_dense_formulas(problem):
 @given(problems())
 @settings(deadline=None, max_examples=60)
 def test_screen_is_an_optimist(problem):
-    """Its mean is exact, its variance between the posterior's and the prior's."""
+    """Its mean is exact but for what rounding may be, its variance between the posterior's and the prior's."""
     space, xs, values, hyper, rng = problem
     posterior = posterior_of(space, xs, values, [hyper, hyper._replace(log_noise=-1.0)])
     ys = space.join(space.sample(20, rng), xs)
     screened, exact = posterior.screen(ys), posterior.predict(ys)
-    np.testing.assert_allclose(screened.mean, exact.mean, rtol=0, atol=1e-12)
+    assert np.all(screened.mean <= exact.mean)
+    sums = [abs(one.hyper.mean) + float(np.abs(one.weights).sum()) for one in posterior.members]
+    largest = float(np.max(kernel_of(space).diag(hyper.theta, ys)))
+    np.testing.assert_allclose(screened.mean, exact.mean, rtol=0, atol=1e-11 * max(sums) * max(largest, 1.0))
     scale = float(np.max(screened.variance))
     assert np.all(screened.variance >= exact.variance - 1e-10 * scale)
     prior = math.exp(hyper.log_amplitude) * (kernel_of(space).diag(hyper.theta, ys) + NUGGET)
-    assert np.all(screened.variance <= np.maximum(prior, SMALLEST_VARIANCE))
+    assert np.all(screened.variance <= np.maximum(prior, SMALLEST_VARIANCE) * (1.0 + 1e-12))
 
 
 @given(problems())

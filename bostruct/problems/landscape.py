@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bostruct.checks import check_choice, check_integer, check_number
+from bostruct.contracts import PointError
 from bostruct.domains.architecture.domain import ArchitectureDomain, cnn_domain, mlp_domain
 from bostruct.domains.architecture.labels import SIGMOIDS
 from bostruct.domains.architecture.value import Architecture
@@ -85,8 +86,9 @@ def cnn_terms(x: Architecture) -> Terms:
     context: receptive field, along a random path, too small for the image. resolution: image halved more or less often
     than 4 times before it is collapsed. width: units of each convolution away from 32, twice as many after each
     halving. dense: more or less than one fully connected layer along a random path. connectivity: see `_connectivity`.
-    latency: more than 28 layers. cost: multiplications (`_cnn_cost`) beyond 2^26.
+    latency: more than 28 layers. cost: multiplications (`_cnn_cost`) beyond 2^26. Raises PointError for another family.
     """
+    _check_family(x, image=True)
     labels = [x.family.by_name[layer.label] for layer in x.layers]
     entering = [_halvings_before(x, u) for u in range(len(x))]
     learned = [0.0 if label.role != "processing" or not label.units else 1.0 for label in labels]
@@ -122,14 +124,21 @@ def cnn_terms(x: Architecture) -> Terms:
     }
 
 
+def _check_family(x: Architecture, *, image: bool) -> None:
+    if x.family.image != image:
+        kind = "a convolutional network" if image else "a perceptron"
+        raise PointError(f"expected {kind}, got one of the family {x.family.name}")
+
+
 def mlp_terms(x: Architecture) -> Terms:
     """Of a perceptron.
 
     bias: too few activation layers along a random path. training: too many on the easiest path through one, on average,
     a saturating one counting twice. width: units away from a funnel, 256 after the input narrowing to 32 before the
     output, by hops. variety: share of saturating layers away from a quarter. connectivity: see `_connectivity`.
-    latency: more than 16 layers. cost: weights beyond 2^17.
+    latency: more than 16 layers. cost: weights beyond 2^17. Raises PointError for another family.
     """
+    _check_family(x, image=False)
     labels = [x.family.by_name[layer.label] for layer in x.layers]
     active = [float(label.role == "processing") for label in labels]
     saturating = [float(layer.label in SIGMOIDS) for layer in x.layers]

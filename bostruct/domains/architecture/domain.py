@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,10 @@ class Bounds:
     def __post_init__(self) -> None:
         for quantity in ("layers", "units"):
             low = check_integer(f"min_{quantity}", getattr(self, f"min_{quantity}"), 1)
-            check_integer(f"max_{quantity}", getattr(self, f"max_{quantity}"), low)
+            try:
+                check_integer(f"max_{quantity}", getattr(self, f"max_{quantity}"), low)
+            except ValueError as error:
+                raise ValueError(f"{error}, which is min_{quantity}") from None
         for name in ("max_in_degree", "max_out_degree", "max_edges"):
             check_integer(name, getattr(self, name), 1)
         check_number("min_mass", self.min_mass, 0.0)
@@ -70,7 +73,7 @@ class Bounds:
             _within("mass of the processing layers", sum(x.masses), self.min_mass, self.max_mass)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ArchitectureDomain:
     """All architectures of a family within bounds.
 
@@ -165,6 +168,10 @@ class ArchitectureDomain:
         given: dict[str, Any] = {name: math.inf if v is None else v for name, v in data["bounds"].items()}
         return cls(family, Bounds(**given), tuple(Architecture.from_json(x, family) for x in data["pool"]))
 
+    def __repr__(self) -> str:
+        changed = [f"{f.name}={v}" for f in fields(Bounds) if (v := getattr(self.bounds, f.name)) != f.default]
+        return f"ArchitectureDomain({', '.join([self.family.name, *changed, f'pool of {len(self.pool)}'])})"
+
     def _walked(self, rng: np.random.Generator) -> Architecture:
         x = self.pool[int(rng.integers(len(self.pool)))]
         for _ in range(1 + int(rng.integers(LONGEST_WALK))):
@@ -203,8 +210,16 @@ def mlp_domain(
 def _domain(
     family: Family, bounds: Bounds, pool: Sequence[Architecture] | None, default: Sequence[Architecture]
 ) -> ArchitectureDomain:
+    if not isinstance(bounds, Bounds):
+        raise TypeError(f"bounds: expected a Bounds, got {shown(bounds)}")
+    if not isinstance(family, Family):
+        raise TypeError(f"family: expected a Family, got {shown(family)}")
     if pool is not None:
+        if isinstance(pool, Architecture | str) or not isinstance(pool, Sequence):
+            raise TypeError(f"pool: expected a sequence of architectures, got {shown(pool)}")
         return ArchitectureDomain(family, bounds, tuple(pool))
+    if not {label.name for x in default for label in x.family.labels} <= set(family.by_name):
+        raise DomainError(f"pool: the default one uses labels that the family {family.name} does not know; pass pool=")
     fitting = []
     refusal = ""
     for x in default:

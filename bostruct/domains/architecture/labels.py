@@ -56,6 +56,9 @@ class Label:
         return self.role == "processing" and self.image == "collapses"
 
 
+BUILT_IN: dict[str, Family] = {}  # the families of the package, below
+
+
 @dataclass(frozen=True)
 class Family:
     """The labels that an architecture may use, and the cost of matching layers of two different ones.
@@ -72,6 +75,7 @@ class Family:
     image: bool
 
     def __post_init__(self) -> None:
+        self._check_types()
         names = [label.name for label in self.labels]
         if len(set(names)) != len(names):
             raise DomainError(f"labels: expected distinct names, got {shown(names)}")
@@ -84,6 +88,20 @@ class Family:
         for first, second, cost in self.costs:
             check_number(f"cost of matching {first} to {second}", cost, 0.0)
         self._check_triangles()
+
+    def _check_types(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise DomainError(f"name: expected a non-empty string, got {shown(self.name)}")
+        if not isinstance(self.labels, tuple) or not all(isinstance(label, Label) for label in self.labels):
+            raise DomainError(f"labels: expected a tuple of Label, got {shown(self.labels)}")
+        is_costs = isinstance(self.costs, tuple) and all(isinstance(c, tuple) and len(c) == 3 for c in self.costs)
+        if not is_costs:
+            raise DomainError(f"costs: expected a tuple of (label, label, cost), got {shown(self.costs)}")
+        known = BUILT_IN.get(self.name)
+        if known is not None and (known.labels, known.costs) != (self.labels, self.costs):
+            raise DomainError(
+                f"name: {self.name!r} is a family of the package; give one with other labels another name"
+            )
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -223,4 +241,4 @@ MLP = Family(
     _activation_costs(),
     image=False,
 )
-BUILT_IN = {family.name: family for family in (CNN, MLP)}
+BUILT_IN |= {family.name: family for family in (CNN, MLP)}

@@ -10,6 +10,7 @@ from bostruct.checks import shown
 from bostruct.contracts import PointError
 from bostruct.domains.architecture.labels import Family
 from bostruct.domains.architecture.layers import Layer
+from bostruct.domains.variables import plain
 
 Edges = tuple[tuple[int, int], ...]
 Adjacent = tuple[tuple[int, ...], ...]
@@ -25,7 +26,8 @@ def check_layers(family: Family, layers: Sequence[Layer]) -> None:
                 f"layer {u}: label {layer.label!r} is unknown; the family {family.name} knows {', '.join(known)}"
             )
         if label.units and (type(layer.units) is not int or layer.units < 1):
-            raise PointError(f"layer {u} ({layer.label}): expected a number of units of at least 1, got {layer.units}")
+            allowed = "a number of units, an integer of at least 1"
+            raise PointError(f"layer {u} ({layer.label}): expected {allowed}, got {shown(layer.units)}")
         if not label.units and layer.units is not None:
             raise PointError(f"layer {u} ({layer.label}): a layer of this kind has no units, got {layer.units}")
         if layer.stride != 1 and (label.image != "strides" or layer.stride != 2 or type(layer.stride) is not int):
@@ -35,14 +37,21 @@ def check_layers(family: Family, layers: Sequence[Layer]) -> None:
         found = [u for u, layer in enumerate(layers) if layer.label == label.name]
         if len(found) != 1:
             raise PointError(f"expected exactly one {label.role} layer ({label.name}), got layers {found}")
+    decisions = [label.name for label in family.labels if label.role == "decision"]
+    if not any(layer.label in decisions for layer in layers):
+        raise PointError(f"expected a decision layer ({' or '.join(decisions)}) before the output, got none")
 
 
 def check_edges(edges: Any, n: int) -> Edges:
     """Distinct pairs of distinct layers, sorted. Raises PointError."""
     try:
-        pairs = sorted((int(u), int(v)) for u, v in edges)
+        given = [(plain(u), plain(v)) for u, v in edges]
     except (TypeError, ValueError):
         raise PointError(f"edges: expected pairs (from, to) of layer numbers, got {shown(edges)}") from None
+    for position, pair in enumerate(given):
+        if any(type(end) is not int for end in pair):
+            raise PointError(f"edges[{position}]: expected two layer numbers, got {shown(pair)}")
+    pairs = sorted(given)
     for position, (u, v) in enumerate(pairs):
         if not (0 <= u < n and 0 <= v < n):
             raise PointError(f"edge {u} > {v}: expected layers between 0 and {n - 1}")

@@ -84,6 +84,8 @@ class Architecture:
     @classmethod
     def from_json(cls, data: Json, family: Family | None = None) -> Architecture:
         """Inverse of `to_json`. family: needed where the architecture is of none of the built-in ones."""
+        if isinstance(data, str):
+            raise PointError("expected an object, got a string; json.loads reads one from text")
         if not isinstance(data, Mapping) or not {"family", "layers", "edges"} <= set(data):
             raise PointError(f"expected an object with family, layers and edges, got {shown(data)}")
         if family is not None and family.name != data["family"]:
@@ -98,8 +100,14 @@ class Architecture:
     @classmethod
     def from_networkx(cls, graph: Any, family: Family | str | None = None) -> Architecture:
         """From a directed graph whose nodes hold the fields of a layer (``label``, ``units``, ...) as node data."""
+        is_directed = getattr(graph, "is_directed", None)
+        if not callable(is_directed) or not is_directed() or graph.is_multigraph():
+            raise PointError(f"graph: expected a networkx.DiGraph, got {shown(graph)}")
         place = {node: u for u, node in enumerate(graph.nodes)}
-        layers = [as_layer(data, f"node {shown(node)}") for node, data in graph.nodes(data=True)]
+        layers = [
+            as_layer(data["label"] if set(data) == {"label"} else data, f"node {shown(node)}")
+            for node, data in graph.nodes(data=True)
+        ]
         return cls(layers, [(place[u], place[v]) for u, v in graph.edges], family)
 
     def to_networkx(self) -> Any:

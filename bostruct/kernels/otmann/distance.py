@@ -60,7 +60,9 @@ def otmann(a: Architecture, b: Architecture, settings: Otmann = REFERENCE) -> Ma
 def otmann_distances(
     xs: Sequence[Architecture], ys: Sequence[Architecture] | None = None, settings: Otmann = REFERENCE
 ) -> Distances:
-    """All pairs of two batches of one family; without ys, of xs with itself. Raises ValueError."""
+    """All pairs of two batches of one family; without ys, of xs with itself. Raises ValueError, TypeError."""
+    if not isinstance(settings, Otmann):
+        raise TypeError(f"settings: expected REFERENCE, PAPER or an Otmann, got {shown(settings)}")
     others = xs if ys is None else ys
     out = np.zeros((2, len(xs), len(others), len(settings.weights)))
     family = _one_family(xs if ys is None else [*xs, *ys])

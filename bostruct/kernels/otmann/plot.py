@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bostruct.checks import check_integer, optional_import
+from bostruct.checks import check_integer, optional_import, shown
 from bostruct.contracts import Array
 from bostruct.domains.architecture.drawing import layer_color
 from bostruct.domains.architecture.value import Architecture
@@ -21,9 +21,12 @@ def plot_transport(
     """Draw both, the input at the top, joined by lines as wide as the mass that they match; returns the axes.
 
     weight: position of the structural weight in `settings.weights`. axes: of matplotlib, by default new ones. A layer
-    with mass that finds no match has a dashed frame. Raises MissingExtra without the extra ``plot``.
+    none of whose mass finds a match has a dashed frame; edges that pass layers by are bent. Raises MissingExtra without
+    the extra ``plot``, TypeError, ValueError.
     """
     pyplot = optional_import("matplotlib.pyplot", "plot")
+    if axes is not None and not callable(getattr(axes, "annotate", None)):
+        raise TypeError(f"axes: expected axes of matplotlib, got {shown(axes)}")
     check_integer("weight", weight, 0, len(settings.weights) - 1)
     match = otmann(a, b, settings)
     plan = match.plan[weight]
@@ -37,11 +40,15 @@ def plot_transport(
         (x, y), (x2, y2) = left[u], right[v]
         width = WIDEST * mass / plan.max()
         axes.plot([x, x2], [y, y2], color="#5b8db8", alpha=0.45, linewidth=max(width, 0.5), zorder=1)
-    _draw(axes, a, left, match.masses[0] - plan.sum(axis=1))
-    _draw(axes, b, right, match.masses[1] - plan.sum(axis=0))
+    _draw(axes, a, left, plan.sum(axis=1))
+    _draw(axes, b, right, plan.sum(axis=0))
+    xs, ys = zip(*left, *right, strict=True)
+    axes.set_xlim(min(xs) - 1.0, max(xs) + 1.0)
+    axes.set_ylim(min(ys) - 0.7, max(ys) + 0.7)
     axes.set_title(
-        f"OTMANN {match.distance[weight]:.6g}, normalised {match.normalized[weight]:.4f} "
-        f"(structural weight {settings.weights[weight]:g})"
+        f"OTMANN {match.distance[weight]:.6g}, normalised {match.normalized[weight]:.4f}\n"
+        f"structural weight {settings.weights[weight]:g}",
+        fontsize=10,
     )
     axes.set_axis_off()
     return axes
@@ -64,11 +71,13 @@ def _places(x: Architecture, left: float) -> list[tuple[float, float]]:
     return [(left + column - (taken[d] - 1) / 2, -float(d)) for column, d in zip(columns, depth, strict=True)]
 
 
-def _draw(axes: Any, x: Architecture, places: list[tuple[float, float]], unmatched: Array) -> None:
+def _draw(axes: Any, x: Architecture, places: list[tuple[float, float]], matched: Array) -> None:
     for u, v in x.edges:
-        arrow = {"arrowstyle": "->", "color": "#888888", "shrinkA": 8, "shrinkB": 8}
-        axes.annotate("", places[v], places[u], arrowprops=arrow, zorder=2)
+        passes = places[u][1] - places[v][1] > 1.5  # depths that lie between
+        bent = "arc3,rad=-0.35" if passes else "arc3"
+        arrow = {"arrowstyle": "->", "color": "#888888", "shrinkA": 8, "shrinkB": 8, "connectionstyle": bent}
+        axes.annotate("", places[v], places[u], arrowprops=arrow, zorder=2, annotation_clip=False)
     for u, layer in enumerate(x.layers):
-        style = "--" if unmatched[u] > 1e-9 * (1.0 + unmatched.sum()) else "-"
+        style = "--" if matched[u] <= 1e-9 * (1.0 + matched.sum()) else "-"
         box = {"boxstyle": "round", "facecolor": layer_color(x, u), "linestyle": style}
         axes.text(*places[u], str(layer), ha="center", va="center", fontsize=8, bbox=box, zorder=3)
