@@ -17,6 +17,7 @@ _HOME = {
     "Integer": "bostruct.domains.variables",
     "Fidelity": "bostruct.domains.variables",
     "Graph": "bostruct.domains.variables",
+    "Real": "bostruct.domains.variables",
     "Space": "bostruct.domains.space",
     "Architecture": "bostruct.domains.architecture.value",
     "Bounds": "bostruct.domains.architecture.domain",
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from bostruct.domains.architecture.value import Architecture
     from bostruct.domains.joint import joint_domain
     from bostruct.domains.space import Space
-    from bostruct.domains.variables import Binary, Categorical, Fidelity, Graph, Integer, Ordinal
+    from bostruct.domains.variables import Binary, Categorical, Fidelity, Graph, Integer, Ordinal, Real
     from bostruct.history import Trial
     from bostruct.importances import importance
     from bostruct.kernels.otmann.distance import otmann
@@ -61,6 +62,7 @@ __all__ = [
     "Infeasible",
     "Integer",
     "Ordinal",
+    "Real",
     "Result",
     "Space",
     "Study",

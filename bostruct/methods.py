@@ -119,6 +119,7 @@ def smbo(domain: Any) -> Searcher:
     """The best of 512 random points by a linear model of hashed features (Negrinho et al. 2019)."""
     if not callable(getattr(domain, "tokens", None)):
         raise DomainError(f"method: smbo needs a domain whose points have features, got {type(domain).__name__}")
+    refuse_real("smbo", domain)
     return SMBO(domain, HashedRidge(domain.tokens))
 
 
@@ -126,6 +127,7 @@ def mcts(domain: Any) -> Searcher:
     """Monte Carlo tree search over decisions, UCT with exploration 0.33 (Negrinho et al. 2019)."""
     if not callable(getattr(domain, "options", None)):
         raise DomainError(f"method: mcts needs a domain of decisions one after another, got {type(domain).__name__}")
+    refuse_real("mcts", domain)
     return MCTS(domain)
 
 
@@ -171,7 +173,18 @@ def graphs(domain: Space) -> tuple[VariableGraph, ...]:
     """One a variable; raises DomainError for a domain that is no `Space`."""
     if not isinstance(domain, Space):
         raise DomainError(f"method: combo needs a Space, got {type(domain).__name__}")
+    refuse_real("auto and combo", domain)
     return tuple(variable.graph for variable in domain.variables.values())
+
+
+def refuse_real(method: str, domain: Any) -> None:
+    """Raise DomainError, naming the variable, where a method has no place for a `Real`."""
+    reals = [name for name, v in domain.variables.items() if v.kind == "Real"] if isinstance(domain, Space) else []
+    if reals:
+        raise DomainError(
+            f"method: {method} cannot search the Real variable {reals[0]!r}; wrs, random, annealing, hill-climbing and "
+            "evolution can, or give it as an Ordinal of numbers"
+        )
 
 
 Fit = Callable[[Similarity, Any], WithSpectrum]  # (kernel of architectures, domain) -> surrogate

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from bostruct.checks import shown
 from bostruct.contracts import DomainError
-from bostruct.domains.graphs import IntArray
+from bostruct.domains.graphs import MOST_CHOICES, IntArray, VariableGraph
 
 if TYPE_CHECKING:
     from bostruct.domains.space import Space
@@ -118,10 +118,15 @@ def unseen_nearby(space: Space, x: IntArray, seen: frozenset[Hashable]) -> IntAr
     return None
 
 
+def _others(graph: VariableGraph, vertex: int) -> IntArray:
+    """All other vertices, or those next to it where they are too many."""
+    return np.delete(np.arange(graph.size), vertex) if graph.size <= MOST_CHOICES else graph.neighbors(vertex)
+
+
 def _around(space: Space, row: IntArray) -> IntArray:
     """Valid or not: every other choice of each variable, every swap of two vertices that both variables have."""
-    which = np.repeat(np.arange(space.d), space.n_choices - 1)
-    vertices = np.concatenate([np.delete(np.arange(n), v) for n, v in zip(space.n_choices, row, strict=True)])
+    others = [_others(variable.graph, int(v)) for variable, v in zip(space.variables.values(), row, strict=True)]
+    which, vertices = np.repeat(np.arange(space.d), [len(o) for o in others]), np.concatenate(others)
     changed = np.repeat(row[None], len(which), axis=0)
     changed[np.arange(len(which)), which] = vertices
     first, second = np.triu_indices(space.d, 1)

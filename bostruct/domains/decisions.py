@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +12,7 @@ import numpy as np
 from bostruct.contracts import Infeasible
 from bostruct.domains.constraints import holds
 from bostruct.domains.graphs import IntArray
+from bostruct.domains.variables import STEPS, Variable
 
 if TYPE_CHECKING:
     from bostruct.domains.space import Space
@@ -28,6 +30,13 @@ class Coordinate(NamedTuple):
     value: float
     count: float
     ordered: bool
+
+
+def coordinate(name: str, variable: Variable, vertex: int) -> Coordinate:
+    """A variable of a point; of a real one, a share of its range."""
+    if variable.kind == "Real":
+        return Coordinate(name, name, vertex / STEPS, math.inf, True)
+    return Coordinate(name, name, vertex, len(variable), variable.ordered)
 
 
 def token(text: str) -> int:

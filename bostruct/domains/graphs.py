@@ -20,6 +20,7 @@ IntArray = npt.NDArray[np.int64]
 
 MOST_CHOICES = 1000
 MIN_WEIGHT = 1e-300
+RUNGS = 24
 
 
 class VariableGraph(Protocol):
@@ -64,6 +65,21 @@ class PathGraph:
         degree[1:] -= off
         degree[:-1] -= off
         return np.diag(degree) + np.diag(off, 1) + np.diag(off, -1)
+
+
+@dataclass(frozen=True)
+class LadderGraph:
+    """Numbers in a row, too many for single steps: a step of half of them, a quarter and so on is one change."""
+
+    size: int
+
+    def neighbors(self, vertex: int) -> IntArray:
+        steps = [self.size >> k for k in range(1, RUNGS + 1) if self.size >> k]
+        around = sorted({vertex + sign * step for step in steps for sign in (-1, 1)})
+        return np.array([v for v in around if 0 <= v < self.size], dtype=np.int64)
+
+    def laplacian(self) -> Array:
+        raise DomainError("a Real variable has no Laplacian: its choices are too many")
 
 
 @dataclass(frozen=True)

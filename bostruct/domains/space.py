@@ -13,8 +13,8 @@ import numpy.typing as npt
 from bostruct.checks import shown
 from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
 from bostruct.domains.constraints import holds, rule_name, sample_satisfying, satisfied, unseen_nearby, walk
-from bostruct.domains.decisions import Coordinate, finished, redrawn, token_table
-from bostruct.domains.graphs import IntArray, VariableGraph
+from bostruct.domains.decisions import Coordinate, coordinate, finished, redrawn, token_table
+from bostruct.domains.graphs import MOST_CHOICES, IntArray, VariableGraph
 from bostruct.domains.moves import Moves
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 from bostruct.domains.variables import Variable, variable, variable_from_json
@@ -29,9 +29,9 @@ Constraint = Callable[[dict[str, Any]], bool]
 class Space:
     """Named variables and known constraints.
 
-    variables: name -> `Binary`, `Categorical`, `Ordinal`, `Integer` or `Graph`; or a shorthand: `bool`, a list
-    (categorical), a `range` (ordinal). 1 to 1000 of them. constraints: predicates of a point, a dict of the user's own
-    values; only points for which all are true are ever suggested or accepted. Raises DomainError.
+    variables: name -> `Binary`, `Categorical`, `Ordinal`, `Integer`, `Real`, `Fidelity` or `Graph`; or a shorthand:
+    `bool`, a list (categorical), a `range` (ordinal). 1 to 1000 of them. constraints: predicates of a point, a dict
+    of the user's own values; only points for which all are true are ever suggested or accepted. Raises DomainError.
 
     A point is held as an integer row (d,): which choice of each variable.
     """
@@ -214,7 +214,7 @@ class Space:
     def coordinates(self, x: IntArray) -> list[Coordinate]:
         """Each variable as a choice: `HasChoices`."""
         return [
-            Coordinate(name, name, int(vertex), len(variable), variable.ordered)
+            coordinate(name, variable, int(vertex))
             for (name, variable), vertex in zip(self.variables.items(), x, strict=True)
         ]
 
@@ -300,6 +300,8 @@ class Space:
 
     def _adjacent(self, i: int, vertex: int) -> IntArray:
         key = (self._graphs[i], vertex)
+        if self.n_choices[i] > MOST_CHOICES:
+            return self._distinct_graphs[key[0]].neighbors(vertex)
         if key not in self._neighbor_cache:
             self._neighbor_cache[key] = self._distinct_graphs[key[0]].neighbors(vertex)
         return self._neighbor_cache[key]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from bostruct.domains.graphs import (
     MIN_WEIGHT,
     MOST_CHOICES,
     CompleteGraph,
+    LadderGraph,
     PathGraph,
     VariableGraph,
     WeightedGraph,
@@ -24,16 +25,48 @@ from bostruct.domains.graphs import (
     weighted_graph,
 )
 
+STEPS = 10**12  # of a Real: few enough to find each again from its value, and decimal, as people's numbers are
+
+
+class Scale(Sequence[float]):
+    """`STEPS` + 1 numbers from low to high, at even distances, of logarithms with log."""
+
+    def __init__(self, low: float, high: float, *, log: bool) -> None:
+        self.low, self.high, self.log = low, high, log
+
+    def __len__(self) -> int:
+        return STEPS + 1
+
+    def __getitem__(self, vertex: Any) -> Any:
+        share = int(vertex) / STEPS
+        if share in (0.0, 1.0):
+            return self.high if share else self.low
+        if self.log:
+            return math.exp(math.log(self.low) + share * (math.log(self.high) - math.log(self.low)))
+        value = self.low + share * (self.high - self.low)
+        return float(f"{value:.13g}") if abs(value) <= self.high - self.low else value
+
+    def vertex(self, value: Any) -> int:
+        """The nearest; raises PointError for what is no number between low and high."""
+        value = plain(value)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not self.low <= value <= self.high:
+            raise PointError(f"expected a number from {self.low} to {self.high}, got {shown(value)}")
+        if self.log:
+            return round(STEPS * (math.log(value / self.low) / math.log(self.high / self.low)))
+        return round(STEPS * ((value - self.low) / (self.high - self.low)))
+
 
 class Variable:
     """Choices, in order, and their graph; vertex v of the graph is choice v. Immutable."""
 
     def __init__(self, kind: str, choices: Iterable[Any], graph: VariableGraph) -> None:
         self.kind = kind
-        self.choices = tuple(choices)
+        self.choices: Sequence[Any] = choices if isinstance(choices, Scale) else tuple(choices)
         self.graph = graph
 
     def __repr__(self) -> str:
+        if isinstance(self.choices, Scale):
+            return f"Real({self.choices.low}, {self.choices.high}{', log=True' if self.choices.log else ''})"
         return f"{self.kind}({shown(list(self.choices))})"
 
     def __eq__(self, other: object) -> bool:
@@ -48,10 +81,12 @@ class Variable:
     @property
     def ordered(self) -> bool:
         """Whether the choices have an order that means something."""
-        return self.kind in ("Ordinal", "Integer", "Fidelity")
+        return self.kind in ("Ordinal", "Integer", "Fidelity", "Real")
 
     def vertex(self, value: Any) -> int:
         """Position of a choice; raises PointError where value is none of them."""
+        if isinstance(self.choices, Scale):
+            return self.choices.vertex(value)
         value = plain(value)
         try:
             return self._positions[value]
@@ -66,6 +101,8 @@ class Variable:
     def value(self, vertex: int) -> Any:
         """A choice for the user to keep: a copy of one that can be changed, so that changing it changes no space."""
         choice = self.choices[vertex]
+        if isinstance(self.choices, Scale):
+            return choice
         return choice if len(self._positions) == len(self.choices) else copy.deepcopy(choice)
 
     def encode(self, vertex: int) -> Json:
@@ -83,6 +120,8 @@ class Variable:
 
     def to_json(self) -> Json:
         data: dict[str, Json] = {"kind": self.kind}
+        if isinstance(self.choices, Scale):
+            return data | {"low": self.choices.low, "high": self.choices.high, "log": self.choices.log}
         if self.kind == "Integer":
             return data | {"low": self.choices[0], "high": self.choices[-1]}
         if self.kind != "Binary":
@@ -173,6 +212,22 @@ def Ordinal(choices: Iterable[Any], weight: float = 1.0) -> Variable:
     return Variable("Ordinal", values, PathGraph(len(values), check_number("weight", weight, MIN_WEIGHT)))
 
 
+def Real(low: float, high: float, *, log: bool = False) -> Variable:
+    """All numbers from low to high, both included; log: drawn and changed on the scale of their logarithms.
+
+    Held on a grid of a trillion steps, to the nearest of which your own numbers are moved. For methods that need no
+    kernel: `wrs`, `random`, `annealing`, `hill-climbing`, `evolution` and their kin; others refuse it by name.
+    Raises DomainError, ValueError.
+    """
+    low, high = check_number("low", low), check_number("high", high)
+    if not low < high or (log and low <= 0.0) or not math.isfinite(high - low):
+        raise DomainError(f"Real: expected low < high{', low above 0' if log else ''}; got low={low}, high={high}")
+    span = math.log(high / low) if log else (high - low) / max(abs(low), abs(high))
+    if span < STEPS * 1e-15:
+        raise DomainError(f"Real: expected a range that float64 can divide finely, got low={low}, high={high}")
+    return Variable("Real", Scale(low, high, log=log), LadderGraph(STEPS + 1))
+
+
 def Fidelity(costs: Iterable[float]) -> Variable:
     """How thoroughly a point is evaluated, cheapest first: epochs, shares of the data, simulations (path graph).
 
@@ -228,8 +283,8 @@ def variable(name: str, given: Any) -> Variable:
     except DomainError as error:
         raise DomainError(f"{name}: {error}") from None
     raise DomainError(
-        f"{name}: expected Binary(), Categorical(...), Ordinal(...), Integer(low, high), Graph(...), or the shorthand "
-        f"bool, a list or a range; got {shown(given)}"
+        f"{name}: expected Binary(), Categorical(...), Ordinal(...), Integer(low, high), Real(low, high), Graph(...), "
+        f"or the shorthand bool, a list or a range; got {shown(given)}"
     )
 
 
@@ -243,6 +298,8 @@ def variable_from_json(name: str, data: Json) -> Variable:
     choices = [_choice_from_json(choice) for choice in choices]
     if kind == "Binary":
         return Binary()
+    if kind == "Real":
+        return Real(data["low"], data["high"], log=data["log"])
     if kind == "Integer":
         return Integer(data["low"], data["high"])
     if kind == "Ordinal":
