@@ -130,7 +130,11 @@ class HasChoices(Domain, Protocol):
         """All choices of a point, in a fixed order."""
         ...
 
-    def redrawn(self, x: Point, names: frozenset[str], rng: np.random.Generator) -> Point:
+    def names(self, x: Point) -> Sequence[str]:
+        """The paths of these choices, the same sequence for points that have the same."""
+        ...
+
+    def redrawn(self, x: Point, names: Sequence[str], rng: np.random.Generator) -> Point:
         """A valid point with these choices, and those that they open, drawn anew, and all others as in x."""
         ...
 

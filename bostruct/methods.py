@@ -14,11 +14,13 @@ import numpy as np
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import ExpectedImprovement, LogExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
+from bostruct.acquisition.pseudo_boolean import SemidefiniteRelaxation, SimulatedAnnealing
 from bostruct.acquisition.selection import Aging, ByRank, alike, by_fitness
 from bostruct.checks import check_choice, shown
 from bostruct.contracts import Array, DomainError, Searcher
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.domains.architecture.value import Architecture
+from bostruct.domains.decisions import coordinate_values
 from bostruct.domains.fidelity import Levels
 from bostruct.domains.graphs import VariableGraph
 from bostruct.domains.joint import Joint
@@ -39,6 +41,7 @@ from bostruct.kernels.product import PartKernel, Product
 from bostruct.kernels.traces import TraceKernel
 from bostruct.searchers.annealing import Annealing
 from bostruct.searchers.bayesian import BayesianSearch, best_observed, best_predicted
+from bostruct.searchers.bocs import BOCS
 from bostruct.searchers.designs import Design, PoolFirst, drawn
 from bostruct.searchers.evolution import EvolutionSearch
 from bostruct.searchers.hill_climbing import HillClimbing
@@ -46,13 +49,17 @@ from bostruct.searchers.hyperband import Hyperband
 from bostruct.searchers.mcts import MCTS
 from bostruct.searchers.random import RandomSearch
 from bostruct.searchers.smbo import SMBO
-from bostruct.searchers.surroundings import mutants
+from bostruct.searchers.surroundings import mutants, neighboring
+from bostruct.searchers.tpe import TPE
 from bostruct.searchers.wrs import WeightedRandomSearch
 from bostruct.surrogates.combo_priors import EDGE_WEIGHT_PRIOR, ComboPriors
 from bostruct.surrogates.fanova import VarianceShares
+from bostruct.surrogates.forest import RandomForest
 from bostruct.surrogates.hashed import HashedRidge
+from bostruct.surrogates.horseshoe import HorseshoeRegression
 from bostruct.surrogates.marginalized import MarginalizedGP
 from bostruct.surrogates.mode import ModeGP
+from bostruct.surrogates.monomials import Monomials
 from bostruct.surrogates.nasbot_priors import around, log_range, nasbot_priors
 from bostruct.surrogates.priors import Normal
 from bostruct.surrogates.spectrum import WithSpectrum
@@ -123,6 +130,50 @@ def smbo(domain: Any) -> Searcher:
     return SMBO(domain, HashedRidge(domain.tokens))
 
 
+def smac(domain: Any) -> BayesianSearch:
+    """Like SMAC (Hutter, Hoos and Leyton-Brown 2011): a random forest, EI, local search from the best and at random.
+
+    On programs and joint domains evolution takes the place of local search.
+    """
+    if not callable(getattr(domain, "coordinates", None)):
+        raise DomainError(f"method: smac needs a domain of named choices, got {type(domain).__name__}")
+    is_space = isinstance(domain, Space)
+    return BayesianSearch(
+        domain,
+        RandomForest(domain.coordinates, values=partial(coordinate_values, domain) if is_space else None),
+        ExpectedImprovement(),
+        LocalSearch(random=500, spray=100, ascents=10) if is_space else Evolution(),
+        n_initial=10,
+        n_starts=10 if is_space else None,
+        surroundings=neighboring if is_space else mutants,
+    )
+
+
+def tpe(domain: Any) -> Searcher:
+    """The tree-structured Parzen estimator of Optuna (Bergstra et al. 2011), the extra `optuna`."""
+    if not isinstance(domain, Space):
+        raise DomainError(f"method: tpe needs a Space, got {type(domain).__name__}")
+    return TPE(domain)
+
+
+def bocs(domain: Any, order: int = 2, minimizer: Literal["relaxation", "annealing"] | None = None) -> Searcher:
+    """BOCS (Baptista and Poloczek 2018): sparse Bayesian regression on products of up to `order` choices.
+
+    minimizer: of its samples; the semidefinite relaxation up to order 2, annealing for any; None: the first it can be.
+    """
+    if not isinstance(domain, Space):
+        raise DomainError(f"method: bocs needs a Space, got {type(domain).__name__}")
+    refuse_real("bocs", domain)
+    minimizer = minimizer or ("relaxation" if order <= 2 else "annealing")
+    if check_choice("minimizer", minimizer, MINIMIZERS) == "relaxation" and order > 2:
+        raise ValueError(f"minimizer: relaxation serves orders 1 and 2, got order {order}; use 'annealing'")
+    regression = HorseshoeRegression(Monomials(tuple(domain.n_choices.tolist()), order))
+    return BOCS(domain, regression, MINIMIZERS[minimizer])
+
+
+MINIMIZERS = {"relaxation": SemidefiniteRelaxation(), "annealing": SimulatedAnnealing()}
+
+
 def mcts(domain: Any) -> Searcher:
     """Monte Carlo tree search over decisions, UCT with exploration 0.33 (Negrinho et al. 2019)."""
     if not callable(getattr(domain, "options", None)):
@@ -131,8 +182,8 @@ def mcts(domain: Any) -> Searcher:
     return MCTS(domain)
 
 
-def wrs(domain: Any, n_random: int = 37, mode: Literal["shared", "independent", "single"] = "single") -> Searcher:
-    """Weighted random search (Florea and Andonie 2019), one variable changed a step; `mode="shared"` is as published.
+def wrs(domain: Any, n_random: int = 37, mode: Literal["shared", "independent", "single", "auto"] = "auto") -> Searcher:
+    """Weighted random search (Florea and Andonie 2019), one variable changed at a time; `mode="shared"` as published.
 
     n_random: the first phase, published as the number of trials over e: 37 of 100.
     """
@@ -173,7 +224,7 @@ def graphs(domain: Space) -> tuple[VariableGraph, ...]:
     """One a variable; raises DomainError for a domain that is no `Space`."""
     if not isinstance(domain, Space):
         raise DomainError(f"method: combo needs a Space, got {type(domain).__name__}")
-    refuse_real("auto and combo", domain)
+    refuse_real("a diffusion kernel (auto, combo, nasbot)", domain)
     return tuple(variable.graph for variable in domain.variables.values())
 
 
@@ -182,8 +233,8 @@ def refuse_real(method: str, domain: Any) -> None:
     reals = [name for name, v in domain.variables.items() if v.kind == "Real"] if isinstance(domain, Space) else []
     if reals:
         raise DomainError(
-            f"method: {method} cannot search the Real variable {reals[0]!r}; wrs, random, annealing, hill-climbing and "
-            "evolution can, or give it as an Ordinal of numbers"
+            f"method: {method} cannot search the Real variable {reals[0]!r}; wrs, tpe, smac, annealing, evolution, "
+            "hill-climbing and random can, or give it as an Ordinal of numbers"
         )
 
 
@@ -338,12 +389,12 @@ def annealing(domain: Any) -> Searcher:
     return Annealing(domain)
 
 
-def hill_climbing(domain: Any) -> Searcher:
-    """One-exchange hill climbing with random restarts."""
+def hill_climbing(domain: Any, best_improvement: bool = False) -> Searcher:
+    """Local search with random restarts: one exchange, the first improvement, or with `best_improvement` the best."""
     if not callable(getattr(domain, "some_neighbors", None)):
         name = type(domain).__name__
         raise DomainError(f"method: hill-climbing needs a domain whose neighbours can be listed, got {name}")
-    return HillClimbing(domain)
+    return HillClimbing(domain, best_improvement=best_improvement)
 
 
 METHODS: dict[str, Callable[[Any], Searcher]] = {
@@ -352,6 +403,9 @@ METHODS: dict[str, Callable[[Any], Searcher]] = {
     "nasbot": nasbot,
     "evolution": evolution,
     "regularized-evolution": regularized_evolution,
+    "bocs": bocs,
+    "smac": smac,
+    "tpe": tpe,
     "smbo": smbo,
     "wrs": wrs,
     "mcts": mcts,

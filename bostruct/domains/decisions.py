@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from bostruct.contracts import Infeasible
 from bostruct.domains.constraints import holds
@@ -39,6 +40,12 @@ def coordinate(name: str, variable: Variable, vertex: int) -> Coordinate:
     return Coordinate(name, name, vertex, len(variable), variable.ordered)
 
 
+def coordinate_values(space: Space, xs: IntArray) -> npt.NDArray[np.float64]:
+    """The values of the coordinates of each point (m, d)."""
+    real = np.array([variable.kind == "Real" for variable in space.variables.values()])
+    return np.asarray(xs, dtype=np.int64) / np.where(real, STEPS, 1)
+
+
 def token(text: str) -> int:
     """63 bits, the same in every process."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) >> 1
@@ -52,12 +59,13 @@ def token_table(names: Sequence[str], n_choices: IntArray) -> IntArray:
     return table
 
 
-def redrawn(space: Space, x: IntArray, names: frozenset[str], rng: np.random.Generator) -> IntArray:
+def redrawn(space: Space, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
     """A valid point with these variables drawn anew; x where none is found in 1,000 draws."""
-    changes = np.array([name in names for name in space.variables])
+    changed = [space.positions[name] for name in names]
     for _ in range(DRAWS if space.constraints else 1):
-        row = np.where(changes, rng.integers(0, space.n_choices), x)
-        if holds(space, row[None])[0]:
+        row = np.array(x, dtype=np.int64)
+        row[changed] = rng.integers(0, space.n_choices[changed])
+        if not space.constraints or holds(space, row[None])[0]:
             return row
     return np.array(x, dtype=np.int64)
 

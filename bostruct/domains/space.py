@@ -218,7 +218,12 @@ class Space:
             for (name, variable), vertex in zip(self.variables.items(), x, strict=True)
         ]
 
-    def redrawn(self, x: IntArray, names: frozenset[str], rng: np.random.Generator) -> IntArray:
+    def names(self, x: IntArray) -> tuple[str, ...]:
+        """Of all variables, whatever the point."""
+        del x
+        return self._names
+
+    def redrawn(self, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
         """A valid point with these variables drawn anew; x where 1,000 draws find none."""
         return redrawn(self, x, names, rng)
 
@@ -311,6 +316,15 @@ class Space:
         grid = np.indices(tuple(self.n_choices)).reshape(self.d, -1).T
         rows = np.ascontiguousarray(grid, dtype=np.int64)
         return rows[self._holds(rows)]
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """Where each variable stands in a point, by its name."""
+        return {name: i for i, name in enumerate(self.variables)}
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(self.variables)
 
     @cached_property
     def _tokens(self) -> IntArray:

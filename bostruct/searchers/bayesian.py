@@ -58,6 +58,8 @@ def described(part: Any) -> Json:
 
 def taken(domain: Any, xs: Batch, positions: Sequence[int]) -> Batch:
     """The points at these positions, as a batch."""
+    if isinstance(xs, np.ndarray):
+        return xs[np.asarray(positions, dtype=np.intp)]
     return domain.join([xs[i] for i in positions])
 
 

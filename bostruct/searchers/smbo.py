@@ -8,7 +8,7 @@ import numpy as np
 
 from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Domain, HistoryView, Json, NumericalError, State, Suggestion, Surrogate
-from bostruct.searchers.bayesian import described
+from bostruct.searchers.bayesian import described, taken
 from bostruct.searchers.designs import Design, drawn
 
 
@@ -58,7 +58,7 @@ class SMBO:
         unseen = [i for i, key in enumerate(self.domain.keys(xs)) if key not in history.seen]
         if not unseen:
             return self._fallback(history, state, rng, f"{self.candidates} draws met seen points alone")
-        fresh = self.domain.join([xs[i] for i in unseen])
+        fresh = taken(self.domain, xs, unseen)
         means = posterior.screen(fresh).mean.mean(axis=0)
         best = int(np.argmin(means))
         return Suggestion(fresh[best], state, {"origin": "model", "predicted": float(means[best]), **info})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any, Literal
 
 import numpy as np
@@ -13,8 +14,9 @@ from bostruct.checks import check_choice, check_integer, check_number
 from bostruct.contracts import Array, Choice, HasChoices, HistoryView, Json, Point, State, Suggestion
 from bostruct.searchers.bayesian import described
 
-MODES = ("shared", "independent", "single")
+MODES = ("shared", "independent", "single", "auto")
 TRIES = 200
+PATIENCE = 4  # trials a variable without improvement, before two may change at once
 Effects = Callable[[Sequence[Sequence[Choice]], Array, int], Mapping[str, float]]
 """(choices of each point, values, seed) -> how much each choice matters by itself, by path."""
 
@@ -26,6 +28,8 @@ class WeightedRandomSearch:
     n_random: trials of the first phase; published, the number of trials divided by e. mode: whether one uniform number
     decides for all variables of a step (``shared``, as published: a variable changes where its probability is at least
     that number), one each (``independent``), or exactly one variable changes, drawn by the probabilities (``single``).
+    ``auto`` is ``single``, and every second step ``independent`` once as many trials as there are variables brought
+    no improvement: a single change may not lead on from where the search stands.
     floor: the least probability, without which a variable would freeze. least: k_i of some variables by name: until so
     many trials are finished they change in every step. effects: of what was told in the first phase.
 
@@ -37,7 +41,7 @@ class WeightedRandomSearch:
     domain: HasChoices
     effects: Effects
     n_random: int = 37
-    mode: Literal["shared", "independent", "single"] = "single"
+    mode: Literal["shared", "independent", "single", "auto"] = "auto"
     floor: float = 0.01
     least: Mapping[str, int] = field(default_factory=dict)
 
@@ -63,31 +67,39 @@ class WeightedRandomSearch:
         if state is None:
             points = [self.domain.coordinates(x) for x in history.completed]
             state = dict(self.effects(points, history.values, int(rng.integers(2**31))))
-        incumbent = history.completed[_last_best(history.values)]
+        best = _last_best(history.values)
         for _ in range(TRIES):
-            x = self._changed(incumbent, state, n_told, rng)
+            x = self._changed(history.completed[best], state, n_told, len(history.values) - 1 - best, rng)
             if self.domain.keys(self.domain.join([x]))[0] not in history.seen:
                 return Suggestion(x, state, {"origin": "model"})
         why = f"{TRIES} changes of the incumbent met seen points alone"
         return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "fallback", "why": why})
 
-    def probability(self, weights: Mapping[str, float], name: str) -> float:
-        """That a variable changes: its weight over the largest; of variables not met in the first phase, 1."""
+    def probabilities(self, weights: Mapping[str, float], names: Sequence[str]) -> Array:
+        """That each variable changes: its weight over the largest; 1 where it was not met in the first phase (d,)."""
         largest = max(weights.values(), default=0.0)
-        if largest <= 0.0 or name not in weights:
-            return 1.0
-        return max(weights[name] / largest, self.floor)
+        if largest <= 0.0:
+            return np.ones(len(names))
+        found = np.array(list(map(weights.get, names, repeat(largest))), dtype=np.float64)
+        return np.maximum(found / largest, self.floor)
 
-    def _changed(self, x: Point, weights: Mapping[str, float], n_told: int, rng: np.random.Generator) -> Point:
-        names = [one.path for one in self.domain.coordinates(x)]
-        chances = np.array([self.probability(weights, name) for name in names])
-        if self.mode == "single":
-            changes = {names[int(rng.choice(len(names), p=chances / chances.sum()))]}
+    def _changed(
+        self, x: Point, weights: Mapping[str, float], n_told: int, fruitless: int, rng: np.random.Generator
+    ) -> Point:
+        names = self.domain.names(x)
+        chances = self.probabilities(weights, names)
+        mode = self.mode
+        if mode == "auto":
+            mode = "independent" if fruitless >= PATIENCE * len(names) and n_told % 2 else "single"
+        if mode == "single":
+            total = np.cumsum(chances)
+            changes = [names[min(int(np.searchsorted(total, rng.random() * total[-1], "right")), len(names) - 1)]]
         else:
-            u = rng.random() if self.mode == "shared" else rng.random(len(names))
-            changes = {name for name, change in zip(names, chances >= u, strict=True) if change}
-        changes |= {name for name in names if n_told < self.least.get(name, 0)}
-        return self.domain.redrawn(x, frozenset(changes), rng)
+            u = rng.random() if mode == "shared" else rng.random(len(names))
+            changes = [names[i] for i in np.flatnonzero(chances >= u)]
+        if self.least:
+            changes += [name for name in names if n_told < self.least.get(name, 0) and name not in changes]
+        return self.domain.redrawn(x, changes, rng)
 
 
 def wrs_trials(n_trials: int) -> int:

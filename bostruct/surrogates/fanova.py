@@ -203,16 +203,30 @@ def design_of(points: Sequence[Sequence[Choice]]) -> tuple[Array, list[Factor]]:
         if present[path] < len(points):
             atoms, weights = with_absence(atoms, weights, 1.0 - present[path] / len(points))
         factors.append(Factor(path, columns, atoms, weights))
-    return _filled(points, {factor.name: factor for factor in factors}, width), factors
+    return filled(points, factors), factors
 
 
-def _filled(points: Sequence[Sequence[Choice]], factors: dict[str, Factor], width: int) -> Array:
+def filled(points: Sequence[Sequence[Choice]], factors: Sequence[Factor]) -> Array:
+    """Points in the columns of the factors (n, c); choices that no factor stands for are left out."""
+    known = {factor.name: factor for factor in factors}
+    width = max((factor.columns.stop for factor in factors), default=0)
     design: npt.NDArray[np.float64] = np.full((len(points), width), -1.0)
     for row, point in enumerate(points):
         for one in point:
-            factor = factors[one.path]
+            factor = known.get(one.path)
+            if factor is None:
+                continue
             if one.count == np.inf:
                 design[row, factor.columns] = one.value
             elif factor.atoms is not None:
                 design[row, factor.columns] = factor.atoms[int(one.value)]
     return design
+
+
+def filled_from(values: Array, factors: Sequence[Factor]) -> Array:
+    """`filled` for points that all have the same choices, one a factor: from their values (n, d)."""
+    columns = [
+        value[:, None] if factor.atoms is None else factor.atoms[value.astype(np.int64)]
+        for value, factor in zip(values.T, factors, strict=True)
+    ]
+    return np.concatenate(columns, axis=1)

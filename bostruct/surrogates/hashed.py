@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import cho_solve
 
 from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Array, Batch, Info, Prediction, State
@@ -42,13 +44,12 @@ class HashedRidge:
         counts = Counts.of(self.tokens(xs), self.buckets)
         shift, scale = float(np.mean(values)), float(np.std(values)) or 1.0
         used, place = np.unique(counts.buckets, return_inverse=True)
-        design = np.zeros((len(counts), len(used)))
-        np.add.at(design, (counts.rows, place), 1.0)
+        cells = np.bincount(counts.rows * len(used) + place, minlength=len(counts) * len(used))
+        design = cells.reshape(len(counts), len(used)).astype(np.float64)
         lower, jitter = factor((design @ design.T).copy, self.penalty)
-        whitener = inverse_lower(lower)
         weights = np.zeros(self.buckets)
-        weights[used] = design.T @ (whitener.T @ (whitener @ ((values - shift) / scale)))
-        posterior = HashedPosterior(self, weights, used, whitener @ design, shift, scale)
+        weights[used] = design.T @ cho_solve((lower, True), (values - shift) / scale, check_finite=False)
+        posterior = HashedPosterior(self, weights, used, lower, design, shift, scale)
         return posterior, state, {"buckets_used": len(used), "largest_jitter": jitter}
 
 
@@ -72,12 +73,15 @@ class Counts:
 
 @dataclass(frozen=True, eq=False)
 class HashedPosterior:
-    """weights: of each bucket. used: buckets that training points fall into; white: the whitened design over them."""
+    """weights: of each bucket. used: buckets that training points fall into. design: of the training points over these
+    (n, u); lower: the Cholesky factor of its penalised Gram matrix.
+    """
 
     model: HashedRidge
     weights: Array
     used: npt.NDArray[np.int64]
-    white: Array
+    lower: Array
+    design: Array
     shift: float
     scale: float
 
@@ -92,7 +96,7 @@ class HashedPosterior:
         place[place == len(self.used)] = 0
         seen = self.used[place] == buckets
         design[rows[seen], place[seen]] = repeats[seen]
-        left = prior - np.square(self.white @ design.T).sum(axis=0)
+        left = prior - np.square(self._white @ design.T).sum(axis=0)
         return Prediction(self._mean(counts), self.scale**2 * np.maximum(left, 1e-12)[None])
 
     def screen(self, xs: Batch) -> Prediction:
@@ -105,6 +109,11 @@ class HashedPosterior:
         """A mean that is told exactly moves no weight; the variances here do not shrink for it."""
         del xs
         return self
+
+    @cached_property
+    def _white(self) -> Array:
+        """The whitened design, which variances alone need."""
+        return inverse_lower(self.lower) @ self.design
 
     def _mean(self, counts: Counts) -> Array:
         total = np.bincount(counts.rows, weights=self.weights[counts.buckets], minlength=counts.n)

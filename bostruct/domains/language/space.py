@@ -279,9 +279,14 @@ class SearchSpace:
         """The choices of a trace, in order, as positions among their values."""
         return coordinates(self._end(x))
 
-    def redrawn(self, x: Trace, names: frozenset[str], rng: np.random.Generator) -> Trace:
+    def names(self, x: Trace) -> tuple[str, ...]:
+        """The paths of the choices of a trace, in order."""
+        return tuple(h.path for h in self._end(x).chosen)
+
+    def redrawn(self, x: Trace, names: Sequence[str], rng: np.random.Generator) -> Trace:
         """These choices, and those that they open, drawn anew, all others kept where they still exist: `HasChoices`."""
-        kept = {path: value for path, value in x.items() if path not in names}
+        anew = set(names)
+        kept = {path: value for path, value in x.items() if path not in anew}
         choose = sampling.keeping(kept, sampling.uniformly(rng))
         return self._trace(sampling.feasible(lambda: sampling.followed(self._walk, choose, self.max_decisions)))
 

@@ -1,0 +1,172 @@
+"""Minimisers of a polynomial in indicators of choices: annealing, and the semidefinite relaxation of order two.
+
+Both give candidate points, the best first, so that a caller can take the best that was not evaluated yet.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from bostruct.checks import check_integer, check_number
+from bostruct.contracts import Array
+
+IntArray = npt.NDArray[np.int64]
+
+
+class PseudoBoolean(Protocol):
+    """A polynomial in indicators. columns: those of each variable, one alone for the second of two choices."""
+
+    @property
+    def columns(self) -> Sequence[range]: ...
+
+    def __call__(self, xs: IntArray, /) -> Array: ...
+
+    def quadratic(self) -> tuple[Array, Array]:
+        """Linear coefficients (D,) and symmetric ones of pairs (D, D); raises ValueError above order two."""
+        ...
+
+
+class Vertices(Protocol):
+    """Points as rows of integers; valid where as many constraints hold as there are."""
+
+    @property
+    def n_choices(self) -> IntArray: ...
+
+    @property
+    def constraints(self) -> Sequence[object]: ...
+
+    def sample(self, m: int, rng: np.random.Generator) -> IntArray: ...
+
+    def satisfied(self, xs: IntArray) -> IntArray: ...
+
+
+@dataclass(frozen=True)
+class SimulatedAnnealing:
+    """Chains in lockstep from random points, one variable a step, Metropolis acceptance, geometric cooling.
+
+    chains: five, as published. steps: a variable. hottest, coldest: temperatures, in standard deviations of the values
+    (published: from 1, times 0.8 a step). Raises TypeError, ValueError.
+    """
+
+    chains: int = 5
+    steps: int = 20
+    hottest: float = 1.0
+    coldest: float = 1e-3
+
+    def __post_init__(self) -> None:
+        check_integer("chains", self.chains, 1)
+        check_integer("steps", self.steps, 1)
+        check_number("hottest", self.hottest, 1e-300)
+        check_number("coldest", self.coldest, 1e-300, self.hottest)
+
+    def minimize(self, objective: PseudoBoolean, space: Vertices, rng: np.random.Generator) -> IntArray:
+        """Candidates, the best first."""
+        xs = space.sample(self.chains, rng)
+        energy = objective(xs)
+        met, energies = [xs], [energy]
+        d, n = xs.shape[1], self.steps * xs.shape[1]
+        cooling = math.log(self.coldest / self.hottest) / max(n - 1, 1)
+        rows = np.arange(self.chains)
+        for step in range(n):
+            which = rng.integers(d, size=self.chains)
+            proposals = xs.copy()
+            shift = rng.integers(1, space.n_choices[which])
+            proposals[rows, which] = (xs[rows, which] + shift) % space.n_choices[which]
+            proposed = objective(proposals)
+            warmth = self.hottest * math.exp(cooling * step)
+            accepted = rng.random(self.chains) < np.exp(np.minimum((energy - proposed) / warmth, 0.0))
+            accepted &= satisfying(space, proposals)
+            if accepted.any():
+                xs, energy = np.where(accepted[:, None], proposals, xs), np.where(accepted, proposed, energy)
+                met.append(proposals[accepted])
+                energies.append(proposed[accepted])
+        return ranked(np.concatenate(met), np.concatenate(energies))
+
+
+@dataclass(frozen=True)
+class SemidefiniteRelaxation:
+    """Unit vectors for signs, at the optimum of the relaxation, cut by random planes (Goemans and Williamson 1995).
+
+    The relaxation is solved over vectors of a dimension above the root of twice their number, one at a time, which
+    reaches its optimum (Burer and Monteiro 2003; Wang, Chang and Kolter 2017). A variable of more than two choices
+    has a vector for each, a penalty where not exactly one is chosen, and takes the choice whose vector goes furthest
+    along the normal of the plane. roundings: planes, 100 as published. sweeps: at most. Raises TypeError, ValueError.
+    """
+
+    roundings: int = 100
+    sweeps: int = 200
+
+    def __post_init__(self) -> None:
+        check_integer("roundings", self.roundings, 1)
+        check_integer("sweeps", self.sweeps, 1)
+
+    def minimize(self, objective: PseudoBoolean, space: Vertices, rng: np.random.Generator) -> IntArray:
+        """Candidates, the best first; none where constraints hold at none of them."""
+        vectors, _ = relaxed(*penalized(objective), self.sweeps, rng)
+        along = vectors @ rng.standard_normal((vectors.shape[1], self.roundings))
+        signed = along[1:] * np.sign(along[0])
+        xs = np.stack(
+            [
+                signed[c.start] > 0.0 if len(c) == 1 else np.argmax(signed[c.start : c.stop], axis=0)
+                for c in objective.columns
+            ],
+            axis=1,
+        ).astype(np.int64)
+        xs = xs[satisfying(space, xs)]
+        return ranked(xs, objective(xs)) if len(xs) else xs
+
+
+def penalized(objective: PseudoBoolean) -> tuple[Array, Array]:
+    """The quadratic form, with what not choosing exactly one of several costs: more than all else may gain."""
+    linear, pairs = objective.quadratic()
+    linear, pairs = linear.copy(), pairs.copy()
+    for columns in objective.columns:
+        if len(columns) > 1:
+            here = slice(columns.start, columns.stop)
+            weight = float(np.max(np.abs(linear[here]) + 2.0 * np.abs(pairs[here]).sum(axis=1)))
+            linear[here] -= weight
+            pairs[here, here] += weight * (1.0 - np.eye(len(columns)))
+    return linear, pairs
+
+
+def relaxed(linear: Array, pairs: Array, sweeps: int, rng: np.random.Generator) -> tuple[Array, float]:
+    """Unit vectors (D + 1, k), the first for the constant sign, and the value of the relaxation, a lower bound.
+
+    Of linear . z + z' pairs z over z in {0, 1}^D, as z = (1 + s) / 2; the diagonal of `pairs` is zero.
+    """
+    n = len(linear) + 1
+    form = np.zeros((n, n))
+    form[1:, 1:] = pairs / 4.0
+    form[0, 1:] = form[1:, 0] = (linear / 2.0 + pairs.sum(axis=1) / 2.0) / 2.0
+    constant = 0.5 * float(linear.sum()) + 0.25 * float(pairs.sum())
+    vectors = rng.standard_normal((n, math.ceil(math.sqrt(2.0 * n)) + 1))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    value = math.inf
+    for _ in range(sweeps):
+        for i in range(n):
+            pull = form[i] @ vectors
+            if (length := math.sqrt(float(pull @ pull))) > 0.0:
+                vectors[i] = -pull / length
+        before, value = value, float(np.sum((form @ vectors) * vectors))
+        if before - value <= 1e-7 * max(abs(value), 1e-300):
+            break
+    return vectors, constant + value
+
+
+def satisfying(space: Vertices, xs: IntArray) -> npt.NDArray[np.bool_]:
+    """Which points break no constraint (m,)."""
+    if not space.constraints:
+        return np.ones(len(xs), dtype=bool)
+    return space.satisfied(xs) == len(space.constraints)
+
+
+def ranked(xs: IntArray, energies: Array) -> IntArray:
+    """Different points, the lowest energy first."""
+    _, first = np.unique(xs, axis=0, return_index=True)
+    return xs[first[np.argsort(energies[first], kind="stable")]]

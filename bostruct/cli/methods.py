@@ -1,0 +1,108 @@
+"""`bostruct methods`: which method searches what, found out by asking each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bostruct.cli.options import json_option, plain_errors
+from bostruct.cli.text import echo_json, markdown, table
+
+
+@click.command()
+@click.option("--markdown", "as_markdown", is_flag=True, help="The tables of docs/methods.md.")
+@json_option
+def methods(as_markdown: bool, as_json: bool) -> None:
+    """List the methods, and which domains each searches.
+
+    \b
+    Examples:
+      bostruct methods
+      bostruct methods --json
+    """
+    from bostruct.methods import METHODS
+
+    with plain_errors():
+        found = {name: coverage(name) for name in METHODS}
+    if as_json:
+        echo_json({"methods": {n: {"summary": summary(n), "refused": found[n]} for n in METHODS}})
+        return
+    domains = list(examples())
+    reasons = list(dict.fromkeys(why for row in found.values() for why in row.values() if why))
+    cells = {None: "yes", **{why: str(i) for i, why in enumerate(reasons, start=1)}}
+    rows = [[f"`{name}`" if as_markdown else name, *(cells[row[d]] for d in domains)] for name, row in found.items()]
+    show = markdown if as_markdown else table
+    notes = [f"{i}. {why}" for i, why in enumerate(reasons, start=1)]
+    click.echo("\n".join([show(["method", *domains], rows), "", "Refused, with these words:", "", *notes]))
+
+
+def summary(name: str) -> str:
+    from bostruct.methods import METHODS
+
+    return (METHODS[name].__doc__ or "").partition("\n")[0]
+
+
+def coverage(name: str) -> dict[str, str | None]:
+    """For each kind of domain None where the method searches it, else why it refuses."""
+    from bostruct.contracts import BostructError
+    from bostruct.methods import METHODS
+
+    found: dict[str, str | None] = {}
+    for kind, domain in examples().items():
+        try:
+            METHODS[name](domain)
+            found[kind] = None
+        except BostructError as error:
+            found[kind] = reason(str(error), name)
+    return found
+
+
+def reason(message: str, name: str) -> str:
+    """A refusal without the name of the method and what it was given, so that alike ones are told once."""
+    return message.removeprefix("method: ").removeprefix(f"{name} ").partition(", got ")[0].partition(": no module")[0]
+
+
+def examples() -> dict[str, Any]:
+    """A small domain of each kind."""
+    import networkx
+
+    import bostruct as bo
+    from bostruct.language import SearchSpace
+    from bostruct.nas.spaces.wrs_cnn import reduced_wrs_cnn
+
+    mixed = {"kind": ["x", "y", "z"], "depth": range(5), "wiring": bo.Graph(networkx.cycle_graph(5))}
+    return {
+        "bits": bo.Space({f"b{i}": bool for i in range(6)}),
+        "categories, orders, graphs": bo.Space(mixed),
+        "with constraints": bo.Space(mixed, [_deep]),
+        "with a Real": bo.Space(mixed | {"rate": bo.Real(0.0, 1.0)}),
+        "with a Fidelity": bo.Space(mixed | {"epochs": bo.Fidelity([1, 3, 9])}),
+        "architectures": bo.cnn_domain(),
+        "joint": bo.joint_domain({"network": bo.cnn_domain(), "training": bo.Space({"rate": [0.1, 0.01]})}),
+        "programs": SearchSpace(_chain),
+        "programs without end": SearchSpace(_endless),
+        "programs of layers": SearchSpace(reduced_wrs_cnn()),
+    }
+
+
+def _deep(point: dict[str, Any]) -> bool:
+    return point["depth"] > 1
+
+
+def _chain() -> Any:
+    from bostruct.language import D, siso_repeat
+
+    return siso_repeat(_module, D([1, 2, 3]))
+
+
+def _endless() -> Any:
+    from bostruct.language import D, siso_optional, siso_sequential
+
+    return siso_sequential([_module(), siso_optional(_endless, D([0, 1]))])
+
+
+def _module() -> Any:
+    from bostruct.language import D, siso_module
+
+    return siso_module("Layer", {"units": D([1, 2, 3, 4])})

@@ -1,0 +1,86 @@
+"""Bayesian optimisation of combinatorial structures (BOCS): Baptista and Poloczek 2018, algorithm 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from bostruct.checks import check_integer
+from bostruct.contracts import (
+    Array,
+    Batch,
+    HasNeighbors,
+    HistoryView,
+    Info,
+    Json,
+    NumericalError,
+    Point,
+    State,
+    Suggestion,
+)
+from bostruct.searchers.bayesian import described
+
+
+class Regression(Protocol):
+    """A model whose posterior samples can be minimised."""
+
+    def initial_state(self) -> State: ...
+
+    def draw(self, xs: Batch, values: Array, state: State, rng: np.random.Generator) -> tuple[Any, State, Info]: ...
+
+
+class Minimizer(Protocol):
+    def minimize(self, objective: Any, space: Any, rng: np.random.Generator) -> Batch:
+        """Candidates, the best first."""
+        ...
+
+
+@dataclass(frozen=True)
+class BOCS:
+    """Thompson sampling: the minimum of one sample from the posterior of a sparse regression.
+
+    Of the candidates of the minimiser the best unseen one is taken; where all were seen, the best unseen neighbour of
+    the best of them. n_initial: random points first, 20 as published. Raises TypeError, ValueError.
+    """
+
+    domain: HasNeighbors
+    regression: Regression
+    minimizer: Minimizer
+    n_initial: int = 20
+
+    def __post_init__(self) -> None:
+        check_integer("n_initial", self.n_initial, 1)
+
+    def settings(self) -> dict[str, Json]:
+        return {name: described(getattr(self, name)) for name in ("regression", "minimizer", "n_initial")}
+
+    def initial_state(self) -> State:
+        return self.regression.initial_state()
+
+    def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+        """Raises SpaceExhausted when no unseen point is left."""
+        if len(history.seen) < self.n_initial:
+            return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "initial"})
+        if not len(history.values):
+            return self._fallback(history, state, rng, "no trial has completed")
+        try:
+            sample, state, info = self.regression.draw(history.completed, history.values, state, rng)
+        except NumericalError as error:
+            return self._fallback(history, state, rng, str(error))
+        xs = self.minimizer.minimize(sample, self.domain, rng)
+        x = self._unseen(xs, history)
+        if x is None and len(xs):
+            near = self.domain.neighbors(xs[0])
+            x = self._unseen(near[np.argsort(sample(near), kind="stable")], history) if len(near) else None
+        if x is None:
+            return self._fallback(history, state, rng, "no unseen point near the minimum")
+        return Suggestion(x, state, {"origin": "model", **info})
+
+    def _unseen(self, xs: Batch, history: HistoryView) -> Point | None:
+        keys = self.domain.keys(xs)
+        return next((xs[i] for i, key in enumerate(keys) if key not in history.seen), None)
+
+    def _fallback(self, history: HistoryView, state: State, rng: np.random.Generator, why: str) -> Suggestion:
+        return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "fallback", "why": why})

@@ -1,0 +1,103 @@
+"""The tree-structured Parzen estimator (Bergstra et al. 2011), as Optuna has it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from bostruct.checks import check_integer, optional_import
+from bostruct.contracts import Choice, HasChoices, HasDecisions, HistoryView, Infeasible, Json, Point, State, Suggestion
+
+ASKS = 32
+
+
+class NamedDecisions(HasChoices, HasDecisions, Protocol):
+    """A domain all of whose points have the same choices, decided in the same order."""
+
+
+@dataclass(frozen=True)
+class TPE:
+    """Optuna's `TPESampler` on the trials so far, told to it anew at every suggestion; running ones count as bad.
+
+    n_startup: random points first, 10 as in Optuna. Ordered choices are integers there, continuous ones floats. A point
+    that was seen or breaks a constraint is asked for again, 32 times at most. Raises TypeError, ValueError, and
+    MissingExtra without Optuna.
+    """
+
+    domain: NamedDecisions
+    n_startup: int = 10
+
+    def __post_init__(self) -> None:
+        check_integer("n_startup", self.n_startup, 1)
+        optional_import("optuna", "optuna")
+
+    def settings(self) -> dict[str, Json]:
+        return {"n_startup": self.n_startup}
+
+    def initial_state(self) -> State:
+        return None
+
+    def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+        """Raises SpaceExhausted when no unseen point is left."""
+        if len(history.seen) < self.n_startup:
+            return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "initial"})
+        for x in self._asked(history, rng):
+            if self.domain.keys(self.domain.join([x]))[0] not in history.seen:
+                return Suggestion(x, state, {"origin": "model"})
+        why = f"{ASKS} suggestions of the sampler were seen or break constraints"
+        return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "fallback", "why": why})
+
+    def _asked(self, history: HistoryView, rng: np.random.Generator) -> Iterator[Point]:
+        """Valid points that Optuna suggests."""
+        import optuna
+
+        levels = optuna.logging.get_verbosity()
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        try:
+            seed = int(rng.integers(2**31))
+            sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=self.n_startup, constant_liar=True)
+            study = optuna.create_study(sampler=sampler)
+            known = [(x, float(value)) for x, value in zip(history.completed, history.values, strict=True)]
+            for x, value in [*known, *((x, None) for x in history.running)]:
+                study.add_trial(_as_trial(self.domain.coordinates(x), value))
+        finally:
+            optuna.logging.set_verbosity(levels)
+        choices = self.domain.coordinates(self.domain.sample(1, rng)[0])
+        distributions = {one.path: _distribution(one) for one in choices}
+        for _ in range(ASKS):
+            found = study.ask(distributions).params
+            made: list[int] = []
+            for one in choices:
+                share = (self.domain.options(made) - 1) if math.isinf(one.count) else 1
+                made.append(round(share * found[one.path]))
+            try:
+                yield self.domain.finished(made, rng)
+            except Infeasible:
+                continue
+
+
+def _distribution(one: Choice) -> Any:
+    import optuna
+
+    if math.isinf(one.count):
+        return optuna.distributions.FloatDistribution(0.0, 1.0)
+    last = int(one.count) - 1
+    if one.ordered:
+        return optuna.distributions.IntDistribution(0, last)
+    return optuna.distributions.CategoricalDistribution(range(last + 1))
+
+
+def _as_trial(choices: Any, value: float | None) -> Any:
+    import optuna
+
+    running = optuna.trial.TrialState.RUNNING
+    return optuna.trial.create_trial(
+        state=running if value is None else optuna.trial.TrialState.COMPLETE,
+        value=value,
+        params={one.path: one.value if math.isinf(one.count) else int(one.value) for one in choices},
+        distributions={one.path: _distribution(one) for one in choices},
+    )

@@ -1,0 +1,78 @@
+"""A random forest as a surrogate: what SMAC models with (Hutter, Hoos and Leyton-Brown 2011)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bostruct.checks import check_integer
+from bostruct.contracts import Array, Batch, Choice, Info, Prediction, State
+from bostruct.surrogates.fanova import Factor, design_of, filled, filled_from, grown_forest
+from bostruct.surrogates.hyperparameters import check_values
+
+SMALLEST_VARIANCE = 1e-8  # of standardised values, where all trees agree
+
+
+@dataclass(frozen=True)
+class RandomForest:
+    """choices: of one point. trees: unpruned, on bootstrap samples, every choice tried at every cut. values: of the
+    choices of m points (m, d), where all points have the same ones in the same order: much faster.
+
+    The mean is that of the trees, the variance theirs from tree to tree. Raises TypeError, ValueError.
+    """
+
+    choices: Callable[[Any], Sequence[Choice]]
+    trees: int = 32
+    values: Callable[[Batch], Array] | None = None
+
+    def __post_init__(self) -> None:
+        check_integer("trees", self.trees, 1)
+
+    def initial_state(self) -> State:
+        return None
+
+    def condition(
+        self, xs: Batch, values: Array, state: State, rng: np.random.Generator
+    ) -> tuple[ForestPosterior, State, Info]:
+        """Grow a forest on n points and their values (n,)."""
+        check_values(values)
+        shift, scale = float(np.mean(values)), float(np.std(values)) or 1.0
+        design, factors = design_of([self.choices(x) for x in xs])
+        forest = grown_forest(design, (values - shift) / scale, int(rng.integers(2**31)), self.trees)
+        return ForestPosterior(self, forest, tuple(factors), shift, scale), state, {"trees": self.trees}
+
+
+@dataclass(frozen=True, eq=False)
+class ForestPosterior:
+    """A fitted forest. factors: the columns that it was grown on. shift, scale: to the user's units."""
+
+    model: RandomForest
+    forest: Any
+    factors: tuple[Factor, ...]
+    shift: float
+    scale: float
+
+    def predict(self, xs: Batch) -> Prediction:
+        """Mean and variance over trees, (1, m) each."""
+        if not len(xs):
+            return Prediction(np.empty((1, 0)), np.empty((1, 0)))
+        if self.model.values is not None:
+            design = filled_from(self.model.values(xs), self.factors)
+        else:
+            design = filled([self.model.choices(x) for x in xs], self.factors)
+        design = design.astype(np.float32)
+        by_tree = np.stack([tree.tree_.predict(design)[:, 0] for tree in self.forest.estimators_])
+        mean, variance = by_tree.mean(axis=0), np.maximum(by_tree.var(axis=0), SMALLEST_VARIANCE)
+        return Prediction(self.shift + self.scale * mean[None], self.scale**2 * variance[None])
+
+    def screen(self, xs: Batch) -> Prediction:
+        """The same: there is nothing cheaper."""
+        return self.predict(xs)
+
+    def believe(self, xs: Batch) -> ForestPosterior:
+        """A forest does not know how far points are from each other: nothing is believed of those that run."""
+        del xs
+        return self

@@ -1,0 +1,146 @@
+"""Sparse Bayesian linear regression with the horseshoe prior, sampled by Gibbs sweeps (Makalic and Schmidt 2016)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
+
+from bostruct.checks import check_integer
+from bostruct.contracts import Array, Batch, Info, NumericalError, State
+from bostruct.surrogates.hyperparameters import check_values
+from bostruct.surrogates.monomials import Monomials, Polynomial
+
+SMALLEST, LARGEST = 1e-10, 1e6  # of squared scales, in units of the standardised values
+
+
+class Chain(NamedTuple):
+    """Where the sampler stands. local (p,), overall: squared scales of coefficients. noise: variance."""
+
+    local: Array
+    overall: float
+    noise: float
+
+
+@dataclass(frozen=True)
+class HorseshoeRegression:
+    """Values as a sum of monomials, most of whose coefficients are next to nothing, and normal noise.
+
+    A coefficient is normal with variance noise x overall x local; the roots of `overall` and of each `local` are
+    half-Cauchy (Carvalho, Polson and Scott 2010). first: sweeps of the sampler at the first draw, as published at
+    every draw; sweeps: at each later one, from where the last ended. Raises TypeError, ValueError.
+    """
+
+    monomials: Monomials
+    first: int = 1_000
+    sweeps: int = 100
+
+    def __post_init__(self) -> None:
+        check_integer("first", self.first, 1)
+        check_integer("sweeps", self.sweeps, 1)
+
+    def initial_state(self) -> State:
+        return None
+
+    def draw(self, xs: Batch, values: Array, state: State, rng: np.random.Generator) -> tuple[Polynomial, State, Info]:
+        """One posterior sample of the polynomial, in units of the standard deviation of the values.
+
+        xs: n points, values (n,). Raises NumericalError where a system of equations cannot be solved.
+        """
+        check_values(values)
+        design, scales = standardised(self.monomials(xs))
+        centered = values - np.mean(values)
+        target = centered / (float(np.std(values)) or 1.0)
+        chain = started(self.monomials.count) if state is None else restored(state)
+        normal_equations = NormalEquations(design, target)
+        coefficients = np.zeros(self.monomials.count)
+        for _ in range(self.first if state is None else self.sweeps):
+            coefficients, chain = swept(normal_equations, chain, rng)
+        info = {"noise": math.sqrt(chain.noise), "scale": math.sqrt(chain.overall)}
+        return Polynomial(self.monomials, coefficients / scales), stored(chain), info
+
+
+def standardised(design: Array) -> tuple[Array, Array]:
+    """Columns less their means over their standard deviations, and these; constant columns become zero."""
+    scales = design.std(axis=0)
+    constant = scales < 1e-12
+    scales = np.where(constant, 1.0, scales)
+    return np.where(constant, 0.0, (design - design.mean(axis=0)) / scales), scales
+
+
+class NormalEquations:
+    """A design (n, p) and its target (n,), and what all sweeps share."""
+
+    def __init__(self, design: Array, target: Array) -> None:
+        self.design, self.target = design, target
+        n, p = design.shape
+        self.by_columns = p**3 / 3 < n * n * p + n**3 / 3  # which of the two samplers has less to compute
+        self.gram = design.T @ design if self.by_columns else None
+        self.moments = design.T @ target
+
+    def sample(self, variances: Array, noise: float, rng: np.random.Generator) -> Array:
+        """Coefficients, normal with mean A^-1 X'y and covariance noise A^-1, where A = X'X + 1 / variances.
+
+        By a factorisation of A (Rue 2001), or, with more columns than points, of n equations (Bhattacharya,
+        Chakraborty and Mallick 2016).
+        """
+        n, p = self.design.shape
+        sd = math.sqrt(noise)
+        try:
+            if self.gram is not None:
+                matrix = self.gram + np.diag(1.0 / variances)
+                lower = np.linalg.cholesky(matrix)
+                half = solve_triangular(lower, self.moments, lower=True, check_finite=False)
+                return solve_triangular(
+                    lower, half + sd * rng.standard_normal(p), lower=True, trans="T", check_finite=False
+                )
+            roots = np.sqrt(variances)
+            prior = sd * roots * rng.standard_normal(p)
+            scaled = self.design * roots
+            matrix = scaled @ scaled.T
+            matrix.flat[:: n + 1] += 1.0
+            gap = self.target - self.design @ prior - sd * rng.standard_normal(n)
+            solved = cho_solve(cho_factor(matrix, lower=True, check_finite=False), gap, check_finite=False)
+            return prior + variances * (self.design.T @ solved)
+        except (LinAlgError, np.linalg.LinAlgError) as error:
+            raise NumericalError(f"the regression of {p} monomials on {n} points has no solution: {error}") from error
+
+
+def swept(equations: NormalEquations, chain: Chain, rng: np.random.Generator) -> tuple[Array, Chain]:
+    """One Gibbs sweep: coefficients, noise, local scales, overall scale. Squared scales stay within 1e-10 and 1e6."""
+    n, p = equations.design.shape
+    beta = equations.sample(chain.overall * chain.local, chain.noise, rng)
+    residual = equations.target - equations.design @ beta
+    squares = np.square(beta)
+    misfit = 0.5 * (float(residual @ residual) + float(np.sum(squares / chain.local)) / chain.overall)
+    noise = bounded(inverse_gamma(0.5 * (n + p), misfit, rng))
+    auxiliary = inverse_gamma(1.0, 1.0 + 1.0 / chain.local, rng, p)
+    local = bounded(inverse_gamma(1.0, 1.0 / auxiliary + 0.5 * squares / (chain.overall * noise), rng, p))
+    auxiliary = inverse_gamma(1.0, 1.0 + 1.0 / chain.overall, rng)
+    overall = bounded(inverse_gamma(0.5 * (p + 1), 1.0 / auxiliary + 0.5 * float(np.sum(squares / local)) / noise, rng))
+    return beta, Chain(local, float(overall), float(noise))
+
+
+def inverse_gamma(shape: float, rate: Array | float, rng: np.random.Generator, size: int | None = None) -> Array:
+    return rate / np.maximum(rng.standard_gamma(shape, size), 1e-300)
+
+
+def bounded(squared: Array) -> Array:
+    return np.clip(squared, SMALLEST, LARGEST)
+
+
+def started(p: int) -> Chain:
+    return Chain(np.ones(p), 1.0, 1.0)
+
+
+def stored(chain: Chain) -> State:
+    """Local scales as thousandths of their decadic logarithms: a chain may start anywhere, and files stay small."""
+    local = np.round(1_000 * np.log10(chain.local)).astype(int).tolist()
+    return {"local": local, "overall": chain.overall, "noise": chain.noise}
+
+
+def restored(state: State) -> Chain:
+    return Chain(10.0 ** (np.array(state["local"]) / 1_000), state["overall"], state["noise"])
