@@ -96,7 +96,7 @@ class WeightedRandomSearch:
             changes = [names[min(int(np.searchsorted(total, rng.random() * total[-1], "right")), len(names) - 1)]]
         else:
             u = rng.random() if mode == "shared" else rng.random(len(names))
-            changes = [names[i] for i in np.flatnonzero(chances >= u)]
+            changes = [names[i] for i in np.flatnonzero(chances >= u).tolist()]
         if self.least:
             changes += [name for name in names if n_told < self.least.get(name, 0) and name not in changes]
         return self.domain.redrawn(x, changes, rng)

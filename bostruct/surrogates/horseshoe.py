@@ -95,7 +95,7 @@ class NormalEquations:
                 lower = np.linalg.cholesky(matrix)
                 half = solve_triangular(lower, self.moments, lower=True, check_finite=False)
                 return solve_triangular(
-                    lower, half + sd * rng.standard_normal(p), lower=True, trans="T", check_finite=False
+                    lower, half + sd * rng.standard_normal(p), lower=True, trans=1, check_finite=False
                 )
             roots = np.sqrt(variances)
             prior = sd * roots * rng.standard_normal(p)
