@@ -25,6 +25,7 @@ _HOME = {
     "mlp_domain": "bostruct.domains.architecture.domain",
     "joint_domain": "bostruct.domains.joint",
     "importance": "bostruct.importances",
+    "plot_architecture": "bostruct.domains.architecture.drawing",
     "plot_importance": "bostruct.plots",
     "otmann": "bostruct.kernels.otmann.distance",
     "plot_transport": "bostruct.kernels.otmann.plot",
@@ -39,6 +40,7 @@ _HOME = {
 if TYPE_CHECKING:
     from bostruct.contracts import Infeasible
     from bostruct.domains.architecture.domain import Bounds, cnn_domain, mlp_domain
+    from bostruct.domains.architecture.drawing import plot_architecture
     from bostruct.domains.architecture.value import Architecture
     from bostruct.domains.joint import joint_domain
     from bostruct.domains.space import Space
@@ -74,6 +76,7 @@ __all__ = [
     "minimize",
     "mlp_domain",
     "otmann",
+    "plot_architecture",
     "plot_importance",
     "plot_transport",
 ]

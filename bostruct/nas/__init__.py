@@ -1,1 +1,62 @@
-"""Neural architectures to be searched: ready modules, and spaces of the literature."""
+"""Neural architectures to be searched and trained: modules, spaces of the literature, networks, data, objectives.
+
+Names are imported when they are asked for: torch is loaded by what needs it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+_HOME = {
+    "to_torch": "bostruct.nas.networks",
+    "Cost": "bostruct.nas.cost",
+    "cost": "bostruct.nas.cost",
+    "Dataset": "bostruct.nas.data",
+    "Examples": "bostruct.nas.data",
+    "diabetes": "bostruct.nas.data",
+    "digits": "bostruct.nas.data",
+    "regression": "bostruct.nas.data",
+    "CIFAR10Objective": "bostruct.nas.cifar10",
+    "cifar10": "bostruct.nas.cifar10",
+    "NetworkObjective": "bostruct.nas.objectives",
+    "Recipe": "bostruct.nas.recipes",
+    "Trained": "bostruct.nas.training",
+    "TrainingFailed": "bostruct.nas.training",
+    "train": "bostruct.nas.training",
+}
+
+if TYPE_CHECKING:
+    from bostruct.nas.cifar10 import CIFAR10Objective, cifar10
+    from bostruct.nas.cost import Cost, cost
+    from bostruct.nas.data import Dataset, Examples, diabetes, digits, regression
+    from bostruct.nas.networks import to_torch
+    from bostruct.nas.objectives import NetworkObjective
+    from bostruct.nas.recipes import Recipe
+    from bostruct.nas.training import Trained, TrainingFailed, train
+
+__all__ = [
+    "CIFAR10Objective",
+    "Cost",
+    "Dataset",
+    "Examples",
+    "NetworkObjective",
+    "Recipe",
+    "Trained",
+    "TrainingFailed",
+    "cifar10",
+    "cost",
+    "diabetes",
+    "digits",
+    "regression",
+    "to_torch",
+    "train",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'bostruct.nas' has no attribute {name!r}")
+    found = getattr(import_module(_HOME[name]), name)
+    globals()[name] = found
+    return found

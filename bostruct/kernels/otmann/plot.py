@@ -6,7 +6,7 @@ from typing import Any
 
 from bostruct.checks import check_integer, optional_import, shown
 from bostruct.contracts import Array
-from bostruct.domains.architecture.drawing import layer_color
+from bostruct.domains.architecture.drawing import draw_layers, layer_places
 from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.otmann.distance import otmann
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
@@ -30,7 +30,7 @@ def plot_transport(
     check_integer("weight", weight, 0, len(settings.weights) - 1)
     match = otmann(a, b, settings)
     plan = match.plan[weight]
-    left, right = _places(a, 0.0), _places(b, 0.0)
+    left, right = layer_places(a), layer_places(b)
     shift = 1.0 + GAP + max(x for x, _ in left) - min(x for x, _ in right)
     right = [(x + shift, y) for x, y in right]
     if axes is None:
@@ -40,8 +40,8 @@ def plot_transport(
         (x, y), (x2, y2) = left[u], right[v]
         width = WIDEST * mass / plan.max()
         axes.plot([x, x2], [y, y2], color="#5b8db8", alpha=0.45, linewidth=max(width, 0.5), zorder=1)
-    _draw(axes, a, left, plan.sum(axis=1))
-    _draw(axes, b, right, plan.sum(axis=0))
+    draw_layers(axes, a, left, _unmatched(plan.sum(axis=1)))
+    draw_layers(axes, b, right, _unmatched(plan.sum(axis=0)))
     xs, ys = zip(*left, *right, strict=True)
     axes.set_xlim(min(xs) - 1.0, max(xs) + 1.0)
     axes.set_ylim(min(ys) - 0.7, max(ys) + 0.7)
@@ -58,26 +58,5 @@ def _matches(plan: Array) -> list[tuple[tuple[int, int], float]]:
     return [((int(u), int(v)), float(plan[u, v])) for u, v in zip(*plan.nonzero(), strict=True)]
 
 
-def _places(x: Architecture, left: float) -> list[tuple[float, float]]:
-    """Layers at the depth of their longest path from the input, those of one depth beside each other, centered."""
-    depth: list[int] = []
-    for above in x.parents:
-        depth.append(1 + max(depth[u] for u in above) if above else 0)
-    taken = [0] * (max(depth) + 1)
-    columns = []
-    for d in depth:
-        columns.append(taken[d])
-        taken[d] += 1
-    return [(left + column - (taken[d] - 1) / 2, -float(d)) for column, d in zip(columns, depth, strict=True)]
-
-
-def _draw(axes: Any, x: Architecture, places: list[tuple[float, float]], matched: Array) -> None:
-    for u, v in x.edges:
-        passes = places[u][1] - places[v][1] > 1.5  # depths that lie between
-        bent = "arc3,rad=-0.35" if passes else "arc3"
-        arrow = {"arrowstyle": "->", "color": "#888888", "shrinkA": 8, "shrinkB": 8, "connectionstyle": bent}
-        axes.annotate("", places[v], places[u], arrowprops=arrow, zorder=2, annotation_clip=False)
-    for u, layer in enumerate(x.layers):
-        style = "--" if matched[u] <= 1e-9 * (1.0 + matched.sum()) else "-"
-        box = {"boxstyle": "round", "facecolor": layer_color(x, u), "linestyle": style}
-        axes.text(*places[u], str(layer), ha="center", va="center", fontsize=8, bbox=box, zorder=3)
+def _unmatched(matched: Array) -> set[int]:
+    return {u for u, mass in enumerate(matched.tolist()) if mass <= 1e-9 * (1.0 + matched.sum())}

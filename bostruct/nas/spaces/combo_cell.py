@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from typing import Any
 
+from bostruct.checks import check_integer
 from bostruct.contracts import Infeasible
 from bostruct.domains.language.combinators import identity, siso_sequential
 from bostruct.domains.language.hyperparameters import D
 from bostruct.domains.language.modules import IO, Builder, substitution_module
+from bostruct.domains.language.program import Program
+from bostruct.domains.language.space import SearchSpace
+from bostruct.domains.space import Space
 from bostruct.nas import ops
 from bostruct.nas.spaces.wiring import applied, combined, conv_bn_relu, on_paths
 
@@ -27,9 +33,81 @@ def combo_cell(filters: tuple[int, ...] = (16, 32, 64), classes: int = 10) -> Bu
     return partial(_network, tuple(filters), classes)
 
 
+def published_flops(bits: Sequence[int], filters: Sequence[int] = (16, 32, 64), size: int = 32) -> int:
+    """FLOPs of one image as the authors' code counts them; bits: 31; size: of the image, with 3 channels.
+
+    A convolution counts each multiplication once and its bias; normalization, ReLU and each of the inputs that a node
+    adds up count 2 a number, pooling one less than its window. All 31 bits at 1 give 101,055,498. Raises Infeasible
+    where no path leads through the cell, ValueError for anything but 31 bits.
+    """
+    b = [check_integer("bits", bit, 0, 1) for bit in bits]
+    if len(b) != 31:
+        raise ValueError(f"bits: expected 31 of them, got {len(b)}")
+    edges = {pair: b[10 + position] for position, pair in enumerate(PAIRS)}
+    used = on_paths(NODES, edges)
+    if not used:
+        raise Infeasible("no path leads from the cell's input to its output")
+    total, channels = 0, 3
+    for position, width in enumerate(filters):
+        area = size * size
+        each = 2 * area * width  # normalization, ReLU, or one input of a sum
+        total += area * width * (channels * (9 if position == 0 else 1) + 1) + (2 * each if position == 0 else 0)
+        for j in used[1:]:
+            total += each * sum(1 for i in used if edges.get((i, j)))
+            kind = (b[2 * (j - 1)], b[2 * j - 1]) if j < NODES - 1 else (0, 0)
+            if kind == (0, 1):
+                total += 8 * area * width
+            elif kind != (0, 0):
+                total += area * width * (width * (9 if kind == (1, 0) else 25) + 1) + 2 * each
+        size, channels = size // 2, width
+        total += 3 * size * size * width
+    return total + 10 * (size * size * channels + 1)
+
+
+INITIAL = (
+    "1100000000100000100001000100101",
+    "1111111111100000100001000100101",
+    "0011111111100001100001000100101",
+    "0011011101100001100001000100101",
+    "0011111111111000000011000001101",
+    "0011011101111000000011000001101",
+    "1111111111111000000011000001101",
+    "1111011101111000000011000001101",
+    "1111111111111111111111111111111",
+    "1101110111111111111111111111111",
+)
+"""The ten cells that every published search begins with, as bits."""
+
+
+@dataclass(frozen=True)
+class ComboObjective:
+    """Error plus 0.02 times the FLOPs over those of the largest cell; 0.92 where no path leads through a cell.
+
+    error: of a `Program` of `combo_cell`, such as `bostruct.nas.CIFAR10Objective(path, "combo")`. Called with a dict of
+    the bits ``bit_0`` to ``bit_30``, a point of `bits_space`, or with a program (Oh et al. 2019, section 4.3).
+    """
+
+    error: Callable[[Any], float]
+
+    def __call__(self, point: Any) -> float:
+        values = point.trace if isinstance(point, Program) else point
+        bits = [int(values[f"bit_{i}"]) for i in range(31)]
+        try:
+            flops = published_flops(bits)
+        except Infeasible:
+            return 0.92
+        program = point if isinstance(point, Program) else SearchSpace(combo_cell()).specify(bits).program()
+        return self.error(program) + 0.02 * flops / published_flops([1] * 31)
+
+
+def bits_space() -> Space:
+    """The cells as the published searches see them: 31 binary variables, cells without a path among them."""
+    return Space({f"bit_{i}": [0, 1] for i in range(31)})
+
+
 def _network(filters: tuple[int, ...], classes: int) -> IO:
     bits = {f"bit_{i}": D([0, 1], name=f"bit_{i}") for i in range(31)}
-    parts = [conv_bn_relu(filters[0])]
+    parts = [conv_bn_relu(filters[0], bias=True)]
     for position, width in enumerate(filters):
         if position:
             parts.append(ops.conv2d(width, 1))
@@ -57,4 +135,4 @@ def _node(kind: tuple[int, int], width: int) -> IO:
         return identity()
     if kind == (0, 1):
         return ops.max_pool(3, 1)
-    return conv_bn_relu(width, 3 if kind == (1, 0) else 5)
+    return conv_bn_relu(width, 3 if kind == (1, 0) else 5, bias=True)

@@ -13,9 +13,9 @@ Outputs: TypeAlias = Any  # the outputs of a part: a dict from names to ports
 Combine: TypeAlias = Callable[[int], IO]
 
 
-def conv_bn_relu(filters: int, kernel: int = 3, stride: int = 1) -> IO:
-    """A convolution without bias, batch normalization, ReLU."""
-    return siso_sequential([ops.conv2d(filters, kernel, stride, bias=False), ops.batch_norm(), ops.relu()])
+def conv_bn_relu(filters: int, kernel: int = 3, stride: int = 1, bias: bool = False) -> IO:
+    """A convolution, by default without bias, batch normalization, ReLU."""
+    return siso_sequential([ops.conv2d(filters, kernel, stride, bias=bias), ops.batch_norm(), ops.relu()])
 
 
 def relu_conv_bn(filters: int, kernel: int = 3, stride: int = 1, dilation: int = 1) -> IO:

@@ -1,0 +1,228 @@
+"""CIFAR-10 (Krizhevsky 2009) from its official files or a folder of images, and objectives by the papers' protocols.
+
+Nothing is downloaded unless asked for. Official files are read only when they are the official ones, by their MD5.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import tarfile
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+
+from bostruct.checks import check_choice, optional_import
+from bostruct.contracts import BostructError, DomainError
+from bostruct.nas.data import Dataset, Examples
+from bostruct.nas.objectives import NetworkObjective
+from bostruct.nas.recipes import COMBO, DEEP_ARCHITECT, FAST_IMAGES, NASBOT_CNN, WRS, Recipe
+
+CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+MEAN, SCALE = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)  # Oh et al. 2019
+PYTHON_ARCHIVE = ("cifar-10-python.tar.gz", "c58f30108f718f92721af3b95e74349a")
+BINARY_ARCHIVE = ("cifar-10-binary.tar.gz", "c32a1d4ab5d03f1284b67883e8d87530")
+BATCHES = {
+    "data_batch_1": "c99cafc152244af753f735de768cd75f",
+    "data_batch_2": "d4bba439e000b95fd0a9bffe97cbabec",
+    "data_batch_3": "54ebc095f3ab1f0389bbae665268c751",
+    "data_batch_4": "634d18415352ddfa80567beed471001a",
+    "data_batch_5": "482c414d41f54cd18b22e5b47cb7c3cb",
+    "test_batch": "40351d587109b95175f43aff81a1287e",
+}
+URL = "https://www.cs.toronto.edu/~kriz/"
+RECORD = 1 + 3 * 32 * 32
+
+Images = tuple[np.ndarray, np.ndarray]  # uint8 (n, 3, 32, 32), int64 (n,)
+
+
+class DataMissing(BostructError, FileNotFoundError):
+    """The data are not where they were looked for; the message says how to obtain them."""
+
+
+class Official(NamedTuple):
+    """In the official order: 50,000 images to train on, 10,000 to test."""
+
+    train: Images
+    test: Images
+
+
+def read(path: str | Path) -> Official:
+    """The official python or binary archive or the folder it unpacks to; or folders ``train`` and ``test`` that hold a
+    folder of images for each class. Raises DataMissing, BostructError where a file is not the official one.
+    """
+    where = Path(path).expanduser()
+    if where.is_file():
+        return _archive(where)
+    for folder in (where, where / "cifar-10-batches-py"):
+        if (folder / "data_batch_1").is_file():
+            return _python_batches(folder)
+    for folder in (where, where / "cifar-10-batches-bin"):
+        if (folder / "data_batch_1.bin").is_file():
+            return _binary_batches({name: (folder / f"{name}.bin").read_bytes() for name in BATCHES})
+    for name, _ in (PYTHON_ARCHIVE, BINARY_ARCHIVE):
+        if (where / name).is_file():
+            return _archive(where / name)
+    if (where / "train").is_dir() and (where / "test").is_dir():
+        return Official(_folder(where / "train"), _folder(where / "test"))
+    raise DataMissing(
+        f"{where}: no CIFAR-10 there. Expected {PYTHON_ARCHIVE[0]} or {BINARY_ARCHIVE[0]} of {URL}cifar.html, what "
+        "they unpack to, or folders train/CLASS and test/CLASS of images; bostruct.nas.cifar10.download(folder) "
+        "fetches the first"
+    )
+
+
+def download(folder: str | Path) -> Path:
+    """Fetch the official python archive (163 MB) into a folder; raises BostructError unless its MD5 is right."""
+    name, _ = PYTHON_ARCHIVE
+    target = Path(folder).expanduser() / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_suffix(".part")
+    urllib.request.urlretrieve(URL + name, partial)
+    _check(partial.read_bytes(), *PYTHON_ARCHIVE)
+    partial.replace(target)
+    return target
+
+
+def cifar10(
+    path: str | Path | Official, train: int = 40_000, validation: int = 10_000, shuffled: bool = True
+) -> Dataset:
+    """Training and validation examples from the official 50,000, test examples from the official 10,000.
+
+    shuffled: by ``numpy.random.RandomState(0)`` first, as Oh et al. 2019 do; the first `train` of them are trained on,
+    the last `validation` validate. Raises what `read` raises, ValueError where they overlap.
+    """
+    official = path if isinstance(path, Official) else read(path)
+    images, labels = official.train
+    if not 1 <= train <= len(images) - validation or validation < 1:
+        raise ValueError(f"train, validation: expected at least 1 each of {len(images)}, got {train} and {validation}")
+    order = np.arange(len(images))
+    if shuffled:
+        np.random.RandomState(0).shuffle(order)
+    first, last = (_examples(images[cut], labels[cut]) for cut in (order[:train], order[-validation:]))
+    return Dataset("cifar10", "classification", first, last, _examples(*official.test), 10, MEAN, SCALE)
+
+
+class Protocol(NamedTuple):
+    """recipe; images to train on and to validate with; repeats, averaged. departures: from what is published."""
+
+    recipe: Recipe
+    train: int
+    validation: int
+    repeats: int
+    departures: str
+
+
+PROTOCOLS: dict[str, Protocol] = {
+    "combo": Protocol(COMBO, 40_000, 10_000, 4, "none of the code's; the paper says 30,000 training images"),
+    "deeparchitect": Protocol(
+        DEEP_ARCHITECT, 40_000, 10_000, 1, "split, batch size and augmentation are not published"
+    ),
+    "nasbot": Protocol(NASBOT_CNN, 40_000, 10_000, 1, "shifts by 4 pixels for crops of enlarged images"),
+    "wrs": Protocol(
+        WRS, 40_000, 10_000, 1, "validates on 10,000 training images, where the paper seems to use the test set"
+    ),
+    "fast": Protocol(FAST_IMAGES, 40_000, 10_000, 1, "of no paper: larger batches, a triangular rate, label smoothing"),
+}
+
+
+@dataclass(frozen=True)
+class CIFAR10Objective:
+    """Called with a network, as of `NetworkObjective`, gives its validation error by a paper's protocol.
+
+    path: as of `read`. protocol: combo, deeparchitect, nasbot, wrs or fast. settings: of `NetworkObjective`, and of the
+    recipe by name, which is a departure. A smaller `train` or `validation` is one too. Raises ValueError.
+    """
+
+    path: Any
+    protocol: Literal["combo", "deeparchitect", "nasbot", "wrs", "fast"] = "fast"
+    train: int | None = None
+    validation: int | None = None
+    settings: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("protocol", self.protocol, PROTOCOLS)
+        chosen = PROTOCOLS[self.protocol]
+        data = cifar10(self.path, self.train or chosen.train, self.validation or chosen.validation)
+        given = {"recipe": chosen.recipe, "repeats": chosen.repeats, **(self.settings or {})}
+        object.__setattr__(self, "objective", NetworkObjective(data, **given))
+
+    def __call__(self, point: Any) -> float:
+        return self.objective(point)  # type: ignore[attr-defined]
+
+
+def _archive(path: Path) -> Official:
+    raw = path.read_bytes()
+    names = {PYTHON_ARCHIVE[0]: PYTHON_ARCHIVE[1], BINARY_ARCHIVE[0]: BINARY_ARCHIVE[1]}
+    found = hashlib.md5(raw, usedforsecurity=False).hexdigest()
+    if found not in names.values():
+        raise BostructError(f"{path}: its MD5 is {found}; expected {PYTHON_ARCHIVE[1]} or {BINARY_ARCHIVE[1]}")
+    with tarfile.open(path) as archive:
+        files = {Path(one.name).name: archive.extractfile(one) for one in archive.getmembers() if one.isfile()}
+        held = {name.removesuffix(".bin"): file.read() for name, file in files.items() if file is not None}
+    if found == PYTHON_ARCHIVE[1]:
+        return _official({name: _unpickled(held[name], name) for name in BATCHES})
+    return _binary_batches(held)
+
+
+def _python_batches(folder: Path) -> Official:
+    return _official({name: _unpickled((folder / name).read_bytes(), name) for name in BATCHES})
+
+
+def _unpickled(raw: bytes, name: str) -> Images:
+    """A batch of the python archive, once its MD5 says that it is the official one: a pickle can run code."""
+    _check(raw, name, BATCHES[name])
+    held = pickle.loads(raw, encoding="bytes")
+    return np.asarray(held[b"data"]).reshape(-1, 3, 32, 32), np.asarray(held[b"labels"], dtype=np.int64)
+
+
+def _binary_batches(held: Mapping[str, bytes]) -> Official:
+    found = {}
+    for name in BATCHES:
+        if len(held[name]) % RECORD:
+            raise BostructError(f"{name}.bin: expected records of {RECORD} bytes, got {len(held[name])} bytes")
+        rows = np.frombuffer(held[name], dtype=np.uint8).reshape(-1, RECORD)
+        found[name] = (rows[:, 1:].reshape(-1, 3, 32, 32).copy(), rows[:, 0].astype(np.int64))
+    return _official(found)
+
+
+def _official(found: Mapping[str, Images]) -> Official:
+    batches = [found[name] for name in BATCHES if name != "test_batch"]
+    joined = tuple(np.concatenate(part) for part in zip(*batches, strict=True))
+    return Official((joined[0], joined[1]), found["test_batch"])
+
+
+def _check(raw: bytes, name: str, expected: str) -> None:
+    found = hashlib.md5(raw, usedforsecurity=False).hexdigest()
+    if found != expected:
+        raise BostructError(f"{name}: its MD5 is {found}, that of the official file {expected}")
+
+
+def _folder(folder: Path) -> Images:
+    """Images by class, in the order of the classes and of the file names."""
+    pillow = optional_import("PIL.Image", "plot")
+    images, labels = [], []
+    names = sorted(one.name for one in folder.iterdir() if one.is_dir())
+    if set(names) != set(CLASSES):
+        raise DomainError(f"{folder}: expected folders {', '.join(CLASSES)}; got {', '.join(names) or 'none'}")
+    for label, name in enumerate(CLASSES):
+        for file in sorted((folder / name).iterdir()):
+            image = np.asarray(pillow.open(file).convert("RGB"))
+            if image.shape != (32, 32, 3):
+                raise DomainError(
+                    f"{file}: expected an image of 32 x 32 pixels, got {image.shape[1]} x {image.shape[0]}"
+                )
+            images.append(image.transpose(2, 0, 1))
+            labels.append(label)
+    if not images:
+        raise DataMissing(f"{folder}: no images there")
+    return np.stack(images), np.array(labels, dtype=np.int64)
+
+
+def _examples(images: np.ndarray, labels: np.ndarray) -> Examples:
+    return Examples(torch.as_tensor(np.ascontiguousarray(images)), torch.as_tensor(labels, dtype=torch.int64))

@@ -1,0 +1,225 @@
+"""Architectures as `torch.nn.Module`s: what Kandasamy et al. 2018 train, with what their release left broken mended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from bostruct.checks import check_integer, check_number, shown
+from bostruct.contracts import DomainError
+from bostruct.domains.architecture.layers import Layer
+from bostruct.domains.architecture.value import Architecture
+
+Shape: TypeAlias = tuple[int, ...]  # of one example: (channels, height, width), or (features,)
+Build: TypeAlias = Callable[[Layer, Shape], nn.Module]
+
+ATTRIBUTES = {"dropout", "dilation", "separable", "normalization"}
+NORMALIZATIONS = ("batch", "none")
+
+
+def to_torch(
+    architecture: Architecture, input_shape: Sequence[int], classes: int, dropout: float = 0.0
+) -> ArchitectureNetwork:
+    """An architecture as a module of batches (m, *input_shape); it gives logits, or predictions, (m, classes).
+
+    input_shape: of one example, (channels, height, width) for images, (features,) else. classes: of the decision
+    layers; with ``linear`` ones the number of targets. dropout: before every decision layer, besides what layers have
+    as attributes. Raises TypeError, ValueError; DomainError, which names the layer, where it cannot be built, and both
+    layers where their images differ in size.
+    """
+    if not isinstance(architecture, Architecture):
+        raise TypeError(f"architecture: expected an Architecture, got {shown(architecture)}")
+    check_integer("classes", classes, 1)
+    shape = tuple(check_integer("input_shape", size, 1) for size in input_shape)
+    wanted = 3 if architecture.family.image else 1
+    if len(shape) != wanted:
+        parts = "(channels, height, width)" if wanted == 3 else "(features,)"
+        raise ValueError(f"input_shape: expected {parts} for the family {architecture.family.name}, got {shape}")
+    check_number("dropout", dropout, 0.0, 0.999999)
+    return ArchitectureNetwork(architecture, shape, classes, dropout)
+
+
+class ArchitectureNetwork(nn.Module):
+    """Layers under the names that `Architecture.to_text` gives them: position and layer, as in ``3 conv3-16/2``.
+
+    A layer's inputs are concatenated along channels. Fully connected and decision layers begin with the mean over what
+    is left of an image. Several decision layers are averaged: the logarithm of the mean of their softmax outputs, or
+    the mean of their predictions.
+    """
+
+    def __init__(self, architecture: Architecture, input_shape: Shape, classes: int, dropout: float) -> None:
+        super().__init__()
+        self.architecture, self.input_shape, self.classes = architecture, input_shape, classes
+        self.classifies = any(layer.label == "softmax" for layer in architecture.layers)
+        shapes: list[Shape] = [input_shape]
+        self.layers = nn.ModuleDict()
+        self.names = [""]
+        for u, layer in enumerate(architecture.layers[1:-1], start=1):
+            entering = _joined(architecture, u, shapes)
+            made = _built(u, layer, entering, classes, dropout)
+            shapes.append(made.leaving)
+            self.names.append(name := f"{u} {layer}".replace(".", ","))  # torch allows no dots in names
+            self.layers[name] = made
+
+    def decisions(self, x: Tensor) -> list[Tensor]:
+        """What each decision layer gives, (m, classes) each."""
+        given: list[Tensor | None] = [x] + [None] * (len(self.names) - 1)
+        parents, children = self.architecture.parents, self.architecture.children
+        waiting = [len(below) for below in children]
+        for u, name in enumerate(self.names):
+            if not name:
+                continue
+            given[u] = self.layers[name]([given[p] for p in parents[u]])
+            for p in parents[u]:
+                waiting[p] -= 1
+                if not waiting[p]:
+                    given[p] = None
+        return [given[u] for u in parents[-1]]  # type: ignore[misc]
+
+    def forward(self, x: Tensor) -> Tensor:
+        found = self.decisions(x)
+        if len(found) == 1:
+            return found[0]
+        stacked = torch.stack(found)
+        if not self.classifies:
+            return stacked.mean(dim=0)
+        logs = functional.log_softmax(stacked.float(), dim=-1)
+        return torch.logsumexp(logs, dim=0) - torch.log(torch.tensor(float(len(found))))
+
+
+class Joined(nn.Module):
+    """A layer on the concatenation of what feeds it. leaving: the shape of one example after it."""
+
+    def __init__(self, body: nn.Module, pooled: bool, leaving: Shape) -> None:
+        super().__init__()
+        self.body, self.pooled, self.leaving = body, pooled, leaving
+
+    def forward(self, inputs: Sequence[Tensor]) -> Tensor:
+        if self.pooled:
+            inputs = [x.mean(dim=(2, 3)) if x.dim() == 4 else x for x in inputs]
+        return self.body(inputs[0] if len(inputs) == 1 else torch.cat(tuple(inputs), dim=1))
+
+
+class Residual(nn.Module):
+    """Two convolutions and a shortcut (He et al. 2016), which is pooled where the image is halved; channels are filled
+    up with zeros where there are more, and mapped by a convolution of size 1 where there are fewer.
+    """
+
+    def __init__(self, entering: int, units: int, kernel: int, stride: int, dilation: int, normalized: bool) -> None:
+        super().__init__()
+        self.first = convolution(entering, units, kernel, stride, dilation, False, normalized)
+        self.second = nn.Sequential(*list(convolution(units, units, kernel, 1, dilation, False, normalized))[:-1])
+        self.stride, self.added = stride, max(units - entering, 0)
+        self.narrowed = nn.Conv2d(entering, units, 1, bias=False) if units < entering else nn.Identity()
+
+    def forward(self, x: Tensor) -> Tensor:
+        short = x if self.stride == 1 else functional.avg_pool2d(x, 2, ceil_mode=True, count_include_pad=False)
+        short = functional.pad(self.narrowed(short), (0, 0, 0, 0, 0, self.added))
+        return functional.relu(self.second(self.first(x)) + short)
+
+
+class ConcatenatedReLU(nn.Module):
+    """max(0, x) beside max(0, -x): twice the width (Shang et al. 2016)."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cat([functional.relu(x), functional.relu(-x)], dim=1)
+
+
+def convolution(
+    entering: int, units: int, kernel: int, stride: int, dilation: int, separable: bool, normalized: bool
+) -> nn.Sequential:
+    """A convolution that keeps the image or halves it, rounded up; batch normalization; ReLU."""
+    padding = dilation * (kernel - 1) // 2
+    last = entering if separable else units
+    parts: list[nn.Module] = [
+        nn.Conv2d(entering, last, kernel, stride, padding, dilation, entering if separable else 1, bias=not normalized)
+    ]
+    if separable:
+        parts.append(nn.Conv2d(entering, units, 1, bias=not normalized))
+    if normalized:
+        parts.append(nn.BatchNorm2d(units))
+    return nn.Sequential(*parts, nn.ReLU())
+
+
+ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+    "relu": nn.ReLU,
+    "crelu": ConcatenatedReLU,
+    "leaky-relu": nn.LeakyReLU,
+    "softplus": nn.Softplus,
+    "elu": nn.ELU,
+    "logistic": nn.Sigmoid,
+    "tanh": nn.Tanh,
+}
+
+
+def _built(u: int, layer: Layer, entering: Shape, classes: int, dropped: float) -> Joined:
+    """The module of a layer, for what enters it."""
+    attributes = _attributes(u, layer)
+    channels, features = entering[0], entering[0]
+    normalized = attributes.get("normalization", "batch") == "batch"
+    dropout = [nn.Dropout(attributes["dropout"])] if attributes.get("dropout") else []
+    if layer.label in ("softmax", "linear"):
+        first = [*dropout, *([nn.Dropout(dropped)] if dropped else [])]
+        return Joined(nn.Sequential(*first, nn.Linear(features, classes)), True, (classes,))
+    if layer.label == "fc" or layer.label in ACTIVATIONS:
+        units = _units(u, layer)
+        parts = [nn.Linear(features, units), _activation(layer.label), *dropout]
+        return Joined(nn.Sequential(*parts), True, (2 * units if layer.label == "crelu" else units,))
+    kind, size = layer.label.rstrip("0123456789"), layer.label.lstrip("abcdefghijklmnopqrstuvwxyz")
+    halved = tuple(-(-n // 2) for n in entering[1:])
+    if kind in ("conv", "res") and size and int(size) % 2:
+        units, dilation = _units(u, layer), int(attributes.get("dilation", 1))
+        if kind == "conv":
+            separable = bool(attributes.get("separable", False))
+            body: nn.Module = convolution(channels, units, int(size), layer.stride, dilation, separable, normalized)
+        else:
+            body = Residual(channels, units, int(size), layer.stride, dilation, normalized)
+        body = nn.Sequential(body, *(nn.Dropout2d(one.p) for one in dropout)) if dropout else body
+        return Joined(body, False, (units, *(halved if layer.stride == 2 else entering[1:])))
+    if layer.label in ("max-pool", "avg-pool"):
+        pool = nn.MaxPool2d if layer.label == "max-pool" else nn.AvgPool2d
+        return Joined(pool(2, 2, ceil_mode=True), False, (channels, *halved))
+    raise DomainError(
+        f"layer {u} ({layer}): no torch module is known for the label {layer.label!r}; known are conv and res with an "
+        f"odd size, max-pool, avg-pool, fc, softmax, linear, {', '.join(ACTIVATIONS)}"
+    )
+
+
+def _activation(label: str) -> nn.Module:
+    return nn.ReLU() if label == "fc" else ACTIVATIONS[label]()
+
+
+def _joined(architecture: Architecture, v: int, shapes: Sequence[Shape]) -> Shape:
+    """The shape that enters a layer: the channels of what feeds it together; raises DomainError."""
+    first, *others = architecture.parents[v]
+    layers = architecture.layers
+    for u in others:
+        both = len(shapes[u]) == len(shapes[first]) == 3
+        if both and shapes[u][1:] != shapes[first][1:]:
+            raise DomainError(
+                f"layer {v} ({layers[v]}): its parents give images of different sizes: layer {first} ({layers[first]}) "
+                f"{shapes[first][1:]}, layer {u} ({layers[u]}) {shapes[u][1:]}"
+            )
+    return (sum(shapes[u][0] for u in architecture.parents[v]), *shapes[first][1:])
+
+
+def _units(u: int, layer: Layer) -> int:
+    if layer.units is None:
+        raise DomainError(f"layer {u} ({layer}): expected a number of units")
+    return layer.units
+
+
+def _attributes(u: int, layer: Layer) -> dict[str, Any]:
+    found = dict(layer.attributes)
+    if unknown := sorted(set(found) - ATTRIBUTES):
+        known = ", ".join(sorted(ATTRIBUTES))
+        raise DomainError(f"layer {u} ({layer}): no torch module knows the attribute {unknown[0]!r}; known are {known}")
+    if found.get("normalization", "batch") not in NORMALIZATIONS:
+        raise DomainError(f"layer {u} ({layer}): normalization: expected one of {', '.join(NORMALIZATIONS)}")
+    if not 0.0 <= float(found.get("dropout", 0.0)) < 1.0:
+        raise DomainError(f"layer {u} ({layer}): dropout: expected a probability in [0, 1)")
+    return found

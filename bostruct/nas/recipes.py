@@ -1,0 +1,123 @@
+"""How a network is trained, as a value: the protocols of the papers, and a fast one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from bostruct.checks import check_choice, check_integer, check_number
+
+Optimizer = Literal["adam", "sgd"]
+Schedule = Literal["constant", "cosine", "steps", "triangle"]
+Score = Literal["best", "last"]
+Statistics = Literal["running", "batch"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """learning_rate: at its highest. schedule: constant; cosine to 0; steps: times `drops[i][1]` from the share
+    `drops[i][0]` of all epochs on; triangle: up in the first fifth, then down to 0, linearly. loss: squared or absolute
+    for regressions, cross-entropy for classes. every_decision: the sum over the decision layers, not the loss of their
+    mean. shift: pixels that training images are moved by at most, zeros coming in; flip: half of them mirrored.
+    statistics: of batch normalization when a network is scored, running averages or those of the batch itself. score:
+    the best epoch on the validation examples, or the last. patience: stop where none of the last so many epochs reaches
+    the one before them, 0 never. label_smoothing: in [0, 1). gradient_norm: gradients are scaled down to it; 0: never.
+    Raises TypeError, ValueError.
+    """
+
+    epochs: int = 20
+    batch_size: int = 100
+    optimizer: Optimizer = "adam"
+    learning_rate: float = 1e-3
+    momentum: float = 0.9
+    weight_decay: float = 0.0
+    schedule: Schedule = "constant"
+    drops: tuple[tuple[float, float], ...] = ()
+    loss: Literal["squared", "absolute"] = "squared"
+    every_decision: bool = False
+    shift: int = 0
+    flip: bool = False
+    statistics: Statistics = "running"
+    score: Score = "last"
+    patience: int = 0
+    label_smoothing: float = 0.0
+    gradient_norm: float = 0.0
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, low in (("epochs", 1), ("batch_size", 1), ("shift", 0), ("patience", 0)):
+            check_integer(name, getattr(self, name), low)
+        check_number("learning_rate", self.learning_rate, 1e-300)
+        for name in ("weight_decay", "gradient_norm"):
+            check_number(name, getattr(self, name), 0.0)
+        for name in ("momentum", "label_smoothing", "dropout"):
+            check_number(name, getattr(self, name), 0.0, 0.999999)
+        choices = {"optimizer": Optimizer, "schedule": Schedule, "score": Score, "statistics": Statistics}
+        for name, allowed in choices.items():
+            check_choice(name, getattr(self, name), get_args(allowed))
+        check_choice("loss", self.loss, ("squared", "absolute"))
+
+    def rate(self, progress: float) -> float:
+        """The learning rate where this share of the training is done, in [0, 1)."""
+        if self.schedule == "cosine":
+            return self.learning_rate * 0.5 * (1.0 + math.cos(math.pi * progress))
+        if self.schedule == "triangle":
+            return self.learning_rate * min((progress + 1e-3) / 0.2, (1.0 - progress) / 0.8, 1.0)
+        factor = 1.0
+        for start, times in self.drops if self.schedule == "steps" else ():
+            factor = times if progress >= start else factor
+        return self.learning_rate * factor
+
+
+FAST = Recipe(
+    epochs=12,
+    batch_size=64,
+    learning_rate=4e-3,
+    schedule="triangle",
+    weight_decay=1e-4,
+    gradient_norm=5.0,
+    score="last",
+)
+"""What the searches that need no download use; Adam, a triangular learning rate, gradients of norm 5 at most."""
+
+FAST_IMAGES = Recipe(
+    epochs=12, batch_size=512, learning_rate=4e-3, schedule="triangle", weight_decay=1e-4, gradient_norm=5.0,
+    label_smoothing=0.1, shift=2, flip=True,
+)  # fmt: skip
+"""The same for CIFAR-10: larger batches, small shifts, label smoothing, as fast trainings of it have them."""
+
+COMBO = Recipe(
+    epochs=20, batch_size=100, optimizer="adam", learning_rate=1e-3, weight_decay=5e-5, statistics="batch",
+    score="best", patience=10,
+)  # fmt: skip
+"""Oh et al. 2019, supplement 4.4: no augmentation, batch statistics at validation, the best epoch, early stop."""
+
+DEEP_ARCHITECT = Recipe(
+    epochs=25, batch_size=128, optimizer="adam", learning_rate=1e-3, shift=4, flip=True, score="last"
+)
+"""Negrinho et al. 2019, section 7: Adam, 25 epochs. Batch size and augmentation are not in the paper; these are the
+defaults of its repository."""
+
+NASBOT_CNN = Recipe(
+    epochs=48, batch_size=32, optimizer="sgd", learning_rate=5e-3, momentum=0.9, weight_decay=2e-4, schedule="steps",
+    drops=((15 / 48, 0.1), (40 / 48, 0.01)), every_decision=True, shift=4, flip=True, score="best",
+)  # fmt: skip
+"""Kandasamy et al. 2018: 60,000 steps of 32 on 40,000 images (48 epochs), SGD; the rate of its code, 0.005, a tenth of
+it from epoch 15 on and a hundredth from epoch 40 on. Random crops of images enlarged to 40 pixels are shifts by 4 here.
+"""
+
+NASBOT_MLP = Recipe(
+    epochs=200, batch_size=256, optimizer="sgd", learning_rate=1e-5, momentum=0.0, loss="absolute", score="best"
+)
+"""Kandasamy et al. 2018: SGD with a fixed step of 1e-5 in batches of 256, scored by its best of 200 validations; its
+code trains on absolute errors. It hardly trains deep networks."""
+
+NASBOT_MLP_MODERN = Recipe(
+    epochs=30, batch_size=256, learning_rate=2e-3, schedule="triangle", gradient_norm=5.0, score="best"
+)
+"""The same search with Adam on squared errors: a departure, and the sound way to compare."""
+
+WRS = Recipe(epochs=10, batch_size=128, optimizer="adam", learning_rate=1e-3, score="last")
+"""Florea and Andonie 2019, section 5: 10 epochs, no augmentation. Optimizer, rate and batch size are not stated there;
+these are the usual defaults."""
