@@ -15,7 +15,9 @@ from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.otmann.kernel import OtmannKernel, Terms
 from bostruct.kernels.positive import PositivePart
 from bostruct.methods import at_mode, marginalized, otmann_kernel
+from bostruct.surrogates.hyperparameters import Hyperparameters
 from bostruct.surrogates.nasbot_priors import around
+from bostruct.surrogates.posterior import GaussianPosterior, member
 
 SQUARED = Terms(around(np.log(3.0), 0.05), float(np.log(3.0)), power=2.0)
 FORGOTTEN = Terms(around(-30.0, 0.1), -30.0)  # rates so small that these distances do not count
@@ -96,6 +98,50 @@ def test_the_gradient_of_what_was_clipped(training):
         assert gradient[i] == pytest.approx(np.sum(cotangent * (ahead - behind)) / 2e-5, rel=1e-4, abs=1e-4)
     with pytest.raises(ValueError, match="training points"):
         kernel.gram_and_pullback(THETA, kernel.prepare(training[:2], training))
+
+
+def test_a_posterior_is_that_of_the_clipped_matrix(training):
+    """Mean and variance at the training points, from nothing but the clipped matrix; of others no less than before."""
+    noise = 1e-3
+    values = np.array([float(len(x)) for x in training])
+    kernel, hyper = PositivePart(INDEFINITE), Hyperparameters(0.0, 0.0, np.log(noise), THETA)
+    one = member(kernel, training, values, hyper, 0.0)
+    posterior = GaussianPosterior(kernel, training, SMALL_CNN.join, [one], 0.0)
+    eigenvalues, vectors = np.linalg.eigh(raw_gram(training, training))
+    clipped = (vectors * np.maximum(eigenvalues, 0.0)) @ vectors.T
+    inverse = np.linalg.inv(clipped + noise * np.eye(len(training)))
+    found = posterior.predict(training)
+    np.testing.assert_allclose(found.mean[0], clipped @ inverse @ values, rtol=1e-6)
+    expected = np.diag(clipped - clipped @ inverse @ clipped)
+    np.testing.assert_allclose(found.variance[0], expected, rtol=1e-4)
+    strangers = list(some(5, 3))
+    gram, diag = kernel.gram_and_diag(THETA, strangers, kernel.prepare(strangers, training))
+    np.testing.assert_array_equal(gram, kernel.gram(THETA, kernel.prepare(strangers, training)))
+    assert np.all(diag >= 1.0)
+    assert np.max(diag) <= np.max(clipped.diagonal()) + 1e-10
+
+
+def test_beliefs_move_no_mean_and_grow_no_variance(training):
+    """With points believed the eigenvectors clipped are others: neither mean nor variance may notice."""
+    values = np.array([len(x) + 0.01 * sum(layer.units or 0 for layer in x.layers) for x in training])
+    hyper = Hyperparameters(0.0, 0.0, np.log(1e-3), THETA)
+    kernel, running, more = PositivePart(INDEFINITE), list(some(3, 8)), list(some(2, 9))
+    one = member(kernel, training, values, hyper, 0.0)
+    posterior = GaussianPosterior(kernel, training, SMALL_CNN.join, [one], 0.0)
+    strangers = [*some(60, 3), *running, *more, *training[:5]]
+    believed = posterior.believe(running)
+    further = believed.believe(more)
+    before, after, last = (p.predict(strangers) for p in (posterior, believed, further))
+    np.testing.assert_array_equal(after.mean, before.mean)
+    np.testing.assert_array_equal(last.mean, before.mean)
+    assert np.all(after.variance <= before.variance)
+    assert np.all(after.variance[:, 60:63] < 3e-3)
+    assert np.all(last.variance[:, 60:65] < 3e-3)
+    assert np.all(before.variance[:, 60:65] > 1e-2)
+    optimist = believed.screen(strangers)
+    assert np.all(optimist.mean <= after.mean)
+    assert np.all(optimist.variance >= after.variance)
+    assert believed.believe([]) is believed
 
 
 @pytest.mark.parametrize("fit", [at_mode, marginalized])

@@ -62,8 +62,18 @@ class PositivePart:
         return clipped(own, across)
 
     def diag(self, theta: Array, xs: Batch) -> Array:
-        """That of the similarity (n,)."""
+        """That of the similarity (n,): without training points nothing is clipped; see `gram_and_diag`."""
         return self.similarity.diag(theta, xs)
+
+    def gram_and_diag(self, theta: Array, xs: Batch, prepared: Anchored) -> tuple[Array, Array]:
+        """What xs, the first batch of `prepare`, have in common with the training points (n, m) and themselves (n,)."""
+        diag = self.similarity.diag(theta, xs)
+        own = self.similarity.gram(theta, prepared.own)
+        across = own if prepared.across is None else self.similarity.gram(theta, prepared.across)
+        spectrum = indefinite(own)
+        if spectrum is None:
+            return across, diag
+        return projected(across, spectrum), diag + surplus(across, spectrum)
 
     def line(self, theta: Array, i: int, prepared: Anchored, gram: Array | None = None) -> Callable[[float], Array]:
         """The Gram matrix along theta_i."""
@@ -101,10 +111,28 @@ def clipped(own: Array, across: Array | None = None) -> Array:
     spectrum = indefinite(own)
     if spectrum is None:
         return own if across is None else across
-    kept = spectrum.vectors[:, spectrum.values > 0.0]
     if across is not None:
-        return (across @ kept) @ kept.T
+        return projected(across, spectrum)
+    kept = spectrum.vectors[:, spectrum.values > 0.0]
     return (kept * spectrum.values[spectrum.values > 0.0]) @ kept.T
+
+
+def projected(across: Array, spectrum: Spectrum) -> Array:
+    """Rows (m, n) of similarities to the training points, onto the eigenvectors with positive eigenvalues."""
+    kept = spectrum.vectors[:, spectrum.values > 0.0]
+    return (across @ kept) @ kept.T
+
+
+def surplus(across: Array, spectrum: Spectrum) -> Array:
+    """What clipping adds to the similarity of points with themselves (m,), from that to the training points (m, n).
+
+    Along each eigenvector v that was removed, (v' k)^2 / |l|: of a training point its diagonal entry of the matrix
+    removed. Of other points small |l| make rubbish of it, so they get at most the most that a training point gets.
+    """
+    removed = spectrum.values < -NEGLIGIBLE * float(np.mean(spectrum.values))
+    vectors, sizes = spectrum.vectors[:, removed], -spectrum.values[removed]
+    most = float(np.max(np.square(vectors) @ sizes))
+    return np.minimum(np.square(across @ vectors) @ (1.0 / sizes), most)
 
 
 def indefinite(gram: Array) -> Spectrum | None:

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.linalg.blas import dtrmm  # pyright: ignore[reportAttributeAccessIssue]
 
-from bostruct.contracts import Array, Batch, Kernel, Prediction
+from bostruct.contracts import Array, Batch, Kernel, Posterior, Prediction, Prepared
 from bostruct.surrogates.gaussian import factor, inverse_lower
 from bostruct.surrogates.hyperparameters import Hyperparameters
 
 SMALLEST_VARIANCE = 1e-8  # of the latent value, on the scale of the model: as published
 ROUNDING = 1e-13
 BLOCK = 1024  # candidates at a time: their covariances with the training points stay in cache
+
+
+@runtime_checkable
+class DependsOnTraining(Protocol):
+    """What a kernel offers that is another for other training points, the second batch of `prepare`."""
+
+    def gram_and_diag(self, theta: Array, xs: Batch, prepared: Prepared) -> tuple[Array, Array]:
+        """Of the first batch of `prepare`, xs: the Gram matrix (n, m), and k(x, x) of each point (n,)."""
+        ...
 
 
 class Member(NamedTuple):
@@ -74,7 +83,7 @@ class GaussianPosterior:
         slack = ROUNDING * (abs(self.shift) + abs(self.scale) * np.array(sums)[:, None])
         return Prediction(mean - slack, variance * (1.0 + ROUNDING))
 
-    def believe(self, xs: Batch) -> GaussianPosterior:
+    def believe(self, xs: Batch) -> Posterior:
         """Told exactly their mean, believed points move no mean (their weights are 0) and shrink the variance."""
         if not len(xs):
             return self
@@ -85,7 +94,8 @@ class GaussianPosterior:
             )
             for one in self.members
         ]
-        return GaussianPosterior(self.kernel, joined, self.join, members, self.nugget, self.shift, self.scale)
+        believed = GaussianPosterior(self.kernel, joined, self.join, members, self.nugget, self.shift, self.scale)
+        return Believed(self, believed) if isinstance(self.kernel, DependsOnTraining) else believed
 
     def _by_block(self, xs: Batch, explained: Callable[[Member, Array], Array]) -> Prediction:
         mean = np.empty((len(self.members), len(xs)))
@@ -94,9 +104,43 @@ class GaussianPosterior:
             block = slice(first, min(first + BLOCK, len(xs)))
             prepared = self.kernel.prepare(xs[block], self.xs)
             for s, one in enumerate(self.members):
-                gram = self.kernel.gram(one.hyper.theta, prepared)
-                prior = self.kernel.diag(one.hyper.theta, xs[block]) + self.nugget
+                gram, diag = self._gram_and_diag(one.hyper.theta, xs[block], prepared)
                 mean[s, block] = one.hyper.mean + gram @ one.weights
-                left = np.exp(one.hyper.log_amplitude) * (prior - explained(one, gram))
+                left = np.exp(one.hyper.log_amplitude) * (diag + self.nugget - explained(one, gram))
                 variance[s, block] = np.maximum(left, SMALLEST_VARIANCE)
         return Prediction(self.shift + self.scale * mean, self.scale**2 * variance)
+
+    def _gram_and_diag(self, theta: Array, xs: Batch, prepared: Prepared) -> tuple[Array, Array]:
+        if isinstance(self.kernel, DependsOnTraining):
+            return self.kernel.gram_and_diag(theta, xs, prepared)
+        return self.kernel.gram(theta, prepared), self.kernel.diag(theta, xs)
+
+
+@dataclass(frozen=True, eq=False)
+class Believed:
+    """Beliefs under a kernel that depends on the training points, which with points believed is not the one of before.
+
+    told: without them, of which the mean is. joined: with them; of the variances the smaller one counts.
+    """
+
+    told: GaussianPosterior
+    joined: GaussianPosterior
+
+    def predict(self, xs: Batch) -> Prediction:
+        """Latent mean and variance, (s, m) each."""
+        return _smaller_variance(self.told.predict(xs), self.joined.predict(xs))
+
+    def screen(self, xs: Batch) -> Prediction:
+        """The mean, and a variance never below that of `predict`."""
+        return _smaller_variance(self.told.screen(xs), self.joined.screen(xs))
+
+    def believe(self, xs: Batch) -> Posterior:
+        """More of them."""
+        if not len(xs):
+            return self
+        believed = self.joined.xs[len(self.told.xs) :]
+        return self.told.believe(self.told.join(believed, xs))
+
+
+def _smaller_variance(told: Prediction, joined: Prediction) -> Prediction:
+    return Prediction(told.mean, np.minimum(told.variance, joined.variance))

@@ -2,7 +2,7 @@
 
 With powers 1 the exponent is a sum of distances; published is the square of the normalised one, of which Gram matrices
 are indefinite: in every one of 300 draws of parameters from the published ranges, on 100 networks. OTMANN is no metric
-of negative type by proof either, so positive definiteness is left to the jitter and the errors of the surrogate.
+of negative type by proof either, and on cells powers 1 are indefinite too: `PositivePart` makes kernels of these.
 """
 
 from __future__ import annotations
