@@ -8,6 +8,7 @@ from bostruct import __version__
 from bostruct.cli.compare import compare
 from bostruct.cli.doctor import doctor
 from bostruct.cli.methods import methods
+from bostruct.cli.nas import nas
 from bostruct.cli.problems import problems
 from bostruct.cli.run import run
 from bostruct.cli.show import show
@@ -27,5 +28,5 @@ def main() -> None:
     """
 
 
-for command in (problems, methods, run, compare, show, doctor):
+for command in (problems, methods, run, nas, compare, show, doctor):
     main.add_command(command)
