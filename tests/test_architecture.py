@@ -1,6 +1,7 @@
 """Architectures as values: how they are written, when they are equal, and every refusal by its words."""
 
 import copy
+import dataclasses
 import json
 import pickle
 import shutil
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 import bostruct as bo
 from bostruct.contracts import DomainError, MissingExtra, PointError
-from bostruct.domains.architecture.labels import CNN, MLP, Label, family_from_json
+from bostruct.domains.architecture.labels import CNN, ENDS, MLP, Family, Label, family_from_json
 from bostruct.domains.architecture.layers import Layer
 from bostruct.domains.architecture.value import Architecture
 
@@ -98,6 +99,21 @@ def test_ways_to_write_a_layer():
     assert bo.Architecture(np.array(["ip", "conv3-16/2", "max-pool", "softmax", "op"]), np.array(x.edges)) == x
     assert Architecture.chain([("conv3", np.int64(16), 2), "max-pool", "softmax"]) == x
     assert x != "conv3-16/2"
+
+
+def test_numbers_of_numpy_are_the_numbers_that_they_stand_for():
+    values = {"dropout": 0.5, "groups": 4, "biased": True, "norm": "batch"}
+    plain = Architecture.chain([Layer("conv3", 16, 2, tuple(sorted(values.items()))), "softmax"])
+    numpy = {"dropout": np.float64(0.5), "groups": np.int32(4), "biased": np.bool_(True), "norm": np.str_("batch")}
+    for attributes in (numpy, tuple(sorted(numpy.items()))):
+        for layer in (
+            ("conv3", np.int64(16), np.int8(2), attributes),
+            Layer(np.str_("conv3"), np.int64(16), np.uint8(2), attributes),  # type: ignore[arg-type]
+        ):
+            x = Architecture.chain([layer, Layer("softmax", None, np.int64(1))])  # type: ignore[arg-type]
+            assert (x.fingerprint, x.layers) == (plain.fingerprint, plain.layers)
+            assert Architecture.from_json(json.loads(json.dumps(x.to_json()))).fingerprint == x.fingerprint
+    assert Architecture.chain([Layer("conv3", np.int64(16)), "softmax"]) == Architecture.chain("conv3-16 softmax")  # type: ignore[arg-type]
 
 
 def test_attributes_are_part_of_the_value():
@@ -191,7 +207,13 @@ REFUSED = [
     (["ip", 7, "softmax", "op"], CHAIN, "layer 1: expected a Layer, a string like 'conv3-16/2', or its fields; got 7"),
     (["ip", {"label": "conv3", "width": 8}, "softmax", "op"], CHAIN, r"layer 1: expected the fields label, units"),
     (["ip", ("conv3", 8, 1, {"a": [1]}), "softmax", "op"], CHAIN, r"layer 1: expected attributes from names to JSON"),
-    (["ip", ("conv3", 8, 1, {"a": float("nan")}), "softmax", "op"], CHAIN, "attribute a is not a number"),
+    (["ip", ("conv3", 8, 1, {"a": float("nan")}), "softmax", "op"], CHAIN, "a finite number for attribute a, got nan"),
+    (["ip", ("conv3", 8, 1, {"a": -np.inf}), "softmax", "op"], CHAIN, "a finite number for attribute a, got -inf"),
+    (["ip", ("conv3", 8, 1, [("a", 1), ("a", 2)]), "softmax", "op"], CHAIN, "layer 1: attribute a is given twice"),
+    (["ip", ("conv3", 8, 1.0), "softmax", "op"], CHAIN, r"layer 1 \(conv3\): expected stride 1 or 2, got 1.0"),
+    (["ip", Layer("conv3", 8, True), "softmax", "op"], CHAIN, r"layer 1 \(conv3\): expected stride 1 or 2, got True"),
+    (["ip", "conv3-8", ("softmax", None, True), "op"], CHAIN, r"layer 2 \(softmax\): expected stride 1, got True"),
+    (["ip", Layer("conv3", True), "softmax", "op"], CHAIN, r"layer 1 .* an integer of at least 1, got True"),
     (["ip", (3, 8), "softmax", "op"], CHAIN, "layer 1: expected a label, got 3"),
     ("conv3-8", CHAIN, "layers: expected a sequence of layers, got 'conv3-8'"),
 ]
@@ -215,9 +237,77 @@ def test_families():
     assert Architecture.from_json(x.to_json(), extended) == x
     with pytest.raises(PointError, match=r"layer 1: label 'gelu' is unknown; the family mlp knows ip, op, relu"):
         Architecture.chain("gelu-8 linear", "mlp")
-    with pytest.raises(DomainError, match="expected one of cnn, mlp"):
+    with pytest.raises(PointError, match="family: expected one of cnn, mlp, cell, or a description; got 'rnn'"):
         Architecture.chain("relu-8 linear", "rnn")
     with pytest.raises(DomainError, match="does not end in a hyphen and digits"):
         Label("conv-3")
     with pytest.raises(DomainError, match="distinct names"):
         MLP.with_label(Label("relu"), {}, "twice")
+
+
+def test_families_of_one_name_that_differ_are_told_apart():
+    """As where a cell of a notebook is run again with other labels: nothing derived may be shared."""
+    small = MLP.with_label(Label("gelu", group="rectifier"), {"relu": 0.1}, "mlp+")
+    dearer = MLP.with_label(Label("gelu", group="rectifier"), {"relu": 0.3}, "mlp+")
+    large = small.with_label(Label("silu", group="rectifier"), {"relu": 0.1}, "mlp+")
+    xs = [Architecture.chain("gelu-8 relu-8 linear", family) for family in (small, dearer, large)]
+    assert len(set(xs)) == len({x.fingerprint for x in xs}) == 3
+    assert pickle.loads(pickle.dumps(xs[0])) == xs[0]
+    again = family_from_json(json.loads(json.dumps(small.to_json())))
+    assert Architecture.from_json(xs[0].to_json(), again).fingerprint == xs[0].fingerprint
+    with pytest.raises(PointError, match=r"of the family mlp\+, got one of another family of that name"):
+        bo.mlp_domain(pool=[xs[0]], family=small, bounds=bo.Bounds(min_layers=2)).check(xs[1])
+    y = Architecture.chain("relu-8 relu-8 linear", large)
+    alone = bo.otmann(xs[2], y).distance
+    bo.otmann(xs[0], Architecture.chain("relu-8 relu-8 linear", small))  # remembered; must not be taken for the others
+    np.testing.assert_array_equal(bo.otmann(xs[2], y).distance, alone)
+    dear = bo.otmann(xs[1], Architecture.chain("relu-8 relu-8 linear", dearer)).distance
+    assert (dear > bo.otmann(xs[0], Architecture.chain("relu-8 relu-8 linear", small)).distance).all()
+
+
+def test_fingerprints_of_built_in_families_stay_as_they_were_stored():
+    stored = {
+        "conv3-16 conv3-32/2 max-pool fc-64 softmax": "a0c59453b01c8547b412ada287d2e653",
+        "relu-16 tanh-32 linear": "9f4dddabc3d902acc4dc8d112ae55fd0",
+        "stem-64 conv3-64 classifier": "4dd28d96d1fb26e57aad045f5811e6cf",
+    }
+    assert {chain: Architecture.chain(chain).fingerprint for chain in stored} == stored
+
+
+A = Label("a")
+REFUSED_FAMILIES = [
+    ({"costs": (("a", "a", 0.5),)}, "costs: expected pairs of two labels, for a label costs itself 0; got a twice"),
+    ({"costs": (("a", "b", 0.5), ("b", "a", 0.4))}, "costs: expected each pair once, got b and a twice"),
+    ({"costs": (("a", "d", 0.5),)}, "costs: expected pairs of ip, op, end, a, b; got 'a', 'd'"),
+    ({"groups": ["conv"]}, r"groups: expected a tuple of names, got \['conv'\]"),
+    ({"groups": ("conv", "conv")}, "groups: expected distinct names"),
+    ({"image": 0}, "image: expected True or False, got 0"),
+    ({"joins": "multiplies"}, "joins: expected one of concatenates, adds; got 'multiplies'"),
+]
+
+
+@pytest.mark.parametrize(("changed", "words"), REFUSED_FAMILIES)
+def test_families_refused_by_their_words(changed, words):
+    labels = (*ENDS, Label("end", "decision", units=False), A, Label("b"))
+    fine = {"name": "own", "labels": labels, "groups": ("conv",), "costs": (("a", "b", 0.5),), "image": False}
+    assert pickle.loads(pickle.dumps(Family(**fine))) == Family(**fine)
+    with pytest.raises(ValueError, match=words):
+        Family(**fine | changed)
+
+
+def test_a_family_of_the_package_keeps_its_name():
+    for changed in ({"image": False}, {"groups": ("conv", "pool", "fc", "more")}, {"joins": "adds"}):
+        with pytest.raises(DomainError, match="'cnn' is a family of the package; give one that differs another name"):
+            dataclasses.replace(CNN, **changed)
+    assert dataclasses.replace(CNN) == CNN
+
+
+def test_channels_add_up_only_where_inputs_are_concatenated():
+    layers = ["ip", "relu-8", "relu-8", "relu-8", "relu-4", "linear", "op"]
+    edges = [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, 5), (5, 6)]
+    adding = dataclasses.replace(MLP, name="residual", joins="adds")
+    joined, added = Architecture(layers, edges, MLP), Architecture(layers, edges, adding)
+    assert (joined.masses[4], added.masses[4]) == (4 * 16, 4 * 8)
+    assert sum(joined.masses) - sum(added.masses) == 4 * 8
+    assert family_from_json(json.loads(json.dumps(adding.to_json()))) == adding
+    assert "joins" not in dataclasses.replace(MLP, name="plain").to_json()

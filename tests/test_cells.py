@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from itertools import product
 
@@ -170,6 +171,17 @@ class TestDomain:
     def test_an_isomorphic_architecture_is_found(self, cells, place, seed):
         assert cells.place(renumbered(cells.at(place), np.random.default_rng(seed))) == place
 
+    def test_what_is_refused_is_not_remembered(self, micro):
+        known = len(micro._index.met)
+        for units in range(1, 20):
+            with pytest.raises(PointError, match="is not in the table"):
+                micro.place(bo.Architecture.chain(f"stem-{units} conv3-{units} classifier", "cell"))
+        assert len(micro._index.met) == known
+
+    def test_cells_round_trip_by_their_json(self, cells):
+        x = cells.at(1000)
+        assert bo.Architecture.from_json(json.loads(json.dumps(x.to_json()))) == x
+
     def test_a_single_point_has_no_other(self):
         domain = TableDomain("transnas-macro", ((1, 1, 1, 4, 0, 0),))
         assert (domain.size, len(domain.neighbors(domain.at(0)))) == (1, 0)
@@ -223,6 +235,13 @@ class TestDomain:
     def test_refuses_what_is_no_table(self, space, codes, said):
         with pytest.raises(DomainError, match=said):
             TableDomain(space, codes)
+
+
+def test_operations_add_up_their_inputs(cells):
+    """A convolution of 64 channels is given 64, however many tensors are added before it."""
+    x = cells.parse([CONV3, SKIP, CONV3, SKIP, CONV1, CONV1])
+    assert max(map(len, x.parents)) > 1
+    assert all(mass in (0.0, 64.0, 64.0 * 64.0) for mass in x.masses)
 
 
 def test_distances_between_cells_vary_and_vanish_only_on_the_same_cell(cells):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from bostruct.domains.architecture.labels import CNN, ENDS, Family, Label
+from bostruct.domains.architecture.labels import CELL, CNN, Family
 from bostruct.domains.architecture.layers import Layer
 from bostruct.domains.architecture.validity import Edges
 from bostruct.domains.architecture.value import Architecture
@@ -23,23 +23,6 @@ from bostruct.domains.architecture.value import Architecture
 Code = tuple[int, ...]
 
 CHANNELS = 64  # of every tensor in a cell: in the last of NAS-Bench-201's three stages
-CELL = Family(
-    "cell",
-    (
-        *ENDS,
-        Label("stem"),
-        Label("conv1", group="conv"),
-        Label("conv3", group="conv"),
-        Label("max-pool", group="pool", units=False),
-        Label("avg-pool", group="pool", units=False),
-        Label("skip", units=False),
-        Label("zero", units=False),
-        Label("classifier", "decision", units=False),
-    ),
-    ("conv", "pool"),
-    (("conv1", "conv3", 0.2), ("max-pool", "avg-pool", 0.5)),
-    image=False,
-)
 
 
 class Drawing(NamedTuple):

@@ -14,7 +14,7 @@ from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
 from bostruct.domains.architecture.labels import CNN, MLP, Family, family_from_json
 from bostruct.domains.architecture.modifiers import MODIFIERS
 from bostruct.domains.architecture.pools import cnn_pool, mlp_pool
-from bostruct.domains.architecture.value import Architecture
+from bostruct.domains.architecture.value import Architecture, check_of_family
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 
 STEPS = (0.5, 0.25, 0.125, 0.075, 0.05)  # chances of 1 to 5 modifiers in one mutation (the released NASBOT code)
@@ -112,11 +112,7 @@ class ArchitectureDomain:
         return x
 
     def check(self, x: Any) -> None:
-        if not isinstance(x, Architecture):
-            raise PointError(f"expected an Architecture, got {shown(x)}")
-        if x.family != self.family:
-            raise PointError(f"expected an architecture of the family {self.family.name}, got one of {x.family.name}")
-        self.bounds.check(x)
+        self.bounds.check(check_of_family(x, self.family))
 
     def parse(self, point: Any) -> Architecture:
         """An `Architecture`, its JSON, or a chain of layers (a string or a list)."""

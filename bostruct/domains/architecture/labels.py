@@ -7,8 +7,10 @@ leave one unit of mass unmatched in one architecture.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -20,6 +22,7 @@ from bostruct.contracts import Array, DomainError, Json
 
 Role = Literal["input", "output", "decision", "processing"]
 ImageEffect = Literal["keeps", "strides", "halves", "collapses"]
+Joins = Literal["concatenates", "adds"]
 Costs = tuple[tuple[str, str, float], ...]
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*")
 UNMATCHED = 2.0  # leaving a unit of mass out of both architectures: no dearer match is ever made
@@ -49,6 +52,9 @@ class Label:
             )
         check_choice("role", self.role, get_args(Role))
         check_choice("image", self.image, get_args(ImageEffect))
+        if self.group is not None and not isinstance(self.group, str):
+            raise DomainError(f"label {self.name}: expected a group's name or None, got {shown(self.group)}")
+        _check_bool(f"label {self.name}: units", self.units)
 
     @property
     def dense(self) -> bool:
@@ -65,7 +71,8 @@ class Family:
 
     groups: kinds of layers that have path lengths of their own. costs: (label, label, cost) once for each pair that may
     be matched; a pair that is not listed never is. image: whether the input is an image (then sizes are checked), or
-    features. Raises DomainError where costs break the triangle inequality, for the distance would too.
+    features. joins: whether a layer concatenates its inputs, whose channels then add up, or adds them, so that it has
+    the channels of one. Raises DomainError where costs break the triangle inequality, for the distance would too.
     """
 
     name: str
@@ -73,6 +80,7 @@ class Family:
     groups: tuple[str, ...]
     costs: Costs
     image: bool
+    joins: Joins = "concatenates"
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -85,23 +93,38 @@ class Family:
         for label in self.labels:
             if label.group is not None and label.group not in self.groups:
                 raise DomainError(f"label {label.name}: its group {label.group!r} is not among {self.groups}")
-        for first, second, cost in self.costs:
-            check_number(f"cost of matching {first} to {second}", cost, 0.0)
-        self._check_triangles()
+        self._check_costs()
+        check_triangles(names, self.mismatch)
 
     def _check_types(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise DomainError(f"name: expected a non-empty string, got {shown(self.name)}")
         if not isinstance(self.labels, tuple) or not all(isinstance(label, Label) for label in self.labels):
             raise DomainError(f"labels: expected a tuple of Label, got {shown(self.labels)}")
+        if not isinstance(self.groups, tuple) or not all(isinstance(group, str) for group in self.groups):
+            raise DomainError(f"groups: expected a tuple of names, got {shown(self.groups)}")
+        if len(set(self.groups)) != len(self.groups):
+            raise DomainError(f"groups: expected distinct names, got {shown(self.groups)}")
+        _check_bool("image", self.image)
+        check_choice("joins", self.joins, get_args(Joins))
         is_costs = isinstance(self.costs, tuple) and all(isinstance(c, tuple) and len(c) == 3 for c in self.costs)
         if not is_costs:
             raise DomainError(f"costs: expected a tuple of (label, label, cost), got {shown(self.costs)}")
         known = BUILT_IN.get(self.name)
-        if known is not None and (known.labels, known.costs) != (self.labels, self.costs):
-            raise DomainError(
-                f"name: {self.name!r} is a family of the package; give one with other labels another name"
-            )
+        if known is not None and known != self:
+            raise DomainError(f"name: {self.name!r} is a family of the package; give one that differs another name")
+
+    def _check_costs(self) -> None:
+        met: set[frozenset[str]] = set()
+        for first, second, cost in self.costs:
+            if first not in self.index or second not in self.index:
+                raise DomainError(f"costs: expected pairs of {', '.join(self.index)}; got {first!r}, {second!r}")
+            if first == second:
+                raise DomainError(f"costs: expected pairs of two labels, for a label costs itself 0; got {first} twice")
+            if (pair := frozenset((first, second))) in met:
+                raise DomainError(f"costs: expected each pair once, got {first} and {second} twice")
+            met.add(pair)
+            check_number(f"cost of matching {first} to {second}", cost, 0.0)
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -129,8 +152,6 @@ class Family:
         table = np.full((len(self.labels), len(self.labels)), np.inf)
         np.fill_diagonal(table, 0.0)
         for first, second, cost in self.costs:
-            if first not in self.index or second not in self.index:
-                raise DomainError(f"costs: expected pairs of {', '.join(self.index)}; got {first!r}, {second!r}")
             table[self.index[first], self.index[second]] = table[self.index[second], self.index[first]] = cost
         return table
 
@@ -152,26 +173,41 @@ class Family:
 
     def to_json(self) -> Json:
         """The name alone for a family that comes with the package, else all of it."""
-        if BUILT_IN.get(self.name) == self:
+        if self.name in BUILT_IN:
             return self.name
         labels = [[x.name, x.role, x.group, x.units, x.image] for x in self.labels]
-        costs = [list(cost) for cost in self.costs]
-        return {"name": self.name, "labels": labels, "groups": list(self.groups), "costs": costs, "image": self.image}
+        costs = [[first, second, float(cost)] for first, second, cost in self.costs]
+        joins = {} if self.joins == "concatenates" else {"joins": self.joins}  # as written before there was a choice
+        described = {"name": self.name, "labels": labels, "groups": list(self.groups), "costs": costs}
+        return described | {"image": self.image} | joins
+
+    @cached_property
+    def identity(self) -> str:
+        """Of no other family: the name of one that comes with the package, else the name and a digest of all of it."""
+        described = self.to_json()
+        if isinstance(described, str):
+            return described
+        digest = hashlib.blake2b(json.dumps(described).encode(), digest_size=16).hexdigest()
+        return f"{self.name} {digest}"
 
     def __reduce__(self) -> Any:
         return family_from_json, (self.to_json(),)  # to another process by name: a family's tables are larger than it
 
-    def _check_triangles(self) -> None:
-        capped = np.minimum(self.mismatch, UNMATCHED)
-        detour = (capped[:, :, None] + capped[None, :, :]).min(axis=1)
-        if (broken := np.argwhere(capped > detour + 1e-12)).size:
-            i, k = broken[0]
-            j = int((capped[i] + capped[:, k]).argmin())
-            first, via, last = (self.labels[x].name for x in (i, j, k))
-            raise DomainError(
-                f"costs: matching {first} to {last} costs {self.mismatch[i, k]:g}, more than by way of {via} "
-                f"({detour[i, k]:g}); the distance would break the triangle inequality"
-            )
+
+def check_triangles(names: Sequence[str], costs: Array) -> None:
+    """Costs (n, n), symmetric, of matching labels: none, up to what no match costs, above that by way of another.
+
+    Raises DomainError.
+    """
+    capped = np.minimum(costs, UNMATCHED)
+    detour = (capped[:, :, None] + capped[None, :, :]).min(axis=1)
+    if (broken := np.argwhere(capped > detour + 1e-12)).size:
+        i, k = broken[0]
+        j = int((capped[i] + capped[:, k]).argmin())
+        raise DomainError(
+            f"costs: matching {names[i]} to {names[k]} costs {costs[i, k]:g}, more than by way of {names[j]} "
+            f"({detour[i, k]:g}); the distance would break the triangle inequality"
+        )
 
 
 def family_from_json(data: Json) -> Family:
@@ -182,7 +218,13 @@ def family_from_json(data: Json) -> Family:
         return BUILT_IN[data]
     labels = tuple(Label(*fields) for fields in data["labels"])
     costs = tuple((first, second, float(cost)) for first, second, cost in data["costs"])
-    return Family(data["name"], labels, tuple(data["groups"]), costs, data["image"])
+    joins = data.get("joins", "concatenates")
+    return Family(data["name"], labels, tuple(data["groups"]), costs, data["image"], joins)
+
+
+def _check_bool(name: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise DomainError(f"{name}: expected True or False, got {shown(value)}")
 
 
 def kernel_size_costs(sizes: tuple[int, ...], scale: float) -> Costs:
@@ -241,4 +283,22 @@ MLP = Family(
     _activation_costs(),
     image=False,
 )
-BUILT_IN |= {family.name: family for family in (CNN, MLP)}
+CELL = Family(  # of tabular benchmarks; costs are ours
+    "cell",
+    (
+        *ENDS,
+        Label("stem"),
+        Label("conv1", group="conv"),
+        Label("conv3", group="conv"),
+        Label("max-pool", group="pool", units=False),
+        Label("avg-pool", group="pool", units=False),
+        Label("skip", units=False),
+        Label("zero", units=False),
+        Label("classifier", "decision", units=False),
+    ),
+    ("conv", "pool"),
+    (("conv1", "conv3", 0.2), ("max-pool", "avg-pool", 0.5)),
+    image=False,
+    joins="adds",
+)
+BUILT_IN |= {family.name: family for family in (CNN, MLP, CELL)}

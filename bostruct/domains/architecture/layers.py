@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -37,8 +38,8 @@ def as_layer(given: Any, where: str) -> Layer:
 
     where: how errors call it. Raises PointError.
     """
-    if isinstance(given, Layer):
-        return given if not given.attributes else given._replace(attributes=_attributes(given.attributes, where))
+    if isinstance(given, Layer) and _is_plain(given):
+        return given
     if isinstance(given, str):
         return _from_shorthand(given, where)
     if isinstance(given, Mapping):
@@ -51,7 +52,7 @@ def as_layer(given: Any, where: str) -> Layer:
     label, units, stride, attributes = fields
     if not isinstance(label, str):
         raise PointError(f"{where}: expected a label, got {shown(label)}")
-    return Layer(label, plain(units), plain(stride), _attributes(attributes, where))
+    return Layer(str(label), plain(units), plain(stride), _attributes(attributes, where))
 
 
 def layer_to_json(layer: Layer) -> Json:
@@ -76,15 +77,23 @@ def _from_shorthand(text: str, where: str) -> Layer:
     return Layer(label, None if units is None else int(units), 1 if stride is None else int(stride))
 
 
+def _is_plain(layer: Layer) -> bool:
+    """Whether its fields are already as they are held; other integers and texts would be printed in other words."""
+    types = type(layer.label), type(layer.units), type(layer.stride)
+    return types in ((str, int, int), (str, type(None), int)) and layer.attributes == ()
+
+
 def _attributes(given: Any, where: str) -> Attributes:
     pairs = given.items() if isinstance(given, Mapping) else given
     try:
-        attributes = tuple(sorted((name, value) for name, value in pairs))
+        attributes = tuple(sorted((plain(name), plain(value)) for name, value in pairs))
     except (TypeError, ValueError):
         raise PointError(f"{where}: expected attributes as a mapping, got {shown(given)}") from None
     for position, (name, value) in enumerate(attributes):
-        if not isinstance(name, str) or not isinstance(value, SCALARS):
+        if type(name) is not str or type(value) not in SCALARS:
             raise PointError(f"{where}: expected attributes from names to JSON scalars, got {name!r}: {shown(value)}")
-        if value != value or (position and attributes[position - 1][0] == name):
-            raise PointError(f"{where}: attribute {name} is not a number, or is given twice")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise PointError(f"{where}: expected a finite number for attribute {name}, got {value}")
+        if position and attributes[position - 1][0] == name:
+            raise PointError(f"{where}: attribute {name} is given twice")
     return attributes

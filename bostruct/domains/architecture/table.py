@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
@@ -16,12 +16,13 @@ from bostruct.domains.architecture.cells import SPACES, CellSpace, Code
 from bostruct.domains.architecture.labels import Family
 from bostruct.domains.architecture.layers import Layer
 from bostruct.domains.architecture.validity import Adjacent, adjacency
-from bostruct.domains.architecture.value import Architecture
+from bostruct.domains.architecture.value import Architecture, check_of_family
 from bostruct.domains.unseen import draw_unseen
 
 TRIES = 100  # at a change or a child, where a table does not hold every code
 
 Key = tuple[int, ...]
+Number = Callable[[Hashable], int]
 
 
 class Index(NamedTuple):
@@ -92,14 +93,11 @@ class TableDomain:
 
     def place(self, x: Any) -> int:
         """Inverse of `at`; raises PointError for what the table does not hold."""
-        if not isinstance(x, Architecture):
-            raise PointError(f"expected an Architecture, got {shown(x)}")
-        if x.family != self.family:
-            raise PointError(f"expected an architecture of the family {self.family.name}, got one of {x.family.name}")
-        place = self._index.position.get(_key(x.layers, x.parents, x.children, self._index.met))
-        if place is None:
-            raise PointError(f"{x!r} is not in the table of {self.space}")
-        return place
+        check_of_family(x, self.family)
+        try:
+            return self._index.position[_key(x.layers, x.parents, x.children, self._index.met.__getitem__)]
+        except KeyError:  # also of what no architecture of the table has: looking up must not make it known
+            raise PointError(f"{x!r} is not in the table of {self.space}") from None
 
     def place_of(self, code: Iterable[int]) -> int:
         """The place of the point that a code stands for; raises PointError for one that is not in the table."""
@@ -217,9 +215,13 @@ class TableDomain:
     @cached_property
     def _index(self) -> Index:
         index = Index({}, {}, {})
+
+        def number(told_apart: Hashable) -> int:
+            return index.met.setdefault(told_apart, len(index.met))
+
         for code in self.rows:
             layers, edges = self.cells.draw(code)
-            key = _key(layers, *adjacency(edges, len(layers)), index.met)
+            key = _key(layers, *adjacency(edges, len(layers)), number)
             index.place[code] = index.position.setdefault(key, len(index.position))
         return index
 
@@ -238,15 +240,15 @@ def shared_table(space: str, codes: tuple[Code, ...] | None = None) -> TableDoma
     return TableDomain(space, codes)
 
 
-def _key(layers: Sequence[Layer], parents: Adjacent, children: Adjacent, met: dict[Hashable, int]) -> Key:
+def _key(layers: Sequence[Layer], parents: Adjacent, children: Adjacent, number: Number) -> Key:
     """Equal for isomorphic architectures, and in the tables here for no others: a fraction of a fingerprint's cost.
 
-    Each layer is told apart by all that precedes it, then by all that follows. met: numbers what was told apart so far.
+    Each layer is told apart by all that precedes it, then by all that follows. number: of what was so told apart, kept in `Index.met`.
     """
     down = [0] * len(layers)
     for u, layer in enumerate(layers):
-        down[u] = met.setdefault((layer, *sorted([down[p] for p in parents[u]])), len(met))
+        down[u] = number((layer, *sorted([down[p] for p in parents[u]])))
     up = [0] * len(layers)
     for u in range(len(layers) - 1, -1, -1):
-        up[u] = met.setdefault((down[u], *sorted([up[v] for v in children[u]])), len(met))
+        up[u] = number((down[u], *sorted([up[v] for v in children[u]])))
     return tuple(sorted(up))

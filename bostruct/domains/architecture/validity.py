@@ -30,8 +30,9 @@ def check_layers(family: Family, layers: Sequence[Layer]) -> None:
             raise PointError(f"layer {u} ({layer.label}): expected {allowed}, got {shown(layer.units)}")
         if not label.units and layer.units is not None:
             raise PointError(f"layer {u} ({layer.label}): a layer of this kind has no units, got {layer.units}")
-        if layer.stride != 1 and (label.image != "strides" or layer.stride != 2 or type(layer.stride) is not int):
-            allowed = "stride 1 or 2" if label.image == "strides" else "stride 1"
+        strides = (1, 2) if label.image == "strides" else (1,)
+        if type(layer.stride) is not int or layer.stride not in strides:
+            allowed = f"stride {' or '.join(map(str, strides))}"
             raise PointError(f"layer {u} ({layer.label}): expected {allowed}, got {layer.stride}")
     for label in (family.input, family.output):
         found = [u for u, layer in enumerate(layers) if layer.label == label.name]

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from bostruct.checks import shown
-from bostruct.contracts import Json, PointError
+from bostruct.contracts import DomainError, Json, PointError
 from bostruct.domains.architecture.canonical import canonical_order
 from bostruct.domains.architecture.drawing import dot_source, rendered_svg
 from bostruct.domains.architecture.labels import BUILT_IN, Family, family_from_json
@@ -31,9 +31,10 @@ class Architecture:
 
     layers: `Layer`s, strings such as ``"conv3-16/2"`` (label, units, stride) or ``"max-pool"``, tuples or mappings of a
     layer's fields; one ``ip``, one ``op``, at least one decision layer (``softmax``, ``linear``). edges: pairs (from,
-    to) of positions in `layers`. family: a `Family` or its name; by default the first of ``cnn`` and ``mlp`` that knows
-    every label. Layers are held in a topological order, the one given where it is one. A layer's inputs are
-    concatenated; the decision layers are averaged. Raises PointError, which names the layer that is wrong.
+    to) of positions in `layers`. family: a `Family` or its name; by default the first of ``cnn``, ``mlp`` and ``cell``
+    that knows every label. Layers are held in a topological order, the one given where it is one. A layer's inputs are
+    concatenated, or added where the family says so; the decision layers are averaged. Raises PointError, which names
+    the layer that is wrong.
 
     halvings: how often the image was halved once it has left each layer; None without one.
     """
@@ -179,7 +180,7 @@ class Architecture:
     def fingerprint(self) -> str:
         """32 hexadecimal digits: equal exactly for isomorphic architectures of one family."""
         layers, edges = self.canonical
-        text = repr((self.family.name, [tuple(layer) for layer in layers], edges))
+        text = repr((self.family.identity, [tuple(layer) for layer in layers], edges))
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     @cached_property
@@ -187,7 +188,7 @@ class Architecture:
         """Channels (units, features) that leave each layer: 1 from the input; a layer without units passes on."""
         leaving: list[int] = []
         for u, layer in enumerate(self.layers):
-            leaving.append(layer.units or sum(leaving[p] for p in self.parents[u]) or 1)
+            leaving.append(layer.units or self._entering(u, leaving) or 1)
         return tuple(leaving)
 
     @cached_property
@@ -214,17 +215,35 @@ class Architecture:
         """
         masses = []
         for u, layer in enumerate(self.layers):
-            entering = sum(self.channels[p] for p in self.parents[u])
+            entering = self._entering(u, self.channels)
             processing = self.family.by_name[layer.label].role == "processing"
             masses.append(float((layer.units or 1) * entering) if processing else 0.0)
         return tuple(masses)
+
+    def _entering(self, u: int, leaving: Sequence[int]) -> int:
+        """Channels that enter a layer, from those that leave its parents; what is added should have equally many."""
+        arriving = [leaving[p] for p in self.parents[u]]
+        return sum(arriving) if self.family.joins == "concatenates" else max(arriving, default=0)
+
+
+def check_of_family(x: Any, family: Family) -> Architecture:
+    """x, an `Architecture` of the family; raises PointError."""
+    if not isinstance(x, Architecture):
+        raise PointError(f"expected an Architecture, got {shown(x)}")
+    if x.family is not family and x.family != family:
+        other = x.family.name if x.family.name != family.name else "another family of that name"
+        raise PointError(f"expected an architecture of the family {family.name}, got one of {other}")
+    return x
 
 
 def _family(given: Family | str | None, layers: Sequence[Layer]) -> Family:
     if isinstance(given, Family):
         return given
     if isinstance(given, str):
-        return family_from_json(given)
+        try:
+            return family_from_json(given)
+        except DomainError as error:
+            raise PointError(str(error)) from None
     if given is not None:
         raise PointError(f"family: expected a Family, its name or None, got {shown(given)}")
     labels = {layer.label for layer in layers}
