@@ -1,6 +1,7 @@
 """Domains of architectures: the laws of a domain, pools, bounds, and the nine modifiers, many thousand times."""
 
 import dataclasses
+import hashlib
 import json
 
 import numpy as np
@@ -13,6 +14,7 @@ from bostruct.contracts import DomainError, PointError, SpaceExhausted
 from bostruct.domains.architecture import domain as domain_module
 from bostruct.domains.architecture.domain import ArchitectureDomain, Bounds, cnn_domain, mlp_domain
 from bostruct.domains.architecture.labels import CNN, MLP, RECTIFIERS, SIGMOIDS, Label
+from bostruct.domains.architecture.layers import Layer
 from bostruct.domains.architecture.modifiers import (
     MODIFIERS,
     decrease_many,
@@ -26,6 +28,7 @@ from bostruct.domains.architecture.modifiers import (
     wedge_layer,
 )
 from bostruct.domains.architecture.pools import cnn_pool, mlp_pool, vgg
+from bostruct.domains.architecture.relabel import SWAPS, drawn_label
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.registry import domain_from_json
 
@@ -266,3 +269,63 @@ def test_public_names():
     assert bo.cnn_domain() == cnn_domain()
     assert bo.mlp_domain() == mlp_domain()
     assert bo.Architecture is Architecture
+
+
+def proposed(family, m=1500):
+    """Labels of layers in single mutations of an architecture that has none of the family's own."""
+    start = Architecture.chain("conv3-32 conv3-32 max-pool conv5-64 avg-pool fc-64 softmax", family)
+    domain, rng = cnn_domain(pool=[start], family=family), np.random.default_rng(0)
+    children = [domain.mutate(start, rng) for _ in range(m)]
+    return [{layer.label for layer in x.layers} for x in children]
+
+
+@pytest.mark.parametrize("image", ["keeps", "strides"])
+def test_a_label_of_ones_own_is_proposed(image):
+    family = CNN.with_label(Label("sep3", group="conv", image=image), {"conv3": 0.05}, f"cnn with sep3 that {image}")
+    share = np.mean(["sep3" in labels for labels in proposed(family)])
+    assert 0.02 < share < 0.1
+
+
+@pytest.mark.parametrize("image", ["keeps", "strides"])
+def test_a_label_of_ones_own_is_as_likely_a_swap_as_a_published_one(image, rng):
+    family = CNN.with_label(Label("sep3", group="conv", image=image), {"conv3": 0.05}, f"cnn with sep3 that {image}")
+    drawn = [drawn_label(family, "conv3", rng) for _ in range(7000)]
+    assert drawn.count("sep3") / 7000 == pytest.approx(1 / 7, abs=0.015)
+    for other, chance in SWAPS["conv3"].items():
+        assert drawn.count(other) / 7000 == pytest.approx(6 / 7 * chance, abs=0.02)
+    assert "sep3" not in {drawn_label(family, "max-pool", rng) for _ in range(100)}  # they may not be matched
+    assert {drawn_label(family, "sep3", rng) for _ in range(500)} == {
+        f"{kind}{k}" for kind in ("conv", "res") for k in (3, 5, 7)
+    }
+
+
+def test_a_family_without_the_published_labels_draws_its_own(rng):
+    labels = [label for label in CNN.labels if label.name not in ("res3", "res5", "res7", "conv7", "avg-pool")]
+    costs = (("conv3", "conv5", 0.2),)
+    family = dataclasses.replace(CNN, name="small", labels=tuple(labels), costs=costs)
+    assert {drawn_label(family, "conv3", rng) for _ in range(200)} == {"conv5", "max-pool"}
+    with pytest.raises(PointError, match="no label can take the place of max-pool"):
+        drawn_label(family, "max-pool", rng)
+
+
+def test_labels_without_units_get_none(rng):
+    family = MLP.with_label(Label("norm", units=False), {"relu": 0.5}, "mlp with norm")
+    start = Architecture.chain("relu-16 tanh-16 linear", family)
+    domain = mlp_domain(Bounds(min_layers=4), pool=[start], family=family)
+    for modifier in (wedge_layer, swap_label):
+        made = [modifier(start, rng) for _ in range(200)]
+        assert any(layer == Layer("norm") for x in made for layer in x.layers)
+        for x in made:
+            domain.check(x)
+
+
+@pytest.mark.parametrize("domain", ["cnn", "mlp"])
+def test_what_the_published_families_draw_is_as_it_always_was(domain):
+    """Same seed, same children, whatever else the package learns: stored runs are taken up where they were left."""
+    told = hashlib.sha256()
+    rng = np.random.default_rng(7)
+    for x in DOMAINS[domain].sample(12, rng):
+        for _ in range(4):
+            x = DOMAINS[domain].mutate(x, rng)
+            told.update(str(x).encode())
+    assert told.hexdigest()[:16] == {"cnn": "761525a681b6788c", "mlp": "ec89076568ed38f8"}[domain]

@@ -1,11 +1,15 @@
-"""Which label a layer takes when it changes or is new (the released NASBOT code's tables)."""
+"""Which label a layer takes when it changes or is new.
+
+The released NASBOT code's tables, and for labels that nobody published: each is as likely as a published one on
+average. Families without any draw as published, to the last random number.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from bostruct.contracts import PointError
-from bostruct.domains.architecture.labels import RECTIFIERS, SIGMOIDS, UNMATCHED, Family
+from bostruct.domains.architecture.labels import RECTIFIERS, SIGMOIDS, UNMATCHED, Family, Label
 from bostruct.domains.architecture.layers import Layer
 from bostruct.domains.architecture.value import Architecture
 
@@ -29,33 +33,54 @@ SWAPS: Table = {
 
 
 def drawn_label(family: Family, label: str, rng: np.random.Generator) -> str:
-    """Another label for a layer: from `SWAPS`; for a label that is not there, any that may be matched with it."""
-    table = SWAPS.get(label)
-    if table is None:
-        costs = family.mismatch[family.index[label]]
-        others = [x.name for x in family.labels if x.name != label and costs[family.index[x.name]] < UNMATCHED]
-        if not others:
-            raise PointError(f"no label can take the place of {label}")
-        return others[int(rng.integers(len(others)))]
-    return str(rng.choice(list(table), p=list(table.values())))
+    """Another label for a layer: from `SWAPS`, or any that is not there and may be matched with it.
+
+    For a label that is not in `SWAPS`, any that may be matched. Raises PointError where there is none.
+    """
+    costs = family.mismatch[family.index[label]]
+    matched = [x.name for x in family.labels if x.name != label and costs[family.index[x.name]] < UNMATCHED]
+    if label in SWAPS:
+        published = {other: chance for other, chance in SWAPS[label].items() if other in family.index}
+        own = [other for other in matched if other not in SWAPS]
+        if published and (own or len(published) < len(SWAPS[label])):
+            return _drawn_with_own(published, own, rng)
+        if published:
+            return str(rng.choice(list(published), p=list(published.values())))
+        matched = own
+    if not matched:
+        raise PointError(f"no label can take the place of {label}")
+    return matched[int(rng.integers(len(matched)))]
 
 
 def fresh_layer(x: Architecture, parent: int, units: int, rng: np.random.Generator) -> Layer:
     """A layer to follow `parent`.
 
     Fully connected after one that is; else, on images, a pool now and then (never after the input) or any convolution
-    or residual block, strided now and then; on features any activation.
+    or residual block, strided now and then, or (never after the input) any other label that keeps the image as it is;
+    on features any activation.
     """
     family = x.family
     if not family.image:
-        activations = [label.name for label in family.labels if label.role == "processing"]
-        return Layer(activations[int(rng.integers(len(activations)))], units)
+        activations = [label for label in family.labels if label.role == "processing"]
+        return _layer(activations[int(rng.integers(len(activations)))], units)
     after = family.by_name[x.layers[parent].label]
     if after.dense:
         return Layer(after.name, x.layers[parent].units)
     pools = [label.name for label in family.labels if label.image == "halves"]
     if after.role != "input" and pools and rng.random() < WEDGE_POOL:
         return Layer(pools[int(rng.integers(len(pools)))])
-    strided = [label.name for label in family.labels if label.image == "strides"]
+    allowed = ("strides",) if after.role == "input" else ("strides", "keeps")
+    sized = [label for label in family.labels if label.role == "processing" and label.image in allowed]
     stride = 2 if rng.random() < WEDGE_STRIDE else 1
-    return Layer(strided[int(rng.integers(len(strided)))], units, stride)
+    return _layer(sized[int(rng.integers(len(sized)))], units, stride)
+
+
+def _layer(label: Label, units: int, stride: int = 1) -> Layer:
+    """With what the label has of them."""
+    return Layer(label.name, units if label.units else None, stride if label.image == "strides" else 1)
+
+
+def _drawn_with_own(published: dict[str, float], own: list[str], rng: np.random.Generator) -> str:
+    total, n_all = sum(published.values()), len(published) + len(own)
+    chances = [chance / total * len(published) / n_all for chance in published.values()]
+    return str(rng.choice([*published, *own], p=[*chances, *[1 / n_all] * len(own)]))
