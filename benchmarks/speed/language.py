@@ -27,7 +27,7 @@ from bostruct.language import (
 from bostruct.nas.spaces.genetic import genetic_cnn
 
 GROWTH = (100, 200, 400, 800, 1600, 3200)
-N_TRIALS = 200
+N_TRIALS = 500  # by then a tree has seen all there is below its best choices
 
 
 def conv2d(filters: Any) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -26,6 +27,51 @@ class Node:
 
 
 @dataclass(frozen=True)
+class Remembered:
+    """A domain's answers to what is asked anew at every suggestion: they are always the same. ways: to points, by
+    their keys; options: of choices made.
+    """
+
+    domain: HasDecisions
+    ways: dict[Hashable, tuple[int, ...]] = field(default_factory=dict)
+    known: dict[tuple[int, ...], int] = field(default_factory=dict)
+
+    def decisions(self, xs: Sequence[Point]) -> list[tuple[int, ...]]:
+        keys = self.domain.keys(self.domain.join(xs))
+        for key, x in zip(keys, xs, strict=True):
+            if key not in self.ways:
+                self.ways[key] = self.domain.decisions(x)
+        return [self.ways[key] for key in keys]
+
+    def options(self, made: tuple[int, ...]) -> int:
+        """0 at an end, and where what was chosen leads nowhere."""
+        if made not in self.known:
+            try:
+                self.known[made] = self.domain.options(made)
+            except (Infeasible, DomainError) as error:
+                raise_unless_dead_end(error)
+                self.known[made] = 0
+        return self.known[made]
+
+
+@dataclass(frozen=True)
+class Exhausted:
+    """Choices made, from the first on, below which nothing unseen is left. options: how many choices follow on some."""
+
+    options: Callable[[tuple[int, ...]], int]
+    prefixes: set[tuple[int, ...]] = field(default_factory=set)
+
+    def add(self, made: tuple[int, ...]) -> None:
+        """And whatever these choices complete."""
+        self.prefixes.add(made)
+        while made:
+            made = made[:-1]
+            if any((*made, i) not in self.prefixes for i in range(self.options(made))):
+                return
+            self.prefixes.add(made)
+
+
+@dataclass(frozen=True)
 class MCTS:
     """Each suggestion walks down a tree of decisions, to the child with the largest mean reward plus
     exploration * sqrt(2 log(visits of the parent) / visits of the child), an unvisited one first, ties drawn; below the
@@ -34,16 +80,19 @@ class MCTS:
     Rewards are the share of completed trials that a trial is no worse than, so that the scale of the values means
     nothing; published, they are accuracies. The tree is grown again from the history at every suggestion, one node a
     trial, in the order told: O(trials x decisions), and nothing to store. Running trials count as visits; infeasible
-    and failed ones as visits with reward 0. tries: walks, for a point that was not seen. Raises TypeError, ValueError.
+    and failed ones as visits with reward 0. Ends that were seen, and choices all of whose ends were, are not gone to
+    again. tries: walks, for a point that was not seen. Raises TypeError, ValueError.
     """
 
     domain: HasDecisions
     exploration: float = 0.33
     tries: int = 100
+    _known: Remembered = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_number("exploration", self.exploration, 0.0)
         check_integer("tries", self.tries, 1)
+        object.__setattr__(self, "_known", Remembered(self.domain))
 
     def settings(self) -> dict[str, Json]:
         return {"exploration": self.exploration, "tries": self.tries}
@@ -53,48 +102,66 @@ class MCTS:
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
         """Raises SpaceExhausted when no unseen point is left."""
-        root = self._grown(history)
+        root, exhausted = self._grown(history)
         for _ in range(self.tries):
-            try:
-                x, depth = self._descend(root, rng)
-            except (Infeasible, DomainError):  # what was drawn below leads nowhere; the next walk goes elsewhere
-                continue
-            if self.domain.keys(self.domain.join([x]))[0] not in history.seen:
-                return Suggestion(x, state, {"origin": "model", "depth": depth, "nodes": _size(root)})
-        why = f"{self.tries} walks met seen points alone"
+            if () in exhausted.prefixes:
+                break
+            made = self._descend(root, exhausted, rng)
+            x = self._finished(made, rng)
+            if x is not None and self.domain.keys(self.domain.join([x]))[0] not in history.seen:
+                return Suggestion(x, state, {"origin": "model", "depth": len(made), "nodes": _size(root)})
+            if not self._known.options(made):  # an end that leads nowhere; below others another draw may help
+                exhausted.add(made)
+        why = "the tree is exhausted" if () in exhausted.prefixes else f"{self.tries} walks met seen points alone"
         return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "fallback", "why": why})
 
-    def _grown(self, history: HistoryView) -> Node:
-        root = Node()
-        for x, reward in zip(history.completed, rewards(history.values), strict=True):
-            _visit(root, self.domain.decisions(x), float(reward))
-        for x in history.failed:
-            _visit(root, self.domain.decisions(x), 0.0)
-        for x in history.running:
-            _visit(root, self.domain.decisions(x), None)
-        return root
+    def _grown(self, history: HistoryView) -> tuple[Node, Exhausted]:
+        root, exhausted = Node(), Exhausted(self._known.options)
+        points = [*history.completed, *history.failed, *history.running]
+        told = [*rewards(history.values).tolist(), *[0.0] * len(history.failed), *[None] * len(history.running)]
+        for decisions, reward in zip(self._known.decisions(points), told, strict=True):
+            _visit(root, decisions, reward)
+            exhausted.add(decisions)
+        return root, exhausted
 
-    def _descend(self, root: Node, rng: np.random.Generator) -> tuple[Point, int]:
-        """A point, and how many decisions the tree made. Visits are left on the way, also where it leads nowhere."""
-        node, made = root, []
+    def _descend(self, root: Node, exhausted: Exhausted, rng: np.random.Generator) -> tuple[int, ...]:
+        """What the tree decides. Visits are left on the way, also where it leads nowhere."""
+        node, made = root, ()
         node.visits += 1
-        while node.children is not None and (options := self.domain.options(made)):
-            choice = self._chosen(node, options, rng)
+        while node.children is not None and (options := self._known.options(made)):
+            left = [i for i in range(options) if (*made, i) not in exhausted.prefixes]
+            choice = self._chosen(node, left, rng)
             node = node.children.setdefault(choice, Node())
             node.visits += 1
-            made.append(choice)
-        return self.domain.finished(made, rng), len(made)
+            made = (*made, choice)
+        return made
 
-    def _chosen(self, node: Node, options: int, rng: np.random.Generator) -> int:
+    def _finished(self, made: tuple[int, ...], rng: np.random.Generator) -> Point | None:
+        """None where what was drawn below leads nowhere, for the next walk to go elsewhere."""
+        try:
+            return self.domain.finished(made, rng)
+        except (Infeasible, DomainError) as error:
+            raise_unless_dead_end(error)
+            return None
+
+    def _chosen(self, node: Node, left: list[int], rng: np.random.Generator) -> int:
         children = node.children or {}
-        unvisited = [i for i in range(options) if i not in children or not children[i].visits]
+        unvisited = [i for i in left if i not in children or not children[i].visits]
         if unvisited:
             return unvisited[int(rng.integers(len(unvisited)))]
         spread = 2.0 * math.log(node.visits)
-        scores = [children[i].mean + self.exploration * math.sqrt(spread / children[i].visits) for i in range(options)]
+        scores = [children[i].mean + self.exploration * math.sqrt(spread / children[i].visits) for i in left]
         best = max(scores)
-        level = [i for i, score in enumerate(scores) if score == best]
+        level = [i for i, score in zip(left, scores, strict=True) if score == best]
         return level[int(rng.integers(len(level)))]
+
+
+def raise_unless_dead_end(error: Infeasible | DomainError) -> None:
+    """Dead ends are what is infeasible, and what nests too deeply, a DomainError by itself. One that reports another
+    error reports a function of the user that failed, which no other walk would mend: it is raised.
+    """
+    if error.__cause__ is not None and not isinstance(error, Infeasible):
+        raise error
 
 
 def rewards(values: Array) -> Array:

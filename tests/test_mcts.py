@@ -1,0 +1,56 @@
+"""Monte Carlo tree search: what was seen is not gone to again, and what a user did wrong is said."""
+
+from __future__ import annotations
+
+import pytest
+
+import bostruct as bo
+from bostruct.contracts import Infeasible
+from bostruct.domains.language.errors import SubstitutionError
+from bostruct.language import D, SearchSpace, siso_module, substitution_module
+from bostruct.nas.spaces.genetic import genetic_cnn
+from bostruct.searchers.mcts import Exhausted
+
+
+def test_a_search_that_has_seen_whole_subtrees_goes_on_by_its_tree():
+    result = bo.minimize(
+        lambda program: float(sum((i % 5 - 2) * bit for i, bit in enumerate(program.trace.values()))),
+        SearchSpace(genetic_cnn()),
+        400,
+        method="mcts",
+        seed=0,
+        progress=False,
+    )
+    assert {trial.origin for trial in result.trials} == {"model"}
+
+
+def test_choices_are_exhausted_with_the_last_point_below():
+    sizes = {(): 2, (0,): 2, (1,): 1, (1, 0): 2}
+    exhausted = Exhausted(lambda made: sizes.get(made, 0))
+    for made in [(0, 1), (1, 0, 0), (1, 0, 1)]:
+        exhausted.add(made)
+    assert exhausted.prefixes == {(0, 1), (1, 0, 0), (1, 0, 1), (1, 0), (1,)}
+    exhausted.add((0, 0))
+    assert () in exhausted.prefixes
+
+
+def chosen(build):
+    return lambda: substitution_module("S", lambda dh: build(dh["n"]), {"n": D(range(6))}, ["in"], ["out"])
+
+
+def test_dead_ends_are_left_alone():
+    def build(n):
+        if n % 2:
+            raise Infeasible("odd")
+        return siso_module("M", {"units": D([1, 2])})
+
+    result = bo.minimize(lambda p: p.nodes[0].values["units"], SearchSpace(chosen(build)), 6, method="mcts", seed=0)
+    assert {trial.origin for trial in result.trials} == {"model"}
+
+
+def test_an_error_of_the_user_is_no_dead_end():
+    def build(n):
+        return siso_module("M", {"units": D([1, 2, 3]) if n < 5 else 1 / 0})
+
+    with pytest.raises(SubstitutionError, match="division by zero"):
+        bo.minimize(lambda p: float(len(p)), SearchSpace(chosen(build)), 15, method="mcts", seed=0)
