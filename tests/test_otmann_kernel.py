@@ -9,7 +9,7 @@ from bostruct.domains.architecture.domain import Bounds, cnn_domain
 from bostruct.kernels.otmann import distance, table
 from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.kernels.otmann.kernel import OtmannKernel, OtmannSumKernel, Terms
-from bostruct.kernels.otmann.settings import PAPER, Otmann
+from bostruct.kernels.otmann.settings import PAPER, REFERENCE, Otmann
 from bostruct.surrogates.priors import Normal
 
 DISTANCE = Terms(Normal(np.log(1e-5), 2.0), float(np.log(1e-5)))
@@ -59,15 +59,21 @@ def test_power_one_is_positive_definite_and_the_published_square_is_not():
     assert sum(value < -1e-8 for value in smallest[2.0]) >= 15
 
 
-def test_a_new_point_costs_its_distances_to_those_known(monkeypatch):
-    """Training batches repeat and grow; no distance among them is computed twice."""
-    counted = []
+@pytest.fixture
+def counted(monkeypatch):
+    """Pairs of each call."""
+    pairs = []
 
-    def counting(xs, ys=None, settings=None):
-        counted.append(len(xs) * (len(xs) - 1) // 2 if ys is None else len(xs) * len(ys))
+    def counting(xs, ys=None, settings=REFERENCE):
+        pairs.append(len(xs) * (len(xs) - 1) // 2 if ys is None else len(xs) * len(ys))
         return distance.otmann_distances(xs, ys, settings)
 
     monkeypatch.setattr(table, "otmann_distances", counting)
+    return pairs
+
+
+def test_a_new_point_costs_its_distances_to_those_known(counted):
+    """Training batches repeat and grow; no distance among them is computed twice."""
     xs = list(GOLDEN.values())[:12]
     kernel = OtmannKernel(DISTANCE, NORMALIZED)
     batch = xs[:8]
@@ -98,3 +104,42 @@ def test_the_table_of_distances_is_bounded(monkeypatch):
         found = kernel.prepare(batch, batch)
         np.testing.assert_allclose(found, KERNEL.prepare(batch, list(batch)), rtol=1e-12, atol=1e-9)
     assert len(kernel._table.held) <= 5
+
+
+def test_beyond_its_bound_the_table_keeps_what_is_asked_for(monkeypatch, counted):
+    """A batch that grows beyond the bound, with others that take turns with it, costs its new distances alone."""
+    monkeypatch.setattr(table, "MOST_ROWS", 5)
+    kernel = OtmannKernel(DISTANCE, NORMALIZED)
+    xs, out = list(GOLDEN.values())[:12], list(GOLDEN.values())[12]
+    candidates = list(GOLDEN.values())[13:15]
+    batch = xs[:8]
+    kernel.prepare(batch, batch)
+    for n in range(9, 12):
+        counted.clear()
+        batch, joined = xs[:n], [*xs[:n], out]
+        kernel.prepare(batch, batch)
+        found = kernel.prepare(joined, joined)
+        assert sum(counted) <= n - 1 + n  # of the newest point and, where it had to go, of the other one
+        np.testing.assert_allclose(found, KERNEL.prepare(joined, list(joined)), rtol=1e-12, atol=1e-9)
+        counted.clear()
+        for _ in range(3):
+            kernel.prepare(batch, batch)
+            kernel.prepare(candidates, batch)
+            kernel.prepare(joined, joined)
+            kernel.prepare(candidates, joined)
+        assert sum(counted) == 2 * (n + 1)
+        assert len(kernel._table.held) <= 1.25 * (n + 1)
+
+
+def test_a_second_study_does_not_pay_for_the_first(counted):
+    kernel = OtmannKernel(DISTANCE, NORMALIZED)
+    first, second = list(GOLDEN.values())[:7], list(GOLDEN.values())[5:12]
+    kernel.prepare(first, first)
+    counted.clear()
+    found = kernel.prepare(second, second)
+    assert sum(counted) == 7 * 6 // 2 - 1  # they share a pair
+    np.testing.assert_allclose(found, KERNEL.prepare(second, list(second)), rtol=1e-12, atol=1e-9)
+    counted.clear()
+    across = kernel.prepare([first[0], GOLDEN["BLK321"]], second)
+    assert sum(counted) == 5 + 7  # two of the second study were met by the first
+    np.testing.assert_allclose(across, KERNEL.prepare([first[0], GOLDEN["BLK321"]], second), rtol=1e-12, atol=1e-9)

@@ -6,21 +6,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from bostruct.contracts import Array
 from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.kernels.otmann.settings import Otmann
 
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 MOST_ROWS = 2000
+SPARE = 1.25  # times a batch: room for what takes turns with it, trials that run and trials that failed
 
 
 @dataclass
 class DistanceTable:
-    """Both kinds of distance, (2 * weights, rows, rows), among all architectures met so far.
+    """Both kinds of distance, (2 * weights, rows, rows), among the architectures met so far, NaN where not asked for.
 
-    Grown row by row: a new one costs its distances to those held. Begun anew beyond 2000 rows, and for another family.
-    Of the last batch of candidates, too, no distance is computed twice: several models may ask for it.
+    No distance that is held is computed twice. A batch that would make it more than 2000 rows, or than a quarter more
+    than the batch, drops the rows of all others; another family begins it anew. Of the last batch of candidates, too,
+    no distance is computed twice: several models may ask for it.
     """
 
     settings: Otmann
@@ -32,44 +37,75 @@ class DistanceTable:
 
     def among(self, xs: Sequence[Architecture]) -> Array:
         """(2 * weights, n, n): the distances at each structural weight, then the normalised ones."""
-        new = [x for x in dict.fromkeys(xs) if x not in self.row]
-        if len(self.held) + len(new) > MOST_ROWS or (self.held and new and new[0].family != self.held[0].family):
-            self.held, self.row, new = [], {}, list(dict.fromkeys(xs))
-            self.candidates = []
-        if new:
-            self._grow(new)
-        rows = [self.row[x] for x in xs]
-        return self.far[:, np.array(rows, dtype=np.int64)[:, None], rows]
+        self._admit(list(dict.fromkeys(xs)))
+        rows = np.array([self.row[x] for x in xs], dtype=np.int64)
+        self._fill_among(np.unique(rows))
+        return self.far[:, rows[:, None], rows]
 
     def between(self, xs: Sequence[Architecture], ys: Sequence[Architecture]) -> Array:
         """(2 * weights, n, m): from candidates to some of those held; where ys are not, all are computed afresh."""
         if not all(y in self.row for y in ys):
             return both_distances(xs, ys, self.settings)
-        if self.to_held.shape[2] != len(self.held) or self.candidates != list(xs):
-            self.to_held, self.candidates = self._rows(xs), list(xs)
-        return self.to_held[:, :, [self.row[y] for y in ys]]
+        if self.candidates != list(xs):
+            self.candidates, self.to_held = list(xs), self._known(xs)
+        rows = np.array([self.row[y] for y in ys], dtype=np.int64)
+        self._fill_between(np.unique(rows))
+        return self.to_held[:, :, rows]
 
-    def _rows(self, xs: Sequence[Architecture]) -> Array:
+    def _admit(self, batch: list[Architecture]) -> None:
+        """A row for each of them, NaN where it is new."""
+        new = [x for x in batch if x not in self.row]
+        if not new:
+            return
+        if self.held and new[0].family != self.held[0].family:
+            self.held, self.row = [], {}
+        kept = self.held
+        if len(kept) + len(new) > max(MOST_ROWS, SPARE * len(batch)):
+            kept = [x for x in batch if x in self.row]
+        rows = [self.row[x] for x in kept]
+        grown = np.full((2 * len(self.settings.weights), len(kept) + len(new), len(kept) + len(new)), np.nan)
+        if kept:
+            grown[:, : len(kept), : len(kept)] = self.far[:, np.array(rows)[:, None], rows]
+        self.far, self.held = grown, [*kept, *new]
+        self.row = {x: row for row, x in enumerate(self.held)}
+        self.candidates = []
+
+    def _known(self, xs: Sequence[Architecture]) -> Array:
+        """From candidates to those held, NaN where it has to be computed."""
         known = [i for i, x in enumerate(xs) if x in self.row]
-        new = [i for i, x in enumerate(xs) if x not in self.row]
-        rows = np.empty((2 * len(self.settings.weights), len(xs), len(self.held)))
+        rows = np.full((2 * len(self.settings.weights), len(xs), len(self.held)), np.nan)
         rows[:, known] = self.far[:, [self.row[xs[i]] for i in known]]
-        if new:
-            rows[:, new] = both_distances([xs[i] for i in new], self.held, self.settings)
         return rows
 
-    def _grow(self, new: list[Architecture]) -> None:
-        n_old, n = len(self.held), len(self.held) + len(new)
-        grown = np.empty((2 * len(self.settings.weights), n, n))
-        if n_old:
-            across = both_distances(self.held, new, self.settings)
-            grown[:, :n_old, :n_old] = self.far
-            grown[:, :n_old, n_old:] = across
-            grown[:, n_old:, :n_old] = across.transpose(0, 2, 1)
-        grown[:, n_old:, n_old:] = both_distances(new, None, self.settings)
-        self.far = grown
-        self.held = [*self.held, *new]
-        self.row = {x: row for row, x in enumerate(self.held)}
+    def _fill_among(self, rows: IntArray) -> None:
+        missing = np.isnan(self.far[0][rows[:, None], rows])
+        while missing.any():
+            some, lacking = _alike(missing)
+            own, others = rows[some], rows[np.setdiff1d(lacking, some)]
+            if missing[some[0], some[0]]:  # new ones, which lack all
+                self.far[:, own[:, None], own] = both_distances(self._at(own), None, self.settings)
+            if len(others):
+                across = both_distances(self._at(others), self._at(own), self.settings)
+                self.far[:, others[:, None], own] = across
+                self.far[:, own[:, None], others] = across.transpose(0, 2, 1)
+            missing[some[:, None], lacking] = missing[lacking[:, None], some] = False
+
+    def _fill_between(self, rows: IntArray) -> None:
+        missing = np.isnan(self.to_held[0][:, rows])
+        while missing.any():
+            some, lacking = _alike(missing)
+            found = both_distances([self.candidates[i] for i in some], self._at(rows[lacking]), self.settings)
+            self.to_held[:, some[:, None], rows[lacking]] = found
+            missing[some[:, None], lacking] = False
+
+    def _at(self, rows: IntArray) -> list[Architecture]:
+        return [self.held[row] for row in rows]
+
+
+def _alike(missing: BoolArray) -> tuple[IntArray, IntArray]:
+    """Rows that lack the same columns as the row that lacks most, and these columns: one call for all of them."""
+    lacking = missing[np.argmax(missing.sum(axis=1))]
+    return np.flatnonzero((missing == lacking).all(axis=1)), np.flatnonzero(lacking)
 
 
 def both_distances(xs: Sequence[Architecture], ys: Sequence[Architecture] | None, settings: Otmann) -> Array:
