@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bostruct.contracts import DomainError, Point
+from bostruct.domains.graphs import IntArray
 from bostruct.domains.joint import Joint
 from bostruct.domains.space import Space
 
@@ -39,15 +40,13 @@ class Levels:
 
     def level(self, x: Point) -> int:
         """The position of a point's fidelity among `costs`."""
-        part, name, space = self._places[0]
-        row = x if part is None else x.parts[part]
-        return int(row[list(space.variables).index(name)])
+        return int(self._row(x)[self._column])
 
     def at(self, x: Point, level: int) -> Point:
         """The same point at another fidelity; raises PointError where a constraint forbids it."""
-        part, name, space = self._places[0]
-        row = np.array(x if part is None else x.parts[part], dtype=np.int64)
-        row[list(space.variables).index(name)] = level
+        part, _, space = self._places[0]
+        row = np.array(self._row(x), dtype=np.int64)
+        row[self._column] = level
         space.check(row)
         if part is None:
             return row
@@ -55,8 +54,22 @@ class Levels:
         return self.domain.points([[own] for own in parts])[0]
 
     def keys(self, xs: Iterable[Point]) -> list[Hashable]:
-        """Equal where points differ in their fidelity alone."""
-        return self.domain.keys(self.domain.join([self.at(x, 0) for x in xs]))
+        """Equal where points differ in their fidelity alone, be the other one valid or not."""
+        return [self._key(x) for x in xs]
+
+    def _key(self, x: Point) -> Hashable:
+        part = self._places[0][0]
+        rest = np.delete(np.asarray(self._row(x), dtype=np.int64), self._column).tobytes()
+        return rest if part is None else (*x.key[:part], rest, *x.key[part + 1 :])
+
+    def _row(self, x: Point) -> IntArray:
+        part = self._places[0][0]
+        return x if part is None else x.parts[part]
+
+    @cached_property
+    def _column(self) -> int:
+        _, name, space = self._places[0]
+        return list(space.variables).index(name)
 
     @cached_property
     def _places(self) -> list[tuple[int | None, str, Space]]:

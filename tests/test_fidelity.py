@@ -1,0 +1,43 @@
+"""Fidelities that a constraint ties to the rest of a point."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.contracts import PointError
+from bostruct.domains.fidelity import Levels
+
+TIED = bo.Space({"x": range(20), "epochs": bo.Fidelity([1, 3, 9])}, [lambda p: p["epochs"] >= 3 or p["x"] < 10])
+JOINT = bo.joint_domain({"first": {"a": bool, "b": bool}, "training": TIED})
+
+
+@pytest.mark.parametrize("method", ["hyperband", "successive-halving"])
+@pytest.mark.parametrize("domain", [TIED, JOINT])
+def test_a_fidelity_may_be_tied_to_the_rest(method, domain):
+    def objective(point):
+        own = point.get("training", point)
+        assert own["epochs"] >= 3 or own["x"] < 10
+        return abs(own["x"] - 12) + 1.0 / own["epochs"]
+
+    result = bo.minimize(objective, domain, 40, method=method, seed=0)
+    assert result.n_completed == 40
+    if method == "hyperband":
+        assert any(trial.point.get("training", trial.point)["x"] >= 10 for trial in result.trials)
+
+
+@pytest.mark.parametrize("domain", [TIED, JOINT])
+def test_keys_forget_the_fidelity_alone(domain):
+    levels = Levels(domain)
+    for x in domain.sample(30, np.random.default_rng(0)):
+        key, *others = levels.keys([x, *domain.sample(5, np.random.default_rng(1))])
+        assert key == levels.keys([levels.at(x, 2)])[0]
+        assert len({key, *others}) > 1
+    low = domain.parse(next(p for p in map(domain.present, domain.sample(99, np.random.default_rng(2))) if high(p)))
+    with pytest.raises(PointError):
+        levels.at(low, 0)
+
+
+def high(point):
+    return point.get("training", point)["x"] >= 10
