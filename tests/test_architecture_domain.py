@@ -129,6 +129,10 @@ def test_bounds_that_make_no_sense():
         Bounds(min_mass=10.0, max_mass=9.0)
     with pytest.raises(TypeError, match="max_edges: expected an integer"):
         Bounds(max_edges=1.5)  # type: ignore[arg-type]
+    for name, value in (("max_halvings", "3"), ("max_halvings", True), ("max_mass", None)):
+        with pytest.raises(TypeError, match=f"{name}: expected a number, math.inf for no bound; got {value!r}"):
+            Bounds(**{name: value})
+    assert Bounds(max_mass=np.inf, max_halvings=np.int64(3)).max_halvings == 3
 
 
 def test_the_default_pool_keeps_what_fits():

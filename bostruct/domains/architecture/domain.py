@@ -28,7 +28,7 @@ class Bounds:
     """What an architecture may be; the defaults are those of the published demonstrations.
 
     layers, units (of each layer that has any) and mass (of the processing layers together, `Architecture.masses`):
-    from least to most. in_degree, out_degree, edges, halvings (of the image): at most. Raises ValueError.
+    from least to most. in_degree, out_degree, edges, halvings (of the image): at most. Raises ValueError, TypeError.
     """
 
     min_layers: int = 5
@@ -53,8 +53,11 @@ class Bounds:
             check_integer(name, getattr(self, name), 1)
         check_number("min_mass", self.min_mass, 0.0)
         for name, low in (("max_mass", self.min_mass), ("max_halvings", 0.0)):
-            if not getattr(self, name) >= low:
-                raise ValueError(f"{name}: expected at least {low:g}, got {getattr(self, name)}")
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+                raise TypeError(f"{name}: expected a number, math.inf for no bound; got {shown(value)}")
+            if not value >= low:
+                raise ValueError(f"{name}: expected at least {low:g}, got {value}")
 
     def check(self, x: Architecture) -> None:
         """Raise PointError, naming the first layer or quantity that is out of bounds."""

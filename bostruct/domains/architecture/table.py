@@ -243,7 +243,7 @@ def shared_table(space: str, codes: tuple[Code, ...] | None = None) -> TableDoma
 def _key(layers: Sequence[Layer], parents: Adjacent, children: Adjacent, number: Number) -> Key:
     """Equal for isomorphic architectures, and in the tables here for no others: a fraction of a fingerprint's cost.
 
-    Each layer is told apart by all that precedes it, then by all that follows. number: of what was so told apart, kept in `Index.met`.
+    Each layer is told apart by all that precedes it, then by all that follows. number: see `Index.met`.
     """
     down = [0] * len(layers)
     for u, layer in enumerate(layers):

@@ -15,12 +15,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import check_number
+from bostruct.checks import check_number, shown
 from bostruct.contracts import Array
 from bostruct.domains.architecture.labels import (
     KERNEL_SIZES,
     UNMATCHED,
     Family,
+    check_triangles,
     kernel_size_costs,
 )
 
@@ -34,7 +35,8 @@ def figure_costs(family: Family) -> Array:
     """The family's table with the costs of Figure 1 between published labels.
 
     0.1 sqrt(|k - l| / 2) between convolutions of sizes k and l, which alone gives the caption's digits; 0.25 between
-    pools (Table 1).
+    pools (Table 1). Any other pair costs what the cheapest way between the two does, where that is less than the
+    family's table says: `Family.with_label` filled it in by the dearer costs.
     """
     table = family.mismatch.copy()
     between = (*kernel_size_costs(KERNEL_SIZES, 0.1 * float(np.sqrt(0.5))), ("max-pool", "avg-pool", 0.25))
@@ -42,6 +44,8 @@ def figure_costs(family: Family) -> Array:
         if {first, second} <= family.index.keys():
             i, j = family.index[first], family.index[second]
             table[i, j] = table[j, i] = cost
+    for via in range(len(table)):  # shortest paths: Floyd 1962
+        table = np.minimum(table, table[:, via, None] + table[via])
     return table
 
 
@@ -52,7 +56,7 @@ class Otmann:
     weights: structural weights nu >= 0, one distance each. costs: family -> cost of matching labels. end_share,
     end_floor: input, output, and all decision layers together each have mass max(end_share * processing mass,
     end_floor). dense_factor: scales the mass of layers of group ``fc``. attribute_costs: (name, cost) of matching
-    layers that differ in an attribute, or in ``stride``; others are not looked at. Raises ValueError.
+    layers that differ in an attribute, or in ``stride``; others are not looked at. Raises ValueError, TypeError.
     """
 
     weights: tuple[float, ...] = (0.1, 0.25, 0.61, 1.5)
@@ -63,6 +67,8 @@ class Otmann:
     attribute_costs: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.weights, tuple):
+            raise TypeError(f"weights: expected a tuple of numbers such as (0.1, 0.5), got {shown(self.weights)}")
         if not self.weights:
             raise ValueError("weights: expected at least one structural weight, got none")
         for weight in self.weights:
@@ -70,7 +76,19 @@ class Otmann:
         check_number("end_share", self.end_share, 0.0)
         check_number("end_floor", self.end_floor, 0.0)
         check_number("dense_factor", self.dense_factor, 1e-12)
-        for name, cost in self.attribute_costs:
+        if not callable(self.costs):
+            raise TypeError(f"costs: expected a function from a family to its table, got {shown(self.costs)}")
+        self._check_attribute_costs()
+
+    def _check_attribute_costs(self) -> None:
+        given = self.attribute_costs
+        pairs = isinstance(given, tuple) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in given)
+        if not pairs or not all(isinstance(name, str) for name, _ in given):
+            allowed = "a tuple of (name, cost) such as (('stride', 0.3),)"
+            raise TypeError(f"attribute_costs: expected {allowed}, got {shown(given)}")
+        if len(dict(given)) != len(given):
+            raise ValueError(f"attribute_costs: expected each attribute once, got {shown(given)}")
+        for name, cost in given:
             check_number(f"attribute_costs[{name!r}]", cost, 0.0)
 
 
@@ -88,11 +106,19 @@ class Costs(NamedTuple):
 
 @lru_cache(maxsize=64)
 def cost_table(family: Family, settings: Otmann) -> Costs:
-    """Costs of matching labels, cut into blocks that transport independently; raises ValueError if not symmetric."""
+    """Costs of matching labels, cut into blocks that transport independently.
+
+    Raises ValueError for a table that is not symmetric, has a cost below 0 or on its diagonal, or breaks the triangle
+    inequality.
+    """
     mismatch = np.minimum(settings.costs(family), UNMATCHED)
     n = len(family.labels)
-    if mismatch.shape != (n, n) or not np.array_equal(mismatch, mismatch.T) or mismatch.min() < 0.0:
+    if mismatch.shape != (n, n) or not np.array_equal(mismatch, mismatch.T) or not mismatch.min() >= 0.0:
         raise ValueError(f"costs: expected a symmetric, non-negative table of shape {(n, n)} for family {family.name}")
+    if mismatch.diagonal().any():
+        dear = family.labels[int(mismatch.diagonal().argmax())].name
+        raise ValueError(f"costs: expected 0 on the diagonal for family {family.name}, got {dear} matched to itself")
+    check_triangles([label.name for label in family.labels], mismatch)
     block = np.arange(n)
     for i, j in np.argwhere(mismatch < UNMATCHED):
         block[block == block[j]] = block[i]
