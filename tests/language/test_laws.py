@@ -21,7 +21,7 @@ from language.figures import COUNTS, figure_4
 
 MOST = 3_000  # programs of a space that is enumerated
 
-LEAVES = st.sampled_from(["leaf", "shared", "double", "fixed", "odd"])
+LEAVES = st.sampled_from(["leaf", "shared", "double", "fixed", "odd", "picky"])
 SPECS = st.recursive(
     LEAVES,
     lambda part: st.one_of(
@@ -68,6 +68,12 @@ def part(spec: Any, shared: Any) -> Any:
     return lang.siso_sequential([build() for build in built])
 
 
+def unlike(dh: dict[str, int]) -> int:
+    if dh["a"] == dh["s"]:
+        raise Infeasible("alike")
+    return dh["a"] * dh["s"]
+
+
 def leaf(kind: str, shared: Any) -> Any:
     if kind == "odd":  # some combinations lead nowhere
 
@@ -79,6 +85,7 @@ def leaf(kind: str, shared: Any) -> Any:
         return lang.substitution_module("Maybe", fn, {"a": D([1, 2, 3]), "s": shared}, ["in"], ["out"])
     properties = {
         "leaf": {"x": D([1, 2])},
+        "picky": {"x": lang.DependentHyperparameter(unlike, {"a": D([1, 3]), "s": shared}), "y": D([1, 2])},
         "shared": {"x": shared, "y": D(["p", "q"])},
         "double": {"x": lang.DependentHyperparameter(lambda dh: 2 * dh["s"], {"s": shared})},
         "fixed": {"x": 3},

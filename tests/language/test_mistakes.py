@@ -393,6 +393,56 @@ def test_infeasible_programs_are_counted_as_none_and_never_drawn():
     assert result.n_completed == 16
 
 
+def test_what_depends_on_choices_may_lead_nowhere():
+    def positive(dh):
+        if dh["n"] == 0:
+            raise Infeasible("none")
+        return dh["n"]
+
+    space = SearchSpace(lambda: conv2d(lang.DependentHyperparameter(positive, {"n": D([0, 1, 2])})))
+    assert space.count() == lang.Exact(2)
+    assert (
+        [dict(x) for x in space.enumerate("length")] == [dict(x) for x in space.enumerate()] == [{"D-0": 1}, {"D-0": 2}]
+    )
+    assert {x["D-0"] for x in space.sample(40, np.random.default_rng(0))} == {1, 2}
+    assert {x["D-0"] for x in space.sample(40, np.random.default_rng(0), by="architecture")} == {1, 2}
+    with pytest.raises(Infeasible, match="none"):
+        space.assign("D-0", 0)
+    with pytest.raises(bo.contracts.PointError, match="leads nowhere: none"):
+        space.check(lang.Trace({"D-0": 0}))
+    for method in ("random", "auto", "hill-climbing"):
+        assert bo.minimize(lambda p: p.nodes[0].values["filters"], space, 9, method=method, seed=0).n_completed == 2
+
+    def promised():
+        h = lang.DependentHyperparameter(positive, {"n": D([0, 1, 2])})
+        return lang.substitution_module(
+            "Part", lambda dh: conv2d(dh["h"]), {"h": h}, ["in"], ["out"], opens_choices=False
+        )
+
+    assert SearchSpace(promised).count() == lang.Exact(2)
+    assert len(list(SearchSpace(promised).enumerate())) == 2
+
+
+def test_long_chains_of_dependent_values():
+    def chain():
+        h = D([1, 2])
+        for _ in range(2_000):
+            h = lang.DependentHyperparameter(lambda dh: dh["x"] + 1, {"x": h})
+        return conv2d(h)
+
+    space = SearchSpace(chain)
+    assert [space.present(x).nodes[0].values["filters"] for x in space.enumerate()] == [2_001, 2_002]
+
+
+def test_a_builder_that_calls_itself_without_a_choice_is_told_so():
+    def forever():
+        return lang.siso_sequential([conv2d(1), forever()])
+
+    refused(forever, LanguageError, "builder: its function calls itself without end: put a choice between")
+    with pytest.raises(errors.SubstitutionError, match=r"SISOOptional-0: for .* calls itself without end"):
+        SearchSpace(lambda: lang.siso_optional(forever, D([1]))).sample(1, np.random.default_rng(0))
+
+
 def test_a_space_without_programs_says_so():
     def never(_):
         raise Infeasible("never")

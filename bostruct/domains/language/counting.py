@@ -9,8 +9,8 @@ multiplied where they do not, and a hyperparameter is summed out in the part tha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from itertools import product
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice, product
 from typing import Any, NamedTuple, TypeAlias
 
 from bostruct.contracts import Infeasible
@@ -23,7 +23,10 @@ from bostruct.domains.language.walk import MISSING, Walk, ancestors, expansion, 
 
 Setting: TypeAlias = frozenset[tuple[Discrete, Value]]  # what some hyperparameters must be
 Table: TypeAlias = dict[Setting, int]
+Part: TypeAlias = Module | DependentHyperparameter  # what may hold choices, or lead nowhere
 NOTHING: Setting = frozenset()
+NESTED = 100  # substitutions around each other that are followed: each takes five calls of the interpreter's thousand
+MOST_OF_ONE = 1_000  # settings looked at of modules that have more than the budget allows
 
 
 class Exact(NamedTuple):
@@ -33,7 +36,7 @@ class Exact(NamedTuple):
 
 
 class AtLeast(NamedTuple):
-    """As many were found before the budget was spent."""
+    """As many were found before the budget was spent, or beyond which substitutions nest too deeply."""
 
     count: int
 
@@ -104,23 +107,28 @@ class Tally:
         self.repeated = False
         self.cut = False
         self.around: set[Any] = set()  # signatures of the modules whose parts are being counted
-        self.known: dict[Any, list[Row]] = {}
+        self.known: dict[Any, list[Known]] = {}
+        self.read: dict[Discrete, Value] = {}  # what the part being counted found of hyperparameters, or MISSING
 
     def fragment(self, fragment: Fragment) -> Table:
         """Of one part."""
         check_whole(fragment)
         plain: dict[Discrete, None] = {}
-        waiting: list[tuple[Module, tuple[Discrete, ...]]] = []
+        waiting: dict[Part, tuple[Discrete, ...]] = {}
         for module in fragment.modules:
-            free = self.free(module.hyperparameters.values())
-            if not opens_choices(module):
-                plain.update(dict.fromkeys(free))
-            else:
-                waiting.append((module, free))
+            if opens_choices(module):
+                waiting[module] = self.free(module.hyperparameters.values())
+                continue
+            for h in module.hyperparameters.values():
+                if isinstance(h, DependentHyperparameter):  # its function may find that this leads nowhere
+                    waiting[h] = self.free((h,))
+                else:
+                    plain.update(dict.fromkeys(self.free((h,))))
         tables = [collapsed(rows) for rows in self._components(waiting)]
+        spoken_of = mentioned(tables)
         factor = 1
         for h in plain:
-            if any(mentions(table, h) for table in tables) or h.fragment is not fragment:
+            if h in spoken_of or h.fragment is not fragment:
                 tables.append({frozenset(((h, value),)): 1 for value in h.values})
             else:
                 factor *= len(h.values)
@@ -131,41 +139,52 @@ class Tally:
         found: dict[Discrete, None] = {}
         for h in hyperparameters:
             for one in ancestors(h) if isinstance(h, DependentHyperparameter) else (h,):
-                if one.path not in self.values:
+                value = self.values.get(one.path, MISSING)
+                self.read.setdefault(one, value)
+                if value is MISSING:
                     found[one] = None
         return tuple(found)
 
-    def _components(self, waiting: list[tuple[Module, tuple[Discrete, ...]]]) -> Iterator[list[Row]]:
-        for modules, free in connected(waiting):
-            yield self._single(modules[0], free) if len(modules) == 1 else list(self._rows(modules, free))
+    def _components(self, waiting: dict[Part, tuple[Discrete, ...]]) -> Iterator[list[Row]]:
+        for parts, free in connected(waiting):
+            alone = parts[0] if len(parts) == 1 else None
+            yield self._single(alone, free) if isinstance(alone, Module) else list(self._rows(parts, free))
 
     def _single(self, module: Module, free: tuple[Discrete, ...]) -> list[Row]:
-        """Modules that are written alike count alike."""
+        """Modules that are written alike count alike, where all that they look at is as it was."""
         name = signature(module, free, self.values)
         if name in self.around:
             self.repeated = True
             return [Row({}, {NOTHING: self.recurring})]
-        if (rows := self.known.get(name)) is None:
-            self.around.add(name)
-            before, self.repeated = self.repeated, False
-            rows = list(self._rows([module], free))
-            if not self.repeated and not self.cut:
-                self.known[name] = [Row({i: v for i, v in enumerate(row.chosen.values())}, row.table) for row in rows]
-            self.repeated |= before
-            self.around.remove(name)
-            return rows
-        return [Row(dict(zip(free, row.chosen.values(), strict=True)), row.table) for row in rows]
+        for known in self.known.get(name, ()):
+            if known.fits(free, self.values):
+                self.read = known.read | self.read
+                return [Row(dict(zip(free, row.chosen.values(), strict=True)), row.table) for row in known.rows]
+        before = self.repeated, self.read
+        self.repeated, self.read = False, {}
+        self.around.add(name)
+        rows = list(self._rows([module], free))
+        self.around.remove(name)
+        outside = {h: value for h, value in self.read.items() if h.fragment.encloses(module.fragment)}
+        read = {h: value for h, value in outside.items() if h not in free}
+        if not self.repeated and not self.cut:
+            self.known.setdefault(name, []).append(Known(read, free, len(read) < len(outside), rows))
+        self.repeated, self.read = self.repeated or before[0], read | before[1]
+        return rows
 
-    def _rows(self, modules: list[Module], free: tuple[Discrete, ...]) -> Iterator[Row]:
-        """One for each way to choose the hyperparameters of modules that share them."""
+    def _rows(self, parts: list[Part], free: tuple[Discrete, ...]) -> Iterator[Row]:
+        """One for each way to choose the hyperparameters of parts that share them."""
         outside = self.values
-        for chosen in product(*[h.values for h in free]):
+        ways: Iterable[tuple[Value, ...]] = product(*[h.values for h in free])
+        if math.prod(len(h.values) for h in free) > self.budget:
+            self.cut, ways = True, islice(ways, MOST_OF_ONE)
+        for chosen in ways:
             if self.budget <= 0:
                 self.cut = True
                 return
             self.values = outside | {h.path: value for h, value in zip(free, chosen, strict=True)}
             try:
-                tables = [self._expanded(module) for module in modules]
+                tables = [self._expanded(part) for part in parts]
             except Infeasible:
                 continue
             except TooDeep:
@@ -175,13 +194,17 @@ class Tally:
                 self.values = outside
             yield Row(dict(zip(free, chosen, strict=True)), joined(tables))
 
-    def _expanded(self, module: Module) -> Table:
+    def _expanded(self, part: Part) -> Table:
         self.budget -= 1
-        reader = Walk(module.fragment, self.max_depth)
+        reader = Walk(part.fragment, self.max_depth)
         reader.values = self.values
-        given = tuple(reader.value(h) for h in module.hyperparameters.values())
-        assert MISSING not in given
-        return self.fragment(expansion(module, given, self.max_depth))
+        if isinstance(part, DependentHyperparameter):
+            reader.value(part)
+            return {NOTHING: 1}
+        if len(self.around) > NESTED:
+            raise TooDeep(f"{part.path}: more than {NESTED} substitutions around each other")
+        given = tuple(reader.value(h) for h in part.hyperparameters.values())
+        return self.fragment(expansion(part, given, self.max_depth))
 
 
 class Row(NamedTuple):
@@ -189,6 +212,22 @@ class Row(NamedTuple):
 
     chosen: dict[Any, Value]
     table: Table
+
+
+class Known(NamedTuple):
+    """What a module counted. free: its own hyperparameters without a value; inward: whether what it builds looks at
+    them by itself; read: what that found of all others made outside, however it came by them.
+    """
+
+    read: dict[Discrete, Value]
+    free: tuple[Discrete, ...]
+    inward: bool
+    rows: list[Row]
+
+    def fits(self, free: tuple[Discrete, ...], values: Mapping[str, Value]) -> bool:
+        """Whether a module of the same signature with these free hyperparameters counts the same."""
+        alike = not self.inward or free == self.free
+        return alike and all(values.get(h.path, MISSING) is value for h, value in self.read.items())
 
 
 def total(table: Table) -> int:
@@ -199,8 +238,9 @@ def scaled(table: Table, factor: int) -> Table:
     return {setting: n * factor for setting, n in table.items()} if factor != 1 else table
 
 
-def mentions(table: Table, h: Discrete) -> bool:
-    return any(one is h for setting in table for one, _ in setting)
+def mentioned(tables: Iterable[Table]) -> dict[Discrete, None]:
+    """The hyperparameters that these speak of, in order."""
+    return {h: None for table in tables for setting in table for h, _ in setting}
 
 
 def collapsed(rows: Iterable[Row]) -> Table:
@@ -234,32 +274,41 @@ def joined(tables: Iterable[Table]) -> Table:
 
 def eliminated(tables: list[Table], fragment: Fragment) -> Table:
     """Their join, without the hyperparameters that were made here."""
-    own = {h: None for table in tables for setting in table for h, _ in setting if h.fragment is fragment}
-    for h in own:
-        touched = [table for table in tables if mentions(table, h)]
-        rest = [table for table in tables if not mentions(table, h)]
+    kept = dict(enumerate(tables))
+    places: dict[Discrete, dict[int, None]] = {}  # of the tables that mention each of these
+    for place, table in kept.items():
+        for h in mentioned([table]):
+            places.setdefault(h, {})[place] = None
+    for last, h in enumerate((h for h in [*places] if h.fragment is fragment), len(kept)):
         summed: Table = {}
-        for setting, n in joined(touched).items():
+        for setting, n in joined([kept.pop(place) for place in places[h] if place in kept]).items():
             without = frozenset(item for item in setting if item[0] is not h)
             summed[without] = summed.get(without, 0) + n
-        tables = [*rest, summed]
-    return joined(tables)
+        kept[last] = summed
+        for other in mentioned([summed]):
+            places[other][last] = None
+    return joined(kept.values())
 
 
 def connected(
-    waiting: list[tuple[Module, tuple[Discrete, ...]]],
-) -> Iterator[tuple[list[Module], tuple[Discrete, ...]]]:
-    """Modules that share hyperparameters, together, with these."""
-    groups: list[tuple[list[Module], dict[Discrete, None]]] = []
-    for module, free in waiting:
-        alike = [group for group in groups if not group[1].keys().isdisjoint(free)]
-        groups = [group for group in groups if group not in alike]
-        merged: dict[Discrete, None] = {}
-        for group in alike:
-            merged |= group[1]
-        groups.append(([*(m for group in alike for m in group[0]), module], merged | dict.fromkeys(free)))
-    for modules, shared in groups:
-        yield modules, tuple(shared)
+    waiting: Mapping[Part, tuple[Discrete, ...]],
+) -> Iterator[tuple[list[Part], tuple[Discrete, ...]]]:
+    """Parts that share hyperparameters, together, with these."""
+    groups: dict[Part, tuple[list[Part], dict[Discrete, None]]] = {}  # by the first part
+    group_of: dict[Discrete, Part] = {}
+    for part, free in waiting.items():
+        parts: list[Part] = []
+        shared: dict[Discrete, None] = {}
+        for first in dict.fromkeys(group_of[h] for h in free if h in group_of):
+            alike = groups.pop(first)
+            parts += alike[0]
+            shared |= alike[1]
+        parts.append(part)
+        shared |= dict.fromkeys(free)
+        groups[parts[0]] = parts, shared
+        group_of |= dict.fromkeys(shared, parts[0])
+    for parts, shared in groups.values():
+        yield parts, tuple(shared)
 
 
 def check_whole(fragment: Fragment) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -33,36 +34,43 @@ def signature(module: Module, free: tuple[Discrete, ...], values: Mapping[str, V
     """
     if module.substitution is None:
         raise TypeError(f"expected a substitution module, got {module}")
-    places = {h: i for i, h in enumerate(free)}
-    own = tuple((name, _of(h, places, values, ())) for name, h in module.hyperparameters.items())
-    code = _of(module.substitution.fn, {}, values, ())
+    reader = _Reader({h: i for i, h in enumerate(free)}, values)
+    own = tuple((name, reader.of(h)) for name, h in module.hyperparameters.items())
+    code = _Reader({}, values).of(module.substitution.fn)
     return own, tuple(h.values for h in free), code, tuple(module.inputs), tuple(module.outputs)
 
 
-def _of(thing: Any, places: Mapping[Any, int], values: Mapping[str, Value], inside: tuple[Any, ...]) -> Any:
-    if isinstance(thing, Discrete):
-        if thing in places:
-            return places[thing]
-        return ById(thing), values.get(thing.path, MISSING)
-    if isinstance(thing, DependentHyperparameter):
-        return tuple((name, _of(h, places, values, inside)) for name, h in thing.parents.items()), ById(thing)
-    if any(thing is one for one in inside):  # a function that calls itself
-        return inside.index(thing), "recursion"
-    if isinstance(thing, FunctionType):
-        deeper = (*inside, thing)
-        cells = [cell.cell_contents for cell in thing.__closure__ or () if _is_filled(cell)]
-        parts = [*cells, *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
-        return ById(thing.__code__), tuple(_of(part, places, values, deeper) for part in parts)
-    if isinstance(thing, MethodType):
-        return ById(thing.__self__), ById(thing.__func__)
-    if isinstance(thing, list | tuple):
-        return type(thing), tuple(_of(part, places, values, (*inside, thing)) for part in thing)
-    if isinstance(thing, dict):
-        pairs = ((_of(k, places, values, inside), _of(v, places, values, (*inside, thing))) for k, v in thing.items())
-        return dict, tuple(pairs)
-    if thing is None or isinstance(thing, bool | int | float | str):
-        return type(thing), thing
-    return ById(thing)
+class _Reader:
+    """Reads what functions hold; what is met again, such as a function that calls itself, is named by when it was."""
+
+    def __init__(self, places: Mapping[Any, int], values: Mapping[str, Value]) -> None:
+        self.places = places
+        self.values = values
+        self.met: dict[int, int] = {}
+
+    def of(self, thing: Any) -> Any:
+        if isinstance(thing, Discrete):
+            if thing in self.places:
+                return self.places[thing]
+            return ById(thing), self.values.get(thing.path, MISSING)
+        if thing is None or isinstance(thing, bool | int | float | str):
+            return type(thing), thing
+        if not isinstance(thing, DependentHyperparameter | FunctionType | partial | list | tuple | dict):
+            return (ById(thing.__self__), ById(thing.__func__)) if isinstance(thing, MethodType) else ById(thing)
+        if (before := self.met.get(id(thing))) is not None:
+            return before, "again"
+        self.met[id(thing)] = len(self.met)
+        if isinstance(thing, DependentHyperparameter):
+            return tuple((name, self.of(h)) for name, h in thing.parents.items()), ById(thing)
+        if isinstance(thing, FunctionType):
+            cells = [cell.cell_contents for cell in thing.__closure__ or () if _is_filled(cell)]
+            parts = [*cells, *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
+            return ById(thing.__code__), tuple(map(self.of, parts))
+        if isinstance(thing, partial):
+            return partial, self.of(thing.func), tuple(map(self.of, thing.args)), self.of(thing.keywords)
+        if isinstance(thing, dict):
+            return dict, tuple((self.of(key), self.of(value)) for key, value in thing.items())
+        return type(thing), tuple(map(self.of, thing))
 
 
 def _is_filled(cell: Any) -> bool:

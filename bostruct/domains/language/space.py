@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.checks import check_choice, check_integer, shown
-from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
+from bostruct.contracts import DomainError, Infeasible, Json, PointError, SpaceExhausted
 from bostruct.domains.architecture.drawing import rendered_svg
 from bostruct.domains.decisions import Coordinate
 from bostruct.domains.language import drawing, sampling
@@ -27,7 +27,7 @@ from bostruct.domains.language.hyperparameters import Discrete, Value
 from bostruct.domains.language.modules import Builder
 from bostruct.domains.language.program import DEEPEST, Program, program
 from bostruct.domains.language.trace import Trace
-from bostruct.domains.language.walk import Walk
+from bostruct.domains.language.walk import ENDLESS, Walk
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 
 Render: TypeAlias = Callable[[str], str]
@@ -54,8 +54,11 @@ class SearchSpace:
         self.max_depth = check_integer("max_depth", max_depth, 1, DEEPEST)
         self.max_decisions = check_integer("max_decisions", max_decisions, 1)
         root = Fragment("", None)
-        with opened(root):
-            made = builder()
+        try:
+            with opened(root):
+                made = builder()
+        except RecursionError as error:
+            raise LanguageError(f"builder: {ENDLESS}") from error
         root.close(made)
         self._walk = Walk(root, self.max_depth)
         self._walk.next()
@@ -205,7 +208,10 @@ class SearchSpace:
         """Raise PointError unless x is the trace of a program of this space."""
         if not isinstance(x, Trace):
             raise PointError(f"expected a Trace, got {shown(x)}")
-        self._end(x)
+        try:
+            self._end(x)
+        except Infeasible as error:
+            raise PointError(f"{shown(x)} leads nowhere: {error}") from error
 
     def parse(self, point: Any) -> Trace:
         """A trace, a dict of one, a terminal space or a program."""

@@ -26,12 +26,24 @@ from bostruct.domains.language.modules import Module, Substitution
 
 MISSING: Any = object()  # None is a value
 MOST_KEPT = 4_096  # parts at one module
+ENDLESS = "its function calls itself without end: put a choice between, such as siso_optional or siso_or"
 
 
 class Walk:
     """One way through a space, under way. values: of independent hyperparameters, in the order of choice."""
 
-    __slots__ = ("agenda", "chosen", "cursor", "derived", "expanded", "max_depth", "root", "values", "waiting")
+    __slots__ = (
+        "agenda",
+        "chosen",
+        "cursor",
+        "derived",
+        "derives",
+        "expanded",
+        "max_depth",
+        "root",
+        "values",
+        "waiting",
+    )
 
     def __init__(self, root: Fragment, max_depth: int) -> None:
         self.root = root
@@ -43,6 +55,7 @@ class Walk:
         self.agenda: list[Discrete] = []
         self.cursor = 0
         self.waiting: list[Module] | None = None  # substitution modules that nothing stood for when last looked at
+        self.derives = False  # whether a dependent hyperparameter was visible then whose function was not asked yet
 
     def copy(self) -> Walk:
         other = Walk(self.root, self.max_depth)
@@ -50,7 +63,7 @@ class Walk:
         other.derived = self.derived.copy()
         other.expanded = self.expanded.copy()
         other.agenda, other.cursor = self.agenda, self.cursor  # agendas are replaced, never changed
-        other.waiting = self.waiting
+        other.waiting, other.derives = self.waiting, self.derives
         return other
 
     def next(self) -> Discrete | None:
@@ -68,7 +81,7 @@ class Walk:
 
     def _opens_nothing(self) -> bool:
         """Whether all that was waiting is now known to hold no choice: most ends are seen so, without a traversal."""
-        if self.waiting is None:
+        if self.waiting is None or self.derives:
             return False
         expanded = [self.expansion(module) for module in self.waiting if opens_choices(module)]
         return all(fragment is not None and fragment.is_plain for fragment in expanded)
@@ -99,7 +112,10 @@ class Walk:
                 self.values[h.path] = h.values[int(u * len(h.values))]
 
     def unassigned(self) -> list[Discrete]:
-        """All visible independent hyperparameters without a value, in order."""
+        """All visible independent hyperparameters without a value, in order.
+
+        Where there are none, what depends on others is computed too: raises Infeasible where that leads nowhere.
+        """
         found: dict[str, Discrete] = {}
         modules = self.modules()
         self.waiting = [module for module in modules if module.substitution is not None]
@@ -108,7 +124,19 @@ class Walk:
                 for one in ancestors(h) if isinstance(h, DependentHyperparameter) else (h,):
                     if one.path not in self.values:
                         found.setdefault(one.path, one)
+        asked = list(self._underived(modules))
+        self.derives = bool(found) and bool(asked)
+        for h in () if found else asked:
+            self.value(h)
         return list(found.values())
+
+    def _underived(self, modules: list[Module]) -> Iterator[DependentHyperparameter]:
+        """The dependent hyperparameters of these that no substitution will ask for, and nobody asked for yet."""
+        for module in modules:
+            if not opens_choices(module):
+                for h in module.hyperparameters.values():
+                    if isinstance(h, DependentHyperparameter) and h.path not in self.derived:
+                        yield h
 
     def left(self) -> list[Discrete]:
         """What is to be chosen yet, in order, where the walk is settled: also of what was visible and is no more."""
@@ -116,8 +144,9 @@ class Walk:
         return list((found | {h.path: h for h in self.unassigned() if h.path not in found}).values())
 
     def is_settled(self) -> bool:
-        """Whether no choice that is left opens another."""
-        return not any(opens_choices(module) for module in self.modules())
+        """Whether no choice that is left opens another, or may lead nowhere."""
+        modules = self.modules()
+        return not any(map(opens_choices, modules)) and next(self._underived(modules), None) is None
 
     def modules(self) -> list[Module]:
         """Those visible, in order: basic ones, and substitution modules that nothing stands for yet."""
@@ -176,13 +205,23 @@ class Walk:
         """MISSING where it has none yet."""
         if isinstance(h, Discrete):
             return self.values.get(h.path, MISSING)
-        value = self.derived.get(h.path, MISSING)
-        if value is MISSING:
-            given = {name: self.value(parent) for name, parent in h.parents.items()}
-            if any(part is MISSING for part in given.values()):
+        stack: list[Hyperparameter] = [h]  # no recursion: chains of them may be long
+        while (value := self._known(stack[-1])) is MISSING or len(stack) > 1:
+            one = stack[-1]
+            if value is MISSING and isinstance(one, DependentHyperparameter):
+                given = {name: self._known(parent) for name, parent in one.parents.items()}
+                waits = [one.parents[name] for name, part in given.items() if part is MISSING]
+                if not waits:
+                    self.derived[one.path] = derive(one, given)
+                stack += waits
+            elif value is MISSING:
                 return MISSING
-            value = self.derived[h.path] = derive(h, given)
+            else:
+                stack.pop()
         return value
+
+    def _known(self, h: Hyperparameter) -> Value:
+        return (self.values if isinstance(h, Discrete) else self.derived).get(h.path, MISSING)
 
     def properties(self, module: Module) -> dict[str, Value]:
         """Local name -> value of a module whose hyperparameters all have values."""
@@ -197,11 +236,13 @@ def opens_choices(module: Module) -> bool:
 def ancestors(h: DependentHyperparameter) -> Iterator[Discrete]:
     """The independent hyperparameters that it depends on, breadth-first, by local name."""
     queue: list[Hyperparameter] = [h]
+    known: set[Hyperparameter] = {h}
     for one in queue:  # grows as it goes
         if isinstance(one, Discrete):
             yield one
         else:
-            queue += one.parents.values()
+            queue += [parent for parent in dict.fromkeys(one.parents.values()) if parent not in known]
+            known.update(one.parents.values())
 
 
 def derive(h: DependentHyperparameter, given: dict[str, Value]) -> Value:
@@ -241,6 +282,8 @@ def _expanded(module: Module, given: tuple[Value, ...], max_depth: int) -> Fragm
         return str(error)
     except LanguageError:
         raise
+    except RecursionError as error:
+        raise SubstitutionError(f"{module.path}: for {values} {ENDLESS}") from error
     except Exception as error:
         raise SubstitutionError(f"{module.path}: its function failed for {values}: {error!r}") from error
     fragment.close(made)

@@ -1,0 +1,68 @@
+"""Counts of spaces whose parts reach hyperparameters through objects, or nest without end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+
+import numpy as np
+
+from bostruct import language as lang
+from bostruct.language import D, SearchSpace, siso_module, siso_optional, siso_or, siso_repeat, siso_sequential
+
+
+class Net:
+    """Its parts find a hyperparameter of the whole in an attribute."""
+
+    def whole(self):
+        self.h = D([1, 2, 3])
+        either = [siso_or([self.optional, self.repeated], D([0, 1])) for _ in range(2)]
+        return siso_sequential([siso_module("Stem", {"h": self.h}), *either])
+
+    def optional(self):
+        return siso_optional(lambda: siso_module("A", {"x": self.h}), D([0, 1]))
+
+    def repeated(self):
+        return siso_repeat(lambda: siso_module("B", {"x": D([0, 1])}), self.h)
+
+
+def test_what_is_reached_through_an_object_is_counted():
+    space = SearchSpace(Net().whole)
+    traces = list(space.enumerate("depth"))
+    assert space.count() == lang.Exact(len(traces)) == lang.Exact((2 + 2) ** 2 + (2 + 4) ** 2 + (2 + 8) ** 2)
+    m = 10 * len(traces)
+    drawn = Counter(space.sample(m, np.random.default_rng(0), by="architecture"))
+    chi_square = sum((drawn[x] - 10) ** 2 / 10 for x in traces)
+    assert chi_square < 211  # p = 0.001 at 151 degrees of freedom
+
+
+def counted(i):
+    return siso_sequential([siso_module("A"), siso_optional(lambda: counted(i + 1), D([0, 1]))])
+
+
+def again():
+    return siso_sequential([siso_module("A"), siso_optional(partial(again), D([0, 1]))])
+
+
+def test_endless_spaces_whose_parts_all_differ():
+    size = SearchSpace(lambda: counted(0)).count()
+    assert isinstance(size, lang.AtLeast)
+    assert size.count == 100
+    assert SearchSpace(lambda: siso_optional(partial(counted, 3), D([0, 1]))).count() == lang.AtLeast(100)
+    assert SearchSpace(again).count() == lang.INFINITE
+
+
+def test_functions_that_are_held_many_times_are_read_once():
+    def level(n):
+        if n == 0:
+            return siso_module("A", {"x": D([0, 1])})
+        deeper = lambda: level(n - 1)  # noqa: E731
+        return siso_or([deeper, deeper, deeper], D([0, 1, 2]))
+
+    assert SearchSpace(lambda: level(30)).count() == lang.Exact(2 * 3**30)
+
+
+def test_long_sequences():
+    n = 3_000
+    long = SearchSpace(lambda: siso_sequential([siso_optional(lambda: siso_module("A"), D([0, 1])) for _ in range(n)]))
+    assert long.count() == lang.Exact(2**n)
