@@ -1,11 +1,14 @@
-"""Kernels on programs of a search-space language: on their choices, and on bags of hashed tokens.
+"""A kernel on programs of a search-space language, on their choices.
 
-On choices: k(x, y) = exp(-sum_g rate_g D_g(x, y)), where D_g sums over the choices of kind g the distance between two
-values: 0 where equal, 1 where not, |i - j| / (count - 1) of positions where values are ordered, and 1 where only one of
-the two programs has the choice. Each choice has so a metric of negative type on its values and "absent": a line of
-length 1 with a point at distance 1 from all of it (for weights c that sum to s over the line, the quadratic form is
-2 integral F (s - F) - 2 s^2 <= -3 s^2 / 2, F their cumulated sum). Hence every factor exp(-rate d) is positive
-semi-definite, and so is their product, over however many choices: absent from both, a choice contributes nothing.
+k(x, y) = exp(-sum_g rate_g D_g(x, y)), where D_g sums over the choices of kind g the distance between two values: 0
+where equal, 1 where not, |i - j| / (count - 1) of positions where values are ordered, and 1 where only one of the two
+programs has the choice. Choices at one place are one where they also agree in how many values there are and whether
+these are ordered; else each program has one that the other lacks.
+
+Each choice has so a metric of negative type on its values and "absent": a line of length 1 with a point at distance 1
+from all of it (for weights c that sum to s over the line, the quadratic form is 2 integral F (s - F) - 2 s^2 <=
+-3 s^2 / 2, F their cumulated sum). Hence every factor exp(-rate d) is positive semi-definite, and so is their product,
+over however many choices: absent from both, a choice contributes nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +20,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
 
 from bostruct.contracts import Array, Batch, Choice, Parameter, Prior
 
@@ -25,6 +27,14 @@ ABSENT = -1.0
 
 
 Choices = Callable[[Any], Sequence[Choice]]
+
+
+class Place(NamedTuple):
+    """What makes choices of two programs the same one."""
+
+    path: str
+    count: float
+    ordered: bool
 
 
 class Columns(NamedTuple):
@@ -53,16 +63,15 @@ class TraceKernel:
         others = own if ys is xs else [self.choices(y) for y in ys]
         distances = np.zeros((len(self.kinds) + 1, len(own), len(others)))
         known = {kind: g for g, kind in enumerate(self.kinds)}
-        places: list[dict[str, tuple[int, bool]]] = [{} for _ in distances]
+        places: list[dict[Place, int]] = [{} for _ in distances]
         for point in (*own, *(() if ys is xs else others)):
             for one in point:
-                paths = places[known.get(one.kind, -1)]
-                if one.path not in paths:
-                    paths[one.path] = (len(paths), one.ordered and one.count > 1)
+                met = places[known.get(one.kind, -1)]
+                met.setdefault(_place(one), len(met))
         rows = _filled(own, places, known)
         columns = rows if ys is xs else _filled(others, places, known)
-        for g, paths in enumerate(places):
-            ordered = np.array([is_ordered for _, is_ordered in paths.values()], dtype=bool)
+        for g, met in enumerate(places):
+            ordered = np.array([place.ordered for place in met], dtype=bool)
             distances[g] = _distance(_split(rows[g], ordered), _split(columns[g], ordered))
         return distances
 
@@ -90,16 +99,18 @@ class TraceKernel:
         return gram, lambda cotangent: -rates * np.tensordot(prepared, cotangent * gram, 2)
 
 
-def _filled(
-    points: list[Sequence[Choice]], places: list[dict[str, tuple[int, bool]]], known: dict[str, int]
-) -> list[Array]:
-    """A table a kind, of points and paths."""
-    tables = [np.full((len(points), len(paths)), ABSENT) for paths in places]
+def _place(one: Choice) -> Place:
+    return Place(one.path, one.count, one.ordered)
+
+
+def _filled(points: list[Sequence[Choice]], places: list[dict[Place, int]], known: dict[str, int]) -> list[Array]:
+    """A table a kind, of points and places."""
+    tables = [np.full((len(points), len(met)), ABSENT) for met in places]
     for row, point in enumerate(points):
         for one in point:
             g = known.get(one.kind, -1)
-            column, is_ordered = places[g][one.path]
-            tables[g][row, column] = one.value / (one.count - 1) if is_ordered else one.value
+            share = one.value / max(one.count - 1, 1) if one.ordered else one.value
+            tables[g][row, places[g][_place(one)]] = share
     return tables
 
 
@@ -116,45 +127,3 @@ def _distance(xs: Columns, ys: Columns) -> Array:
         one_absent = (a[:, None] < 0.0) != (b < 0.0)
         total += np.where(one_absent, 1.0, np.abs(a[:, None] - b))
     return total
-
-
-Tokens = Callable[[Batch], list[npt.NDArray[np.int64]]]
-
-
-@dataclass(frozen=True)
-class HashedKernel:
-    """Linear in counts of hashed tokens: the surrogate of Negrinho et al. 2019. It has no parameters.
-
-    tokens: hashes of each point of a batch. buckets: that they fall into.
-    """
-
-    tokens: Tokens
-    buckets: int = 2**16
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return ()
-
-    def prepare(self, xs: Batch, ys: Batch) -> Array:
-        """The Gram matrix itself (n, m)."""
-        own = self.counts(xs)
-        return (own @ (own if ys is xs else self.counts(ys)).T).toarray()
-
-    def gram(self, theta: Array, prepared: Array) -> Array:
-        del theta  # there is none
-        return prepared.copy()
-
-    def diag(self, theta: Array, xs: Batch) -> Array:
-        """k(x, x) of each point (n,)."""
-        del theta
-        counts = self.counts(xs)
-        return np.asarray((counts * counts).sum(axis=1), dtype=np.float64)
-
-    def counts(self, xs: Batch) -> csr_array:
-        """How many tokens of each point fall into each bucket (n, buckets)."""
-        found = self.tokens(xs)
-        ends = np.cumsum([0, *map(len, found)])
-        columns = np.concatenate(found) % self.buckets if found else np.zeros(0, dtype=np.int64)
-        counts = csr_array((np.ones(len(columns)), columns, ends), shape=(len(found), self.buckets))
-        counts.sum_duplicates()
-        return counts
