@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 _HOME = {
     "to_torch": "bostruct.nas.networks",
-    "Cost": "bostruct.nas.cost",
-    "cost": "bostruct.nas.cost",
+    "Cost": "bostruct.nas.costs",
+    "cost": "bostruct.nas.costs",
     "Dataset": "bostruct.nas.data",
     "Examples": "bostruct.nas.data",
     "diabetes": "bostruct.nas.data",
     "digits": "bostruct.nas.data",
     "regression": "bostruct.nas.data",
-    "CIFAR10Objective": "bostruct.nas.cifar10",
-    "cifar10": "bostruct.nas.cifar10",
+    "CIFAR10Objective": "bostruct.nas.cifar",
+    "cifar10": "bostruct.nas.cifar",
     "NetworkObjective": "bostruct.nas.objectives",
     "Recipe": "bostruct.nas.recipes",
     "Trained": "bostruct.nas.training",
@@ -27,8 +27,8 @@ _HOME = {
 }
 
 if TYPE_CHECKING:
-    from bostruct.nas.cifar10 import CIFAR10Objective, cifar10
-    from bostruct.nas.cost import Cost, cost
+    from bostruct.nas.cifar import CIFAR10Objective, cifar10
+    from bostruct.nas.costs import Cost, cost
     from bostruct.nas.data import Dataset, Examples, diabetes, digits, regression
     from bostruct.nas.networks import to_torch
     from bostruct.nas.objectives import NetworkObjective

@@ -16,7 +16,7 @@ from bostruct.checks import check_integer, check_number, shown
 from bostruct.contracts import PointError
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.language.program import Program
-from bostruct.nas.cost import Cost, cost
+from bostruct.nas.costs import Cost, cost
 from bostruct.nas.data import Dataset
 from bostruct.nas.networks import to_torch
 from bostruct.nas.recipes import FAST, Recipe

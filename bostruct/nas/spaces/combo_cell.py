@@ -96,8 +96,12 @@ class ComboObjective:
             flops = published_flops(bits)
         except Infeasible:
             return 0.92
-        program = point if isinstance(point, Program) else SearchSpace(combo_cell()).specify(bits).program()
+        program = point if isinstance(point, Program) else _program(bits)
         return self.error(program) + 0.02 * flops / published_flops([1] * 31)
+
+
+def _program(bits: Sequence[int]) -> Program:
+    return SearchSpace(combo_cell()).replay({f"bit_{i}": bit for i, bit in enumerate(bits)}).program()
 
 
 def bits_space() -> Space:

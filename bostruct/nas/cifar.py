@@ -72,7 +72,7 @@ def read(path: str | Path) -> Official:
         return Official(_folder(where / "train"), _folder(where / "test"))
     raise DataMissing(
         f"{where}: no CIFAR-10 there. Expected {PYTHON_ARCHIVE[0]} or {BINARY_ARCHIVE[0]} of {URL}cifar.html, what "
-        "they unpack to, or folders train/CLASS and test/CLASS of images; bostruct.nas.cifar10.download(folder) "
+        "they unpack to, or folders train/CLASS and test/CLASS of images; bostruct.nas.cifar.download(folder) "
         "fetches the first"
     )
 

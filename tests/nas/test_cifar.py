@@ -1,0 +1,191 @@
+"""CIFAR-10 from every form that its files come in, and the protocols on a miniature of it."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+import tarfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.contracts import BostructError, DomainError
+from bostruct.language import SearchSpace
+from bostruct.nas import CIFAR10Objective, cifar, cifar10, cost
+from bostruct.nas.recipes import COMBO
+from bostruct.nas.spaces.combo_cell import INITIAL, ComboObjective, bits_space, combo_cell, published_flops
+
+FLOPS = (  # pthflops 0.4.2 on the authors' network
+    20_978_698, 100_195_338, 80_448_522, 41_298_954, 40_782_858, 21_208_074, 60_587_018, 41_012_234, 101_055_498,
+    61_905_930,
+)  # fmt: skip
+
+
+def miniature(n=20, seed=0):
+    """Every batch of the official files with n images."""
+    rng = np.random.default_rng(seed)
+    return {name: (rng.integers(0, 256, (n, 3, 32, 32), dtype=np.uint8), np.arange(n) % 10) for name in cifar.BATCHES}
+
+
+def pickled(images, labels):
+    return pickle.dumps({b"data": images.reshape(len(images), -1), b"labels": labels.tolist()})
+
+
+def binary(images, labels):
+    return b"".join(bytes([label]) + image.tobytes() for image, label in zip(images, labels, strict=True))
+
+
+def md5(raw):
+    return hashlib.md5(raw).hexdigest()
+
+
+def same(found, batches):
+    images = np.concatenate([batches[name][0] for name in cifar.BATCHES if name != "test_batch"])
+    np.testing.assert_array_equal(found.train[0], images)
+    np.testing.assert_array_equal(found.test[0], batches["test_batch"][0])
+    assert found.train[1].tolist() == [*range(10)] * (len(images) // 10)
+
+
+@pytest.fixture
+def python_folder(tmp_path, monkeypatch):
+    batches = miniature()
+    folder = tmp_path / "cifar-10-batches-py"
+    folder.mkdir()
+    raws = {name: pickled(*batch) for name, batch in batches.items()}
+    for name, raw in raws.items():
+        (folder / name).write_bytes(raw)
+    monkeypatch.setattr(cifar, "BATCHES", {name: md5(raw) for name, raw in raws.items()})
+    return tmp_path, batches
+
+
+def test_python_batches_are_read_from_their_folder_or_the_one_above(python_folder):
+    path, batches = python_folder
+    same(cifar.read(path), batches)
+    same(cifar.read(path / "cifar-10-batches-py"), batches)
+
+
+def test_a_pickle_that_is_not_the_official_one_is_never_loaded(tmp_path):
+    class Trap:
+        def __reduce__(self):
+            return (tmp_path.joinpath("sprung").touch, ())
+
+    (tmp_path / "data_batch_1").write_bytes(pickle.dumps(Trap()))
+    with pytest.raises(BostructError, match="data_batch_1: its MD5 is"):
+        cifar.read(tmp_path)
+    assert not (tmp_path / "sprung").exists()
+
+
+@pytest.mark.parametrize("kind", ["python", "binary"])
+def test_archives_are_read_when_their_md5_is_right(tmp_path, monkeypatch, kind):
+    batches = miniature()
+    path = tmp_path / f"cifar-10-{kind}.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        for name, batch in batches.items():
+            raw = (pickled if kind == "python" else binary)(*batch)
+            entry = tarfile.TarInfo(f"cifar-10-batches-{kind}/{name}{'' if kind == 'python' else '.bin'}")
+            entry.size = len(raw)
+            archive.addfile(entry, io.BytesIO(raw))
+    with pytest.raises(BostructError, match="its MD5 is"):
+        cifar.read(path)
+    monkeypatch.setattr(cifar, f"{kind.upper()}_ARCHIVE", (path.name, md5(path.read_bytes())))
+    monkeypatch.setattr(cifar, "BATCHES", {name: md5(pickled(*batch)) for name, batch in batches.items()})
+    same(cifar.read(path), batches)
+    same(cifar.read(tmp_path), batches)
+
+
+def test_binary_batches_are_read(tmp_path):
+    batches = miniature()
+    for name, batch in batches.items():
+        (tmp_path / f"{name}.bin").write_bytes(binary(*batch))
+    same(cifar.read(tmp_path), batches)
+    (tmp_path / "test_batch.bin").write_bytes(b"short")
+    with pytest.raises(BostructError, match="expected records of 3073 bytes"):
+        cifar.read(tmp_path)
+
+
+def test_folders_of_images_are_read(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    for part in ("train", "test"):
+        for label, name in enumerate(cifar.CLASSES):
+            (tmp_path / part / name).mkdir(parents=True)
+            image.fromarray(np.full((32, 32, 3), 10 * label, dtype=np.uint8)).save(tmp_path / part / name / "1.png")
+    found = cifar.read(tmp_path)
+    assert found.train[1].tolist() == list(range(10))
+    assert found.test[0][3].max() == found.test[0][3].min() == 30
+    image.fromarray(np.zeros((16, 16, 3), dtype=np.uint8)).save(tmp_path / "test" / "cat" / "2.png")
+    with pytest.raises(DomainError, match="32 x 32 pixels, got 16 x 16"):
+        cifar.read(tmp_path)
+    (tmp_path / "test" / "tiger").mkdir()
+    with pytest.raises(DomainError, match="expected folders airplane"):
+        cifar.read(tmp_path)
+
+
+def test_without_data_the_message_says_how_to_get_them(tmp_path):
+    with pytest.raises(cifar.DataMissing, match=r"no CIFAR-10 there.*cifar-10-python.tar.gz.*download\(folder\)"):
+        cifar.read(tmp_path)
+
+
+def official(n=40):
+    batches = miniature(n)
+    images = np.concatenate([batches[name][0] for name in batches if name != "test_batch"])
+    return cifar.Official((images, np.arange(len(images)) % 10), batches["test_batch"])
+
+
+def test_the_split_is_the_published_shuffle():
+    labels = np.arange(50_000)
+    whole = cifar.Official(
+        (np.zeros((50_000, 3, 1, 1), np.uint8), labels), (np.zeros((1, 3, 1, 1), np.uint8), labels[:1])
+    )
+    data = cifar10(whole)
+    assert data.train.targets[:5].tolist() == [11841, 19602, 45519, 25747, 42642]
+    assert int(data.validation.targets[-1]) == 2732
+    assert (len(data.train.targets), len(data.validation.targets)) == (40_000, 10_000)
+    with pytest.raises(ValueError, match="train, validation"):
+        cifar10(whole, 45_000, 10_000)
+
+
+@pytest.mark.parametrize("protocol", cifar.PROTOCOLS)
+def test_every_protocol_trains(protocol):
+    chosen = cifar.PROTOCOLS[protocol]
+    settings = {"recipe": replace(chosen.recipe, epochs=2), "repeats": 2}
+    objective = CIFAR10Objective(official(), protocol, train=120, validation=40, settings=settings)
+    value = objective(bo.Architecture.chain("conv3-8/2 max-pool max-pool softmax"))
+    assert 0.0 <= value <= 1.0
+    assert chosen.departures
+
+
+def test_protocols_are_as_published():
+    assert (COMBO.optimizer, COMBO.learning_rate, COMBO.weight_decay, COMBO.batch_size, COMBO.epochs) == (
+        "adam", 1e-3, 5e-5, 100, 20,
+    )  # fmt: skip
+    assert cifar.PROTOCOLS["combo"].repeats == 4
+    assert cifar.PROTOCOLS["deeparchitect"].recipe.epochs == 25
+    assert cifar.PROTOCOLS["nasbot"].recipe.epochs * 40_000 // 32 == 60_000
+    assert cifar.PROTOCOLS["wrs"].recipe.epochs == 10
+    with pytest.raises(ValueError, match="protocol: expected one of combo"):
+        CIFAR10Objective(official(), "enas")
+
+
+def test_cells_of_combo_cost_what_the_authors_count():
+    assert tuple(published_flops([int(bit) for bit in bits]) for bits in INITIAL) == FLOPS
+    largest = SearchSpace(combo_cell()).specify([1] * 31).program()
+    assert cost(largest.to_torch((2, 3, 32, 32)), (3, 32, 32)).parameters == 687_066
+    with pytest.raises(bo.Infeasible):
+        published_flops([0] * 31)
+    with pytest.raises(ValueError, match="31"):
+        published_flops([1] * 30)
+
+
+def test_the_objective_of_combo():
+    space = bits_space()
+    point = {f"bit_{i}": int(bit) for i, bit in enumerate(INITIAL[0])}
+    space.parse(point)
+    programs = []
+    objective = ComboObjective(lambda program: programs.append(program) or 0.25)
+    assert objective(point) == pytest.approx(0.25 + 0.02 * FLOPS[0] / FLOPS[8])
+    assert objective(programs[0]) == objective(point)
+    assert objective(dict.fromkeys(point, 0)) == 0.92
+    assert len(programs) == 3

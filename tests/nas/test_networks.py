@@ -1,0 +1,128 @@
+"""Architectures as torch modules: every label, forward and backward, counts, names, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import bostruct as bo
+from bostruct.contracts import DomainError
+from bostruct.domains.architecture.labels import CNN, KERNEL_SIZES, Label
+from bostruct.nas import cost, to_torch
+from bostruct.nas.networks import ACTIVATIONS
+
+CHAINS = (
+    *(f"{kind}{k}-8 {kind}{k}-6/2 fc-5 softmax" for kind in ("conv", "res") for k in KERNEL_SIZES),
+    "conv3-8 max-pool avg-pool fc-12 fc-7 softmax",
+    "conv3-8/2 res3-16/2 res3-8 max-pool softmax",
+)
+
+
+def forward_and_backward(architecture, shape, classes):
+    network = to_torch(architecture, shape, classes)
+    given = network(torch.randn(4, *shape))
+    assert given.shape == (4, classes)
+    given.square().sum().backward()
+    assert all(p.grad is not None and torch.isfinite(p.grad).all() for p in network.parameters())
+    return network
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_every_label_of_images_is_built(chain):
+    network = forward_and_backward(bo.Architecture.chain(chain), (3, 9, 7), 5)
+    names = [line.partition(" >")[0] for line in network.architecture.to_text().splitlines()]
+    assert list(network.layers) == names[1:-1]
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("decision", ["linear", "softmax"])
+def test_every_activation_is_built(activation, decision):
+    forward_and_backward(bo.Architecture.chain(f"{activation}-6 {activation}-5 {decision}"), (4,), 3)
+
+
+@pytest.mark.parametrize(("domain", "shape"), [(bo.cnn_domain(), (3, 12, 12)), (bo.mlp_domain(), (6,))])
+def test_pools_and_their_descendants_are_built_on_meta_tensors(domain, shape):
+    rng = np.random.default_rng(0)
+    xs = list(domain.pool)
+    xs += [domain.mutate(xs[int(rng.integers(len(xs)))], rng) for _ in range(25)]
+    for x in xs:
+        with torch.device("meta"):
+            assert to_torch(x, shape, 3)(torch.empty(2, *shape)).shape == (2, 3)
+
+
+def test_inputs_of_a_layer_are_concatenated_and_decisions_averaged():
+    layers = ["ip", "conv3-4", "conv3-6", "conv3-5", "fc-7", "softmax", "softmax", "op"]
+    edges = [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4), (4, 5), (3, 6), (5, 7), (6, 7)]
+    network = to_torch(bo.Architecture(layers, edges), (1, 6, 6), 4).eval()
+    assert network.layers["3 conv3-5"].body[0].in_channels == 10
+    x = torch.randn(3, 1, 6, 6)
+    both = network.decisions(x)
+    mean = torch.stack([one.softmax(dim=1) for one in both]).mean(dim=0)
+    assert len(both) == 2
+    torch.testing.assert_close(network(x).exp(), mean)
+    plain = to_torch(
+        bo.Architecture(["ip", "relu-4", "linear", "linear", "op"], [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4)]), (3,), 2
+    )
+    x = torch.randn(5, 3)
+    torch.testing.assert_close(plain(x), torch.stack(plain.decisions(x)).mean(dim=0))
+
+
+def test_counts_are_those_by_hand():
+    network = to_torch(bo.Architecture.chain("conv3-8 max-pool fc-5 softmax"), (3, 10, 10), 4)
+    found = cost(network, (3, 10, 10))
+    assert found.parameters == 3 * 8 * 9 + 2 * 8 + 8 * 5 + 5 + 5 * 4 + 4
+    assert found.flops == 2 * (100 * 3 * 8 * 9 + 8 * 5 + 5 * 4)
+    assert cost(to_torch(bo.Architecture.chain("relu-8 linear"), (6,), 1), (6,)).flops == 2 * (6 * 8 + 8)
+
+
+def test_a_residual_block_adds_what_entered():
+    network = to_torch(bo.Architecture.chain("conv3-4 res3-6 softmax"), (1, 5, 5), 2).eval()
+    block = network.layers["2 res3-6"].body
+    with torch.no_grad():
+        for parameter in block.parameters():
+            parameter.zero_()
+    x = torch.rand(2, 4, 5, 5)
+    given = block(x)
+    torch.testing.assert_close(given[:, :4], x)
+    assert not given[:, 4:].any()
+
+
+def test_attributes_reach_the_module():
+    def layer(**attributes):
+        return bo.Architecture.chain(["conv3-4", {"label": "conv3", "units": 6, "attributes": attributes}, "softmax"])
+
+    plain = cost(to_torch(layer(), (1, 8, 8), 2), (1, 8, 8))
+    separable = cost(to_torch(layer(separable=True), (1, 8, 8), 2), (1, 8, 8))
+    assert separable.parameters < plain.parameters
+    modules = [type(one).__name__ for one in to_torch(layer(dropout=0.5, normalization="none"), (1, 8, 8), 2).modules()]
+    assert "Dropout2d" in modules
+    assert modules.count("BatchNorm2d") == 1
+    for wrong, message in (
+        ({"groups": 2}, "groups"),
+        ({"normalization": "layer"}, "normalization"),
+        ({"dropout": 1.0}, "dropout"),
+    ):
+        with pytest.raises(DomainError, match=f"layer 2 .*{message}"):
+            to_torch(layer(**wrong), (1, 8, 8), 2)
+
+
+def test_dropout_before_decisions_is_off_while_scoring():
+    network = to_torch(bo.Architecture.chain("relu-8 linear"), (4,), 1, dropout=0.5)
+    x = torch.randn(6, 4)
+    assert not torch.equal(network(x), network(x))
+    network.eval()
+    assert torch.equal(network(x), network(x))
+
+
+def test_what_cannot_be_built_is_refused_by_name():
+    chain = bo.Architecture.chain("conv3-8 softmax")
+    with pytest.raises(TypeError, match="architecture: expected"):
+        to_torch("conv3-8", (3, 8, 8), 2)
+    with pytest.raises(ValueError, match=r"input_shape: expected \(channels, height, width\)"):
+        to_torch(chain, (8,), 2)
+    with pytest.raises(ValueError, match="classes"):
+        to_torch(chain, (3, 8, 8), 0)
+    family = CNN.with_label(Label("swish", group="fc", image="collapses"), {"fc": 0.1}, "cnn+swish")
+    with pytest.raises(DomainError, match=r"layer 2 .*no torch module is known for the label 'swish'"):
+        to_torch(bo.Architecture.chain("conv3-8 swish-4 softmax", family), (3, 8, 8), 2)
