@@ -32,31 +32,28 @@ def _ranks(signatures: Sequence[Any]) -> list[int]:
 def _along_depths(keys: Sequence[str], parents: Adjacent, children: Adjacent) -> list[int]:
     """One sweep down and one up, depth by depth: all that ancestors, then all that descendants, can tell."""
     n = len(keys)
-    own = _ranks(keys)
     depth, height = [0] * n, [0] * n
-    down: list[Any] = [None] * n
     for v in range(n):
         if parents[v]:
-            depth[v] = 1 + max(depth[u] for u in parents[v])
+            depth[v] = 1 + max([depth[u] for u in parents[v]])
     for u in reversed(range(n)):
         if children[u]:
-            height[u] = 1 + max(height[v] for v in children[u])
-    for level in _levels(depth):
-        for v, rank in zip(level, _ranks([(own[v], _sorted_colors(down, parents[v])) for v in level]), strict=True):
-            down[v] = (depth[v], rank)
-    colors = _ranks(down)
-    up: list[Any] = [None] * n
-    for level in _levels(height):
-        for u, rank in zip(level, _ranks([(colors[u], _sorted_colors(up, children[u])) for u in level]), strict=True):
-            up[u] = (height[u], rank)
-    return _ranks(up)
+            height[u] = 1 + max([height[v] for v in children[u]])
+    return _swept(_swept(_ranks(keys), depth, parents), height, children)
 
 
-def _levels(depth: Sequence[int]) -> list[list[int]]:
+def _swept(own: Sequence[int], depth: Sequence[int], above: Adjacent) -> list[int]:
+    """Colors by depth, then own color, then the colors of those above, which are of lesser depth."""
     levels: list[list[int]] = [[] for _ in range(max(depth) + 1)]
     for v, d in enumerate(depth):
         levels[d].append(v)
-    return levels
+    colors, met = [0] * len(own), 0
+    for level in levels:
+        ranks = [0] if len(level) == 1 else _ranks([(own[v], _sorted_colors(colors, above[v])) for v in level])
+        for v, rank in zip(level, ranks, strict=True):
+            colors[v] = met + rank
+        met += 1 + max(ranks)
+    return colors
 
 
 def _sorted_colors(colors: Sequence[Any], layers: Sequence[int]) -> tuple[Any, ...]:

@@ -6,6 +6,8 @@ import hashlib
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -63,14 +65,16 @@ def layer_masses(architecture: Architecture, settings: Otmann) -> Array:
 
     Input, output, and the decision layers together share out what `Otmann.end_share` and `end_floor` say.
     """
-    labels = [architecture.family.by_name[layer.label] for layer in architecture.layers]
-    masses = np.array(architecture.masses)
-    masses[[u for u, label in enumerate(labels) if label.group == "fc"]] *= settings.dense_factor
+    by_name = architecture.family.by_name
+    labels = [by_name[layer.label] for layer in architecture.layers]
+    masses = [
+        mass * settings.dense_factor if label.group == "fc" else mass
+        for mass, label in zip(architecture.masses, labels, strict=True)
+    ]
     end = max(settings.end_share * math.fsum(masses), settings.end_floor)
-    masses[[u for u, label in enumerate(labels) if label.role in ("input", "output")]] = end
-    decisions = [u for u, label in enumerate(labels) if label.role == "decision"]
-    masses[decisions] = end / len(decisions)
-    return masses
+    n_decisions = sum(label.role == "decision" for label in labels)
+    shares = {"input": end, "output": end, "decision": end / n_decisions}
+    return np.array([shares.get(label.role, mass) for mass, label in zip(masses, labels, strict=True)])
 
 
 def path_lengths(architecture: Architecture) -> Array:
@@ -83,8 +87,8 @@ def path_lengths(architecture: Architecture) -> Array:
     hops = [steps[layer.label] for layer in architecture.layers]
     down = _accumulated(hops, architecture.children, range(len(hops) - 1, -1, -1))
     up = _accumulated(hops, architecture.parents, range(len(hops)))
-    both = [to_output + from_input for to_output, from_input in zip(down, up, strict=True)]
-    return np.array(both).reshape(len(hops), 2, len(KINDS), -1)
+    both = chain.from_iterable(chain.from_iterable(zip(down, up, strict=True)))
+    return np.fromiter(both, np.float64).reshape(len(hops), 2, len(KINDS), -1)  # quicker than an array of lists
 
 
 @lru_cache(maxsize=64)
@@ -103,12 +107,12 @@ def _accumulated(hops: Sequence[list[float]], nearer: Adjacent, order: Sequence[
     for u in order:
         ahead = nearer[u]
         if len(ahead) == 1:
-            lengths[u] = [hop + length for hop, length in zip(hops[u], lengths[ahead[0]], strict=True)]
+            lengths[u] = list(map(add, hops[u], lengths[ahead[0]]))
         elif ahead:
             columns = list(zip(*(lengths[v] for v in ahead), strict=True))
             gathered = [min(c) for c in columns[:third]] + [max(c) for c in columns[third : 2 * third]]
             gathered += [math.fsum(c) / len(ahead) for c in columns[2 * third :]]  # whatever the order of c
-            lengths[u] = [hop + length for hop, length in zip(hops[u], gathered, strict=True)]
+            lengths[u] = list(map(add, hops[u], gathered))
         else:
             lengths[u] = [0.0] * len(hops[u])
     return lengths
