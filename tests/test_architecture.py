@@ -237,7 +237,7 @@ def test_families():
     assert Architecture.from_json(x.to_json(), extended) == x
     with pytest.raises(PointError, match=r"layer 1: label 'gelu' is unknown; the family mlp knows ip, op, relu"):
         Architecture.chain("gelu-8 linear", "mlp")
-    with pytest.raises(PointError, match="family: expected one of cnn, mlp, cell, or a description; got 'rnn'"):
+    with pytest.raises(PointError, match="family: expected one of cnn, mlp, cell, mbconv, or a description; got 'rnn'"):
         Architecture.chain("relu-8 linear", "rnn")
     with pytest.raises(DomainError, match="does not end in a hyphen and digits"):
         Label("conv-3")

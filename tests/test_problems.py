@@ -26,7 +26,8 @@ SPECS = [
     "maxcut:n=6,k=2,seed=1",
     "frb:groups=4,size=3",
 ]
-ELSEWHERE = {"maxsat", "landscape", "nasbench201", "nasbench101", "transnas-macro", "transnas-micro", "fcnet"}
+ELSEWHERE = {"maxsat", "landscape", "nasbench201", "nasbench101", "nasbench-macro", "fcnet", "fcnet-joint"}
+ELSEWHERE |= {"transnas-macro", "transnas-micro"}
 DETERMINISTIC = [spec for spec in SPECS if not spec.startswith("pest")]
 
 

@@ -13,8 +13,10 @@ from scipy.stats import spearmanr
 
 import bostruct as bo
 from bostruct import problems
+from bostruct.domains.architecture.labels import MLP
 from bostruct.domains.architecture.table import TableDomain
 from bostruct.kernels.otmann.distance import otmann_distances
+from bostruct.kernels.otmann.table import both_distances
 
 DATA = os.environ.get("BOSTRUCT_DATA")
 needs_data = pytest.mark.skipif(not DATA, reason="BOSTRUCT_DATA does not name a folder of tables")
@@ -111,6 +113,25 @@ class TestLookAlike:
         assert scene("411230") == 100.0 - 14.0
         assert layout("123400") == -12.0
 
+    def test_chains_of_blocks(self, tmp_path):
+        codes = np.array([[1, 0, 0, 0, 2, 1, 0, 0], [1, 0, 0, 2, 0, 1, 0, 0], [2, 1, 1, 1, 1, 1, 1, 1]])
+        accuracies = np.array([[80.0, 81.0, 82.0], [80.0, 81.0, 82.0], [70.0, 71.0, 75.0]])
+        np.savez(tmp_path / "b.npz", arch=codes, test_acc=accuracies)
+        problem = problems.load(f"nasbench-macro:file={tmp_path / 'b.npz'}")
+        assert problem.space.size == 2  # an identity within a stage is nothing, wherever it stands
+        chain = "ip conv3-32 mb3-64/2 conv1-128/2 mb5-128 mb3-256/2 conv1-1280 softmax op"
+        assert str(problem.optimal_point) == chain
+        assert problem("10002100") == problem("10020100") == problem.optimum == 19.0
+        assert problem.optimal_point.halvings[-4] == 3
+        drawn = {problems.load(f"{problem.name},noise={seed}")("21111111") for seed in range(40)}
+        assert drawn == {30.0, 29.0, 25.0}
+        noisy = problems.load(f"{problem.name},noise=1")
+        assert noisy.noise_free("21111111") == noisy.reported("21111111") == problem("21111111")
+        assert bo.Architecture.from_json(problem.optimal_point.to_json()) == problem.optimal_point
+        np.savez(tmp_path / "b.npz", arch=codes, test_acc=accuracies[:, 0])
+        with pytest.raises(ValueError, match="test_acc: expected a row of trainings for each network"):
+            problems.load(problem.name)
+
     def test_node_cells(self, tmp_path):
         adjacency = np.zeros((2, 7, 7), dtype=np.int8)
         adjacency[:, [0, 1], [1, 6]] = 1
@@ -172,6 +193,58 @@ class TestPerceptrons:
             pickle.loads(pickle.dumps(noisy)).evaluate(noisy.initial(1)), noisy.evaluate(noisy.initial(1))
         )
 
+    NETWORKS = (
+        ("activation_fn_1", ["relu", "tanh"]),
+        ("rate", [0.1, 0.01, 0.001]),
+        ("n_units_2", [16, 32, 64, 128, 256, 512]),
+        ("activation_fn_2", ["relu", "tanh"]),
+        ("n_units_1", [16, 32, 64, 128, 256, 512]),
+    )
+
+    def test_networks_and_their_training_are_parts_of_a_point(self, tmp_path):
+        errors = np.random.default_rng(0).uniform(0.01, 10.0, (2, 3, 6, 2, 6, 4)).astype(np.float32)
+        np.savez(tmp_path / "j.npz", naval_propulsion=errors, space=json.dumps(self.NETWORKS))
+        given = f"file={tmp_path / 'j.npz'},data=naval_propulsion"
+        for noise in ("", ",noise=3"):
+            plain, joint = problems.load(f"fcnet:{given}{noise}"), problems.load(f"fcnet-joint:{given}{noise}")
+            assert (joint.space.size, joint.name) == (plain.space.size, f"fcnet-joint:{given}{noise}")
+            assert joint.space.part("network", joint.space.sample(1, np.random.default_rng(0)))[0].family == MLP
+            for point in plain.initial_points(1):
+                first, second = (f"{point[f'activation_fn_{k}']}-{point[f'n_units_{k}']}" for k in (1, 2))
+                network = bo.Architecture.chain(f"{first} {second} linear", "mlp")
+                parts = {"network": network, "training": {"rate": point["rate"]}}
+                assert joint(parts) == plain(point)
+                assert joint.noise_free(parts) == plain.noise_free(point)
+            assert joint.noise_free(joint.optimal_point) == joint.optimum == plain.optimum
+            moved = pickle.loads(pickle.dumps(joint))
+            np.testing.assert_array_equal(
+                moved.evaluate(joint.initial_points(2)), joint.evaluate(joint.initial_points(2))
+            )
+
+    def test_a_joint_table_is_searched_by_distances_between_its_networks(self, tmp_path, monkeypatch):
+        errors = np.random.default_rng(0).uniform(0.01, 10.0, (2, 3, 6, 2, 6, 1)).astype(np.float32)
+        np.savez(tmp_path / "j.npz", naval_propulsion=errors, space=json.dumps(self.NETWORKS))
+        joint = problems.load(f"fcnet-joint:file={tmp_path / 'j.npz'},data=naval_propulsion")
+        measured: list[int] = []
+
+        def counted(xs, ys, settings):
+            measured.append(len(xs))
+            return both_distances(xs, ys, settings)
+
+        monkeypatch.setattr("bostruct.kernels.otmann.table.both_distances", counted)
+        result = bo.minimize(joint, joint.space, method="nasbot", n_trials=14, seed=0)
+        assert measured
+        assert {t.origin for t in result.trials} >= {"model"}
+        assert result.best_value == joint(result.best_point)
+
+    def test_networks_of_another_table_are_refused(self, tmp_path):
+        shape = (2, 3, 6, 2, 5, 1)
+        changed = (*self.NETWORKS[:4], ("n_units_1", [16, 32, 64, 128, 256]))
+        for listed, dims in ((changed, shape), (self.NETWORKS[:4], shape[:4] + shape[5:])):
+            np.savez(tmp_path / "j.npz", naval_propulsion=np.ones(dims), space=json.dumps(listed))
+            with pytest.raises(ValueError, match="space: expected n_units_1 of 16, 32, 64, 128, 256, 512; got"):
+                problems.load(f"fcnet-joint:file={tmp_path / 'j.npz'},data=naval_propulsion")
+
     def test_a_file_of_another_form_is_refused(self, tmp_path):
         with pytest.raises(ValueError, match="expected positive errors of shape"):
             problems.load(self.stored(tmp_path, np.zeros((2, 3, 4))))
@@ -231,6 +304,17 @@ class TestTables:
         assert (macro.space.size, micro.space.size) == (662, 1011)
         node = problems.load(f"nasbench101:file={folder}/nasbench101_sample500.npz")
         assert node.optimum == pytest.approx(5.288, abs=1e-3)
+
+    def test_chains_of_blocks(self):
+        """Published: the best is 22212202, of mean accuracy 93.13."""
+        problem = problems.load(f"nasbench-macro:file={DATA}/nasbench_macro/nasbench_macro.npz")
+        assert problem.space == TableDomain("nasbench-macro")
+        assert (problem.space.size, problem.space.encode(problem.optimal_point)) == (3969, "22212202")
+        assert problem.optimum == pytest.approx(6.873, abs=1e-3)
+        stored = np.load(f"{DATA}/nasbench_macro/nasbench_macro.npz")
+        for codes in problem.space.members:
+            rows = [int("".join(map(str, code)), 3) for code in codes]
+            assert len({tuple(accuracies) for accuracies in stored["test_acc"][rows].tolist()}) == 1
 
     @pytest.mark.parametrize(("data", "least"), [("protein_structure", 0.2214), ("naval_propulsion", 3.17e-5)])
     def test_perceptrons(self, data, least):

@@ -1,4 +1,4 @@
-"""What a benchmark problem over architectures is: `bostruct.problems.base.Problem`, with architectures for vertices."""
+"""What a benchmark problem over architectures is: `bostruct.problems.base.Problem`, with points for vertices."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bostruct.checks import check_integer
-from bostruct.contracts import Array
-from bostruct.domains.architecture.value import Architecture
+from bostruct.contracts import Array, Point
 from bostruct.problems.base import GENERATED_SEEDS
 
-Value = Callable[[Architecture], float]
+Value = Callable[[Any], float]
 
 
 @dataclass(frozen=True)
 class ArchitectureProblem:
     """A benchmark to minimise.
 
-    name: how the registry spells it. space: its domain, whose points are `Architecture`s. objective: what a trial is
+    name: how the registry spells it. space: its domain, whose points are `Architecture`s, or have one among their
+    parts. objective, mean and report are functions of such a point as the domain holds it. objective: what a trial is
     told. mean: of a noisy objective only, its mean. report: what a run is judged by at the point that it recommends,
     where that is not the objective, such as an error on test data; nothing may be chosen by it. optimum: the least
     value without noise, None where unknown; report_optimum: the least of `report`. optimal: a point that has the
@@ -35,7 +35,7 @@ class ArchitectureProblem:
     optimum: float | None = None
     optimum_source: str = "not known"
     best_known: ClassVar[float | None] = None
-    optimal: Architecture | None = None
+    optimal: Point | None = None
     mean: Value | None = None
     report: Value | None = None
     report_optimum: float | None = None
@@ -48,9 +48,9 @@ class ArchitectureProblem:
         return self.mean is not None
 
     @property
-    def optimal_point(self) -> Architecture | None:
+    def optimal_point(self) -> Any:
         """A point with the least value, None where none is known."""
-        return self.optimal
+        return None if self.optimal is None else self.space.present(self.optimal)
 
     def __call__(self, point: Any) -> float:
         """The value of one point; raises PointError."""
@@ -75,7 +75,7 @@ class ArchitectureProblem:
         if check_integer("config", config, 0) not in GENERATED_SEEDS:
             raise ValueError(f"config: expected one of {', '.join(map(str, self.configs))}; got {config}")
         rng = np.random.default_rng(GENERATED_SEEDS[config])
-        drawn: list[Architecture] = []
+        drawn: list[Point] = []
         for _ in range(self.n_initial):
             drawn.append(self.space.sample_unseen(frozenset(self.space.keys(drawn)), rng))
         return [self.space.present(x) for x in drawn]

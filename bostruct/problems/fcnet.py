@@ -10,14 +10,19 @@ import numpy as np
 
 from bostruct.checks import check_choice, check_integer, shown
 from bostruct.contracts import Array
+from bostruct.domains.architecture.cells import PERCEPTRONS
+from bostruct.domains.architecture.table import TableDomain, shared_table
 from bostruct.domains.graphs import IntArray
+from bostruct.domains.joint import JointPoint, joint_domain
 from bostruct.domains.space import Space
 from bostruct.domains.variables import Categorical, Ordinal
+from bostruct.problems.architectures import ArchitectureProblem
 from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, Problem, proved_by_enumeration
 from bostruct.problems.tabular import read_arrays
 
 SOURCE = "Klein and Hutter 2019 (tabular benchmarks for joint architecture and hyperparameter optimisation)"
 DATA = ("protein_structure", "naval_propulsion", "slice_localization", "parkinsons_telemonitoring")
+NETWORK = ("activation_fn_1", "n_units_1", "activation_fn_2", "n_units_2")  # the rest is how it is trained
 N_INITIAL = 10
 
 
@@ -43,6 +48,25 @@ class Trained:
         return self.table[tuple(vertices.T)].mean(axis=-1)
 
 
+@dataclass(frozen=True, eq=False)
+class JointTrained:
+    """`trained` of a joint point: a perceptron of `networks`, then the other variables.
+
+    axes: of the table, those of `NETWORK` in this order, then those of the training.
+    """
+
+    trained: Trained
+    networks: TableDomain
+    axes: tuple[int, ...]
+
+    def __call__(self, x: JointPoint) -> float:
+        network, training = x.parts
+        code = self.networks.members[self.networks.place(network)][0]
+        row = np.empty(len(self.axes), dtype=np.int64)
+        row[list(self.axes)] = [*code, *training]
+        return float(self.trained(row[None])[0])
+
+
 def fcnet(file: str, data: str = "protein_structure", noise: int | None = None) -> Problem:
     """Log10 of the validation error (mean squared) after 100 epochs; configurations that diverge reach 7.
 
@@ -51,14 +75,8 @@ def fcnet(file: str, data: str = "protein_structure", noise: int | None = None) 
     "slice_localization" or "parkinsons_telemonitoring". noise: None for the mean over the trainings; a seed for one of
     them, drawn by it. Raises ValueError.
     """
-    errors = read_arrays(file, (check_choice("data", data, DATA),))[data]
-    space = _space(file)
-    if errors.shape[:-1] != tuple(space.n_choices) or not (errors > 0).all():
-        raise ValueError(
-            f"file: {file}: {data}: expected positive errors of shape {tuple(space.n_choices)} and trainings"
-        )
+    space, table = _stored(file, data)
     seed = None if noise is None else check_integer("noise", noise, 0)
-    table = np.log10(errors.astype(np.float64))
     quiet = Problem(
         name=f"fcnet:file={file},data={data}",
         space=space,
@@ -72,6 +90,52 @@ def fcnet(file: str, data: str = "protein_structure", noise: int | None = None) 
         return known
     noisy = Trained(table, seed)
     return replace(known, name=f"{quiet.name},noise={seed}", objective=noisy, mean=noisy.mean)
+
+
+def fcnet_joint(file: str, data: str = "protein_structure", noise: int | None = None) -> ArchitectureProblem:
+    """`fcnet` over points of two parts: ``network``, an `Architecture`, and ``training``, the other five variables.
+
+    Arguments and values are those of `fcnet`, noise included. Raises ValueError, also where the file's networks are not
+    those of FC-Net.
+    """
+    space, table = _stored(file, data)
+    seed = None if noise is None else check_integer("noise", noise, 0)
+    listed = list(space.variables)
+    for name, choices in zip(NETWORK, PERCEPTRONS, strict=True):
+        found = tuple(map(str, space.variables[name].choices)) if name in listed else ()
+        if found != choices:
+            raise ValueError(f"file: {file}: space: expected {name} of {', '.join(choices)}; got {shown(found)}")
+    training = [name for name in listed if name not in NETWORK]
+    networks = shared_table("fcnet")
+    domain = joint_domain({"network": networks, "training": Space({name: space.variables[name] for name in training})})
+    axes = tuple(map(listed.index, (*NETWORK, *training)))
+    mean = JointTrained(Trained(table, None), networks, axes)
+    means = table.mean(axis=-1).transpose(axes)
+    code = tuple(map(int, np.unravel_index(means.argmin(), means.shape)))
+    networks_of, rows = [networks.at(networks.place_of(code[:4]))], np.array([code[4:]])
+    named = f"fcnet-joint:file={file},data={data}"
+    return ArchitectureProblem(
+        name=named if seed is None else f"{named},noise={seed}",
+        space=domain,
+        objective=mean if seed is None else JointTrained(Trained(table, seed), networks, axes),
+        source=SOURCE,
+        n_initial=N_INITIAL,
+        optimum=float(means.min()),
+        optimum_source="proved by enumeration of the table",
+        optimal=domain.points([networks_of, rows])[0],
+        mean=None if seed is None else mean,
+    )
+
+
+def _stored(file: str, data: str) -> tuple[Space, Array]:
+    """The variables, and log10 of the errors."""
+    errors = read_arrays(file, (check_choice("data", data, DATA),))[data]
+    space = _space(file)
+    if errors.shape[:-1] != tuple(space.n_choices) or not (errors > 0).all():
+        raise ValueError(
+            f"file: {file}: {data}: expected positive errors of shape {tuple(space.n_choices)} and trainings"
+        )
+    return space, np.log10(errors.astype(np.float64))
 
 
 def _space(file: str) -> Space:

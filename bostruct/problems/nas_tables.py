@@ -1,17 +1,20 @@
-"""Small tables of trained networks: samples of NAS-Bench-101 and of TransNAS-Bench-101."""
+"""Small tables of trained networks: samples of NAS-Bench-101 and of TransNAS-Bench-101, and NAS-Bench-Macro."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from bostruct.checks import check_choice
+from bostruct.checks import check_choice, check_integer
 from bostruct.contracts import Array
 from bostruct.domains.graphs import IntArray
 from bostruct.problems.architectures import ArchitectureProblem
-from bostruct.problems.tabular import Lookup, point_means, read_arrays, rows_of, table
+from bostruct.problems.tabular import Lookup, NoisyLookup, point_means, read_arrays, rows_of, table
 
 NB101_SOURCE = "Ying et al., ICML 2019 (NAS-Bench-101)"
 TRANSNAS_SOURCE = "Duan et al., CVPR 2021 (TransNAS-Bench-101)"
+MACRO_SOURCE = "Su et al., CVPR 2021 (NAS-Bench-Macro)"
 N_INITIAL = 10
 UPPER = np.triu_indices(7, 1)
 BEST_POSSIBLE = {  # of each task's metric; the value is how far below it a network is
@@ -67,6 +70,26 @@ def transnas_micro(file: str) -> ArchitectureProblem:
     arrays = read_arrays(file, ("arch", "val_top1"))
     name = f"transnas-micro:file={file}"
     return _problem(name, "transnas-micro", arrays["arch"], 100.0 - arrays["val_top1"], TRANSNAS_SOURCE)
+
+
+def nasbench_macro(file: str, noise: int | None = None) -> ArchitectureProblem:
+    """Test error in percent on CIFAR-10 of chains of eight blocks; nobody published validation errors.
+
+    file: an .npz with ``arch`` (n, 8): 0 identity, 1 MBConv 3 x 3, 2 MBConv 5 x 5, and ``test_acc`` (n, trainings) in
+    percent. noise: None for the mean over the trainings; a seed for one of them, drawn by it. Isomorphic networks are
+    one point, and have the same trainings in the table. Raises ValueError.
+    """
+    arrays = read_arrays(file, ("arch", "test_acc"))
+    if arrays["test_acc"].ndim != 2 or np.isnan(arrays["test_acc"]).any():
+        raise ValueError(f"file: {file}: test_acc: expected a row of trainings for each network")
+    errors = 100.0 - arrays["test_acc"].astype(np.float64)
+    name = f"nasbench-macro:file={file}"
+    quiet = _problem(name, "nasbench-macro", arrays["arch"], errors.mean(axis=1), MACRO_SOURCE)
+    if noise is None:
+        return quiet
+    seed = check_integer("noise", noise, 0)
+    drawn = NoisyLookup(quiet.space, errors, rows_of(quiet.space, arrays["arch"]), seed)
+    return replace(quiet, name=f"{name},noise={seed}", objective=drawn, mean=quiet.objective)
 
 
 def _problem(name: str, space: str, codes: IntArray, values: Array, source: str) -> ArchitectureProblem:

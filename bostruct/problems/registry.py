@@ -147,10 +147,26 @@ ENTRIES: dict[str, Entry] = {
         "cells of 6 operations from an .npz file of TransNAS-Bench-101",
         (Parameter("file", "file", str, ""),),
     ),
+    "nasbench-macro": Entry(
+        "bostruct.problems.nas_tables",
+        "nasbench_macro",
+        "chains of 8 blocks from an .npz file of NAS-Bench-Macro",
+        (Parameter("file", "file", str, ""), Parameter("noise", "noise", _seed_or_none, "none")),
+    ),
     "fcnet": Entry(
         "bostruct.problems.fcnet",
         "fcnet",
         "widths, activations and training of perceptrons from an .npz file of FC-Net",
+        (
+            Parameter("file", "file", str, ""),
+            Parameter("data", "data", str, "protein_structure"),
+            Parameter("noise", "noise", _seed_or_none, "none"),
+        ),
+    ),
+    "fcnet-joint": Entry(
+        "bostruct.problems.fcnet",
+        "fcnet_joint",
+        "the same, a perceptron and how it is trained being parts of a point",
         (
             Parameter("file", "file", str, ""),
             Parameter("data", "data", str, "protein_structure"),

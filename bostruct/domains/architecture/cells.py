@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from bostruct.domains.architecture.labels import CELL, CNN, Family
+from bostruct.domains.architecture.labels import CELL, CNN, MBCONV, MLP, Family
 from bostruct.domains.architecture.layers import Layer
 from bostruct.domains.architecture.validity import Edges
 from bostruct.domains.architecture.value import Architecture
@@ -152,6 +152,30 @@ def draw_modules(code: Code) -> Drawing:
     return Drawing(tuple(layers), tuple(pairwise(range(len(layers)))))
 
 
+def draw_blocks(code: Code) -> Drawing:
+    """A network of NAS-Bench-Macro: stages of 2, 3 and 3 blocks, each 0 identity, 1 MBConv 3 x 3 or 2 MBConv 5 x 5.
+
+    The first block of a stage halves the image and sets the units, where an identity is a convolution 1 x 1, as the
+    published numbers of weights tell; any other identity is no layer.
+    """
+    layers = [Layer("ip"), Layer("conv3", STEM_UNITS)]
+    choices = iter(code)
+    for units, n_blocks in STAGES:
+        for block in range(n_blocks):
+            choice = next(choices)
+            if choice or block == 0:
+                layers.append(Layer(BLOCKS[choice], units, 2 if block == 0 else 1))
+    layers += [Layer("conv1", HEAD_UNITS), Layer("softmax"), Layer("op")]
+    return Drawing(tuple(layers), tuple(pairwise(range(len(layers)))))
+
+
+def draw_perceptron(code: Code) -> Drawing:
+    """A perceptron of FC-Net: activation and width of its first layer, then of its second."""
+    first, units, second, units2 = (names[choice] for names, choice in zip(PERCEPTRONS, code, strict=True))
+    layers = (Layer("ip"), Layer(first, int(units)), Layer(second, int(units2)), Layer("linear"), Layer("op"))
+    return Drawing(layers, tuple(pairwise(range(len(layers)))))
+
+
 def spell_edges(names: Sequence[str]) -> str:
     """As NAS-Bench-201 writes a cell: ``|op~0|+|op~0|op~1|+|op~0|op~1|op~2|``, positions by the tensor they lead to."""
     first, second, third = names[:1], names[1:3], names[3:]
@@ -169,6 +193,11 @@ def _operation(label: str) -> Layer:
 
 NODE_LABELS = ("max-pool", "conv1", "conv3")
 MODULE_UNITS = 64
+BLOCKS = ("conv1", "mb3", "mb5")
+STAGES = ((64, 2), (128, 3), (256, 3))
+STEM_UNITS, HEAD_UNITS = 32, 1280
+WIDTHS = ("16", "32", "64", "128", "256", "512")
+PERCEPTRONS = (("relu", "tanh"), WIDTHS) * 2
 BY_TARGET = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
 NB201 = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
 NODES = ("maxpool3x3", "conv1x1-bn-relu", "conv3x3-bn-relu")
@@ -191,5 +220,7 @@ SPACES = {
         ),
         CellSpace("nasbench101", CELL, (("0", "1"),) * 21 + (NODES,) * 5, draw_node_cell, " ".join),
         CellSpace("transnas-macro", CNN, (tuple("01234"),) * 6, draw_modules, "".join),
+        CellSpace("nasbench-macro", MBCONV, (tuple("012"),) * 8, draw_blocks, "".join),
+        CellSpace("fcnet", MLP, PERCEPTRONS, draw_perceptron, " ".join),
     )
 }

@@ -301,4 +301,21 @@ CELL = Family(  # of tabular benchmarks; costs are ours
     image=False,
     joins="adds",
 )
-BUILT_IN |= {family.name: family for family in (CNN, MLP, CELL)}
+MBCONV = Family(  # of chains of inverted residual blocks; costs are ours
+    "mbconv",
+    (
+        *ENDS,
+        Label("conv1", group="conv", image="strides"),
+        Label("conv3", group="conv", image="strides"),
+        Label("mb3", group="block", image="strides"),
+        Label("mb5", group="block", image="strides"),
+        Label("softmax", "decision", units=False, image="collapses"),
+    ),
+    ("conv", "block"),
+    (
+        *(("conv1", "conv3", 0.2), ("mb3", "mb5", 0.2)),
+        *((conv, block, 0.5) for conv in ("conv1", "conv3") for block in ("mb3", "mb5")),
+    ),
+    image=True,
+)
+BUILT_IN |= {family.name: family for family in (CNN, MLP, CELL, MBCONV)}

@@ -31,10 +31,10 @@ class Architecture:
 
     layers: `Layer`s, strings such as ``"conv3-16/2"`` (label, units, stride) or ``"max-pool"``, tuples or mappings of a
     layer's fields; one ``ip``, one ``op``, at least one decision layer (``softmax``, ``linear``). edges: pairs (from,
-    to) of positions in `layers`. family: a `Family` or its name; by default the first of ``cnn``, ``mlp`` and ``cell``
-    that knows every label. Layers are held in a topological order, the one given where it is one. A layer's inputs are
-    concatenated, or added where the family says so; the decision layers are averaged. Raises PointError, which names
-    the layer that is wrong.
+    to) of positions in `layers`. family: a `Family` or its name; by default the first of the package's (``cnn``,
+    ``mlp``, ``cell``, ``mbconv``) that knows every label. Layers are held in a topological order, the one given where
+    it is one. A layer's inputs are concatenated, or added where the family says so; the decision layers are averaged.
+    Raises PointError, which names the layer that is wrong.
 
     halvings: how often the image was halved once it has left each layer; None without one.
     """
