@@ -100,7 +100,7 @@ class HashedPosterior:
         return Prediction(self._mean(counts), self.scale**2 * np.maximum(left, 1e-12)[None])
 
     def screen(self, xs: Batch) -> Prediction:
-        """The mean in O(tokens) a point, and the variance of the prior."""
+        """The mean in O(tokens) a point, and a bound of its variance: that of the prior were all tokens one."""
         counts = Counts.of(self.model.tokens(xs), self.model.buckets)
         lengths = np.bincount(counts.rows, minlength=counts.n).astype(np.float64)
         return Prediction(self._mean(counts), self.scale**2 * np.square(lengths)[None] + 1e-12)

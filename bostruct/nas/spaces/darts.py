@@ -10,20 +10,24 @@ from bostruct.domains.language.combinators import identity, siso_sequential
 from bostruct.domains.language.hyperparameters import D
 from bostruct.domains.language.modules import IO, Builder
 from bostruct.nas import ops
-from bostruct.nas.spaces.two_input_cells import Macro, network
-from bostruct.nas.spaces.wiring import applied, combined, relu_conv_bn, relu_separable_bn
+from bostruct.nas.spaces.two_input_cells import Macro, checked_keep, dropped, network
+from bostruct.nas.spaces.wiring import Outputs, applied, combined, relu_conv_bn, relu_separable_bn
 
 OPERATIONS = ("sep_conv_3x3", "sep_conv_5x5", "dil_conv_3x3", "dil_conv_5x5", "max_pool_3x3", "avg_pool_3x3", "skip")
 NODES = 4
 
 
 def darts(cells: int = 8, filters: int = 16, classes: int = 10, keep: float = 1.0) -> Builder:
-    """cells: of which those at one and two thirds of the depth are reductions. keep: of drop-path in the last cell.
+    """cells: of which those at one and two thirds of the depth are reductions. keep: in (0, 1], the chance that what an
+    operation other than a skip gives is kept while training, in the last cell; earlier ones keep more.
 
     Each of four nodes sums two operations on two different states before it, 180 7^8 cells of either kind; all four are
-    joined. Defaults as searched; published, 20 cells of 36 filters are trained.
+    joined. Defaults as searched; published, 20 cells of 36 filters are trained. Other than published: where the image
+    shrinks, a state is fitted by one convolution of size 1, there by two on shifted images of half the filters each; a
+    ReLU precedes the last mean; there is no auxiliary output; drop-path grows with depth, there with the epoch. Raises
+    TypeError, ValueError.
     """
-    return partial(_network, cells, filters, classes, keep)
+    return partial(_network, cells, filters, classes, checked_keep(keep))
 
 
 def _network(cells: int, filters: int, classes: int, keep: float) -> IO:
@@ -40,18 +44,23 @@ def _choices(cell: str) -> dict[str, Any]:
     return chosen
 
 
-def _cell(filters: int, stride: int, chosen: dict[str, Any]) -> IO:
+def _cell(filters: int, stride: int, rate: float, chosen: dict[str, Any]) -> IO:
     first, second = identity(), identity()
     states = [first[1], second[1]]
     for node in range(NODES):
         sides = zip(chosen[f"inputs_{node}"], "ab", strict=True)
         made = [
-            applied(operation(chosen[f"operation_{node}{side}"], filters, stride if i < 2 else 1), states[i])
+            _applied(chosen[f"operation_{node}{side}"], filters, stride if i < 2 else 1, rate, states[i])
             for i, side in sides
         ]
         states.append(combined(made))
     inputs = {"in0": first[0]["in"], "in1": second[0]["in"]}
     return inputs, combined(states[2:], ops.concat)
+
+
+def _applied(name: str, filters: int, stride: int, rate: float, state: Outputs) -> Outputs:
+    output = applied(operation(name, filters, stride), state)
+    return output if name == "skip" and stride == 1 else dropped(output, rate)
 
 
 def operation(name: str, filters: int, stride: int) -> IO:
@@ -64,4 +73,4 @@ def operation(name: str, filters: int, stride: int) -> IO:
     if name.startswith("dil"):
         return relu_separable_bn(filters, size, stride, 2)
     pool = ops.max_pool if name.startswith("max") else ops.avg_pool
-    return siso_sequential([pool(3, stride), ops.batch_norm()])
+    return pool(3, stride)  # which a batch normalization follows in the network that is searched, not in that trained

@@ -20,8 +20,9 @@ def flat(nodes: int = 11, filters: tuple[int, ...] = (64, 128, 256), classes: in
     """An operation on each edge (i - 1, i), an operation or none on every other: 6^10 7^45 motifs of eleven nodes.
 
     The operation of edge i -> j is the hyperparameter ``edge_i_j``. A node joins what its edges give, normalizes it and
-    convolves it with size 1. Per resolution motif, separable convolution, motif, and one of stride 2 to twice the
-    filters; DeepArchitect's code keeps 64 filters in the first of these convolutions, which here follow the resolution.
+    convolves it with size 1; the motif ends in one more of these convolutions. Per resolution motif, separable
+    convolution, motif, and one of stride 2 to twice the filters; DeepArchitect's code keeps 64 filters in the first of
+    these convolutions, which here follow the resolution.
     """
     return partial(_network, nodes, tuple(filters), classes)
 
@@ -50,7 +51,7 @@ def _motif(nodes: int, width: int, chosen: dict[str, Any]) -> IO:
         read = [applied(_operation(name, width), made[i]) for i, name in operations if name != NONE]
         joined = siso_sequential([ops.batch_norm(), ops.conv2d(width, 1), ops.relu()])
         made.append(applied(joined, combined(read, ops.concat)))
-    return inputs, made[-1]
+    return inputs, applied(ops.conv2d(width, 1), made[-1])
 
 
 def _operation(name: str, width: int) -> IO:

@@ -11,7 +11,7 @@ from bostruct.domains.language.compilers.implementations import siso_torch_modul
 from bostruct.domains.language.hyperparameters import D
 from bostruct.domains.language.modules import IO, Builder
 from bostruct.nas import ops
-from bostruct.nas.spaces.wiring import applied, combined, conv_bn_relu, relu_conv_bn
+from bostruct.nas.spaces.wiring import applied, combined, relu_conv_bn
 
 OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
 EDGES = tuple(combinations(range(4), 2))
@@ -20,8 +20,8 @@ EDGES = tuple(combinations(range(4), 2))
 def nasbench201(cells: int = 5, filters: int = 16, classes: int = 10) -> Builder:
     """cells: in each of three stages, all alike. filters: of the first stage, doubled in each other. 5^6 = 15,625.
 
-    The operation of edge i -> j is the hyperparameter ``i_j``; the edges are (0, 1), (0, 2), (0, 3), (1, 2), (1, 3),
-    (2, 3). Between stages lies a residual block of stride 2.
+    The operation of edge i -> j is the hyperparameter ``edge_i_j``; the edges are (0, 1), (0, 2), (0, 3), (1, 2),
+    (1, 3), (2, 3). Between stages lies a residual block of stride 2.
     """
     return partial(_network, cells, filters, classes)
 
@@ -72,6 +72,6 @@ def _nothing(image: Any) -> Any:
 def _reduction(filters: int) -> IO:
     """A basic residual block of stride 2, whose shortcut is a mean and a convolution of size 1."""
     inputs, outputs = identity()
-    main = siso_sequential([conv_bn_relu(filters, 3, 2), ops.conv2d(filters, 3, bias=False), ops.batch_norm()])
+    main = siso_sequential([relu_conv_bn(filters, 3, 2), relu_conv_bn(filters, 3)])
     shortcut = siso_sequential([ops.avg_pool(2, 2), ops.conv2d(filters, 1, bias=False)])
     return inputs, combined([applied(main, outputs), applied(shortcut, outputs)])

@@ -10,8 +10,8 @@ from bostruct.domains.language.compilers.implementations import siso_torch_modul
 from bostruct.domains.language.hyperparameters import D
 from bostruct.domains.language.modules import IO, Builder
 from bostruct.nas import ops
-from bostruct.nas.spaces.two_input_cells import Macro, network
-from bostruct.nas.spaces.wiring import applied, combined, relu_conv_bn, relu_separable_bn
+from bostruct.nas.spaces.two_input_cells import Macro, checked_keep, dropped, network
+from bostruct.nas.spaces.wiring import Outputs, applied, combined, relu_conv_bn, relu_separable_bn
 
 REDUCTION = ("none", "separable3x3", "separable5x5", "separable7x7", "avgpool3x3", "maxpool3x3", "conv1x7-7x1")
 NORMAL = (*REDUCTION, "dilated3x3")
@@ -29,15 +29,16 @@ def nasnet(
     """cells: normal ones; two reduction cells come before the seventh and the thirteenth of 18, at thirds of others.
 
     Each of five nodes sums two operations, each on any of the states before it; states that nobody reads are joined.
-    720^4 8^10 7^10 pairs of cells. keep: of drop-path in the last cell. auxiliary: whether a second output leaves at
-    two thirds.
+    720^4 8^10 7^10 pairs of cells. keep: in (0, 1], the chance that what an operation other than ``none`` gives is kept
+    while training, in the last cell; earlier ones keep more. auxiliary: whether a second output leaves before the
+    second reduction cell; its head is as plain as the last one: ReLU, mean, dense. Raises TypeError, ValueError.
     """
-    return partial(_network, cells, filters, classes, keep, auxiliary)
+    return partial(_network, cells, filters, classes, checked_keep(keep), auxiliary)
 
 
 def _network(cells: int, filters: int, classes: int, keep: float, auxiliary: bool) -> IO:
     reductions = (cells // 3, 2 * (cells // 3) + 1)
-    macro = Macro(cells + 2, reductions, filters, 3 * filters, classes, keep, reductions[1] if auxiliary else None)
+    macro = Macro(cells + 2, reductions, filters, 3 * filters, classes, keep, reductions[1] - 1 if auxiliary else None)
     return network(macro, _choices("normal", NORMAL), _choices("reduction", REDUCTION), _cell)
 
 
@@ -50,17 +51,23 @@ def _choices(cell: str, operations: tuple[str, ...]) -> dict[str, Any]:
     return chosen
 
 
-def _cell(filters: int, stride: int, chosen: dict[str, Any]) -> IO:
+def _cell(filters: int, stride: int, rate: float, chosen: dict[str, Any]) -> IO:
     first, second = identity(), identity()
     states, read = [first[1], second[1]], set()
     for node in range(NODES):
         sides = [(chosen[f"input_{node}{side}"], chosen[f"operation_{node}{side}"]) for side in "ab"]
         read |= {source for source, _ in sides}
-        states.append(combined([applied(operation(n, filters, stride if s < 2 else 1), states[s]) for s, n in sides]))
+        made = [_applied(name, filters, stride if i < 2 else 1, rate, states[i]) for i, name in sides]
+        states.append(combined(made))
     for source in {0, 1} - read:  # joined below, at the size of the others
         states[source] = applied(operation("none", filters, stride), states[source])
     ends = [state for position, state in enumerate(states) if position not in read]
     return {"in0": first[0]["in"], "in1": second[0]["in"]}, combined(ends, ops.concat)
+
+
+def _applied(name: str, filters: int, stride: int, rate: float, state: Outputs) -> Outputs:
+    output = applied(operation(name, filters, stride), state)
+    return output if name == "none" else dropped(output, rate)
 
 
 def operation(name: str, filters: int, stride: int) -> IO:

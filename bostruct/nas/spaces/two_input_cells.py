@@ -6,19 +6,20 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+from bostruct.checks import check_number
 from bostruct.domains.language.combinators import siso_sequential
 from bostruct.domains.language.compilers.implementations import siso_torch_module
 from bostruct.domains.language.modules import IO, substitution_module
 from bostruct.nas import ops
 from bostruct.nas.spaces.wiring import Outputs, applied
 
-Cell = Callable[[int, int, dict[str, Any]], IO]  # (filters, stride, choices) -> inputs in0, in1
+Cell = Callable[[int, int, float, dict[str, Any]], IO]  # (filters, stride, drop rate, choices) -> inputs in0, in1
 
 
 class Macro(NamedTuple):
     """cells: of the network; those at `reductions` halve the image and double the filters. stem: filters of the
-    first convolution. keep: chance that a path is kept in the last cell, 1 for no drop-path; earlier cells keep more.
-    auxiliary: after which cell a second output, ``aux``, leaves; None for none.
+    first convolution. keep: chance in (0, 1] that a path is kept in the last cell, 1 for no drop-path; earlier cells
+    keep more. auxiliary: after which cell a second output, ``aux``, leaves; None for none.
     """
 
     cells: int
@@ -40,12 +41,12 @@ def network(macro: Macro, normal: dict[str, Any], reduction: dict[str, Any], bui
         filters *= 2 if is_reduction else 1
         chosen = reduction if is_reduction else normal
         fitted = (applied(_fitted(filters, 2 if shrunk else 1), before), applied(_fitted(filters, 1), last))
-        built = partial(build, filters, 2 if is_reduction else 1)
+        built = partial(build, filters, 2 if is_reduction else 1, _drop_rate(macro, position))
         kind = "ReductionCell" if is_reduction else "NormalCell"
         part = substitution_module(kind, built, chosen, ["in0", "in1"], ["out"], opens_choices=False)
         for i, output in enumerate(fitted):
             part[0][f"in{i}"].connect(output["out"])
-        before, last, shrunk = last, _dropped(part[1], macro, position), is_reduction
+        before, last, shrunk = last, part[1], is_reduction
         if position == macro.auxiliary:
             auxiliary = applied(_head(macro.classes), last)
     outputs = {"out": applied(_head(macro.classes), last)["out"]}
@@ -60,10 +61,21 @@ def _head(classes: int) -> IO:
     return siso_sequential([ops.relu(), ops.global_pool(), ops.dense(classes)])
 
 
-def _dropped(output: Outputs, macro: Macro, position: int) -> Outputs:
-    """Drop-path, more of it in later cells (Zoph et al. 2018); nothing where every path is kept."""
-    rate = (1.0 - macro.keep) * (position + 1) / macro.cells
+def _drop_rate(macro: Macro, position: int) -> float:
+    """More in later cells (Zoph et al. 2018)."""
+    return (1.0 - macro.keep) * (position + 1) / macro.cells
+
+
+def dropped(output: Outputs, rate: float) -> Outputs:
+    """Drop-path of what an operation gives; nothing where every path is kept."""
     return output if rate <= 0.0 else applied(siso_torch_module("DropPath", _drop_path, {"rate": rate}), output)
+
+
+def checked_keep(keep: float) -> float:
+    """A chance that a path is kept, in (0, 1]; raises TypeError, ValueError."""
+    if check_number("keep", keep, 0.0, 1.0) == 0.0:
+        raise ValueError("keep: expected a chance in (0, 1], got 0, with which nothing would be trained")
+    return float(keep)
 
 
 def _drop_path(values: Any, shapes: Any) -> Any:
