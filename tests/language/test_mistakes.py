@@ -345,8 +345,11 @@ def test_13_recursion_without_end_is_found_out():
         return lang.siso_sequential([conv2d(1), lang.siso_optional(forever, D([1]))])
 
     space = SearchSpace(forever, max_depth=20)
-    with pytest.raises(errors.NoneFeasible, match="more than 20 substitutions around each other"):
+    with pytest.raises(errors.NoneFeasible, match=r"SISOOptional-0\.opt: no value was found that leads to an end"):
         space.sample(1, np.random.default_rng(0))
+
+    with pytest.raises(errors.NoneFeasible, match="leads to an end"):
+        SearchSpace(forever).sample(1, np.random.default_rng(0))
 
     def at_once():
         return lang.substitution_module("Again", lambda _: at_once(), {}, ["in"], ["out"])
@@ -354,6 +357,30 @@ def test_13_recursion_without_end_is_found_out():
     with pytest.raises(errors.TooDeep, match="more than 20"):
         SearchSpace(at_once, max_depth=20)
     assert SearchSpace(figure_18).sample(50, np.random.default_rng(1))
+
+
+def test_13_what_grows_faster_than_it_ends_is_led_to_an_end():
+    def mostly():
+        three = lambda: lang.siso_sequential([mostly(), mostly(), mostly()])  # noqa: E731
+        return lang.siso_or([three, lambda: conv2d(1)], D([0, 1]))
+
+    space, rng = SearchSpace(mostly), np.random.default_rng(0)
+    xs = space.sample(60, rng)
+    lengths = [len(x) for x in xs]
+    assert 100 < max(lengths) < 2_000
+    assert (
+        0.45 < np.mean([n < 30 for n in lengths]) < 0.8
+    )  # by chance sqrt(1.25) - 0.5 = 0.618 of them end by themselves
+    largest = max(xs, key=len)
+    for x in (space.mutate(largest, rng), space.crossover(largest, xs[0], rng), space.complete({}, rng).trace):
+        space.check(x)
+
+    def never():
+        return lang.siso_or([never, never], D([0, 1]))
+
+    for by in ("decision", "architecture"):
+        with pytest.raises(errors.NoneFeasible, match="leads to"):
+            SearchSpace(never).sample(1, rng, by=by)
 
 
 def test_14_all_orders_of_a_permutation_are_built():

@@ -158,7 +158,8 @@ class Tally:
             return [Row({}, {NOTHING: self.recurring})]
         for known in self.known.get(name, ()):
             if known.fits(free, self.values):
-                self.read = known.read | self.read
+                for h, value in known.read.items():
+                    self.read.setdefault(h, value)
                 return [Row(dict(zip(free, row.chosen.values(), strict=True)), row.table) for row in known.rows]
         before = self.repeated, self.read
         self.repeated, self.read = False, {}

@@ -10,6 +10,7 @@ import numpy as np
 
 from bostruct.contracts import DomainError, Infeasible
 from bostruct.domains.language.counting import AtLeast, Infinite, count
+from bostruct.domains.language.ending import ending, is_overgrown
 from bostruct.domains.language.enumeration import depth_first
 from bostruct.domains.language.errors import NoneFeasible, TooDeep, TraceError
 from bostruct.domains.language.hyperparameters import Discrete, Value
@@ -17,6 +18,7 @@ from bostruct.domains.language.trace import Trace
 from bostruct.domains.language.walk import Walk
 
 TRIES = 10_000  # for a feasible program; of the cells of NAS-Bench-101, one in 150 draws is
+TRIES_TOO_DEEP = 20
 Choice: TypeAlias = Callable[[Discrete, Walk], Value]
 
 
@@ -27,24 +29,44 @@ def followed(walk: Walk, choose: Choice, max_decisions: int) -> Walk:
     return walk
 
 
+def at_random(walk: Walk, rng: np.random.Generator, max_decisions: int) -> Walk:
+    """The end of a way on which each value is equally likely; a round of choices is drawn at once.
+
+    From where a way is overgrown, values that end it soon are. Raises Infeasible, TooDeep, NoneFeasible.
+    """
+    walk = walk.copy()
+    while walk.next() is not None:
+        round_left = [h for h in walk.agenda[walk.cursor :] if h.path not in walk.values]
+        if len(walk.values) + len(round_left) > max_decisions:
+            raise TooDeep(f"more than {max_decisions} choices, and no end")
+        walk.chosen += round_left
+        for h, u in zip(round_left, rng.random(len(round_left)).tolist(), strict=True):
+            overgrown = is_overgrown(h, walk)
+            walk.values[h.path] = ending(h, walk, rng) if overgrown else h.values[int(u * len(h.values))]
+    return walk
+
+
 def feasible(draw: Callable[[], Walk]) -> Walk:
     """The first of several draws that is feasible; raises NoneFeasible."""
-    why = ""
-    for _ in range(TRIES):
+    why, too_deep = "", 0
+    for tried in range(1, TRIES + 1):
         try:
             return draw()
         except Infeasible as error:
             why = str(error)
         except TooDeep as error:
-            why = str(error)
-    raise NoneFeasible(f"none of {TRIES} draws was feasible; the last one: {why}")
+            why, too_deep = str(error), too_deep + 1
+        if tried == TRIES or too_deep == TRIES_TOO_DEEP:
+            break
+    raise NoneFeasible(f"none of {tried} draws was feasible; the last one: {why}")
 
 
 def uniformly(rng: np.random.Generator) -> Choice:
     """Each value equally likely: programs of short traces are likelier than those of long ones."""
 
     def choose(h: Discrete, walk: Walk) -> Value:
-        del walk
+        if is_overgrown(h, walk):
+            return ending(h, walk, rng)
         return h.values[int(rng.random() * len(h.values))]  # several times as fast as rng.integers
 
     return choose
@@ -71,7 +93,7 @@ def evenly(rng: np.random.Generator, budget: int) -> Choice:
 
 def _drawn(values: tuple[Value, ...], sizes: list[int], rng: np.random.Generator) -> Value:
     if not any(sizes):
-        raise Infeasible("no choice leads to a program")
+        raise NoneFeasible("no choice leads to a program")
     largest = max(sizes)  # sizes may be beyond what a float can hold
     weights = np.array([size / largest for size in sizes])
     return values[int(rng.choice(len(values), p=weights / weights.sum()))]

@@ -180,6 +180,9 @@ class SearchSpace:
     ) -> list[Trace]:
         """m traces, independent. by: each value of each decision equally likely, or each program.
 
+        A draw by decisions that has become large (nested more than 8 deep after 100 choices, or deeper than half of
+        `max_depth`) takes from there on values that need the fewest substitutions to end, equally likely among these.
+
         Raises NoneFeasible, and DomainError where programs cannot be counted.
         """
         evenly = check_choice("by", by, ("decision", "architecture")) == "architecture"
@@ -187,9 +190,7 @@ class SearchSpace:
         def draw() -> Walk:
             if evenly:
                 return sampling.followed(self._walk, sampling.evenly(rng, BUDGET), self.max_decisions)
-            walk = self._walk.copy()
-            walk.finish_at_random(rng, self.max_decisions)
-            return walk
+            return sampling.at_random(self._walk, rng, self.max_decisions)
 
         return [self._trace(sampling.feasible(draw)) for _ in range(m)]
 
@@ -311,9 +312,7 @@ class SearchSpace:
 
     def finished(self, made: Sequence[int], rng: np.random.Generator) -> Trace:
         """These choices, and random ones to the end."""
-        walk = sampling.along(self._walk, made)
-        walk.finish_at_random(rng, self.max_decisions)
-        return self._trace(walk)
+        return self._trace(sampling.at_random(sampling.along(self._walk, made), rng, self.max_decisions))
 
     @cached_property
     def _end(self) -> Recent[Trace, Walk]:

@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
 from bostruct.checks import shown
 from bostruct.contracts import Infeasible
 from bostruct.domains.language.errors import LanguageError, PortNames, SubstitutionError, TooDeep, TraceError
@@ -100,16 +98,6 @@ class Walk:
             if len(self.values) >= most:
                 raise TooDeep(f"more than {most} choices, and no end")
             self.assign(h, choose(h, self))
-
-    def finish_at_random(self, rng: np.random.Generator, most: int) -> None:
-        """`finish`, each value equally likely; a round of choices is drawn at once."""
-        while self.next() is not None:
-            round_left = [h for h in self.agenda[self.cursor :] if h.path not in self.values]
-            if len(self.values) + len(round_left) > most:
-                raise TooDeep(f"more than {most} choices, and no end")
-            self.chosen += round_left
-            for h, u in zip(round_left, rng.random(len(round_left)).tolist(), strict=True):
-                self.values[h.path] = h.values[int(u * len(h.values))]
 
     def unassigned(self) -> list[Discrete]:
         """All visible independent hyperparameters without a value, in order.

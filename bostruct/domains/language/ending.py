@@ -1,0 +1,95 @@
+"""Choices that end: for draws that would go on and on.
+
+Where parts contain themselves, values drawn by chance may open more choices than they close, and such a draw never
+ends. One that has grown large is led to an end instead: each choice from there on takes a value that needs the fewest
+substitutions around each other until nothing is left to choose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import islice, product
+from typing import Any
+
+import numpy as np
+
+from bostruct.contracts import Infeasible
+from bostruct.domains.language.errors import NoneFeasible, TooDeep
+from bostruct.domains.language.hyperparameters import DependentHyperparameter, Discrete, Hyperparameter, Value
+from bostruct.domains.language.modules import Module
+from bostruct.domains.language.signatures import signature
+from bostruct.domains.language.walk import Walk, ancestors, expansion, opens_choices
+
+NESTED = 8  # substitutions around each other, and
+CHOSEN = 100  # choices, beyond which a draw is led to an end
+FURTHEST = 40  # substitutions around each other that an end may be away
+LOOKED_AT = 2_000  # parts, for one choice
+SETTINGS = 256  # of the hyperparameters of one module
+
+
+def is_overgrown(h: Discrete, walk: Walk) -> bool:
+    """Whether a draw that comes to h should be led to an end."""
+    depth = h.fragment.depth
+    return depth > NESTED and (len(walk.values) > CHOSEN or depth > walk.max_depth // 2)
+
+
+def ending(h: Discrete, walk: Walk, rng: np.random.Generator) -> Value:
+    """One of the values of h that are nearest to an end, drawn; raises NoneFeasible where none is near one."""
+    touched = [module for module in walk.waiting or () if opens_choices(module) and h in independent(module)]
+    search = Ends(walk.max_depth, walk.values)
+    for steps in range(FURTHEST + 1):
+        values = [v for v in h.values if all(search.within(m, {h.path: v}, steps) for m in touched)]
+        if values:
+            return values[int(rng.integers(len(values)))]
+        if search.budget <= 0:
+            break
+    raise NoneFeasible(f"{h.path}: no value was found that leads to an end within {FURTHEST} more substitutions")
+
+
+class Ends:
+    """One search for ends. values: what is chosen already. Dependent values that lead nowhere are not foreseen."""
+
+    def __init__(self, max_depth: int, values: Mapping[str, Value]) -> None:
+        self.max_depth = max_depth
+        self.values = values
+        self.budget = LOOKED_AT
+        self.known: dict[Any, bool] = {}
+
+    def within(self, module: Module, chosen: dict[str, Value], steps: int) -> bool:
+        """Whether something can stand for a module in which at most so many substitutions lie around each other."""
+        if steps == 0:
+            return False
+        values = {**self.values, **chosen}
+        free = tuple(h for h in independent(module) if h.path not in values)
+        key = signature(module, free, values), steps
+        if key not in self.known:
+            self.known[key] = any(
+                self._fits(module, chosen | {h.path: v for h, v in zip(free, setting, strict=True)}, steps)
+                for setting in islice(product(*[h.values for h in free]), SETTINGS)
+            )
+        return self.known[key]
+
+    def _fits(self, module: Module, chosen: dict[str, Value], steps: int) -> bool:
+        if self.budget <= 0:
+            return False
+        self.budget -= 1
+        reader = Walk(module.fragment, self.max_depth)
+        reader.values = {**self.values, **chosen}
+        try:
+            given = tuple(reader.value(h) for h in module.hyperparameters.values())
+            inner = expansion(module, given, self.max_depth).modules
+        except (Infeasible, TooDeep):
+            return False
+        return all(self.within(one, chosen, steps - 1) for one in inner if opens_choices(one))
+
+
+def independent(module: Module) -> dict[Discrete, None]:
+    """The hyperparameters that the values of a module follow from."""
+    found: dict[Discrete, None] = {}
+    for h in module.hyperparameters.values():
+        found |= dict.fromkeys(_independent(h))
+    return found
+
+
+def _independent(h: Hyperparameter) -> tuple[Discrete, ...]:
+    return tuple(ancestors(h)) if isinstance(h, DependentHyperparameter) else (h,)
