@@ -1,12 +1,15 @@
 """A canonical order of the layers, the same for isomorphic architectures.
 
-Colors of layers are refined along the edges until they are stable; where equals remain, one of them is singled out and
-the search goes on, as in McKay & Piperno 2014, "Practical graph isomorphism, II". A leaf that looks like an earlier one
-proves a symmetry, so the branch that it stands for need not be searched: parallel copies of a path cost little.
+Colors of layers are refined along the edges until they are stable. The layers that still share a color fall into parts
+between which colors say all, and each part is ordered for itself, so that copies side by side cost what one costs times
+their number. Within a part one of the equals is singled out and the search goes on, as in McKay & Piperno 2014,
+"Practical graph isomorphism, II". A leaf that looks like an earlier one proves a symmetry, so the branch that it stands
+for need not be searched. Parts that are highly regular and yet have no symmetry may take exponential time.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -87,32 +90,73 @@ def _refined(colors: list[int], parents: Adjacent, children: Adjacent) -> list[i
 
 
 def _search(colors: list[int], parents: Adjacent, children: Adjacent) -> tuple[Form, list[int]]:
-    """The least form over all ways to tell equals apart, and the colors that show it."""
+    """A form that depends on no order of the layers, and the colors, now all different, that show it."""
     colors = _refined(colors, parents, children)
-    cell = _first_cell(colors)
-    if not cell:
-        return _form(colors, children), colors
+    parts = _parts(colors, parents, children)
+    if len(parts) == 1 and len(parts[0]) == len(colors):
+        return _least(colors, parents, children)
+    if parts:
+        colors = _told_apart(colors, parts, parents, children)
+    return _form(colors, children), colors
+
+
+def _told_apart(colors: list[int], parts: list[list[int]], parents: Adjacent, children: Adjacent) -> list[int]:
+    """Each part ordered for itself: its layers' colors say all about the rest; parts of one form may change places."""
+    found = []
+    for part in parts:
+        place = {v: i for i, v in enumerate(part)}
+        inner = [tuple(tuple(place[w] for w in near[v] if w in place) for v in part) for near in (parents, children)]
+        form, order = _search(_ranks([colors[v] for v in part]), *inner)
+        found.append((sorted(colors[v] for v in part), form, dict(zip(part, order, strict=True))))
+    turns = [(0, 0)] * len(colors)
+    for turn, (_, _, order) in enumerate(sorted(found, key=lambda one: one[:2])):
+        for v, place in order.items():
+            turns[v] = (turn, place)
+    return _ranks([(color, turns[v]) for v, color in enumerate(colors)])
+
+
+def _least(colors: list[int], parents: Adjacent, children: Adjacent) -> tuple[Form, list[int]]:
+    """The least form over all ways to single out one layer of the first color that several share."""
     probed: dict[Form, list[int]] = {}
-    for v in cell:
+    for v in _cells(colors)[0]:
         alone = _singled_out(colors, v)
         leaf = _form(_any_leaf(alone, parents, children), children)
         probed.setdefault(leaf, alone)  # a leaf seen before: a symmetry takes an earlier layer of the cell to v
     return min(_search(alone, parents, children) for alone in probed.values())
 
 
+def _parts(colors: Sequence[int], parents: Adjacent, children: Adjacent) -> list[list[int]]:
+    """Layers whose colors others share, by which of them edges connect; not those to all layers of a color."""
+    size = Counter(colors)
+    waiting, parts = {v for v, color in enumerate(colors) if size[color] > 1}, []
+    for first in sorted(waiting):
+        if first not in waiting:
+            continue
+        waiting.remove(first)
+        part = [first]
+        for v in part:
+            for near in (parents[v], children[v]):
+                met = Counter(colors[w] for w in near)
+                found = [w for w in near if w in waiting and met[colors[w]] < size[colors[w]]]
+                waiting.difference_update(found)
+                part.extend(found)
+        parts.append(sorted(part))
+    return parts
+
+
 def _any_leaf(colors: list[int], parents: Adjacent, children: Adjacent) -> list[int]:
     colors = _refined(colors, parents, children)
-    while cell := _first_cell(colors):
-        colors = _refined(_singled_out(colors, cell[0]), parents, children)
+    while cells := _cells(colors):
+        colors = _refined(_singled_out(colors, cells[0][0]), parents, children)
     return colors
 
 
-def _first_cell(colors: Sequence[int]) -> list[int]:
-    """Layers of the smallest color that several share; empty where all differ."""
+def _cells(colors: Sequence[int]) -> list[list[int]]:
+    """Layers of each color that several share, by color."""
     cells: dict[int, list[int]] = {}
     for v, color in enumerate(colors):
         cells.setdefault(color, []).append(v)
-    return next((cells[color] for color in sorted(cells) if len(cells[color]) > 1), [])
+    return [cells[color] for color in sorted(cells) if len(cells[color]) > 1]
 
 
 def _singled_out(colors: Sequence[int], v: int) -> list[int]:
