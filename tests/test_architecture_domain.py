@@ -132,7 +132,8 @@ def test_bounds_that_make_no_sense():
     for name, value in (("max_halvings", "3"), ("max_halvings", True), ("max_mass", None)):
         with pytest.raises(TypeError, match=f"{name}: expected a number, math.inf for no bound; got {value!r}"):
             Bounds(**{name: value})
-    assert Bounds(max_mass=np.inf, max_halvings=np.int64(3)).max_halvings == 3
+    domain = cnn_domain(Bounds(max_mass=np.inf, max_halvings=np.int64(3), max_layers=np.int32(20)))
+    assert domain_from_json(json.loads(json.dumps(domain.to_json()))) == domain
 
 
 def test_the_default_pool_keeps_what_fits():

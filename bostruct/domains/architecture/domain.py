@@ -16,6 +16,7 @@ from bostruct.domains.architecture.modifiers import MODIFIERS
 from bostruct.domains.architecture.pools import cnn_pool, mlp_pool
 from bostruct.domains.architecture.value import Architecture, check_of_family
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
+from bostruct.domains.variables import plain
 
 STEPS = (0.5, 0.25, 0.125, 0.075, 0.05)  # chances of 1 to 5 modifiers in one mutation (the released NASBOT code)
 TRIES = 50  # draws of a modifier and its site for one step
@@ -156,7 +157,7 @@ class ArchitectureDomain:
         raise DomainError(f"no valid change of this architecture in {RESTARTS} x {TRIES} draws: {x!r}")
 
     def to_json(self) -> Json:
-        bounds = {name: None if value == math.inf else value for name, value in asdict(self.bounds).items()}
+        bounds = {name: None if value == math.inf else plain(value) for name, value in asdict(self.bounds).items()}
         pool = [x.to_json() for x in self.pool]
         return {"domain": "architecture", "family": self.family.to_json(), "bounds": bounds, "pool": pool}
 
