@@ -16,7 +16,9 @@ import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import DomainError
 from bostruct.domains.fidelity import Levels
-from bostruct.language import SearchSpace
+from bostruct.domains.language import sampling
+from bostruct.domains.language.walk import Walk
+from bostruct.language import D, Infeasible, SearchSpace, siso_module, substitution_module
 from bostruct.searchers.hyperband import Hyperband
 from bostruct.searchers.mcts import MCTS, rewards
 from bostruct.searchers.smbo import SMBO
@@ -62,6 +64,39 @@ def test_infinite_spaces_are_searched(method):
     )
     assert result.n_completed == 30
     assert result.best_value > -2.0
+
+
+def test_neighbors_in_endless_spaces_cost_little(monkeypatch):
+    space, rng = SearchSpace(endless), np.random.default_rng(0)
+    x = space.sample(1, rng)[0]
+    made = []
+    copied = Walk.copy
+    monkeypatch.setattr(Walk, "copy", lambda walk: made.append(1) or copied(walk))
+    near = space.some_neighbors(x, 16, rng)
+    assert len(set(near)) == 16
+    assert len(made) < 1_000
+    for other in near:
+        space.check(other)
+
+
+@pytest.mark.parametrize("method", ["random", "hill-climbing", "smbo"])
+def test_small_spaces_are_exhausted_without_drawing_on_and_on(method, monkeypatch):
+    def part(dh):
+        if dh["n"] * dh["k"] > 6:
+            raise Infeasible("too large")
+        return siso_module("A", {"x": D(range(dh["n"] * dh["k"]))})
+
+    chosen = {"n": [1, 2, 3], "k": [1, 2, 3, 4]}
+    space = SearchSpace(
+        lambda: substitution_module("Part", part, {k: D(v) for k, v in chosen.items()}, ["in"], ["out"])
+    )
+    drawn = []
+    drawing = sampling.at_random
+    monkeypatch.setattr(sampling, "at_random", lambda *given: drawn.append(1) or drawing(*given))
+    result = bo.minimize(lambda p: p.nodes[0].values["x"], space, 60, method=method, seed=0)
+    assert result.n_completed == space.size == 31
+    if method != "smbo":  # it draws its candidates
+        assert len(drawn) < 400
 
 
 @pytest.mark.parametrize("make", [methods.smbo, methods.mcts])

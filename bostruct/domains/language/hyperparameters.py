@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,6 +17,9 @@ from bostruct.domains.language.fragments import Fragment, building
 
 Value: TypeAlias = Any  # None, bool, int, float, str, or tuples of them
 NAME = re.compile(r"[A-Za-z_][\w+-]*")
+MOST_INTEGERS = 1_000_000  # of an IntRange
+DIGITS = (12, 15, 17)
+LARGE = 1e307  # the difference of larger numbers may be beyond what a float can hold
 
 
 class Discrete:
@@ -72,22 +77,45 @@ def IntRange(low: int, high: int, steps: int | None = None, *, log: bool = False
     """
     low, high = check_integer("low", low, 1 if log else -(2**53)), check_integer("high", high, low, 2**53)
     if steps is None and not log:
+        if high - low >= MOST_INTEGERS:
+            raise ValueError(
+                f"steps: expected a number for {low} to {high}, more than {MOST_INTEGERS} integers; got None"
+            )
         return Discrete(range(low, high + 1), name, ordered=True)
-    steps = check_integer("steps", min(8, high - low + 1) if steps is None else steps, 1)
-    return Discrete(sorted({round(x) for x in _grid(low, high, steps, log)}), name, ordered=True)
+    steps = check_integer("steps", min(8, high - low + 1) if steps is None else steps, 1, MOST_INTEGERS)
+    last = max(steps - 1, 1)
+    if log:
+        inner = {min(max(round(x), low), high) for x in _grid(low, high, steps, log)[:-1]}
+    else:
+        inner = {round(low + Fraction((high - low) * i, last)) for i in range(1, last)}
+    return Discrete(sorted({low, *inner, *((high,) if steps > 1 else ())}), name, ordered=True)
 
 
 def FloatRange(low: float, high: float, steps: int, *, log: bool = False, name: str | None = None) -> Discrete:
-    """`steps` numbers from low to high, both included, at even distances (of logarithms: log)."""
+    """`steps` numbers from low to high, both included, at even distances (of logarithms: log).
+
+    Those between have 12 digits, or as many more as they need to differ; fewer than `steps` where there are no more
+    floats. Raises TypeError, ValueError.
+    """
     low = check_number("low", low, math.nextafter(0.0, 1.0) if log else -math.inf)
     high = check_number("high", high, low)
     return Discrete(list(dict.fromkeys(_grid(low, high, check_integer("steps", steps, 1), log))), name, ordered=True)
 
 
 def _grid(low: float, high: float, steps: int, log: bool) -> list[float]:
-    grid = np.geomspace(low, high, steps) if log else np.linspace(low, high, steps)
-    inner = [float(f"{x:.12g}") for x in grid]  # the same digits on every machine
-    return [float(low), *inner[1:-1], float(high)] if steps > 1 else [float(low)]
+    """The ends and what lies between, ascending."""
+    if steps == 1:
+        return [float(low)]
+    scale = 1.0 if max(abs(low), abs(high)) < LARGE else 0.5
+    ends = low * scale, high * scale
+    grid = np.geomspace(low, high, steps) if log else np.clip(np.linspace(*ends, steps), *ends) / scale
+    raw = np.clip(grid[1:-1], low, high).tolist()
+    for digits in DIGITS:
+        inner = [float(f"{x:.{digits}g}") for x in raw]  # the same digits on every machine
+        whole = [float(low), *inner, float(high)]
+        if all(a < b for a, b in pairwise(whole)):
+            return whole
+    return sorted([float(low), *raw, float(high)])
 
 
 class DependentHyperparameter:

@@ -18,7 +18,7 @@ from bostruct.contracts import DomainError, Infeasible, Json, PointError, SpaceE
 from bostruct.domains.architecture.drawing import rendered_svg
 from bostruct.domains.decisions import Coordinate
 from bostruct.domains.language import drawing, sampling
-from bostruct.domains.language.counting import Exact, Size, count
+from bostruct.domains.language.counting import Exact, Infinite, Size, count
 from bostruct.domains.language.enumeration import depth_first, shortest_first
 from bostruct.domains.language.errors import LanguageError, NoneFeasible, TraceError
 from bostruct.domains.language.features import Recent, coordinates, tokens
@@ -34,6 +34,8 @@ Render: TypeAlias = Callable[[str], str]
 BUDGET = 100_000  # parts looked at, for a size
 NEIGHBORS_LISTED = 100_000
 NEIGHBORS_COUNTED = 2_000
+NEIGHBORS_COUNTED_OF_ENDLESS = 100  # a change there may open any number of programs
+LISTED = 2_000  # programs of a space whose unseen ones are known
 SAMPLED = 8  # programs that a space's fingerprint looks at
 
 
@@ -175,6 +177,16 @@ class SearchSpace:
         found = self.count()
         return found.count if isinstance(found, Exact) else math.inf
 
+    @cached_property
+    def _is_endless(self) -> bool:
+        return isinstance(count(self._walk, LISTED), Infinite)
+
+    @cached_property
+    def _listed(self) -> tuple[Trace, ...] | None:
+        """All programs where they are few and quickly counted, else None."""
+        found = count(self._walk, LISTED)
+        return tuple(self.enumerate("depth")) if isinstance(found, Exact) and found.count <= LISTED else None
+
     def sample(
         self, m: int, rng: np.random.Generator, by: Literal["decision", "architecture"] = "decision"
     ) -> list[Trace]:
@@ -195,12 +207,19 @@ class SearchSpace:
         return [self._trace(sampling.feasible(draw)) for _ in range(m)]
 
     def sample_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> Trace:
-        """A trace that is not in `seen`; raises SpaceExhausted where there is none, or none is found."""
+        """A trace that is not in `seen`; raises SpaceExhausted where there is none, or none is found.
+
+        Drawn like those of `sample`; where few programs are left, each of them is equally likely.
+        """
+        if seen and self._listed is not None and 2 * len(seen) >= len(self._listed):
+            return self._one_of([x for x in self._listed if x not in seen], rng)
         if (x := draw_unseen(self, seen, rng)) is not None:
             return x
         if self.size > NEIGHBORS_LISTED:
             raise SpaceExhausted(f"no unseen program in {DRAWS_UNSEEN} draws; {len(seen)} were seen")
-        left = [x for x in self.enumerate("depth") if x not in seen]
+        return self._one_of([x for x in self.enumerate("depth") if x not in seen], rng)
+
+    def _one_of(self, left: list[Trace], rng: np.random.Generator) -> Trace:
         if not left:
             raise SpaceExhausted(f"all {int(self.size)} programs of the space have been seen")
         return left[int(rng.integers(len(left)))]
@@ -268,9 +287,11 @@ class SearchSpace:
     def some_neighbors(self, x: Trace, m: int, rng: np.random.Generator) -> list[Trace]:
         """m neighbours, or all where they are fewer, in their order.
 
-        Where they are more than 2,000, m different ones in the order drawn: changes evenly, what they open by chance.
+        Where they are more than 2,000 (in a space without end, more than 100), m different ones in the order drawn:
+        changes evenly, what they open by chance.
         """
-        found = sampling.some(sampling.neighbors(self._walk, self._end(x)), max(m, NEIGHBORS_COUNTED))
+        counted = NEIGHBORS_COUNTED_OF_ENDLESS if self._is_endless else max(m, NEIGHBORS_COUNTED)
+        found = sampling.some(sampling.neighbors(self._walk, self._end(x)), counted)
         if found is not None and len(found) <= m:
             return found
         if found is not None:
