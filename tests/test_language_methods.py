@@ -203,12 +203,14 @@ def test_ordered_values_are_alike_by_their_distance():
     np.testing.assert_allclose(gram[0], np.exp([0.0, -1.0 / 3.0, -1.0]))
 
 
-def test_the_hashed_ridge_is_ridge_regression():
+@pytest.mark.parametrize("n", [30, 150])  # fewer than there are buckets in use, and more
+def test_the_hashed_ridge_is_ridge_regression(n):
     rng = np.random.default_rng(0)
-    xs, ys = SPACE.sample(30, rng), SPACE.sample(8, rng)
-    values = rng.normal(size=30)
+    xs, ys = SPACE.sample(n, rng), SPACE.sample(8, rng)
+    values = rng.normal(size=n)
     penalty = 0.3
-    posterior, _, _ = HashedRidge(SPACE.tokens, 512, penalty).condition(xs, values, None, rng)
+    posterior, _, info = HashedRidge(SPACE.tokens, 512, penalty).condition(xs, values, None, rng)
+    assert (info["buckets_used"] > n) == (n == 30)
     design, others = (np.array([np.bincount(t % 512, minlength=512) for t in SPACE.tokens(b)]) for b in (xs, ys))
     shift, scale = values.mean(), values.std()
     precision = design.T @ design + penalty * np.eye(512)

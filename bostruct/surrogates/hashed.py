@@ -38,18 +38,22 @@ class HashedRidge:
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[HashedPosterior, State, Info]:
-        """In the dual: O(n^2) tokens and O(n^3), free of the number of buckets; n points, values (n,)."""
+        """O(tokens) and O(n u min(n, u)): n points, values (n,), tokens in u buckets."""
         del rng  # there is nothing to draw
         check_values(values)
         counts = Counts.of(self.tokens(xs), self.buckets)
         shift, scale = float(np.mean(values)), float(np.std(values)) or 1.0
-        used, place = np.unique(counts.buckets, return_inverse=True)
-        cells = np.bincount(counts.rows * len(used) + place, minlength=len(counts) * len(used))
-        design = cells.reshape(len(counts), len(used)).astype(np.float64)
-        lower, jitter = factor((design @ design.T).copy, self.penalty)
+        used = np.flatnonzero(np.bincount(counts.buckets, minlength=self.buckets))
+        design = counts.design(used, self.buckets)
+        targets = (values - shift) / scale
         weights = np.zeros(self.buckets)
-        weights[used] = design.T @ cho_solve((lower, True), (values - shift) / scale, check_finite=False)
-        posterior = HashedPosterior(self, weights, used, lower, design, shift, scale)
+        if is_dual := len(design) < len(used):
+            lower, jitter = factor((design @ design.T).copy, self.penalty)
+            weights[used] = design.T @ cho_solve((lower, True), targets, check_finite=False)
+        else:
+            lower, jitter = factor((design.T @ design).copy, self.penalty)
+            weights[used] = cho_solve((lower, True), design.T @ targets, check_finite=False)
+        posterior = HashedPosterior(self, weights, used, lower, design if is_dual else None, shift, scale)
         return posterior, state, {"buckets_used": len(used), "largest_jitter": jitter}
 
 
@@ -67,21 +71,27 @@ class Counts:
         joined = np.concatenate(tokens) if tokens else np.zeros(0, dtype=np.int64)
         return cls(np.repeat(np.arange(len(tokens)), lengths), joined % buckets, len(tokens))
 
-    def __len__(self) -> int:
-        return self.n
+    def design(self, used: npt.NDArray[np.int64], buckets: int) -> Array:
+        """How many tokens of each point are in each of the u buckets `used`, those in others left out (n, u)."""
+        place = np.full(buckets, len(used))
+        place[used] = np.arange(len(used))
+        width = len(used) + 1
+        cells = np.bincount(self.rows * width + place[self.buckets], minlength=self.n * width)
+        return cells.reshape(self.n, width)[:, :-1].astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class HashedPosterior:
-    """weights: of each bucket. used: buckets that training points fall into. design: of the training points over these
-    (n, u); lower: the Cholesky factor of its penalised Gram matrix.
+    """weights: of each bucket. used: the u buckets that training points fall into. lower: the Cholesky factor of the
+    penalised Gram matrix, of the n training points where these are fewer, else of the buckets; design: in the first
+    case how often each point falls into each bucket (n, u).
     """
 
     model: HashedRidge
     weights: Array
     used: npt.NDArray[np.int64]
     lower: Array
-    design: Array
+    design: Array | None
     shift: float
     scale: float
 
@@ -89,14 +99,13 @@ class HashedPosterior:
         """Mean and variance of the linear function (1, m), that of the prior over the weights being 1."""
         counts = Counts.of(self.model.tokens(xs), self.model.buckets)
         cells, repeats = np.unique(counts.rows * self.model.buckets + counts.buckets, return_counts=True)
-        rows, buckets = np.divmod(cells, self.model.buckets)
-        prior = np.bincount(rows, weights=repeats.astype(np.float64) ** 2, minlength=counts.n)
-        design = np.zeros((counts.n, len(self.used)))
-        place = np.searchsorted(self.used, buckets)
-        place[place == len(self.used)] = 0
-        seen = self.used[place] == buckets
-        design[rows[seen], place[seen]] = repeats[seen]
-        left = prior - np.square(self._white @ design.T).sum(axis=0)
+        prior = np.bincount(cells // self.model.buckets, weights=np.square(repeats.astype(float)), minlength=counts.n)
+        design = counts.design(self.used, self.model.buckets)
+        spread = np.square(self._white @ design.T).sum(axis=0)
+        if self.design is None:
+            left = prior - np.square(design).sum(axis=1) + self.model.penalty * spread
+        else:
+            left = prior - spread
         return Prediction(self._mean(counts), self.scale**2 * np.maximum(left, 1e-12)[None])
 
     def screen(self, xs: Batch) -> Prediction:
@@ -112,8 +121,9 @@ class HashedPosterior:
 
     @cached_property
     def _white(self) -> Array:
-        """The whitened design, which variances alone need."""
-        return inverse_lower(self.lower) @ self.design
+        """The inverse of the factor, times the design where there is one: variances alone need it."""
+        inverse = inverse_lower(self.lower)
+        return inverse if self.design is None else inverse @ self.design
 
     def _mean(self, counts: Counts) -> Array:
         total = np.bincount(counts.rows, weights=self.weights[counts.buckets], minlength=counts.n)
