@@ -9,6 +9,7 @@ import numpy as np
 
 from bostruct.checks import check_integer, shown
 from bostruct.contracts import BostructError
+from bostruct.result import Result
 from bostruct.surrogates.fanova import TREES, Effect, Importances, design_of, grown_forest, importances, ranged
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ def importance(study: Study, *, pairs: bool = False, trees: int = TREES, seed: i
     BostructError for fewer than two completed trials, or for points that are not made of named choices.
     """
     check_integer("trees", trees, 1)
+    if isinstance(study, Result):
+        raise TypeError("study: expected a Study, got a Result, which does not know its space")
     domain: Any = study.domain
     coordinates: Any = getattr(domain, "coordinates", None)
     if coordinates is None:

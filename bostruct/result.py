@@ -71,11 +71,17 @@ class Result:
     @cached_property
     def best_trial(self) -> Trial:
         """The first told of those with the best value; raises BostructError where no trial completed."""
-        completed = [t for t in (self.trials[number] for number in self.order) if t.status == "completed"]
+        completed = self._completed()
+        if not completed and self.n_completed:
+            raise BostructError(f"no completed trial was kept: {len(self.trials)} trials, {self.n_completed} completed")
         if not completed:
             raise BostructError(f"no trial has completed: {len(self.trials)} trials, {self.n_failed} failed")
         sign = -1.0 if self.direction == "maximize" else 1.0
         return min(completed, key=lambda t: sign * _value(t))
+
+    def _completed(self) -> list[Trial]:
+        """Those kept, in the order told."""
+        return [t for t in (self.trials[number] for number in self.order) if t.status == "completed"]
 
     @property
     def best_value(self) -> float:
@@ -140,9 +146,9 @@ class Result:
         return f"<table>{''.join(cells)}</table>"
 
     def _summary(self) -> list[tuple[str, str]]:
-        best = "none: no trial has completed"
+        best = f"none: no {'completed trial was kept' if self.n_completed else 'trial has completed'}"
         lines = []
-        if self.n_completed:
+        if self._completed():
             best = f"{self.best_value!r} ({self.direction}), found in trial {self.best_trial.number}"
             lines = [("best point", shown(self.best_point, 400))]
         running = len(self.trials) - len(self.order)

@@ -210,6 +210,54 @@ def test_choices_outside_a_list_of_functions_are_refused_at_once():
     refused(lambda: lang.siso_permutation([lambda: conv2d(1)] * 2, D([2])), LanguageError, "perm_idx")
 
 
+def test_parts_and_functions_that_build_them_are_told_apart():
+    part = "expected a function that builds a part, got"
+    refused(lambda: lang.siso_repeat(conv2d(1), D([1])), LanguageError, f"SISORepeat: fn: {part}.*write `lambda: ...`")
+    refused(lambda: lang.siso_optional(conv2d(1), D([1])), LanguageError, f"SISOOptional: fn: {part}")
+    refused(lambda: lang.siso_or([conv2d(1)], D([0])), LanguageError, f"SISOOr: fn_lst: {part}")
+    refused(lambda: lang.siso_or([], D([0])), LanguageError, "SISOOr: fn_lst: expected at least one function")
+    refused(lambda: lang.siso_sequential([lambda: conv2d(1)]), LanguageError, "io_lst: expected parts.* at 0; call it")
+    refused(lambda: lang.siso_optional(lambda: conv2d(1), D(["no", "yes"])), LanguageError, "opt: expected True, False")
+    three = [lambda: conv2d(1)] * 3
+    refused(lambda: lang.siso_permutation(three, lang.OneOfKFactorial(2)), LanguageError, "orders of 3 parts, got all")
+    nested = lambda: lang.siso_repeat(lambda: conv2d(1), lang.DependentHyperparameter(lambda _: 0, {"h": D([1])}))  # noqa: E731
+    with pytest.raises(LanguageError, match="SISORepeat-0: SISORepeat: expected a number"):
+        SearchSpace(nested).sample(1, np.random.default_rng(0))
+
+
+def test_what_is_no_point_or_generator_is_refused_by_name():
+    space, rng = SearchSpace(figure_4), np.random.default_rng(0)
+    x = space.sample(1, rng)[0]
+    assert space.present(dict(x)) == space.present(x)
+    assert space.mutate(dict(x), rng) != x
+    assert space.crossover(dict(x), dict(x), rng) == x
+    for call in (lambda r: space.sample(1, r), lambda r: space.mutate(x, r), lambda r: space.complete({}, r)):
+        with pytest.raises(TypeError, match="rng: expected a numpy Generator"):
+            call(0)
+    with pytest.raises(ValueError, match="m: expected at least 0, got -1"):
+        space.sample(-1, rng)
+    with pytest.raises(TraceError, match="hyperparameter: expected one, or its place as text, got 3"):
+        space.assign(3, 1)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TraceError, match=r"expected one of \[1, 2, 4\], got \(1,\)"):
+        space.assign("SISORepeat-0.num_reps", [1])
+    with pytest.raises(TraceError, match="zz: no such choice or value"):
+        space.complete({"zz": 1}, rng)
+    with pytest.raises(TraceError, match=r"SISORepeat-0\.num_reps: no such choice or value"):
+        space.complete({"SISORepeat-0.num_reps": 3}, rng)
+    assert len(repr(space.present(x))) < 250
+
+
+def test_results_of_which_nothing_was_kept():
+    study = bo.Study(SearchSpace(figure_4), method="random", seed=0)
+    study.optimize(lambda p: float(len(p)), 5)
+    kept = study.result.where(lambda p: False)
+    with pytest.raises(bo.contracts.BostructError, match="no completed trial was kept: 5 trials, 5 completed"):
+        _ = kept.best_trial
+    assert "no completed trial was kept" in repr(kept)
+    with pytest.raises(TypeError, match="study: expected a Study, got a Result"):
+        bo.importance(study.result)  # pyright: ignore[reportArgumentType]
+
+
 # The fourteen defects of the published code, in the order of its description.
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
 
+from bostruct.checks import shown
 from bostruct.domains.language.errors import LanguageError
 from bostruct.domains.language.hyperparameters import Discrete, Hyperparameter, Value
 from bostruct.domains.language.modules import IO, Builder, module, siso_module, substitution_module
@@ -39,6 +40,12 @@ def siso_sequential(io_lst: Sequence[IO]) -> IO:
     """Parts with one input and one output, each feeding the next; raises LanguageError where there are none."""
     if not io_lst:
         raise LanguageError("io_lst: expected at least one part, got none")
+    for position, part in enumerate(io_lst):
+        if not (isinstance(part, tuple) and len(part) == 2 and "in" in part[0] and "out" in part[1]):
+            made = "; call it" if callable(part) else ""
+            raise LanguageError(
+                f"io_lst: expected parts, (inputs, outputs) with 'in' and 'out'; got {shown(part)} at {position}{made}"
+            )
     for (_, outputs), (inputs, _) in pairwise(io_lst):
         inputs["in"].connect(outputs["out"])
     return io_lst[0][0], io_lst[-1][1]
@@ -49,6 +56,10 @@ def mimo_or(
 ) -> IO:
     """One of several parts; the value of h_or is a position in fn_lst, or a key of it where it is a dict."""
     choices: Mapping[Any, Builder] = fn_lst if isinstance(fn_lst, Mapping) else dict(enumerate(fn_lst))
+    if not choices:
+        raise LanguageError(f"{name}: fn_lst: expected at least one function, got none")
+    for builder in choices.values():
+        _builder(name, "fn_lst", builder)
     for value in _values(h_or):
         _chosen(choices, value, name)
     return substitution_module(
@@ -72,6 +83,7 @@ def siso_repeat(fn: Builder, h_num_repeats: Hyperparameter, name: str = "SISORep
 
     The first parts of a longer chain are the parts of a shorter one, so that choices in them outlive a new length.
     """
+    _builder(name, "fn", fn)
     return mimo_nested_repeat(
         fn, lambda inputs, outputs: _appended(fn, inputs, outputs), h_num_repeats, ("in",), ("out",), name
     )
@@ -99,6 +111,8 @@ def mimo_nested_repeat(
             made = fn_iter(*made)
         return made
 
+    _builder(name, "fn_first", fn_first)
+    _builder(name, "fn_iter", fn_iter)
     _check_counts(name, h_num_repeats)
     return substitution_module(name, substitution_fn, {REPEATS: h_num_repeats}, input_names, output_names, keyed_by=())
 
@@ -114,8 +128,19 @@ def siso_nested_repeat(
 
 
 def siso_optional(fn: Builder, h_opt: Hyperparameter, name: str = "SISOOptional") -> IO:
-    """What fn builds where the value of h_opt is true, else nothing."""
-    return substitution_module(name, lambda dh: fn() if dh["opt"] else identity(), {"opt": h_opt}, ("in",), ("out",))
+    """What fn builds where the value of h_opt, True or False or 1 or 0, is true, else nothing."""
+    _builder(name, "fn", fn)
+    for value in _values(h_opt):
+        _truth(name, value)
+    return substitution_module(
+        name, lambda dh: fn() if _truth(name, dh["opt"]) else identity(), {"opt": h_opt}, ("in",), ("out",)
+    )
+
+
+def _truth(name: str, value: Value) -> bool:
+    if value not in (0, 1):
+        raise LanguageError(f"{name}: opt: expected True, False, 1 or 0, got {value!r}")
+    return bool(value)
 
 
 def siso_permutation(fn_lst: Sequence[Builder], h_perm: Hyperparameter, name: str = "SISOPermutation") -> IO:
@@ -124,8 +149,14 @@ def siso_permutation(fn_lst: Sequence[Builder], h_perm: Hyperparameter, name: st
     def substitution_fn(dh: dict[str, Value]) -> IO:
         return siso_sequential([fn_lst[i]() for i in _permutation(name, dh["perm_idx"], len(fn_lst))])
 
-    for value in _values(h_perm):
+    for builder in fn_lst:
+        _builder(name, "fn_lst", builder)
+    values = _values(h_perm)
+    for value in values:
         _permutation(name, value, len(fn_lst))
+    for k in range(2, len(fn_lst)):
+        if values == tuple(range(math.factorial(k))):
+            raise LanguageError(f"{name}: perm_idx: expected the orders of {len(fn_lst)} parts, got all those of {k}")
     return substitution_module(name, substitution_fn, {"perm_idx": h_perm}, ("in",), ("out",))
 
 
@@ -156,6 +187,8 @@ def siso_split_combine(
             combined_inputs[f"in{i}"].connect(branch_outputs["out"])
         return inputs, combined_outputs
 
+    _builder(name, "fn", fn)
+    _builder(name, "combine_fn", combine_fn)
     _check_counts(name, h_num_splits)
     return substitution_module(name, substitution_fn, {"num_splits": h_num_splits}, ("in",), ("out",), keyed_by=())
 
@@ -193,6 +226,8 @@ def dense_block(
             states.append(part_outputs)
         return inputs, _combined(states, combine_fn) if dh["end_in_combine"] else states[-1]
 
+    _builder(name, "apply_fn", apply_fn)
+    _builder(name, "combine_fn", combine_fn)
     _check_counts(name, h_num_applies)
     properties = {"num_applies": h_num_applies, "end_in_combine": h_end_in_combine}
     return substitution_module(name, substitution_fn, properties, ("in",), ("out",), keyed_by=())
@@ -215,6 +250,12 @@ def preproc_apply_postproc(preproc_fn: Builder, apply_fn: Builder, postproc_fn: 
 def combiner(n: int, name: str, implementation: Any = None) -> IO:
     """A module with inputs in0 to in(n - 1) and one output."""
     return module(name, {}, [f"in{i}" for i in range(n)], ("out",), implementation)
+
+
+def _builder(name: str, argument: str, fn: Any) -> None:
+    if not callable(fn):
+        made = "; a part is built where it is needed: write `lambda: ...`" if isinstance(fn, tuple) else ""
+        raise LanguageError(f"{name}: {argument}: expected a function that builds a part, got {shown(fn)}{made}")
 
 
 def _count(name: str, value: Value) -> int:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from bostruct.checks import shown
 from bostruct.domains.language.combinators import IDENTITY
 from bostruct.domains.language.fragments import Input, Output
 from bostruct.domains.language.hyperparameters import Value
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 DEEPEST = 400  # substitutions around each other that a space may allow
+SHOWN = 200  # characters of a trace, in a program's repr
 ROUNDS = 3  # of refinement, after the first pass over all that lies before and behind a node
 
 
@@ -52,7 +54,7 @@ class Node(NamedTuple):
     outputs: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Program:
     """What an objective receives: a graph of basic modules.
 
@@ -65,7 +67,7 @@ class Program:
     inputs: tuple[str, ...]
     outputs: dict[str, Source]
     trace: Trace
-    builder: Callable[[], Any] = field(repr=False)
+    builder: Callable[[], Any]
 
     @cached_property
     def fingerprint(self) -> str:
@@ -88,6 +90,9 @@ class Program:
 
     def __len__(self) -> int:
         return len(self.nodes)
+
+    def __repr__(self) -> str:
+        return f"Program({len(self)} modules, {shown(dict(self.trace), SHOWN)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return rebuilt, (self.builder, self.trace)  # nodes hold functions, which do not travel

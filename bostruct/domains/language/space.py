@@ -36,6 +36,7 @@ NEIGHBORS_LISTED = 100_000
 NEIGHBORS_COUNTED = 2_000
 NEIGHBORS_COUNTED_OF_ENDLESS = 100  # a change there may open any number of programs
 LISTED = 2_000  # programs of a space whose unseen ones are known
+COMPLETIONS = 100  # drawn for one that has all keys asked for
 SAMPLED = 8  # programs that a space's fingerprint looks at
 
 
@@ -93,13 +94,15 @@ class SearchSpace:
         Raises TraceError; Infeasible where that leads nowhere; LanguageError where a function that builds what follows
         is wrong. This space stays as it is.
         """
+        if not isinstance(hyperparameter, str | Discrete):
+            raise TraceError(f"hyperparameter: expected one, or its place as text, got {shown(hyperparameter)}")
         path = hyperparameter if isinstance(hyperparameter, str) else hyperparameter.path
         found = {h.path: h for h in self.hyperparameters}
         if path not in found:
             why = "it has a value already" if path in self._walk.values else f"open are {', '.join(found) or 'none'}"
             raise TraceError(f"{path}: no hyperparameter that could be assigned now; {why}")
         walk = self._walk.copy()
-        walk.assign(found[path], value)
+        walk.assign(found[path], Trace({path: value})[path])
         walk.unassigned()  # build what this opens now, so that this call is the one that fails
         return self._with(walk)
 
@@ -120,9 +123,21 @@ class SearchSpace:
         return self._with(sampling.replayed(self._walk, self.trace | Trace(trace)))
 
     def complete(self, trace: Mapping[str, Value], rng: np.random.Generator) -> SearchSpace:
-        """A terminal space that has the values of a trace wherever it has its keys; all else is drawn."""
-        choose = sampling.keeping(Trace(trace), sampling.uniformly(rng))
-        return self._with(sampling.feasible(lambda: sampling.followed(self._walk, choose, self.max_decisions)))
+        """A terminal space that has the values of a trace; all else is drawn.
+
+        Raises TraceError where no draw has one of its keys with such a value, NoneFeasible.
+        """
+        given = Trace(trace)
+        choose = sampling.keeping(given, sampling.uniformly(_generator(rng)))
+        unused: list[str] = []
+        for _ in range(COMPLETIONS):
+            end = sampling.feasible(lambda: sampling.followed(self._walk, choose, self.max_decisions))
+            unused = [key for key, value in given.items() if key not in end.values or end.values[key] != value]
+            if not unused:
+                return self._with(end)
+        raise TraceError(
+            f"trace: {', '.join(unused)}: no such choice or value in {COMPLETIONS} programs with the others"
+        )
 
     def program(self) -> Program:
         """Of a terminal space; raises LanguageError for any other."""
@@ -197,6 +212,8 @@ class SearchSpace:
 
         Raises NoneFeasible, and DomainError where programs cannot be counted.
         """
+        check_integer("m", m, 0)
+        _generator(rng)
         evenly = check_choice("by", by, ("decision", "architecture")) == "architecture"
 
         def draw() -> Walk:
@@ -239,7 +256,7 @@ class SearchSpace:
             point = point.trace
         return self.replay(point).trace
 
-    def present(self, x: Trace) -> Program:
+    def present(self, x: Mapping[str, Value]) -> Program:
         return program(self._end(x), self.builder)
 
     def encode(self, x: Trace) -> Json:
@@ -254,11 +271,12 @@ class SearchSpace:
     def join(self, *batches: Iterable[Trace]) -> list[Trace]:
         return [x for batch in batches for x in batch]
 
-    def mutate(self, x: Trace, rng: np.random.Generator) -> Trace:
+    def mutate(self, x: Mapping[str, Value], rng: np.random.Generator) -> Trace:
         """Another value for one choice, drawn; all other keys keep theirs where they still exist.
 
         Raises DomainError where nothing can be chosen, NoneFeasible.
         """
+        _generator(rng)
         end = self._end(x)
         choices = list(sampling.open_choices(end, self._walk.values).values())
         if not choices:
@@ -270,9 +288,9 @@ class SearchSpace:
                 continue
         raise NoneFeasible(f"no feasible change of {x}")
 
-    def crossover(self, x: Trace, y: Trace, rng: np.random.Generator) -> Trace:
+    def crossover(self, x: Mapping[str, Value], y: Mapping[str, Value], rng: np.random.Generator) -> Trace:
         """Each value from x or from y, by chance."""
-        return self._trace(sampling.crossed(self._walk, x, y, rng, self.max_decisions))
+        return self._trace(sampling.crossed(self._walk, Trace(x), Trace(y), _generator(rng), self.max_decisions))
 
     def neighbors(self, x: Trace) -> list[Trace]:
         """All traces of which exactly one of the keys they share with x has another value, in a fixed order.
@@ -335,9 +353,12 @@ class SearchSpace:
         """These choices, and random ones to the end."""
         return self._trace(sampling.at_random(sampling.along(self._walk, made), rng, self.max_decisions))
 
+    def _end(self, x: Mapping[str, Value]) -> Walk:
+        """The finished walk of a trace; raises TraceError, Infeasible."""
+        return self._ends(x if isinstance(x, Trace) else Trace(x))
+
     @cached_property
-    def _end(self) -> Recent[Trace, Walk]:
-        """The finished walk of a trace; raises TraceError."""
+    def _ends(self) -> Recent[Trace, Walk]:
         return Recent(partial(sampling.replayed, self._walk))
 
     @cached_property
@@ -346,7 +367,7 @@ class SearchSpace:
 
     def _trace(self, end: Walk) -> Trace:
         trace = Trace.trusted(end.values)
-        self._end.add(trace, end)
+        self._ends.add(trace, end)
         return trace
 
     @cached_property
@@ -378,6 +399,12 @@ class SearchSpace:
     def __repr__(self) -> str:
         name = getattr(self.builder, "__qualname__", shown(self.builder))
         return f"SearchSpace({name}{', ' + str(dict(self.trace)) if self.trace else ''})"
+
+
+def _generator(rng: Any) -> np.random.Generator:
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng: expected a numpy Generator, such as np.random.default_rng(0); got {shown(rng)}")
+    return rng
 
 
 def _assigned(builder: Builder, max_depth: int, max_decisions: int, trace: Trace) -> SearchSpace:

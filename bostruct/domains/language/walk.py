@@ -268,8 +268,10 @@ def _expanded(module: Module, given: tuple[Value, ...], max_depth: int) -> Fragm
         if not substitution.opens_choices:
             raise LanguageError(f"{module.path}: opens_choices=False, but {values} is infeasible: {error}") from error
         return str(error)
-    except LanguageError:
-        raise
+    except LanguageError as error:
+        if module.path in str(error):
+            raise
+        raise type(error)(f"{module.path}: {error}") from error
     except RecursionError as error:
         raise SubstitutionError(f"{module.path}: for {values} {ENDLESS}") from error
     except Exception as error:
