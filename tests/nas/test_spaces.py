@@ -18,7 +18,7 @@ from bostruct.nas.spaces.drop_path import DropPath
 from bostruct.nas.spaces.enas import enas_cell
 from bostruct.nas.spaces.flat import flat
 from bostruct.nas.spaces.genetic import genetic_cnn
-from bostruct.nas.spaces.nasbench101 import NODES, is_feasible, nasbench101
+from bostruct.nas.spaces.nasbench101 import is_feasible, nasbench101, wiring
 from bostruct.nas.spaces.nasbench201 import nasbench201
 from bostruct.nas.spaces.nasnet import nasnet
 from bostruct.nas.spaces.wiring import on_paths
@@ -153,8 +153,21 @@ def test_infeasible_cells_are_never_drawn():
     rng = np.random.default_rng(0)
     for trace in space.sample(5, rng):
         for other in (trace, space.mutate(trace, rng)):
-            bits = {(i, j): other[f"edge_{i}_{j}"] for i, j in combinations(range(NODES), 2)}
-            assert is_feasible(bits)
+            assert is_feasible(wiring(other))
+
+
+@pytest.mark.slow
+def test_each_feasible_wiring_of_nasbench101_is_built_once():
+    assert SearchSpace(nasbench101(stacks=1, cells=1)).count() == Exact(13_839 * 3**5)
+
+
+def test_feasible_wirings_are_drawn_without_a_miss():
+    space = SearchSpace(nasbench101(stacks=1, cells=1))
+    drawn = space.sample(2_000, np.random.default_rng(0))
+    assert len({tuple(wiring(trace).values()) for trace in drawn}) > 700
+    assert all(is_feasible(wiring(trace)) for trace in drawn)
+    bits = dict.fromkeys(PAIRS, 0) | dict.fromkeys(INCEPTION, 1)
+    assert wiring(specified(space, inception()).trace) == bits
 
 
 def test_a_genetic_stage_without_edges_is_its_first_node():
@@ -185,6 +198,19 @@ DARTS_REDUCTION = "max_pool_3x3 max_pool_3x3, max_pool_3x3 skip, max_pool_3x3 sk
 DARTS_INPUTS = {"normal": [(0, 1), (0, 1), (0, 1), (0, 2)], "reduction": [(0, 1), (1, 2), (0, 2), (1, 2)]}
 
 
+def inception():
+    bits = {f"edge_{i}_{j}": int((i, j) in INCEPTION) for i, j in PAIRS}
+    return bits | {f"node_{k}": operation for k, operation in enumerate(INCEPTION_NODES, 1)}
+
+
+def specified(space, chosen):
+    """Where every choice has the value that its name has."""
+    while not space.is_terminal:
+        for h in space.hyperparameters:
+            space = space.assign(h.path, chosen[h.path.rpartition("/")[2]])
+    return space
+
+
 def darts_cells():
     chosen = {}
     for kind, cell in (("normal", DARTS_NORMAL), ("reduction", DARTS_REDUCTION)):
@@ -199,8 +225,7 @@ PUBLISHED = {
     "nasbench201": (nasbench201(), SKIP_AND_CONVOLUTIONS | {"edge_0_1": "skip_connect"}, 1_288_506, 184_730_240),
     "nasbench101": (
         nasbench101(),
-        {f"edge_{i}_{j}": int((i, j) in INCEPTION) for i, j in PAIRS}
-        | {f"node_{k}": operation for k, operation in enumerate(INCEPTION_NODES, 1)},
+        inception(),
         2_694_282,
         None,
     ),
@@ -212,7 +237,7 @@ PUBLISHED = {
 def test_published_networks_cost_what_was_published(name):
     builder, chosen, parameters, multiplications = PUBLISHED[name]
     space = SearchSpace(builder)
-    found = cost(space.present(space.parse(chosen)).to_torch((2, 3, 32, 32)), (3, 32, 32))
+    found = cost(specified(space, chosen).program().to_torch((2, 3, 32, 32)), (3, 32, 32))
     assert found.parameters == parameters
     if multiplications is not None:
         assert found.flops == 2 * multiplications  # torch counts additions too

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
-from itertools import combinations
-from typing import Any
+from typing import Any, TypeAlias
 
-from bostruct.contracts import Infeasible
 from bostruct.domains.language.combinators import identity, siso_sequential
 from bostruct.domains.language.compilers.implementations import siso_torch_module
 from bostruct.domains.language.hyperparameters import D
@@ -14,16 +13,20 @@ from bostruct.domains.language.modules import IO, Builder, substitution_module
 from bostruct.nas import ops
 from bostruct.nas.spaces.wiring import applied, combined, conv_bn_relu, on_paths
 
+Edges: TypeAlias = frozenset[tuple[int, int]]
 OPERATIONS = ("conv1x1-bn-relu", "conv3x3-bn-relu", "maxpool3x3")
 NODES = 7
 MOST_EDGES = 9
+EDGES = tuple((i, j) for i in range(NODES - 2, -1, -1) for j in range(i + 1, NODES))  # in the order of choice
 
 
 def nasbench101(stacks: int = 3, cells: int = 3, filters: int = 128, classes: int = 10) -> Builder:
     """stacks of equal cells, of filters doubled from one to the next. 21 bits for edges, five operations.
 
-    Infeasible are more than nine edges, no path from input to output, and nodes with edges that lie on no such path:
-    13,839 of 2^21 wirings are feasible. Nodes without edges are left out.
+    Feasible are at most nine edges, with a path from input to output, and no edges of nodes that lie on no such path:
+    13,839 of 2^21 wirings. Bits ``edge_i_j``, what leaves the last nodes first, are chosen only where both values
+    still lead to a feasible wiring, so that none is drawn in vain; published, all 21 are drawn until they are feasible,
+    which makes wirings equally likely. `wiring` tells all 21 of a trace. Nodes without edges are left out.
     """
     return partial(_network, stacks, cells, filters, classes)
 
@@ -35,24 +38,66 @@ def is_feasible(edges: dict[tuple[int, int], Any]) -> bool:
     return len(present) <= MOST_EDGES and bool(present) and touched == set(on_paths(NODES, edges))
 
 
+def wiring(trace: Mapping[str, Any]) -> dict[tuple[int, int], int]:
+    """All 21 bits of the wiring of a trace, of which it holds those that were chosen."""
+    chosen = {path.rpartition("/")[2]: value for path, value in trace.items()}
+    present: Edges = frozenset()
+    for position, (i, j) in enumerate(EDGES):
+        present = _with(present, position, chosen.get(f"edge_{i}_{j}", _values(present, position)[0]))
+    return {edge: int(edge in present) for edge in sorted(EDGES)}
+
+
 def _network(stacks: int, cells: int, filters: int, classes: int) -> IO:
-    pairs = list(combinations(range(NODES), 2))
-    chosen = {f"edge_{i}_{j}": D([0, 1], name=f"edge_{i}_{j}") for i, j in pairs}
-    chosen |= {f"node_{k}": D(OPERATIONS, name=f"node_{k}") for k in range(1, NODES - 1)}
+    return _wired(partial(_stacked, stacks, cells, filters, classes), 0, frozenset())
+
+
+def _wired(build: Callable[[Edges], IO], position: int, present: Edges) -> IO:
+    """What a wiring builds whose bits before this position are chosen; as deep for each, so that places are alike."""
+    if position == len(EDGES):
+        return build(present)
+    i, j = EDGES[position]
+    values = _values(present, position)
+
+    def rest(chosen: dict[str, Any]) -> IO:
+        return _wired(build, position + 1, _with(present, position, chosen.get("edge", values[0])))
+
+    choice = {"edge": D(values, name=f"edge_{i}_{j}")} if len(values) > 1 else {}
+    return substitution_module("Wiring", rest, choice, ["in"], ["out"], keyed_by=())
+
+
+def _values(present: Edges, position: int) -> list[int]:
+    """Those of the bit at a position that lead to a feasible wiring: one, or both."""
+    return [bit for bit in (0, 1) if _can_end(_with(present, position, bit), position + 1)]
+
+
+def _with(present: Edges, position: int, bit: Any) -> Edges:
+    return present | {EDGES[position]} if bit else present
+
+
+def _can_end(present: Edges, position: int) -> bool:
+    """Whether bits from this position on can make a feasible wiring of these edges: at the least, the input feeds what
+    nothing feeds.
+    """
+    sources, targets = {i for i, _ in present}, {j for _, j in present}
+    needed = {(0, k) for k in sources - targets - {0}} if present else {(0, NODES - 1)}
+    few = len(present) + len(needed) <= MOST_EDGES
+    return few and targets <= sources | {NODES - 1} and needed.issubset(EDGES[position:])
+
+
+def _stacked(stacks: int, cells: int, filters: int, classes: int, present: Edges) -> IO:
+    operations = {f"node_{k}": D(OPERATIONS, name=f"node_{k}") for k in range(1, NODES - 1)}
     parts = [conv_bn_relu(filters)]
     for stack in range(stacks):
         if stack:
             parts.append(ops.max_pool(2, 2))
-        width = filters * 2**stack
+        built = partial(_cell, filters * 2**stack, present)
         for _ in range(cells):
-            parts.append(substitution_module("Cell", partial(_cell, width), chosen, ["in"], ["out"]))
+            parts.append(substitution_module("Cell", built, operations, ["in"], ["out"], opens_choices=False))
     return siso_sequential([*parts, ops.global_pool(), ops.dense(classes)])
 
 
-def _cell(width: int, chosen: dict[str, Any]) -> IO:
-    edges = {(i, j): chosen[f"edge_{i}_{j}"] for i, j in combinations(range(NODES), 2)}
-    if not is_feasible(edges):
-        raise Infeasible("the wiring has more than nine edges, no path, or nodes on none")
+def _cell(width: int, present: Edges, chosen: dict[str, Any]) -> IO:
+    edges = dict.fromkeys(present, 1)
     used = on_paths(NODES, edges)
     widths = _widths(width, used, edges)
     inputs, outputs = identity()
