@@ -190,7 +190,7 @@ def test_pools_come_after_every_second_convolution():
 
 # Of trained networks, as published: Dong and Yang 2020 (index 9930); the README of NAS-Bench-101, its inception-like
 # cell; Liu, Simonyan and Yang 2019, second order, 3.3 M.
-SKIP_AND_CONVOLUTIONS = {f"edge_{i}_{j}": "nor_conv_3x3" for i, j in combinations(range(4), 2)}
+CONVOLUTIONS = {f"edge_{i}_{j}": "nor_conv_3x3" for i, j in combinations(range(4), 2)}
 INCEPTION = {(0, 1), (0, 2), (0, 3), (0, 5), (1, 6), (2, 6), (3, 4), (4, 6), (5, 6)}
 INCEPTION_NODES = ["conv1x1-bn-relu", *["conv3x3-bn-relu"] * 3, "maxpool3x3"]
 DARTS_NORMAL = "sep_conv_3x3 sep_conv_3x3, sep_conv_3x3 sep_conv_3x3, skip sep_conv_3x3, skip dil_conv_3x3"
@@ -222,7 +222,7 @@ def darts_cells():
 
 
 PUBLISHED = {
-    "nasbench201": (nasbench201(), SKIP_AND_CONVOLUTIONS | {"edge_0_1": "skip_connect"}, 1_288_506, 184_730_240),
+    "nasbench201": (nasbench201(), CONVOLUTIONS | {"edge_0_3": "skip_connect"}, 1_288_506, 184_730_240),
     "nasbench101": (
         nasbench101(),
         inception(),
