@@ -66,3 +66,13 @@ def test_long_sequences():
     n = 3_000
     long = SearchSpace(lambda: siso_sequential([siso_optional(lambda: siso_module("A"), D([0, 1])) for _ in range(n)]))
     assert long.count() == lang.Exact(2**n)
+
+
+def test_equal_sets_of_values_are_written_alike():
+    def walk(left, visited):
+        if not left:
+            return siso_module("End", {"n": len(visited)})
+        more = [partial(walk, left - 1, visited | {(left % 2, bit)}) for bit in (0, 1)]
+        return siso_or(more, D([0, 1]))
+
+    assert SearchSpace(lambda: walk(60, frozenset())).count() == lang.Exact(2**60)

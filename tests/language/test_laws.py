@@ -85,7 +85,7 @@ def leaf(kind: str, shared: Any) -> Any:
         return lang.substitution_module("Maybe", fn, {"a": D([1, 2, 3]), "s": shared}, ["in"], ["out"])
     properties = {
         "leaf": {"x": D([1, 2])},
-        "picky": {"x": lang.DependentHyperparameter(unlike, {"a": D([1, 3]), "s": shared}), "y": D([1, 2])},
+        "picky": {"x": lang.DependentHyperparameter(unlike, {"a": D([1, 3]), "s": shared})},
         "shared": {"x": shared, "y": D(["p", "q"])},
         "double": {"x": lang.DependentHyperparameter(lambda dh: 2 * dh["s"], {"s": shared})},
         "fixed": {"x": 3},
@@ -99,8 +99,8 @@ def test_counts_are_what_enumeration_finds(spec):
     space = space_of(spec)
     found = space.count()
     assert isinstance(found, Exact)
-    assert count_by_visits(space._walk, 100_000) == found
     if found.count <= MOST:
+        assert count_by_visits(space._walk, 100_000) == found
         traces = list(space.enumerate("depth"))
         assert len(set(traces)) == len(traces) == found.count
         assert set(space.enumerate("length")) == set(traces)

@@ -53,8 +53,8 @@ class _Reader:
             if thing in self.places:
                 return self.places[thing]
             return ById(thing), self.values.get(thing.path, MISSING)
-        if thing is None or isinstance(thing, bool | int | float | str):
-            return type(thing), thing
+        if (plain := _plain(thing)) is not None:
+            return plain
         if not isinstance(thing, DependentHyperparameter | FunctionType | partial | list | tuple | dict):
             return (ById(thing.__self__), ById(thing.__func__)) if isinstance(thing, MethodType) else ById(thing)
         if (before := self.met.get(id(thing))) is not None:
@@ -71,6 +71,16 @@ class _Reader:
         if isinstance(thing, dict):
             return dict, tuple((self.of(key), self.of(value)) for key, value in thing.items())
         return type(thing), tuple(map(self.of, thing))
+
+
+def _plain(thing: Any) -> Any:
+    """Of a value, or a tuple or frozenset of such: equal for equal ones. None for all else."""
+    if thing is None or isinstance(thing, bool | int | float | str):
+        return type(thing), thing
+    if type(thing) not in (tuple, frozenset):
+        return None
+    parts = [_plain(part) for part in thing]
+    return None if None in parts else (type(thing), type(thing)(parts))
 
 
 def _is_filled(cell: Any) -> bool:
