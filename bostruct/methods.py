@@ -63,6 +63,7 @@ from bostruct.surrogates.monomials import Monomials
 from bostruct.surrogates.nasbot_priors import around, log_range, nasbot_priors
 from bostruct.surrogates.priors import Normal
 from bostruct.surrogates.spectrum import WithSpectrum
+from bostruct.surrogates.tempered import Tempered
 
 DRAWN_TO_SCALE = 32  # architectures whose distances say what is far in a domain
 INITIAL = 12  # points before a model of architectures is asked, where there is no pool
@@ -76,7 +77,7 @@ def auto(domain: Any) -> BayesianSearch:
 
 
 def for_space(domain: Space) -> BayesianSearch:
-    """A GP at its mode, log EI, local search around the best points.
+    """A GP at its mode, log EI, local search around the best points; values far worse than the middle are drawn in.
 
     Its kernel blends main effects, which most objectives have and few data suffice for, with diffusion under a prior
     that is scaled by the number of variables.
@@ -86,7 +87,7 @@ def for_space(domain: Space) -> BayesianSearch:
     surrogate = ModeGP(kernel, domain.join, noise, noise.mean)
     return BayesianSearch(
         domain,
-        surrogate,
+        Tempered(surrogate),
         LogExpectedImprovement(),
         LocalSearch(random=2_000, spray=1_000, ascents=10),
         n_initial=10,
@@ -101,7 +102,7 @@ def for_programs(domain: SearchSpace) -> BayesianSearch:
     surrogate = ModeGP(trace_kernel(domain), domain.join, Normal(-5.0, 1.0), -5.0)
     return BayesianSearch(
         domain,
-        surrogate,
+        Tempered(surrogate),
         LogExpectedImprovement(),
         Evolution(),
         n_initial=10,

@@ -37,10 +37,15 @@ def one_thread():
 
 
 def quick_auto(domain: Any, n_initial: int = 5) -> BayesianSearch:
-    surrogate = dataclasses.replace(auto(domain).surrogate, most_steps=10)
+    best = auto(domain)
+    surrogate = dataclasses.replace(best.surrogate.surrogate, most_steps=10)
     search = LocalSearch(random=100, spray=20, ascents=3)
     return dataclasses.replace(
-        auto(domain), surrogate=surrogate, feasibility=surrogate, maximizer=search, n_initial=n_initial
+        best,
+        surrogate=dataclasses.replace(best.surrogate, surrogate=surrogate),
+        feasibility=surrogate,
+        maximizer=search,
+        n_initial=n_initial,
     )
 
 

@@ -1,0 +1,54 @@
+"""Values far above the middle, drawn in: a point that fails badly should not set the scale for all others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bostruct.checks import check_number
+from bostruct.contracts import Array, Batch, Info, Posterior, State, Surrogate
+
+
+@dataclass(frozen=True)
+class Tempered:
+    """A surrogate of values z of which those above `beyond` are told as beyond + log(1 + z - beyond).
+
+    z: distance from the median, in root mean squares of the distances of the better half. Order is kept and nothing
+    better than the median is touched, so incumbents and improvements are as they are. Predictions far above the median
+    are on the tempered scale. Raises ValueError.
+    """
+
+    surrogate: Surrogate
+    beyond: float = 3.0
+
+    def __post_init__(self) -> None:
+        check_number("beyond", self.beyond, 0.0)
+
+    def initial_state(self) -> State:
+        return self.surrogate.initial_state()
+
+    def condition(
+        self, xs: Batch, values: Array, state: State, rng: np.random.Generator
+    ) -> tuple[Posterior, State, Info]:
+        """On n points and their values (n,)."""
+        return self.surrogate.condition(xs, tempered(values, self.beyond), state, rng)
+
+
+def tempered(values: Array, beyond: float) -> Array:
+    """Values as `Tempered` tells them (n,)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        middle = float(np.median(values))
+    better = values[values <= middle] - middle
+    largest = float(np.max(np.abs(better)))
+    scale = largest * float(np.sqrt(np.mean(np.square(better / largest)))) if largest > 0.0 else 0.0
+    if not 0.0 < scale < np.inf:
+        return values
+    with np.errstate(over="ignore"):
+        z = (values - middle) / scale
+    far = z > beyond
+    if not far.any():
+        return values
+    told = values.copy()
+    told[far] = middle + scale * (beyond + np.log1p(np.minimum(z[far], np.finfo(np.float64).max) - beyond))
+    return told
