@@ -96,10 +96,10 @@ def test_separable_and_dilated_convolutions_are_layers_of_their_own():
 
 
 def test_other_families_know_other_labels():
-    family = CNN.with_label(Label("conv1", group="conv", image="strides"), {"conv3": 0.2}, "with-1x1")
-    program = chain(lambda: ops.conv2d(4, 1))
-    assert program.to_architecture(family).layers[1].label == "conv1"
-    with pytest.raises(CompileError, match=r"no family knows all .*conv1.*1: Conv2D-0"):
+    family = CNN.with_label(Label("conv9", group="conv", image="strides"), {"conv3": 0.2}, "with-9x9")
+    program = chain(lambda: ops.conv2d(4, 9))
+    assert program.to_architecture(family).layers[1].label == "conv9"
+    with pytest.raises(CompileError, match=r"no family knows all .*conv9.*1: Conv2D-0"):
         program.to_architecture()
 
 

@@ -10,6 +10,7 @@ from bostruct.checks import shown
 from bostruct.domains.language.errors import ForeignHyperparameter, LanguageError, NameClash
 from bostruct.domains.language.fragments import Input, Output, building
 from bostruct.domains.language.hyperparameters import Hyperparameter, Value, is_hyperparameter
+from bostruct.domains.language.stable import stable
 
 IO: TypeAlias = tuple[dict[str, Input], dict[str, Output]]  # what every function that builds a part returns
 Builder: TypeAlias = Callable[[], IO]
@@ -78,6 +79,8 @@ class Module:
 
     def _hold(self, name: str, value: Any) -> None:
         if not is_hyperparameter(value):
+            if self.substitution is None:
+                stable(f"{self.path}: {name}", value)  # programs are told apart by it
             self.constants[name] = value
         elif value.fragment.encloses(self.fragment):
             self.hyperparameters[name] = value
@@ -99,8 +102,8 @@ def module(
 ) -> IO:
     """A basic module, as (inputs, outputs).
 
-    name_to_hyperp: local name -> hyperparameter, or a constant. implementation: what compilers make of it. Raises
-    LanguageError.
+    name_to_hyperp: local name -> hyperparameter, or a constant: a value, an array, a function, or any object whose repr
+    says what it holds. implementation: what compilers make of it. Raises LanguageError.
     """
     made = Module(name, name_to_hyperp or {}, _ports(name, input_names, output_names), implementation)
     return made.inputs, made.outputs

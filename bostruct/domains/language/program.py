@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from bostruct.checks import shown
 from bostruct.domains.language.combinators import IDENTITY
 from bostruct.domains.language.fragments import Input, Output
-from bostruct.domains.language.hyperparameters import Value
 from bostruct.domains.language.modules import Module
+from bostruct.domains.language.stable import named, stable
 from bostruct.domains.language.trace import Trace
 from bostruct.domains.language.walk import Walk
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 DEEPEST = 400  # substitutions around each other that a space may allow
 SHOWN = 200  # characters of a trace, in a program's repr
-ROUNDS = 3  # of refinement, after the first pass over all that lies before and behind a node
 
 
 class Source(NamedTuple):
@@ -71,16 +70,11 @@ class Program:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Equal for programs with isomorphic graphs and equal values: 32 hexadecimal digits, the same everywhere.
-
-        By colour refinement: a node's colour says what it computes of what, then of what it is read by.
+        """Equal for programs with isomorphic graphs, equal values and implementations: 32 hexadecimal digits, the same
+        everywhere. Functions count by their module, their name, and the text, numbers and functions that they hold.
         """
-        before = self._colored_from_inputs()
-        colors = before
-        for _ in range(ROUNDS):
-            colors = self._colored_from_readers(colors)
-        ends = [[name, *_color(source, before)] for name, source in sorted(self.outputs.items())]
-        return _digest([ends, sorted(colors), sorted(self.inputs)])
+        data = [self._sources(self.outputs), self._rows(), sorted(self.inputs)]
+        return hashlib.blake2b(json.dumps(data).encode(), digest_size=16).hexdigest()
 
     def __eq__(self, other: object) -> bool:
         return self.fingerprint == other.fingerprint if isinstance(other, Program) else NotImplemented
@@ -166,23 +160,30 @@ class Program:
 
         return SearchSpace(self.builder, max_depth=DEEPEST).replay(self.trace)
 
-    def _colored_from_inputs(self) -> list[str]:
-        colors: list[str] = []
-        for node in self.nodes:
-            reads = [[name, *_color(source, colors)] for name, source in sorted(node.sources.items())]
-            colors.append(_digest([node.kind, _values(node.values), reads]))
-        return colors
+    @cached_property
+    def _numbers(self) -> dict[int, int]:
+        """The position of each node -> when it is met from the outputs, by the names of ports.
 
-    def _colored_from_readers(self, colors: list[str]) -> list[str]:
-        readers: list[list[Any]] = [[] for _ in self.nodes]
-        for reader, node in enumerate(self.nodes):
-            for name, source in node.sources.items():
-                if source.node is not None:
-                    readers[source.node].append([source.port, name, colors[reader]])
-        for name, source in self.outputs.items():
-            if source.node is not None:
-                readers[source.node].append([source.port, name, ""])
-        return [_digest([color, sorted(read)]) for color, read in zip(colors, readers, strict=True)]
+        Every input reads one thing, and every node is read on the way to an output: so nodes are known by the names of
+        the ports that lead there, and graphs are isomorphic exactly where they are alike in this order.
+        """
+        numbers: dict[int, int] = {}
+        stack = [self.outputs[name].node for name in sorted(self.outputs, reverse=True)]
+        while stack:
+            position = stack.pop()
+            if position is not None and position not in numbers:
+                numbers[position] = len(numbers)
+                sources = self.nodes[position].sources
+                stack += [sources[name].node for name in sorted(sources, reverse=True)]
+        return numbers
+
+    def _rows(self) -> list[Any]:
+        nodes = [self.nodes[position] for position in self._numbers]
+        return [[node.kind, _values(node), named(node.implementation), self._sources(node.sources)] for node in nodes]
+
+    def _sources(self, sources: Mapping[str, Source]) -> list[Any]:
+        found = sorted(sources.items())
+        return [[name, None if node is None else self._numbers[node], port] for name, (node, port) in found]
 
 
 def program(walk: Walk, builder: Callable[[], Any]) -> Program:
@@ -234,16 +235,5 @@ def rebuilt(builder: Callable[[], Any], trace: Trace) -> Program:
     return SearchSpace(builder, max_depth=DEEPEST).replay(trace).program()
 
 
-def _color(source: Source, colors: list[str]) -> tuple[str, str]:
-    return (f"input {source.port}", "") if source.node is None else (colors[source.node], source.port)
-
-
-def _values(values: Mapping[str, Value]) -> list[Any]:
-    return [
-        [name, value if isinstance(value, int | float | str | None) else repr(value)]
-        for name, value in sorted(values.items())
-    ]
-
-
-def _digest(data: Any) -> str:
-    return hashlib.blake2b(json.dumps(data).encode(), digest_size=16).hexdigest()
+def _values(node: Node) -> list[Any]:
+    return [[name, stable(f"{node.path}: {name}", value)] for name, value in sorted(node.values.items())]

@@ -9,6 +9,7 @@ from typing import Any
 
 from bostruct.domains.language.hyperparameters import DependentHyperparameter, Discrete, Value
 from bostruct.domains.language.modules import Module
+from bostruct.domains.language.stable import is_filled
 from bostruct.domains.language.walk import MISSING
 
 
@@ -63,7 +64,7 @@ class _Reader:
         if isinstance(thing, DependentHyperparameter):
             return tuple((name, self.of(h)) for name, h in thing.parents.items()), ById(thing)
         if isinstance(thing, FunctionType):
-            cells = [cell.cell_contents for cell in thing.__closure__ or () if _is_filled(cell)]
+            cells = [cell.cell_contents for cell in thing.__closure__ or () if is_filled(cell)]
             parts = [*cells, *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
             return ById(thing.__code__), tuple(map(self.of, parts))
         if isinstance(thing, partial):
@@ -81,10 +82,3 @@ def _plain(thing: Any) -> Any:
         return None
     parts = [_plain(part) for part in thing]
     return None if None in parts else (type(thing), type(thing)(parts))
-
-
-def _is_filled(cell: Any) -> bool:
-    try:
-        return cell.cell_contents is not MISSING
-    except ValueError:  # a name that is not bound yet
-        return False

@@ -1,0 +1,97 @@
+"""What modules hold, as JSON data that is the same in every process: no memory address, no order of a set."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import partial
+from types import FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from bostruct.checks import shown
+from bostruct.domains.language.errors import LanguageError
+
+ADDRESS = " at 0x"
+WORKERS_MAIN = "__mp_main__"  # what a script is called in the processes that it starts
+
+
+def stable(what: str, value: Any) -> Any:
+    """Of a constant: equal for equal ones. Raises LanguageError, naming `what`, where nothing tells it apart from
+    others but its address.
+    """
+    if isinstance(value, np.generic):
+        return stable(what, value.item())
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_type(value), [stable(what, part) for part in value]]
+    if isinstance(value, set | frozenset):
+        return [_type(value), sorted((stable(what, part) for part in value), key=json.dumps)]
+    if isinstance(value, dict):
+        pairs = [[stable(what, key), stable(what, part)] for key, part in value.items()]
+        return [_type(value), sorted(pairs, key=json.dumps)]
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return [_type(value), value.dtype.str, list(value.shape), value.tobytes().hex()]
+    if is_dataclass(value) and not isinstance(value, type):
+        return [_type(value), [stable(what, getattr(value, field.name)) for field in fields(value)]]
+    found = named(value)
+    if found == _type(value):  # not a function, and of no kind that is known here
+        found = [found, repr(value)]
+        if type(value).__repr__ is object.__repr__ or ADDRESS in found[1]:
+            raise LanguageError(
+                f"{what}: expected a value that is written alike in every process, or a function of a module; "
+                f"got {shown(value)}: give its class a __repr__ that says what it holds"
+            )
+    return found
+
+
+def named(thing: Any, around: tuple[int, ...] = ()) -> Any:
+    """Of a function or an implementation: its module, its name and what it holds of text, numbers and functions. What
+    else it holds counts by its type: that may change while it is used.
+    """
+    if isinstance(thing, np.generic):
+        return named(thing.item())
+    if thing is None or isinstance(thing, bool | int | float | str):
+        return thing
+    if id(thing) in around:
+        return ["around", around.index(id(thing))]
+    inside = (*around, id(thing))
+    if isinstance(thing, FunctionType):
+        cells = [cell.cell_contents for cell in thing.__closure__ or () if is_filled(cell)]
+        parts = [*cells, *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
+        return [*_name(thing), [named(part, inside) for part in parts]]
+    if isinstance(thing, partial):
+        parts = [thing.func, *thing.args, *(part for item in sorted(thing.keywords.items()) for part in item)]
+        return ["partial", [named(part, inside) for part in parts]]
+    if isinstance(thing, MethodType):
+        return [named(thing.__func__, inside), named(thing.__self__, inside)]
+    if isinstance(thing, tuple):
+        return [_type(thing), [named(part, inside) for part in thing]]
+    if isinstance(thing, Enum):
+        return [_type(thing), thing.name]
+    if callable(thing) and isinstance(getattr(thing, "__name__", None), str):  # a class, or of C
+        return _name(thing)
+    if is_dataclass(thing):
+        return [_type(thing), [named(getattr(thing, field.name), inside) for field in fields(thing)]]
+    return _type(thing)
+
+
+def _type(thing: Any) -> str:
+    return ".".join(_name(type(thing)))
+
+
+def _name(thing: Any) -> list[str]:
+    where = getattr(thing, "__module__", None) or ""
+    return ["__main__" if where == WORKERS_MAIN else where, getattr(thing, "__qualname__", thing.__name__)]
+
+
+def is_filled(cell: Any) -> bool:
+    """Whether the name that a function has from around it is bound yet."""
+    try:
+        _ = cell.cell_contents
+    except ValueError:
+        return False
+    return True
