@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
-from itertools import product
+from heapq import heappop, heappush
+from itertools import count, product
 
 from bostruct.contracts import Infeasible
 from bostruct.domains.language.hyperparameters import Discrete
@@ -17,34 +17,55 @@ def depth_first(walk: Walk) -> Iterator[Trace]:
     stack = [walk.copy()]
     while stack:
         at = stack.pop()
-        yield from _ends(at, children := [])
-        stack += reversed(children)
+        try:
+            h = at.next()
+            settled = h is None or at.is_settled()
+        except Infeasible:
+            continue
+        if settled:
+            yield from _products(at, at.left() if h is not None else [])
+        elif h is not None:
+            stack += reversed(_children(at, h))
 
 
 def shortest_first(walk: Walk) -> Iterator[Trace]:
-    """By the number of choices, so that each program of an infinite space has its turn; keeps the front in memory."""
-    queue = deque([walk.copy()])
-    while queue:
-        yield from _ends(queue.popleft(), children := [])
-        queue += children
+    """By the number of choices, so that each program of an infinite space has its turn; ways to equally many choices
+    take turns. Keeps the front in memory.
+    """
+    turn = count()
+    front: list[tuple[int, int, Walk | Iterator[Trace]]] = [(0, next(turn), walk.copy())]
+    while front:
+        length, _, at = heappop(front)
+        if isinstance(at, Walk):
+            for least, way in _further(at):
+                heappush(front, (least, next(turn), way))
+        elif (trace := next(at, None)) is not None:
+            yield trace
+            heappush(front, (length, next(turn), at))
 
 
-def _ends(at: Walk, children: list[Walk]) -> Iterator[Trace]:
-    """The traces that end here; where there are none yet, `children` gets what the next choice leads to."""
+def _further(at: Walk) -> Iterator[tuple[int, Walk | Iterator[Trace]]]:
+    """What a walk leads to next, each with a number of choices that no program there is below; of traces, their own."""
     try:
         h = at.next()
-        settled = h is not None and at.is_settled()
+        settled = h is None or at.is_settled()
     except Infeasible:
         return
-    if h is None:
-        yield Trace.trusted(at.values.copy())
-    elif settled:
-        yield from _products(at, at.left())
-    else:
-        for value in h.values:
-            child = at.copy()
-            child.assign(h, value)
-            children.append(child)
+    if settled:
+        left = at.left() if h is not None else []
+        yield len(at.values) + len(left), _products(at, left)
+    elif h is not None:
+        asked = {one.path for one in at.agenda[at.cursor :]} | at.values.keys()
+        yield from ((len(asked), child) for child in _children(at, h))
+
+
+def _children(at: Walk, h: Discrete) -> list[Walk]:
+    children = []
+    for value in h.values:
+        child = at.copy()
+        child.assign(h, value)
+        children.append(child)
+    return children
 
 
 def _products(at: Walk, left: list[Discrete]) -> Iterator[Trace]:
