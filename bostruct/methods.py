@@ -52,6 +52,7 @@ from bostruct.searchers.smbo import SMBO
 from bostruct.searchers.surroundings import mutants, neighboring
 from bostruct.searchers.tpe import TPE
 from bostruct.searchers.wrs import WeightedRandomSearch
+from bostruct.surrogates.at_top import AtTop
 from bostruct.surrogates.combo_priors import EDGE_WEIGHT_PRIOR, ComboPriors
 from bostruct.surrogates.fanova import VarianceShares
 from bostruct.surrogates.forest import RandomForest
@@ -203,6 +204,16 @@ def successive_halving(domain: Any) -> Searcher:
     return Hyperband(domain, Levels(domain), halving=True)
 
 
+def model_based_hyperband(domain: Any) -> Searcher:
+    """Hyperband whose new points a model proposes, which learns from all fidelities (MOBSTER: Klein et al. 2020).
+
+    The model is that of `auto`; its kernel has a factor for the fidelity, and log EI is asked about the highest.
+    """
+    levels = Levels(domain)
+    model = auto(domain)
+    return Hyperband(domain, levels, proposals=replace(model, surrogate=AtTop(model.surrogate, levels.raised)))
+
+
 def combo(domain: Space) -> BayesianSearch:
     """COMBO as published (Oh et al. 2019): ARD diffusion kernel, horseshoe priors, slice sampling, EI, local search."""
     kernel = DiffusionKernel(graphs(domain), EDGE_WEIGHT_PRIOR, LogEdgeWeight())
@@ -243,7 +254,7 @@ Fit = Callable[[Similarity, Any], WithSpectrum]  # (kernel of architectures, dom
 
 
 def at_mode(similarity: Similarity, domain: Any) -> WithSpectrum:
-    """The GP at the mode of its hyperparameters; half a second a suggestion at 100 architectures."""
+    """The GP at the mode of its hyperparameters."""
     noise = Normal(-6.0, 1.5)
     return WithSpectrum(ModeGP(PositivePart(similarity), domain.join, noise, noise.mean), similarity)
 
@@ -265,7 +276,7 @@ def nasbot(domain: Any, fit: Fit = at_mode, settings: Otmann = REFERENCE) -> Bay
         domain,
         fit(similarity, domain),
         LogExpectedImprovement(),
-        Evolution(),
+        Evolution(pool_of(domain)),
         n_initial=n_initial,
         n_starts=None,
         feasibility=at_mode(similarity, domain),
@@ -277,8 +288,11 @@ def nasbot(domain: Any, fit: Fit = at_mode, settings: Otmann = REFERENCE) -> Bay
 def nasbot_as_published(domain: ArchitectureDomain, fit: Fit = marginalized) -> BayesianSearch:
     """NASBOT as its released code has it: squared normalised distances, EI, evolution by fitness from the pool alone.
 
-    Hyperparameters are sampled by `fit`, from the published ranges made normal, where the released code draws 4400.
+    Hyperparameters are sampled by `fit`, from the published ranges made normal, where the released code draws 4400;
+    docs/nasbot.md lists what else differs. Raises DomainError for a domain without a pool.
     """
+    if not isinstance(domain, ArchitectureDomain):
+        raise DomainError(f"method: nasbot as published needs a domain with a pool, got {type(domain).__name__}")
     distance = Terms(log_range(1e-9, 1e-3), math.log(1e-6))
     normalized = Terms(log_range(0.1, 100.0), math.log(math.sqrt(10.0)), power=2.0)
     similarity = OtmannSumKernel(OtmannKernel(distance, normalized), around(0.0, 2.0))
@@ -378,8 +392,8 @@ def regularized_evolution(domain: Any) -> Searcher:
 
 
 def random(domain: Any) -> Searcher:
-    """Random search without replacement; of architectures, the published walk: mutations of any evaluated point."""
-    if not isinstance(domain, ArchitectureDomain):
+    """Random search without replacement; from a pool, the published walk: mutations of any evaluated point."""
+    if not pool_of(domain):
         return RandomSearch(domain)
     design, n_initial = beginning(domain)
     return EvolutionSearch(domain, alike, n_initial, design, origin="random")
@@ -412,6 +426,7 @@ METHODS: dict[str, Callable[[Any], Searcher]] = {
     "mcts": mcts,
     "hyperband": hyperband,
     "successive-halving": successive_halving,
+    "model-based-hyperband": model_based_hyperband,
     "annealing": annealing,
     "hill-climbing": hill_climbing,
     "random": random,

@@ -91,7 +91,7 @@ def test_laws(space, link, unit_diagonal, with_codes, rng):
 @settings(deadline=None, max_examples=40)
 def test_laws_of_the_kernel_of_auto(space, rng):
     """A blend of main effects and diffusion."""
-    kernel = auto(space).surrogate.kernel
+    kernel = auto(space).surrogate.surrogate.kernel
     theta = near_initial(kernel, rng, 2.0)
     xs, ys = space.sample(6, rng), space.sample(5, rng)
     check_gram(kernel, xs, space.join(ys, xs[:2]), theta)

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     default="auto",
     show_default=True,
     help="auto, combo, bocs, smac, tpe, smbo, mcts, wrs, annealing, hill-climbing, random; on architectures nasbot, "
-    "evolution, regularized-evolution; with a fidelity hyperband, successive-halving.",
+    "evolution, regularized-evolution; with a fidelity hyperband, successive-halving, "
+    "model-based-hyperband.",
 )
 @click.option("--trials", type=click.IntRange(1), default=100, show_default=True, help="In all, resumed ones included.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)

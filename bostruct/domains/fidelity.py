@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.contracts import DomainError, Point
+from bostruct.contracts import Batch, DomainError, Point
 from bostruct.domains.graphs import IntArray
 from bostruct.domains.joint import Joint
 from bostruct.domains.space import Space
@@ -52,6 +52,20 @@ class Levels:
             return row
         parts = [row if i == part else own for i, own in enumerate(x.parts)]
         return self.domain.points([[own] for own in parts])[0]
+
+    def raised(self, xs: Batch) -> Batch:
+        """The same points at the highest fidelity, be they valid there or not."""
+        part, name, space = self._places[0]
+        top = len(space.variables[name]) - 1
+        if part is None:
+            rows = np.array(xs, dtype=np.int64)
+            rows[:, self._column] = top
+            return rows
+        columns: list[list[Any]] = [[x.parts[i] for x in xs] for i in range(len(self.domain.domains))]
+        columns[part] = [np.array(row, dtype=np.int64) for row in columns[part]]
+        for row in columns[part]:
+            row[self._column] = top
+        return self.domain.points(columns) if len(xs) else []
 
     def keys(self, xs: Iterable[Point]) -> list[Hashable]:
         """Equal where points differ in their fidelity alone, be the other one valid or not."""

@@ -46,8 +46,6 @@ class GramKernel(Kernel):
     their own, RuntimeError for a second derivative, DomainError where `priors` is asked of a prior without a gradient.
     """
 
-    is_stationary = False
-
     def __init__(
         self,
         kernel: HasGradient,

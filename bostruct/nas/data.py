@@ -74,9 +74,9 @@ def digits() -> Dataset:
     """
     from sklearn.datasets import load_digits
 
-    found = load_digits()
-    images = np.asarray(found.images, dtype=np.float64)[:, None] / 16.0
-    train, validation, test = _split(images, torch.as_tensor(found.target, dtype=torch.int64), THIRDS)
+    pixels, classes = load_digits(return_X_y=True)
+    images = np.asarray(pixels, dtype=np.float64).reshape(-1, 1, 8, 8) / 16.0
+    train, validation, test = _split(images, torch.as_tensor(classes, dtype=torch.int64), THIRDS)
     mean, scale = float(train.inputs.mean()), float(train.inputs.std())
     return Dataset("digits", "classification", train, validation, test, 10, (mean,), (scale,))
 
@@ -88,8 +88,8 @@ def diabetes() -> Dataset:
     """
     from sklearn.datasets import load_diabetes
 
-    found = load_diabetes()
-    return regression("diabetes", np.asarray(found.data), np.asarray(found.target))
+    features, progression = load_diabetes(return_X_y=True)
+    return regression("diabetes", np.asarray(features), np.asarray(progression))
 
 
 def regression(name: str, features: Array, targets: Array, seed: int = 0) -> Dataset:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bostruct.checks import check_number
-from bostruct.contracts import Domain, HistoryView, Json, Point, PointError, SpaceExhausted, State, Suggestion
+from bostruct.contracts import Domain, HistoryView, Json, Point, PointError, Searcher, SpaceExhausted, State, Suggestion
 
 TRIES = 100
 
@@ -33,6 +33,8 @@ class Fidelities(Protocol):
 class Hyperband:
     """New points are random, and begin at the lowest level of their bracket, one bracket a level; halving: only the
     bracket of the lowest level (successive halving). reduction: of n points at a level, n / reduction go up (eta).
+    proposals: where new points come from, None for random ones; where it names a point that was evaluated at some
+    level, that point goes up by one (MOBSTER: Klein et al. 2020).
 
     A bracket that begins at level b gets in proportion reduction^(top - b) * (levels / (top - b + 1)) new points, top
     the highest level. All is read off the history: a point's bracket is the lowest level at which it was evaluated.
@@ -43,15 +45,17 @@ class Hyperband:
     fidelities: Fidelities
     reduction: float = 3.0
     halving: bool = False
+    proposals: Searcher | None = None
 
     def __post_init__(self) -> None:
         check_number("reduction", self.reduction, 1.000001)
 
     def settings(self) -> dict[str, Json]:
-        return {"reduction": self.reduction, "halving": self.halving, "costs": list(self.fidelities.costs)}
+        own = {"reduction": self.reduction, "halving": self.halving, "costs": list(self.fidelities.costs)}
+        return own if self.proposals is None else own | {"proposals": self.proposals.settings()}
 
     def initial_state(self) -> State:
-        return None
+        return None if self.proposals is None else self.proposals.initial_state()
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
         """Raises SpaceExhausted when no unseen point is left at any level."""
@@ -61,6 +65,11 @@ class Hyperband:
             level = self.fidelities.level(promoted)
             return Suggestion(promoted, state, {"origin": "model", "level": level})
         brackets = self._brackets(rungs)
+        if self.proposals is not None:
+            found, state, info = self.proposals.suggest(history, state, rng)
+            x = self._placed(found, brackets[0], rungs, history.seen)
+            if x is not None:
+                return Suggestion(x, state, {**info, "level": self.fidelities.level(x)})
         for bracket in brackets:
             x = self._new(bracket, rungs, history.seen, rng)
             if x is not None:
@@ -86,6 +95,13 @@ class Hyperband:
         except PointError:  # a constraint ties the fidelity to the rest
             return None
 
+    def _placed(self, x: Point, bracket: int, rungs: Rungs, seen: frozenset[Hashable]) -> Point | None:
+        """A proposal where its bracket begins, or one level above where it was evaluated; None where that was seen."""
+        key = self.fidelities.keys([x])[0]
+        level = bracket if key not in rungs.bracket else rungs.highest[key] + 1
+        found = self._raised(x, level) if level < len(self.fidelities.costs) else None
+        return None if found is None or self.domain.keys(self.domain.join([found]))[0] in seen else found
+
     def _brackets(self, rungs: Rungs) -> list[int]:
         """Where new points may begin, the bracket that lags behind its share most first."""
         if self.halving:
@@ -107,11 +123,12 @@ class Hyperband:
 
 @dataclass(frozen=True)
 class Rungs:
-    """bracket: of each point, by its key without fidelity. begun: points a bracket. entries: (value, order, point) by
-    bracket and level.
+    """bracket, highest: level of each point, by its key without fidelity. begun: points a bracket. entries: (value,
+    order, point) by bracket and level.
     """
 
     bracket: dict[Hashable, int]
+    highest: dict[Hashable, int]
     begun: list[int]
     entries: dict[tuple[int, int], list[tuple[float, int, Point]]]
 
@@ -121,15 +138,17 @@ class Rungs:
         every = [*told, *history.failed, *history.running]
         keys, levels = fidelities.keys(every), [fidelities.level(x) for x in every]
         bracket: dict[Hashable, int] = {}
+        highest: dict[Hashable, int] = {}
         for key, level in zip(keys, levels, strict=True):
             bracket[key] = min(level, bracket.get(key, level))
+            highest[key] = max(level, highest.get(key, level))
         begun = [0] * len(fidelities.costs)
         for level in bracket.values():
             begun[level] += 1
         entries: dict[tuple[int, int], list[tuple[float, int, Point]]] = {}
         for order, (x, value) in enumerate(zip(told, history.values.tolist(), strict=True)):
             entries.setdefault((bracket[keys[order]], levels[order]), []).append((value, order, x))
-        return cls(bracket, begun, entries)
+        return cls(bracket, highest, begun, entries)
 
     def completed(self, bracket: int, level: int) -> list[tuple[float, int, Point]]:
         return self.entries.get((bracket, level), [])

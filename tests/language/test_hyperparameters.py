@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -23,7 +24,7 @@ FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 def test_floats_stay_in_their_range(a, b, steps):
     low, high = min(a, b), max(a, b)
     found = values(lambda: FloatRange(low, high, steps))
-    assert all(x < y for x, y in zip(found, found[1:], strict=False))
+    assert all(x < y for x, y in pairwise(found))
     assert found[0] == low
     assert found[-1] == (high if steps > 1 else low)
     assert all(map(math.isfinite, found))

@@ -250,7 +250,7 @@ def test_what_is_no_point_or_generator_is_refused_by_name():
 def test_results_of_which_nothing_was_kept():
     study = bo.Study(SearchSpace(figure_4), method="random", seed=0)
     study.optimize(lambda p: float(len(p)), 5)
-    kept = study.result.where(lambda p: False)
+    kept = study.result.where(lambda _: False)
     with pytest.raises(bo.contracts.BostructError, match="no completed trial was kept: 5 trials, 5 completed"):
         _ = kept.best_trial
     assert "no completed trial was kept" in repr(kept)

@@ -17,6 +17,7 @@ import pytest
 from bostruct.contracts import DomainError, PointError, SpaceExhausted
 from bostruct.domains.registry import domain_from_json
 
+CHILDREN = 40  # of which one has a value of the other parent
 MOST_NEIGHBORS = 20_000  # beyond, a law is checked on `some_neighbors` alone
 
 
@@ -86,7 +87,9 @@ def check_description(domain: Any, rebuildable: bool) -> None:
 
 
 def check_mutation(domain: Any, x: Any, rng: np.random.Generator) -> None:
-    """Valid and another point; refused only where there seems to be no other."""
+    """Valid and another point, which differs in one choice where there is such a point; refused only where there seems
+    to be no other.
+    """
     try:
         changed = domain.mutate(x, rng)
     except DomainError:
@@ -94,11 +97,26 @@ def check_mutation(domain: Any, x: Any, rng: np.random.Generator) -> None:
         return
     domain.check(changed)
     assert not same(domain, changed, x)
+    if hasattr(domain, "coordinates") and len(domain.some_neighbors(x, 1, rng)):
+        before, after = choices(domain, x), choices(domain, changed)
+        assert sum(before[key] != after[key] for key in before.keys() & after.keys()) == 1
 
 
 def check_crossover(domain: Any, x: Any, y: Any, rng: np.random.Generator) -> None:
-    domain.check(domain.crossover(x, y, rng))
+    """Valid; each choice that one of the two has is as in one of them, and some are as in y alone."""
     assert same(domain, domain.crossover(x, x, rng), x)
+    children = [domain.crossover(x, y, rng) for _ in range(CHILDREN)]
+    for child in children[:3]:
+        domain.check(child)
+    if not hasattr(domain, "coordinates"):
+        return
+    first, second = choices(domain, x), choices(domain, y)
+    inherited = [choices(domain, child) for child in children]
+    for child in inherited:
+        for key in child.keys() & (first.keys() | second.keys()):
+            assert child[key] in {first.get(key), second.get(key)}
+    if any(first[key] != second[key] for key in first.keys() & second.keys()):
+        assert any(child[key] != first[key] for child in inherited for key in child.keys() & first.keys())
 
 
 def check_neighbors(domain: Any, x: Any, rng: np.random.Generator) -> None:
@@ -163,6 +181,11 @@ def chi_square_is_plausible(counts: list[int], deviations: float = 5.0) -> bool:
 
 def keys(domain: Any, xs: Any) -> list[Any]:
     return domain.keys(domain.join(xs))
+
+
+def choices(domain: Any, x: Any) -> dict[str, float]:
+    """The values of a point by the places of its choices."""
+    return {one.path: one.value for one in domain.coordinates(x)}
 
 
 def same(domain: Any, x: Any, y: Any) -> bool:

@@ -153,7 +153,7 @@ class SearchSpace:
         return count(self._walk, check_integer("budget", budget, 1))
 
     def enumerate(self, order: Literal["depth", "length"] | None = None) -> Iterator[Trace]:
-        """All traces: in the order of choice (depth), or those of fewer choices first (length), as infinite spaces need."""
+        """All traces: in the order of choice (depth), or shorter ones first (length), which infinite spaces need."""
         if order is None:
             order = "depth" if isinstance(self.count(), Exact) else "length"
         walk = depth_first if check_choice("order", order, ("depth", "length")) == "depth" else shortest_first
