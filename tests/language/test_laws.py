@@ -10,6 +10,7 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,7 +22,7 @@ from language.figures import COUNTS, figure_4
 
 MOST = 3_000  # programs of a space that is enumerated
 
-LEAVES = st.sampled_from(["leaf", "shared", "double", "fixed", "odd", "picky"])
+LEAVES = st.sampled_from(["leaf", "shared", "double", "fixed", "odd", "picky", "within"])
 SPECS = st.recursive(
     LEAVES,
     lambda part: st.one_of(
@@ -83,6 +84,15 @@ def leaf(kind: str, shared: Any) -> Any:
             return lang.siso_module("Odd")
 
         return lang.substitution_module("Maybe", fn, {"a": D([1, 2, 3]), "s": shared}, ["in"], ["out"])
+    if kind == "within":  # the values of a choice that outlives another depend on it
+        return lang.substitution_module(
+            "Within",
+            lambda dh: lang.siso_module("Inner", {"x": D(range(dh["n"] + 1))}),
+            {"n": D([0, 1, 2])},
+            ["in"],
+            ["out"],
+            keyed_by=(),
+        )
     properties = {
         "leaf": {"x": D([1, 2])},
         "picky": {"x": lang.DependentHyperparameter(unlike, {"a": D([1, 3]), "s": shared})},
@@ -129,14 +139,24 @@ def test_points(spec, seed):
         changed = space.mutate(x, rng)
         space.check(changed)
         assert changed != x
-        differing = [key for key in x if key in changed and x[key] != changed[key]]
-        assert len(differing) == 1
+        kept = [h for h in space._end(changed).chosen if x.get(h.path) in h.positions]
+        assert sum(x[h.path] != changed[h.path] for h in kept) == 1
     near = space.some_neighbors(x, 40, rng)
     assert len(set(near)) == len(near)
     for other in near[:4]:
         assert sum(x[key] != other[key] for key in x if key in other) == 1
         back = space.some_neighbors(other, 2_000, rng)
         assert len(back) == 2_000 or x in back
+
+
+@pytest.mark.parametrize("spec", ["within", ("repeat", "within"), ("or", "within", "picky"), ("repeat", "odd")])
+def test_neighbors_are_all_that_differ_in_one_shared_choice(spec):
+    space = space_of(spec)
+    every = list(space.enumerate())
+    for x in every:
+        near = {y for y in every if sum(x[key] != y[key] for key in x if key in y) == 1}
+        assert set(space.neighbors(x)) == near
+        assert len(space.neighbors(x)) == len(near)
 
 
 @settings(max_examples=60, deadline=None)

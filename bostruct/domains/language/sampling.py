@@ -161,17 +161,17 @@ def neighbors(walk: Walk, end: Walk) -> Iterator[Trace]:
 
 
 def completions(walk: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
-    """All ways through the space that have these values where they have these keys."""
+    """All ways through the space that have these values where they have these keys; none where they cannot have one."""
     stack = [walk.copy()]
     while stack:
         at = stack.pop()
         try:
             h = at.next()
-            while h is not None and fixed.get(h.path, _ABSENT) in h.positions:
+            while h is not None and h.path in fixed:
                 at.assign(h, fixed[h.path])
                 h = at.next()
             settled = h is not None and at.is_settled()
-        except (Infeasible, TooDeep):
+        except (Infeasible, TooDeep, TraceError):
             continue
         if h is None:
             yield Trace.trusted(at.values)
@@ -185,10 +185,17 @@ def completions(walk: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
 
 
 def _settled(at: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
-    for h in at.left():
-        if fixed.get(h.path, _ABSENT) in h.positions:
-            at.assign(h, fixed[h.path])
+    given = [h for h in at.left() if h.path in fixed]
+    if any(fixed[h.path] not in h.positions for h in given):
+        return iter(())
+    for h in given:
+        at.assign(h, fixed[h.path])
     return depth_first(at)
+
+
+def differing(x: Mapping[str, Value], y: Mapping[str, Value]) -> int:
+    """How many of the keys that both have differ in value."""
+    return sum(value != y[key] for key, value in x.items() if key in y)
 
 
 def some(traces: Iterator[Trace], m: int) -> list[Trace] | None:

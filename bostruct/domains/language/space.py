@@ -272,7 +272,7 @@ class SearchSpace:
         return [x for batch in batches for x in batch]
 
     def mutate(self, x: Mapping[str, Value], rng: np.random.Generator) -> Trace:
-        """Another value for one choice, drawn; all other keys keep theirs where they still exist.
+        """Another value for one choice, drawn; all other keys keep theirs where they still exist and may have them.
 
         Raises DomainError where nothing can be chosen, NoneFeasible.
         """
@@ -316,7 +316,8 @@ class SearchSpace:
             return [found[i] for i in np.sort(rng.choice(len(found), size=m, replace=False, shuffle=False))]
         drawn: dict[Trace, None] = {}
         for _ in range(50 * m):
-            drawn[self.mutate(x, rng)] = None
+            if sampling.differing(x, near := self.mutate(x, rng)) == 1:  # no other value had to give way
+                drawn[near] = None
             if len(drawn) == m:
                 break
         return list(drawn)
