@@ -34,14 +34,21 @@ VARIANTS: dict[str, Callable[[Any], Searcher]] = {
 }
 
 
-def run(file: Path, names: Sequence[str], chosen: Sequence[str], seeds: int, trials: int) -> None:
+def run(
+    file: Path,
+    names: Sequence[str],
+    chosen: Sequence[str],
+    seeds: int,
+    trials: int,
+    problem_of: Callable[[str], Any] = load,
+) -> None:
     """Every method on every problem with every seed that the file lacks, seed by seed; a missing table is skipped."""
     if unknown := [method for method in chosen if method not in {*methods.METHODS, *VARIANTS}]:
         raise SystemExit(f"methods: expected some of {', '.join([*methods.METHODS, *VARIANTS])}; got {unknown[0]}")
     done = {(row["problem"], row["method"], row["seed"]) for row in rows(file) if len(row["values"]) >= trials}
     for name in names:
         try:
-            problem = load(name)
+            problem = problem_of(name)
         except (OSError, ValueError) as error:
             print(f"{name} is skipped: {error}")
             continue
@@ -71,7 +78,7 @@ def rows(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
-def report(file: Path) -> str:
+def report(file: Path, marks: Sequence[int] = MILESTONES) -> str:
     """Markdown: mean best value and its standard error after some numbers of trials, and paired wins of NASBOT."""
     tables = []
     found = sorted(rows(file), key=lambda row: row["method"] != "nasbot")
@@ -82,7 +89,7 @@ def report(file: Path) -> str:
             if row["problem"] == name:
                 best.setdefault(row["method"], {})[row["seed"]] = recommended(row["values"], row["reported"])
                 seconds.setdefault(row["method"], []).append(row["seconds"] / len(row["values"]))
-        tables.append(table(name, best, seconds))
+        tables.append(table(name, best, seconds, marks))
     return "\n".join(tables)
 
 
@@ -96,11 +103,13 @@ def recommended(values: Sequence[float], reported: Sequence[float]) -> Array:
     return np.array(found)
 
 
-def table(name: str, best: dict[str, dict[int, Array]], seconds: dict[str, list[float]]) -> str:
+def table(
+    name: str, best: dict[str, dict[int, Array]], seconds: dict[str, list[float]], marks: Sequence[int] = MILESTONES
+) -> str:
     """One problem. best: method -> seed -> best value after each trial. seconds: CPU a trial, of each run."""
     first = next(iter(best))
     length = min(len(values) for runs in best.values() for values in runs.values())
-    marks = [mark for mark in MILESTONES if mark <= length] or [length]
+    marks = [mark for mark in marks if mark <= length] or [length]
     judged = dict.fromkeys((marks[len(marks) // 3], marks[-1]))
     header = [f"after {mark}" for mark in marks] + [f"{first} wins / losses after {mark}, p" for mark in judged]
     lines = [f"### {name}", "", f"| method | seeds | {' | '.join(header)} | CPU a trial |"]
