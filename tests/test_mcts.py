@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import bostruct as bo
 from bostruct.contracts import Infeasible
-from bostruct.domains.language.errors import SubstitutionError
-from bostruct.language import D, SearchSpace, siso_module, substitution_module
+from bostruct.language import D, PortNames, SearchSpace, SubstitutionError, siso_module, siso_or, substitution_module
 from bostruct.nas.spaces.genetic import genetic_cnn
-from bostruct.searchers.mcts import Exhausted
+from bostruct.searchers.mcts import MCTS, Exhausted, Remembered
 
 
 def test_a_search_that_has_seen_whole_subtrees_goes_on_by_its_tree():
@@ -46,6 +46,36 @@ def test_dead_ends_are_left_alone():
 
     result = bo.minimize(lambda p: p.nodes[0].values["units"], SearchSpace(chosen(build)), 6, method="mcts", seed=0)
     assert {trial.origin for trial in result.trials} == {"model"}
+
+
+def test_parts_without_end_are_dead_ends():
+    def never():
+        return siso_or([never, never], D([0, 1]))
+
+    def build(n):
+        return never() if n < 5 else siso_module("M", {"units": D(range(9))})
+
+    def at_once():
+        return substitution_module("Again", lambda _: at_once(), {}, ["in"], ["out"])
+
+    space, rng = SearchSpace(chosen(build)), np.random.default_rng(0)
+    assert Remembered(space).options((0,)) == 2
+    with pytest.raises(Infeasible, match="leads to an end"):
+        space.finished((0,), rng)
+    suggested = [MCTS(space)._finished((n,), rng) for n in range(6)]
+    assert [x is not None for x in suggested] == [False] * 5 + [True]
+    assert Remembered(SearchSpace(chosen(lambda n: at_once() if n else siso_module("M")))).options((1,)) == 0
+
+
+def test_a_wrongly_written_part_is_no_dead_end():
+    def build(n):
+        if n < 5:
+            return siso_module("M", {"units": D([1, 2, 3])})
+        inputs, outputs = siso_module("M")
+        return {"other": inputs["in"]}, outputs
+
+    with pytest.raises(PortNames, match="expected the inputs in; got other"):
+        bo.minimize(lambda p: float(len(p)), SearchSpace(chosen(build)), 15, method="mcts", seed=0)
 
 
 def test_an_error_of_the_user_is_no_dead_end():

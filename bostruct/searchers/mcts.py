@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bostruct.checks import check_integer, check_number
-from bostruct.contracts import Array, DomainError, HasDecisions, HistoryView, Infeasible, Json, Point, State, Suggestion
+from bostruct.contracts import Array, HasDecisions, HistoryView, Infeasible, Json, Point, State, Suggestion
 
 
 @dataclass
@@ -48,8 +48,7 @@ class Remembered:
         if made not in self.known:
             try:
                 self.known[made] = self.domain.options(made)
-            except (Infeasible, DomainError) as error:
-                raise_unless_dead_end(error)
+            except Infeasible:
                 self.known[made] = 0
         return self.known[made]
 
@@ -140,8 +139,7 @@ class MCTS:
         """None where what was drawn below leads nowhere, for the next walk to go elsewhere."""
         try:
             return self.domain.finished(made, rng)
-        except (Infeasible, DomainError) as error:
-            raise_unless_dead_end(error)
+        except Infeasible:
             return None
 
     def _chosen(self, node: Node, left: list[int], rng: np.random.Generator) -> int:
@@ -154,14 +152,6 @@ class MCTS:
         best = max(scores)
         level = [i for i, score in zip(left, scores, strict=True) if score == best]
         return level[int(rng.integers(len(level)))]
-
-
-def raise_unless_dead_end(error: Infeasible | DomainError) -> None:
-    """Dead ends are what is infeasible, and what nests too deeply, a DomainError by itself. One that reports another
-    error reports a function of the user that failed, which no other walk would mend: it is raised.
-    """
-    if error.__cause__ is not None and not isinstance(error, Infeasible):
-        raise error
 
 
 def rewards(values: Array) -> Array:

@@ -197,10 +197,33 @@ def test_substitutions_have_the_ports_they_declare():
 
 
 @pytest.mark.parametrize(
-    "values", ["abc", {"a": 1}, 3, [], [1, True], [1, 1.0], [lambda: 1], [{"a": 1}], [float("nan")]]
+    "values",
+    [
+        "abc",
+        {"a": 1},
+        3,
+        [],
+        [1, True],
+        [1, 1.0],
+        [lambda: 1],
+        [{"a": 1}],
+        [float("nan")],
+        [float("inf")],
+        [(1, float("-inf"))],
+    ],
 )
 def test_values_that_cannot_be_chosen(values):
     refused(lambda: conv2d(D(values)), LanguageError, "values:")
+
+
+def test_local_names_are_text():
+    names = lambda: {1: D([1]), "x": D([2])}  # noqa: E731
+    fn = lambda _: conv2d(1)  # noqa: E731
+    text = "expected local names that are text, got 1"
+    refused(lambda: lang.siso_module("M", names()), LanguageError, f"M: name_to_hyperp: {text}")
+    refused(lambda: lang.substitution_module("S", fn, names(), ["in"], ["out"]), LanguageError, f"S: .*{text}")
+    refused(lambda: lang.DependentHyperparameter(len, names()), LanguageError, f"hyperps: {text}")
+    refused(lambda: lang.siso_module("M", [D([1])]), LanguageError, "M: name_to_hyperp: expected a dict")
 
 
 def test_choices_outside_a_list_of_functions_are_refused_at_once():
@@ -374,6 +397,12 @@ def test_11_surplus_and_missing_values_are_refused():
         space.specify(values[:-1])
     with pytest.raises(TraceError, match=f"expected {len(values)}, got {len(values) + 1}"):
         space.specify([*values, 1])
+    with pytest.raises(TraceError, match=r"SISORepeat-0\.num_reps: expected one of \[1, 2, 4\], got \(1,\)"):
+        space.specify([[1], *values[1:]])
+    for wrong in (dict(trace), "1", 1):
+        with pytest.raises(TraceError, match="values: expected a list of values in the order of choice"):
+            space.specify(wrong)
+    assert SearchSpace(lambda: conv2d(D([(1, 1), (3, 3)]))).specify([[3, 3]]).trace["Conv2D-0.filters"] == (3, 3)
     with pytest.raises(TraceError, match=r"trace: nowhere: no such choice"):
         space.replay(trace | {"nowhere": 1})
     with pytest.raises(TraceError, match="no value for"):
@@ -537,6 +566,36 @@ for builder in (figure_4, figure_16):
     trace = space.sample(3, np.random.default_rng(7))[2]
     print(list(trace.items()), space.present(trace).fingerprint, space.fingerprint, space.tokens([trace])[0].sum())
 """
+
+
+def test_different_values_lead_to_different_places():
+    alike = [1, "1", None, "None", True, "True", "", (), ("",), (1, 2), "(1,2)", ("1", 2), '"1"', "1,2", "1%2C2", 1.5]
+    alike += ["1.5", "a,b", "a%2Cb", "a/b", "a]", "[", ("a", "b"), ("a,b",), "inf", "relu", "3x3"]
+    values = [value for i, value in enumerate(alike) if value not in alike[:i]]  # True is 1
+
+    def opened(_):
+        return lang.siso_module("M", {"x": D([0])})
+
+    def space(names):
+        return SearchSpace(
+            lambda: lang.substitution_module("S", opened, {n: D(values) for n in names}, ["in"], ["out"])
+        )
+
+    places = [next(key for key in trace if key.endswith(".x")) for trace in space("ab").enumerate()]
+    assert len(set(places)) == len(places) == len(values) ** 2
+    a = space("a")
+    found = {trace["S-0.a"]: list(trace)[-1] for trace in a.enumerate()}
+    for value, spelled in {"relu": "relu", 1: "1", "1": '"1"', None: "None", "a/b": "a%2Fb", (1, 2): "(1,2)"}.items():
+        assert found[value] == f"S-0[{spelled}]/M-0.x"
+    assert all(a.replay(trace).trace == trace for trace in a.enumerate())
+
+
+def test_each_mistake_has_an_error_that_users_can_name():
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and kind.__module__ == errors.__name__]
+    assert len(kinds) > 10
+    for kind in kinds:
+        assert getattr(lang, kind.__name__) is kind
+        assert kind.__name__ in lang.__all__
 
 
 def test_places_and_fingerprints_are_the_same_in_every_process():

@@ -131,10 +131,11 @@ class DependentHyperparameter:
     ) -> None:
         if not callable(fn):
             raise LanguageError(f"fn: expected a function of a dict, got {shown(fn)}")
-        if not hyperps or not all(is_hyperparameter(h) for h in hyperps.values()):
+        named = as_properties("hyperps", hyperps)
+        if not named or not all(is_hyperparameter(h) for h in named.values()):
             raise LanguageError(f"hyperps: expected a dict from names to hyperparameters, got {shown(hyperps)}")
         self.fn = fn
-        self.parents = {local: hyperps[local] for local in sorted(hyperps)}
+        self.parents = {local: named[local] for local in sorted(named)}
         self.name = as_name(name)
         self.path = ""
         self.fragment: Fragment = building("a hyperparameter")
@@ -160,11 +161,21 @@ def as_name(name: str | None) -> str | None:
     return name
 
 
+def as_properties(what: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """By local names, none where nothing is given; raises LanguageError."""
+    if given is not None and not isinstance(given, Mapping):
+        raise LanguageError(f"{what}: expected a dict from local names, got {shown(given)}")
+    for name in given or ():
+        if not isinstance(name, str):
+            raise LanguageError(f"{what}: expected local names that are text, got {shown(name)}")
+    return given or {}
+
+
 def as_value(what: str, value: Any) -> Value:
     """A value that JSON can hold and a dict can be keyed by; lists become tuples. Raises LanguageError."""
     if type(value) in (int, str, float, bool) or value is None:
-        if value != value:  # NaN is not equal to itself: it could never be found again
-            raise LanguageError(f"{what}: NaN is no value")
+        if isinstance(value, float) and not math.isfinite(value):  # JSON has no such numbers
+            raise LanguageError(f"{what}: expected finite numbers, got {value}")
         return value
     if isinstance(value, np.generic):
         return as_value(what, value.item())

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 from bostruct.checks import shown
 from bostruct.domains.language.errors import ForeignHyperparameter, LanguageError, NameClash
 from bostruct.domains.language.fragments import Input, Output, building
-from bostruct.domains.language.hyperparameters import Hyperparameter, Value, is_hyperparameter
+from bostruct.domains.language.hyperparameters import Hyperparameter, Value, as_properties, is_hyperparameter
 from bostruct.domains.language.stable import stable
 
 IO: TypeAlias = tuple[dict[str, Input], dict[str, Output]]  # what every function that builds a part returns
@@ -105,7 +105,8 @@ def module(
     name_to_hyperp: local name -> hyperparameter, or a constant: a value, an array, a function, or any object whose repr
     says what it holds. implementation: what compilers make of it. Raises LanguageError.
     """
-    made = Module(name, name_to_hyperp or {}, _ports(name, input_names, output_names), implementation)
+    properties = as_properties(f"{name}: name_to_hyperp", name_to_hyperp)
+    made = Module(name, properties, _ports(name, input_names, output_names), implementation)
     return made.inputs, made.outputs
 
 
@@ -137,11 +138,12 @@ def substitution_module(
     """
     if not callable(substitution_fn):
         raise LanguageError(f"substitution_fn: expected a function of a dict, got {shown(substitution_fn)}")
+    properties = as_properties(f"{name}: name_to_hyperp", name_to_hyperp)
     keys = None if keyed_by is None else frozenset(keyed_by)
-    if keys is not None and not keys <= set(name_to_hyperp):
-        raise LanguageError(f"keyed_by: expected some of {sorted(name_to_hyperp)}, got {sorted(keys)}")
+    if keys is not None and not keys <= properties.keys():
+        raise LanguageError(f"keyed_by: expected some of {sorted(properties)}, got {shown(sorted(map(str, keys)))}")
     substitution = Substitution(substitution_fn, keys, allow_input_subset, allow_output_subset, opens_choices)
-    made = Module(name, name_to_hyperp, _ports(name, input_names, output_names), substitution=substitution)
+    made = Module(name, properties, _ports(name, input_names, output_names), substitution=substitution)
     return made.inputs, made.outputs
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -20,7 +21,7 @@ from bostruct.domains.decisions import Coordinate
 from bostruct.domains.language import drawing, sampling
 from bostruct.domains.language.counting import Exact, Infinite, Size, count
 from bostruct.domains.language.enumeration import depth_first, shortest_first
-from bostruct.domains.language.errors import LanguageError, NoneFeasible, TraceError
+from bostruct.domains.language.errors import LanguageError, NoneFeasible, TooDeep, TraceError
 from bostruct.domains.language.features import Recent, coordinates, tokens
 from bostruct.domains.language.fragments import Fragment, opened
 from bostruct.domains.language.hyperparameters import Discrete, Value
@@ -108,12 +109,15 @@ class SearchSpace:
 
     def specify(self, values: Sequence[Value]) -> SearchSpace:
         """The terminal space of values in the order of choice; raises TraceError unless they are as many as choices."""
+        if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+            raise TraceError(f"values: expected a list of values in the order of choice, got {shown(values)}")
+        values = list(values)
         walk = self._walk.copy()
         for position, value in enumerate(values):
             h = walk.next()
             if h is None:
                 raise TraceError(f"values: expected {position}, got {len(values)}")
-            walk.assign(h, value)
+            walk.assign(h, Trace({h.path: value})[h.path])
         if (h := walk.next()) is not None:
             raise TraceError(f"values: expected more than {len(values)}; the next is that of {h.path}")
         return self._with(walk)
@@ -346,13 +350,17 @@ class SearchSpace:
         return tuple(int(one.value) for one in self.coordinates(x)[len(self._walk.chosen) :])
 
     def options(self, made: Sequence[int]) -> int:
-        """How many values the next choice has after these; 0 at an end."""
-        h = sampling.along(self._walk, made).next()
+        """How many values the next choice has after these; 0 at an end. Raises Infeasible, also where that is so only
+        within `max_depth`.
+        """
+        with _dead_ends():
+            h = sampling.along(self._walk, made).next()
         return 0 if h is None else len(h.values)
 
     def finished(self, made: Sequence[int], rng: np.random.Generator) -> Trace:
-        """These choices, and random ones to the end."""
-        return self._trace(sampling.at_random(sampling.along(self._walk, made), rng, self.max_decisions))
+        """These choices, and random ones to the end. Raises Infeasible, as `options` does."""
+        with _dead_ends():
+            return self._trace(sampling.at_random(sampling.along(self._walk, made), rng, self.max_decisions))
 
     def _end(self, x: Mapping[str, Value]) -> Walk:
         """The finished walk of a trace; raises TraceError, Infeasible."""
@@ -400,6 +408,15 @@ class SearchSpace:
     def __repr__(self) -> str:
         name = getattr(self.builder, "__qualname__", shown(self.builder))
         return f"SearchSpace({name}{', ' + str(dict(self.trace)) if self.trace else ''})"
+
+
+@contextmanager
+def _dead_ends() -> Iterator[None]:
+    """What nests too deeply is one, for who decides step by step."""
+    try:
+        yield
+    except (TooDeep, NoneFeasible) as error:
+        raise Infeasible(str(error)) from error
 
 
 def _generator(rng: Any) -> np.random.Generator:

@@ -12,6 +12,7 @@ dependent one followed by those it depends on; when all that was visible has val
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -23,6 +24,7 @@ from bostruct.domains.language.hyperparameters import DependentHyperparameter, D
 from bostruct.domains.language.modules import Module, Substitution
 
 MISSING: Any = object()  # None is a value
+ESCAPED = {"%": "%25", "/": "%2F", ",": "%2C", "]": "%5D"}  # what places are made of
 MOST_KEPT = 4_096  # parts at one module
 ENDLESS = "its function calls itself without end: put a choice between, such as siso_optional or siso_or"
 
@@ -295,6 +297,18 @@ def _key(values: dict[str, Value], keyed_by: frozenset[str] | None) -> str:
 
 
 def _token(value: Value) -> str:
+    """Another one for every value; text is as it is, in quotes only where it could be taken for something else."""
     if isinstance(value, tuple):
         return f"({','.join(map(_token, value))})"
-    return str(value).replace("/", "%2F").replace("]", "%5D")
+    if not isinstance(value, str):
+        return str(value)
+    text = json.dumps(value, ensure_ascii=False) if _is_ambiguous(value) else value
+    return "".join(ESCAPED.get(character, character) for character in text)
+
+
+def _is_ambiguous(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return text in ("", "None", "True", "False") or text[0] in '("'
+    return True
