@@ -10,7 +10,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.language import INFINITE, AtLeast, D, Exact, SearchSpace, siso_module, siso_or, siso_sequential
-from language.figures import COUNTS, figure_4, figure_11, figure_16, figure_18
+from examples.language_figures import COUNTS, figure_4, figure_11, figure_16, figure_18, main
 
 ENUMERATED = [fn for fn, count in COUNTS.items() if count < 3000]
 
@@ -18,6 +18,13 @@ ENUMERATED = [fn for fn, count in COUNTS.items() if count < 3000]
 @pytest.mark.parametrize("builder", COUNTS)
 def test_counts(builder):
     assert SearchSpace(builder).count() == Exact(COUNTS[builder])
+
+
+def test_the_example_prints_them(capsys):
+    main()
+    printed = [line.split()[1:3] for line in capsys.readouterr().out.splitlines()]
+    assert {"4": "25,008", "10": "27", "11": "243", "18": "inf"}.items() <= dict(printed).items()
+    assert len(printed) == len(COUNTS) + 1
 
 
 @pytest.mark.parametrize("builder", ENUMERATED)

@@ -18,7 +18,7 @@ from bostruct import language as lang
 from bostruct.domains.language.counting import Entangled, Tally, count_by_visits, total
 from bostruct.domains.language.walk import Walk
 from bostruct.language import D, Exact, Infeasible, SearchSpace, Trace
-from language.figures import COUNTS, figure_4
+from examples.language_figures import COUNTS, figure_4
 
 MOST = 3_000  # programs of a space that is enumerated
 

@@ -16,7 +16,7 @@ import bostruct as bo
 from bostruct import language as lang
 from bostruct.domains.language import errors
 from bostruct.language import D, Infeasible, LanguageError, SearchSpace, TraceError
-from language.figures import conv2d, figure_4, figure_18
+from examples.language_figures import conv2d, figure_4, figure_18
 
 
 def refused(builder, kind, match):
@@ -557,17 +557,6 @@ def test_a_space_without_programs_says_so():
         space.sample(1, np.random.default_rng(0))
 
 
-SCRIPT = """
-import numpy as np
-from language.figures import figure_4, figure_16
-from bostruct.language import SearchSpace
-for builder in (figure_4, figure_16):
-    space = SearchSpace(builder)
-    trace = space.sample(3, np.random.default_rng(7))[2]
-    print(list(trace.items()), space.present(trace).fingerprint, space.fingerprint, space.tokens([trace])[0].sum())
-"""
-
-
 def test_different_values_lead_to_different_places():
     alike = [1, "1", None, "None", True, "True", "", (), ("",), (1, 2), "(1,2)", ("1", 2), '"1"', "1,2", "1%2C2", 1.5]
     alike += ["1.5", "a,b", "a%2Cb", "a/b", "a]", "[", ("a", "b"), ("a,b",), "inf", "relu", "3x3"]
@@ -596,6 +585,17 @@ def test_each_mistake_has_an_error_that_users_can_name():
     for kind in kinds:
         assert getattr(lang, kind.__name__) is kind
         assert kind.__name__ in lang.__all__
+
+
+SCRIPT = """
+import numpy as np
+from examples.language_figures import figure_4, figure_16
+from bostruct.language import SearchSpace
+for builder in (figure_4, figure_16):
+    space = SearchSpace(builder)
+    trace = space.sample(3, np.random.default_rng(7))[2]
+    print(list(trace.items()), space.present(trace).fingerprint, space.fingerprint, space.tokens([trace])[0].sum())
+"""
 
 
 def test_places_and_fingerprints_are_the_same_in_every_process():

@@ -1,7 +1,5 @@
 """The figures of Negrinho et al. 2019 as spaces of abstract modules, and how many programs they hold."""
 
-from __future__ import annotations
-
 from bostruct import language as lang
 from bostruct.language import D
 
@@ -167,6 +165,7 @@ def figure_18():
 
 
 def figure_19_1():
+    """1, 2 or 4 modules, each of its own kind: 6 + 6^2 + 6^4."""
     choice = lambda: lang.siso_or(  # noqa: E731
         [lambda n=n: lang.siso_module(n, {"h": D([0, 1])}) for n in ("A", "B", "C")], D([0, 1, 2])
     )
@@ -174,6 +173,7 @@ def figure_19_1():
 
 
 def figure_19_2():
+    """One kind for all modules: 3 x (2 + 2^2 + 2^4)."""
     return lang.siso_or(
         [
             lambda n=n: lang.siso_repeat(lambda: lang.siso_module(n, {"h": D([0, 1])}), D([1, 2, 4]))
@@ -184,6 +184,7 @@ def figure_19_2():
 
 
 def figure_19_3():
+    """One kind, and one value for all modules: 3 x 3 x 2."""
     h = D([0, 1])
     return lang.siso_or(
         [lambda n=n: lang.siso_repeat(lambda: lang.siso_module(n, {"h": h}), D([1, 2, 4])) for n in ("A", "B", "C")],
@@ -192,6 +193,7 @@ def figure_19_3():
 
 
 def figure_19_4():
+    """1, 2 or 4 of any of the three before: the sum of n + n^2 + n^4 over 1338, 66 and 18."""
     spaces = (figure_19_1, figure_19_2, figure_19_3)
     return lang.siso_or([lambda fn=fn: lang.siso_repeat(fn, D([1, 2, 4])) for fn in spaces], D([0, 1, 2]))
 
@@ -211,3 +213,13 @@ COUNTS = {
     figure_19_3: 18,
     figure_19_4: 3_204_994_455_594,
 }
+
+
+def main():
+    for builder in (*COUNTS, figure_18):
+        number = builder.__name__.removeprefix("figure_").replace("_", ".")
+        print(f"figure {number:<4} {lang.SearchSpace(builder).count().count:>17,}  {builder.__doc__}")
+
+
+if __name__ == "__main__":
+    main()
