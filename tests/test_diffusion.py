@@ -22,7 +22,8 @@ from bostruct.domains.graphs import CompleteGraph, WeightedGraph
 from bostruct.kernels import complete
 from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.kernels.links import Link, LogEdgeWeight, LogLengthscale
-from bostruct.methods import auto, graphs
+from bostruct.methods import auto
+from bostruct.methods.on_spaces import graphs
 from bostruct.surrogates.priors import Normal
 from bostruct.threads import ThreadLimit
 

@@ -17,7 +17,7 @@ from bostruct.acquisition.functions import ExpectedImprovement
 from bostruct.contracts import Array, NumericalError
 from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.kernels.links import LogEdgeWeight
-from bostruct.methods import graphs
+from bostruct.methods.on_spaces import graphs
 from bostruct.surrogates.combo_priors import EDGE_WEIGHT_PRIOR
 from bostruct.surrogates.gaussian import JITTER_LADDER, evidence, factor, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters

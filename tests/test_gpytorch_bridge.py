@@ -20,7 +20,8 @@ from bostruct.domains.space import Space
 from bostruct.integrations.gpytorch import GramKernel, diffusion_kernel
 from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.kernels.links import LogEdgeWeight
-from bostruct.methods import combo, graphs, lengthscale_kernel
+from bostruct.methods import combo
+from bostruct.methods.on_spaces import graphs, lengthscale_kernel
 from bostruct.surrogates.combo_priors import EDGE_WEIGHT_PRIOR
 from bostruct.surrogates.hyperparameters import Hyperparameters
 from bostruct.surrogates.posterior import GaussianPosterior, member

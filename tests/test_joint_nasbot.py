@@ -8,7 +8,8 @@ from test_joint import NETWORKS, TRAINING, joint
 
 import bostruct as bo
 from bostruct.contracts import DomainError
-from bostruct.methods import auto, beginning, nasbot
+from bostruct.methods import auto, nasbot
+from bostruct.methods.beginnings import beginning
 from bostruct.threads import ThreadLimit
 
 

@@ -19,6 +19,7 @@ from bostruct.domains.fidelity import Levels
 from bostruct.domains.language import sampling
 from bostruct.domains.language.walk import Walk
 from bostruct.language import D, Infeasible, SearchSpace, siso_module, substitution_module
+from bostruct.methods.on_programs import trace_kernel
 from bostruct.searchers.hyperband import Hyperband
 from bostruct.searchers.mcts import MCTS, rewards
 from bostruct.searchers.smbo import SMBO
@@ -190,7 +191,7 @@ def test_programs_travel_to_workers():
 def test_kernels_on_programs():
     rng = np.random.default_rng(0)
     for space in (SPACE, SearchSpace(layers_of_kinds), SearchSpace(endless)):
-        check_kernel(methods.trace_kernel(space), space, rng)
+        check_kernel(trace_kernel(space), space, rng)
 
 
 def test_ordered_values_are_alike_by_their_distance():
@@ -198,7 +199,7 @@ def test_ordered_values_are_alike_by_their_distance():
     path = {"SISORepeat-0.num_reps": 1, "SISORepeat-0/SISOOr-0.idx": "dense"}
     key = "SISORepeat-0/SISOOr-0[dense]/Dense-0.units"
     xs = [space.parse(path | {key: units}) for units in (1.0, 2.0, 4.0)]
-    kernel = methods.trace_kernel(space)
+    kernel = trace_kernel(space)
     gram = kernel.gram(np.zeros(kernel.parameters[0].size), kernel.prepare(xs, xs))
     np.testing.assert_allclose(gram[0], np.exp([0.0, -1.0 / 3.0, -1.0]))
 

@@ -39,7 +39,7 @@ ALLOWED: dict[str, set[str]] = {
     "cli": EVERYTHING | {"door"},
     "door": EVERYTHING | {"cli"},  # bostruct/__init__.py, bostruct/__main__.py
 }
-PACKAGES = {*CORE, "problems", "nas", "integrations", "cli", "plots"}
+PACKAGES = {*CORE, "methods", "problems", "nas", "integrations", "cli", "plots"}
 # The study reads a domain from its file, and takes a dict of variables for a space; a result can draw itself.
 EXCEPTIONS = {
     ("shell", "bostruct.domains.registry"),

@@ -20,7 +20,8 @@ from bostruct.acquisition.functions import (
 from bostruct.acquisition.local_search import LocalSearch, ascend, first_of_each
 from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.kernels.links import LogEdgeWeight
-from bostruct.methods import auto, combo, graphs
+from bostruct.methods import auto, combo
+from bostruct.methods.on_spaces import graphs
 from bostruct.searchers.scores import AcquisitionScore
 from bostruct.surrogates.combo_priors import EDGE_WEIGHT_PRIOR
 from bostruct.surrogates.hyperparameters import Hyperparameters

@@ -14,7 +14,8 @@ from laws.kernel_laws import check_gram, check_line
 from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.otmann.kernel import OtmannKernel, Terms
 from bostruct.kernels.positive import PositivePart
-from bostruct.methods import at_mode, marginalized, otmann_kernel
+from bostruct.methods import at_mode, marginalized
+from bostruct.methods.on_architectures import otmann_kernel
 from bostruct.surrogates.hyperparameters import Hyperparameters
 from bostruct.surrogates.nasbot_priors import around
 from bostruct.surrogates.posterior import GaussianPosterior, member

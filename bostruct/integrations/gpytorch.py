@@ -18,7 +18,7 @@ from torch import Tensor
 from bostruct.contracts import Array, Batch, DomainError, HasGradient, Parameter
 from bostruct.domains.graphs import IntArray
 from bostruct.domains.space import Space
-from bostruct.methods import lengthscale_kernel
+from bostruct.methods.on_spaces import lengthscale_kernel
 
 DIAGONAL_BLOCK = 256  # rows whose Gram matrix is made for the gradient of a diagonal
 

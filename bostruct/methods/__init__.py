@@ -1,0 +1,88 @@
+"""Methods by name: the only package that assembles parts from several layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from bostruct.checks import check_choice, shown
+from bostruct.contracts import Searcher
+from bostruct.methods.on_anything import (
+    annealing,
+    auto,
+    evolution,
+    hill_climbing,
+    hyperband,
+    model_based_hyperband,
+    random,
+    regularized_evolution,
+    smac,
+    successive_halving,
+    wrs,
+)
+from bostruct.methods.on_architectures import (
+    at_mode,
+    marginalized,
+    nasbot,
+    nasbot_as_published,
+)
+from bostruct.methods.on_programs import for_programs, mcts, smbo
+from bostruct.methods.on_spaces import bocs, combo, for_space, tpe
+
+METHODS: dict[str, Callable[[Any], Searcher]] = {
+    "auto": auto,
+    "combo": combo,
+    "nasbot": nasbot,
+    "evolution": evolution,
+    "regularized-evolution": regularized_evolution,
+    "bocs": bocs,
+    "smac": smac,
+    "tpe": tpe,
+    "smbo": smbo,
+    "wrs": wrs,
+    "mcts": mcts,
+    "hyperband": hyperband,
+    "successive-halving": successive_halving,
+    "model-based-hyperband": model_based_hyperband,
+    "annealing": annealing,
+    "hill-climbing": hill_climbing,
+    "random": random,
+}
+
+
+def searcher(method: str | Searcher, domain: Any) -> Searcher:
+    """A searcher from its name, or as it is; raises ValueError for an unknown name, TypeError for anything else."""
+    if isinstance(method, str):
+        return METHODS[check_choice("method", method, METHODS)](domain)
+    if isinstance(method, type) or not callable(getattr(method, "suggest", None)):
+        hint = "; call it with the space first" if callable(method) else ""
+        raise TypeError(f"method: expected a name or a searcher, got {shown(method)}{hint}")
+    return method
+
+
+__all__ = [
+    "METHODS",
+    "annealing",
+    "at_mode",
+    "auto",
+    "bocs",
+    "combo",
+    "evolution",
+    "for_programs",
+    "for_space",
+    "hill_climbing",
+    "hyperband",
+    "marginalized",
+    "mcts",
+    "model_based_hyperband",
+    "nasbot",
+    "nasbot_as_published",
+    "random",
+    "regularized_evolution",
+    "searcher",
+    "smac",
+    "smbo",
+    "successive_halving",
+    "tpe",
+    "wrs",
+]

@@ -1,0 +1,37 @@
+"""How searches of architectures begin: with the pools of their domains."""
+
+from __future__ import annotations
+
+from itertools import cycle, islice
+from typing import Any
+
+import numpy as np
+
+from bostruct.domains.architecture.domain import ArchitectureDomain
+from bostruct.domains.joint import Joint
+from bostruct.searchers.designs import Design, PoolFirst, drawn
+
+INITIAL = 12  # points before a model of architectures is asked, where there is no pool
+
+
+def beginning(domain: Any) -> tuple[Design, int]:
+    """How searches of architectures begin: with the pool; with 12 random points where the domain has none."""
+    pool = pool_of(domain)
+    return (PoolFirst(pool), len(pool)) if pool else (drawn, INITIAL)
+
+
+def pool_of(domain: Any) -> tuple[Any, ...]:
+    """Where a domain says to begin; of a joint one the pools of its parts side by side, repeated to equal lengths.
+
+    Parts without a pool are drawn, the same in every study, as pools are.
+    """
+    if isinstance(domain, ArchitectureDomain):
+        return domain.pool
+    pools = [pool_of(part) for part in domain.domains] if isinstance(domain, Joint) else []
+    n = max(map(len, pools), default=0)
+    if not n:
+        return ()
+    rng = np.random.default_rng(0)
+    both = zip(domain.domains, pools, strict=True)
+    columns = [islice(cycle(pool), n) if pool else part.sample(n, rng) for part, pool in both]
+    return tuple(domain.points(columns))

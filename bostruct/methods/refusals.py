@@ -1,0 +1,18 @@
+"""Domains that a method has no place for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bostruct.contracts import DomainError
+from bostruct.domains.space import Space
+
+
+def refuse_real(method: str, domain: Any) -> None:
+    """Raise DomainError, naming the variable, where a method has no place for a `Real`."""
+    reals = [name for name, v in domain.variables.items() if v.kind == "Real"] if isinstance(domain, Space) else []
+    if reals:
+        raise DomainError(
+            f"method: {method} cannot search the Real variable {reals[0]!r}; wrs, tpe, smac, annealing, evolution, "
+            "hill-climbing and random can, or give it as an Ordinal of numbers"
+        )
