@@ -1,5 +1,7 @@
 """The figures of Negrinho et al. 2019 as spaces of abstract modules, and how many programs they hold."""
 
+from typing import Any
+
 from bostruct import language as lang
 from bostruct.language import D
 
@@ -8,7 +10,7 @@ def dense(units):
     return lang.siso_module("Dense", {"units": units})
 
 
-def conv2d(filters, stride=1, kernel=3):
+def conv2d(filters, stride: Any = 1, kernel: Any = 3):
     return lang.siso_module("Conv2D", {"filters": filters, "stride": stride, "kernel": kernel})
 
 
