@@ -46,9 +46,9 @@ def to_torch(
 class ArchitectureNetwork(nn.Module):
     """Layers under the names that `Architecture.to_text` gives them: position and layer, as in ``3 conv3-16/2``.
 
-    A layer's inputs are concatenated along channels. Fully connected and decision layers begin with the mean over what
-    is left of an image. Several decision layers are averaged: the logarithm of the mean of their softmax outputs, or
-    the mean of their predictions.
+    A layer's inputs are concatenated along channels; in a family that adds, they are summed, narrower ones filled up
+    with zeros. Fully connected and decision layers begin with the mean over what is left of an image. Several decision
+    layers are averaged: the logarithm of the mean of their softmax outputs, or the mean of their predictions.
     """
 
     def __init__(self, architecture: Architecture, input_shape: Shape, classes: int, dropout: float) -> None:
@@ -61,6 +61,7 @@ class ArchitectureNetwork(nn.Module):
         for u, layer in enumerate(architecture.layers[1:-1], start=1):
             entering = _joined(architecture, u, shapes)
             made = _built(u, layer, entering, classes, dropout)
+            made.adds = architecture.family.joins == "adds"
             shapes.append(made.leaving)
             self.names.append(name := f"{u} {layer}".replace(".", ","))  # torch allows no dots in names
             self.layers[name] = made
@@ -92,7 +93,9 @@ class ArchitectureNetwork(nn.Module):
 
 
 class Joined(nn.Module):
-    """A layer on the concatenation of what feeds it. leaving: the shape of one example after it."""
+    """A layer on the concatenation, or the sum, of what feeds it. leaving: the shape of one example after it."""
+
+    adds = False
 
     def __init__(self, body: nn.Module, pooled: bool, leaving: Shape) -> None:
         super().__init__()
@@ -101,7 +104,19 @@ class Joined(nn.Module):
     def forward(self, inputs: Sequence[Tensor]) -> Tensor:
         if self.pooled:
             inputs = [x.mean(dim=(2, 3)) if x.dim() == 4 else x for x in inputs]
-        return self.body(inputs[0] if len(inputs) == 1 else torch.cat(tuple(inputs), dim=1))
+        join = _summed if self.adds else _concatenated
+        return self.body(inputs[0] if len(inputs) == 1 else join(inputs))
+
+
+def _summed(inputs: Sequence[Tensor]) -> Tensor:
+    """The sum of tensors (m, channels, ...), with as many channels as the widest; others are filled up with zeros."""
+    widest = max(x.shape[1] for x in inputs)
+    padded = [functional.pad(x, (0, 0) * (x.dim() - 2) + (0, widest - x.shape[1])) for x in inputs]
+    return torch.stack(padded).sum(dim=0)
+
+
+def _concatenated(inputs: Sequence[Tensor]) -> Tensor:
+    return torch.cat(tuple(inputs), dim=1)
 
 
 class Residual(nn.Module):
@@ -194,7 +209,7 @@ def _activation(label: str) -> nn.Module:
 
 
 def _joined(architecture: Architecture, v: int, shapes: Sequence[Shape]) -> Shape:
-    """The shape that enters a layer: the channels of what feeds it together; raises DomainError."""
+    """The shape that enters a layer: the channels of what feeds it together, or of the widest; raises DomainError."""
     first, *others = architecture.parents[v]
     layers = architecture.layers
     for u in others:
@@ -204,7 +219,8 @@ def _joined(architecture: Architecture, v: int, shapes: Sequence[Shape]) -> Shap
                 f"layer {v} ({layers[v]}): its parents give images of different sizes: layer {first} ({layers[first]}) "
                 f"{shapes[first][1:]}, layer {u} ({layers[u]}) {shapes[u][1:]}"
             )
-    return (sum(shapes[u][0] for u in architecture.parents[v]), *shapes[first][1:])
+    channels = [shapes[u][0] for u in architecture.parents[v]]
+    return (max(channels) if architecture.family.joins == "adds" else sum(channels), *shapes[first][1:])
 
 
 def _units(u: int, layer: Layer) -> int:

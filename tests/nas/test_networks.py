@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -49,6 +51,20 @@ def test_pools_and_their_descendants_are_built_on_meta_tensors(domain, shape):
     for x in xs:
         with torch.device("meta"):
             assert to_torch(x, shape, 3)(torch.empty(2, *shape)).shape == (2, 3)
+
+
+def test_inputs_are_added_where_the_family_says_so():
+    layers = ["ip", "conv3-4", "conv3-6", "conv3-5", "fc-7", "softmax", "op"]
+    edges = [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4), (4, 5), (5, 6)]
+    adding = dataclasses.replace(CNN, name="adding", joins="adds")
+    network = to_torch(bo.Architecture(layers, edges, adding), (1, 6, 6), 4).eval()
+    layer = network.layers["3 conv3-5"]
+    assert layer.body[0].in_channels == 6
+    narrow, wide = torch.randn(2, 4, 6, 6), torch.randn(2, 6, 6, 6)
+    both = wide.clone()
+    both[:, :4] += narrow
+    torch.testing.assert_close(layer([narrow, wide]), layer.body(both))
+    assert network(torch.randn(2, 1, 6, 6)).shape == (2, 4)
 
 
 def test_inputs_of_a_layer_are_concatenated_and_decisions_averaged():
