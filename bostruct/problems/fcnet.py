@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from bostruct.domains.graphs import IntArray
 from bostruct.domains.joint import JointPoint, joint_domain
 from bostruct.domains.space import Space
 from bostruct.domains.variables import Categorical, Ordinal
+from bostruct.problems import official
 from bostruct.problems.architectures import ArchitectureProblem
 from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, Problem, proved_by_enumeration
 from bostruct.problems.tabular import read_arrays
@@ -71,9 +74,10 @@ def fcnet(file: str, data: str = "protein_structure", noise: int | None = None) 
     """Log10 of the validation error (mean squared) after 100 epochs; configurations that diverge reach 7.
 
     file: an .npz with an array of errors for each of the data sets, an axis a variable, the last the trainings; and
-    ``space``, JSON: [[name, values], ...] in the order of the axes. data: "protein_structure", "naval_propulsion",
-    "slice_localization" or "parkinsons_telemonitoring". noise: None for the mean over the trainings; a seed for one of
-    them, drawn by it. Raises ValueError.
+    ``space``, JSON: [[name, values], ...] in the order of the axes; or an official HDF5 file, or the folder of them.
+    data: "protein_structure", "naval_propulsion", "slice_localization" or "parkinsons_telemonitoring". noise: None for
+    the mean over the trainings; a seed for one of them, drawn by it. Raises ValueError, MissingExtra for HDF5 without
+    h5py.
     """
     space, table = _stored(file, data)
     seed = None if noise is None else check_integer("noise", noise, 0)
@@ -129,8 +133,13 @@ def fcnet_joint(file: str, data: str = "protein_structure", noise: int | None = 
 
 def _stored(file: str, data: str) -> tuple[Space, Array]:
     """The variables, and log10 of the errors."""
-    errors = read_arrays(file, (check_choice("data", data, DATA),))[data]
-    space = _space(file)
+    check_choice("data", data, DATA)
+    if official.is_hdf5(file):
+        variables, errors = official.fcnet(file, data)
+        space = _space_of(variables)
+    else:
+        errors = read_arrays(file, (data,), official.FCNET)[data]
+        space = _space(file)
     if errors.shape[:-1] != tuple(space.n_choices) or not (errors > 0).all():
         raise ValueError(
             f"file: {file}: {data}: expected positive errors of shape {tuple(space.n_choices)} and trainings"
@@ -139,12 +148,17 @@ def _stored(file: str, data: str) -> tuple[Space, Array]:
 
 
 def _space(file: str) -> Space:
-    """Numbers are ordered, texts are not."""
     with np.load(Path(file), allow_pickle=False) as stored:
         text = str(stored["space"]) if "space" in stored else "nothing"
     try:
         listed = [(str(name), list(values)) for name, values in json.loads(text)]
     except (ValueError, TypeError) as error:
         raise ValueError(f"file: {file}: space: expected JSON [[name, values], ...], got {shown(text)}") from error
+    return _space_of(listed)
+
+
+def _space_of(listed: Iterable[tuple[str, Sequence[Any]]]) -> Space:
+    """Numbers are ordered, texts are not."""
+    listed = [(name, list(values)) for name, values in listed]
     ordered = {name: all(isinstance(value, int | float) for value in values) for name, values in listed}
     return Space({name: (Ordinal if ordered[name] else Categorical)(values) for name, values in listed})

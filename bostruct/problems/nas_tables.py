@@ -9,6 +9,7 @@ import numpy as np
 from bostruct.checks import check_choice, check_integer
 from bostruct.contracts import Array
 from bostruct.domains.graphs import IntArray
+from bostruct.problems import official
 from bostruct.problems.architectures import ArchitectureProblem
 from bostruct.problems.tabular import Lookup, NoisyLookup, point_means, read_arrays, rows_of, table
 
@@ -76,10 +77,11 @@ def nasbench_macro(file: str, noise: int | None = None) -> ArchitectureProblem:
     """Test error in percent on CIFAR-10 of chains of eight blocks; nobody published validation errors.
 
     file: an .npz with ``arch`` (n, 8): 0 identity, 1 MBConv 3 x 3, 2 MBConv 5 x 5, and ``test_acc`` (n, trainings) in
-    percent. noise: None for the mean over the trainings; a seed for one of them, drawn by it. Isomorphic networks are
-    one point, and have the same trainings in the table. Raises ValueError.
+    percent; or the official JSON file. noise: None for the mean over the trainings; a seed for one of them, drawn by
+    it. Isomorphic networks are one point, and have the same trainings in the table. Raises ValueError.
     """
-    arrays = read_arrays(file, ("arch", "test_acc"))
+    names = ("arch", "test_acc")
+    arrays = official.macro(file) if official.is_json(file) else read_arrays(file, names, official.MACRO)
     if arrays["test_acc"].ndim != 2 or np.isnan(arrays["test_acc"]).any():
         raise ValueError(f"file: {file}: test_acc: expected a row of trainings for each network")
     errors = 100.0 - arrays["test_acc"].astype(np.float64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bostruct.checks import check_choice, check_integer
+from bostruct.problems import official
 from bostruct.problems.architectures import ArchitectureProblem
 from bostruct.problems.tabular import Lookup, NoisyLookup, point_means, read_arrays, rows_of, table
 
@@ -17,14 +18,18 @@ def nasbench201(file: str, data: str = "cifar100", noise: int | None = None) -> 
     """Validation error in percent after 200 epochs; `reported` is the mean test error.
 
     file: an .npz with ``edges`` (n, 6), and for each data set (c10, c100, in16) ``_val_200ep`` (n, seeds), NaN where a
-    seed was not trained, and ``_test_200ep_mean`` (n,), accuracies in percent. data: "cifar10", "cifar100" or
-    "imagenet16-120". noise: None for the mean over the trainings; a seed for one of them, drawn by it.
+    seed was not trained, and ``_test_200ep_mean`` (n,), accuracies in percent; or the official folder or file of
+    NATS-Bench, as `official.nats_topology` reads it. data: "cifar10", "cifar100" or "imagenet16-120". noise: None for
+    the mean over the trainings; a seed for one of them, drawn by it.
 
     Isomorphic cells are one point: its value is the mean over the cells of their means over seeds. Raises ValueError.
     """
     short = DATA[check_choice("data", data, DATA)]
     validation, test = f"{short}_val_200ep", f"{short}_test_200ep_mean"
-    arrays = read_arrays(file, ("edges", validation, test))
+    if official.is_nats(file):
+        arrays = official.nats_topology(file)
+    else:
+        arrays = read_arrays(file, ("edges", validation, test), official.NATS)
     if arrays[validation].ndim != 2 or np.isnan(arrays[validation]).all(axis=1).any():
         raise ValueError(f"file: {file}: {validation}: expected a row of seeds with a value for each cell")
     domain = table("nasbench201", arrays["edges"])

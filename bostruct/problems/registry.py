@@ -122,7 +122,7 @@ ENTRIES: dict[str, Entry] = {
     "nasbench201": Entry(
         "bostruct.problems.nasbench201",
         "nasbench201",
-        "cells of 6 operations from an .npz file of NAS-Bench-201",
+        "cells of 6 operations from NAS-Bench-201, .npz or official",
         (
             Parameter("file", "file", str, ""),
             Parameter("data", "data", str, "cifar100"),
@@ -150,13 +150,13 @@ ENTRIES: dict[str, Entry] = {
     "nasbench-macro": Entry(
         "bostruct.problems.nas_tables",
         "nasbench_macro",
-        "chains of 8 blocks from an .npz file of NAS-Bench-Macro",
+        "chains of 8 blocks from NAS-Bench-Macro, .npz or official",
         (Parameter("file", "file", str, ""), Parameter("noise", "noise", _seed_or_none, "none")),
     ),
     "fcnet": Entry(
         "bostruct.problems.fcnet",
         "fcnet",
-        "widths, activations and training of perceptrons from an .npz file of FC-Net",
+        "widths, activations and training of perceptrons from FC-Net, .npz or official",
         (
             Parameter("file", "file", str, ""),
             Parameter("data", "data", str, "protein_structure"),

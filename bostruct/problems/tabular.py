@@ -52,16 +52,20 @@ class NoisyLookup:
         return float(trained[int(rng.integers(len(trained)))])
 
 
-def read_arrays(file: str, names: Sequence[str]) -> Arrays:
-    """Arrays of an .npz file; raises ValueError for a file that cannot be read, or without one of the names."""
+def read_arrays(file: str, names: Sequence[str], official: str = "") -> Arrays:
+    """Arrays of an .npz file; raises ValueError for a file that cannot be read, or without one of the names.
+
+    official: what else would have been read, for messages.
+    """
+    other = f", or {official}" if official else ""
     if not Path(file).is_file():
-        raise ValueError(f"file: expected an .npz file, found none at {file}")
+        raise ValueError(f"file: expected an .npz file{other}, found none at {file}")
     try:
         with np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in names if name in stored}
             known = ", ".join(stored)
     except (ValueError, OSError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise ValueError(f"file: {file} is no .npz file of plain arrays: {error}") from error
+        raise ValueError(f"file: {file} is no .npz file of plain arrays{other}: {error}") from error
     if missing := [name for name in names if name not in arrays]:
         raise ValueError(
             f"file: {file} has no array {missing[0]}; expected {', '.join(names)}, found {shown(known, 200)}"

@@ -1,0 +1,260 @@
+"""Tables of trained networks in the files that their authors publish, as the arrays that our .npz files hold.
+
+NATS-Bench (topology): Dong et al. 2021; NAS-Bench-Macro: Su et al. 2021; FC-Net: Klein and Hutter 2019.
+
+    python -m bostruct.problems.official NATS OUT.npz
+
+writes what `nats_topology` reads, which takes minutes from the official files, as an .npz file for ``nasbench201``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import bz2
+import json
+import math
+import pickle
+import re
+import sys
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bostruct.checks import optional_import, shown
+from bostruct.contracts import Array
+from bostruct.domains.architecture.cells import NB201
+
+NATS = "the folder NATS-tss-v1_0-3ffb9-simple or the file NATS-tss-v1_0-3ffb9.pickle.pbz2 of NATS-Bench"
+MACRO = "nas-bench-macro_cifar10.json"
+FCNET = "fcnet_*_data.hdf5 or a folder of them"
+EPOCHS = 200
+SETS = {  # our name of a data set: where it is validated, where it is tested
+    "c10": (("cifar10-valid", "x-valid"), ("cifar10", "ori-test")),
+    "c100": (("cifar100", "x-valid"), ("cifar100", "x-test")),
+    "in16": (("ImageNet16-120", "x-valid"), ("ImageNet16-120", "x-test")),
+}
+EDGE = re.compile(r"(\w+)~(\d)")
+SOURCES = ("0", "01", "012")  # of the edges into each tensor of a cell, as its string lists them
+SCALAR = np.float64(0).__reduce__()[0]  # the function that makes NumPy scalars from bytes, wherever NumPy keeps it
+HARMLESS = {
+    ("collections", "OrderedDict"): OrderedDict,
+    ("numpy", "dtype"): np.dtype,
+    ("numpy.core.multiarray", "scalar"): SCALAR,
+    ("numpy._core.multiarray", "scalar"): SCALAR,
+}
+
+
+class Grid(NamedTuple):
+    """variables: names and values, in the order of the axes. errors: an axis a variable, the last the trainings."""
+
+    variables: tuple[tuple[str, tuple[Any, ...]], ...]
+    errors: Array
+
+
+class _Plain(pickle.Unpickler):
+    """Unpickles containers and numbers; a pickle that asks for anything else is refused before it can run code."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in HARMLESS:
+            raise pickle.UnpicklingError(f"it asks for {module}.{name}, which a table of numbers does not need")
+        return HARMLESS[module, name]
+
+
+def starts_with(file: str | Path, *marks: bytes) -> bool:
+    """Whether it is a file that begins with one of the marks, white space left out."""
+    if not Path(file).is_file():
+        return False
+    with open(file, "rb") as stream:
+        return stream.read(64).lstrip().startswith(marks)
+
+
+def is_nats(file: str | Path) -> bool:
+    """Whether it is a folder or a bzip2 file, as NATS-Bench is distributed."""
+    return Path(file).is_dir() or starts_with(file, b"BZh")
+
+
+def is_json(file: str | Path) -> bool:
+    return starts_with(file, b"{", b"[")
+
+
+def is_hdf5(file: str | Path) -> bool:
+    return Path(file).is_dir() or starts_with(file, b"\x89HDF")
+
+
+def nats_topology(file: str | Path) -> dict[str, np.ndarray]:
+    """The arrays of ``nasbench201`` from NATS-Bench: a row for each architecture that is there, in its order.
+
+    file: the folder of pickles of one architecture each, or the pickle of all. Validation accuracies are in the order
+    of the seeds; test accuracies are means over them. Raises ValueError.
+    """
+    found = [_cell(results, f"file: {name}") for name, results in _architectures(Path(file))]
+    if not found:
+        raise ValueError(f"file: {file}: expected {NATS}, found no architecture")
+    arrays: dict[str, np.ndarray] = {"edges": np.array([edges for edges, _, _ in found], dtype=np.uint8)}
+    for short in SETS:
+        rows = [validation[short] for _, validation, _ in found]
+        padded = np.full((len(rows), max(map(len, rows))), np.nan, dtype=np.float32)
+        for place, row in enumerate(rows):
+            padded[place, : len(row)] = row
+        arrays[f"{short}_val_200ep"] = padded
+        arrays[f"{short}_test_200ep_mean"] = np.array([np.mean(test[short]) for _, _, test in found], dtype=np.float32)
+    return arrays
+
+
+def macro(file: str | Path) -> dict[str, np.ndarray]:
+    """The arrays of ``nasbench-macro``, from JSON: ``{"00000000": {"test_acc": [...], ...}, ...}``.
+
+    Raises ValueError.
+    """
+    stored = _json(file)
+    try:
+        codes = np.array([[int(digit) for digit in code] for code in stored], dtype=np.uint8)
+        accuracies = np.array([stored[code]["test_acc"] for code in stored], dtype=np.float64)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(_not_macro(file)) from error
+    if codes.ndim != 2 or codes.shape[1] != 8 or accuracies.ndim != 2:
+        raise ValueError(_not_macro(file))
+    return {"arch": codes, "test_acc": accuracies}
+
+
+def fcnet(file: str | Path, data: str) -> Grid:
+    """Validation errors after the last epoch from HDF5: a group for each configuration, whose name is its JSON.
+
+    file: ``fcnet_DATA_data.hdf5``, or the folder of them. Values of a variable are in increasing order. Raises
+    ValueError, MissingExtra without h5py.
+    """
+    path = _fcnet_path(Path(file), data)
+    h5py = optional_import("h5py", "tables")
+    try:
+        with h5py.File(path, "r") as stored:
+            listed = [(json.loads(key), stored[key]["valid_mse"][:, -1]) for key in stored]
+    except (KeyError, TypeError, ValueError, OSError) as error:
+        raise ValueError(
+            f"file: {path} is no FC-Net file: expected groups named by the JSON of a configuration, with valid_mse "
+            f"(trainings, epochs): {error}"
+        ) from error
+    return _grid(path, listed)
+
+
+def _architectures(path: Path) -> Iterator[tuple[str, Any]]:
+    """A name for messages, and the results by number of epochs, of each architecture in order of its index."""
+    if path.is_dir():
+        numbered = {int(one.name.partition(".")[0]): one for one in path.glob("*.pickle.pbz2") if one.name[0].isdigit()}
+        for _, one in sorted(numbered.items()):
+            yield str(one), _unpickled(one)
+        return
+    stored = _unpickled(path)
+    if not isinstance(stored, dict) or not isinstance(stored.get("arch2infos"), dict):
+        raise ValueError(f"file: {path} has no results of architectures (arch2infos); expected {NATS}")
+    for index in sorted(stored["arch2infos"]):
+        yield f"{path}: architecture {index}", stored["arch2infos"][index]
+
+
+def _unpickled(path: Path) -> Any:
+    try:
+        with bz2.open(path, "rb") as stream:
+            return _Plain(stream).load()
+    except (pickle.UnpicklingError, OSError, EOFError, ValueError, TypeError, AttributeError, IndexError) as error:
+        raise ValueError(f"file: {path} is no pickle of NATS-Bench: {error}") from error
+
+
+def _cell(results: Any, where: str) -> tuple[tuple[int, ...], dict[str, list[float]], dict[str, list[float]]]:
+    """Operations on the edges; accuracies of each data set, by seed, where it validates and where it tests."""
+    try:
+        trained = results[str(EPOCHS)]
+        edges = _edges(trained["arch_str"])
+        validation, test = (
+            {short: _by_seed(trained["all_results"], *SETS[short][part]) for short in SETS} for part in (0, 1)
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{where}: expected trainings of {EPOCHS} epochs on all data sets of NATS-Bench") from error
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error
+    return edges, validation, test
+
+
+def _by_seed(results: Any, data: str, part: str) -> list[float]:
+    """Accuracies in percent after the last epoch, in the order of the seeds."""
+    found = {seed: results[name, seed] for name, seed in results if name == data}
+    if not found:
+        raise KeyError(data)
+    return [float(found[seed]["eval_acc1es"][f"{part}@{int(found[seed]['epochs']) - 1}"]) for seed in sorted(found)]
+
+
+def _edges(text: str) -> tuple[int, ...]:
+    """Codes of ``|op~0|+|op~0|op~1|+|op~0|op~1|op~2|``; raises ValueError."""
+    parts = [EDGE.findall(part) for part in str(text).split("+")]
+    if tuple("".join(source for _, source in part) for part in parts) != SOURCES:
+        raise ValueError(f"expected a cell |op~0|+|op~0|op~1|+|op~0|op~1|op~2|, got {shown(text)}")
+    names = [name for part in parts for name, _ in part]
+    if unknown := [name for name in names if name not in NB201]:
+        raise ValueError(f"expected operations of {', '.join(NB201)}; got {unknown[0]}")
+    return tuple(map(NB201.index, names))
+
+
+def _json(file: str | Path) -> dict[str, Any]:
+    try:
+        stored = json.loads(Path(file).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{_not_macro(file)}: {error}") from error
+    if not isinstance(stored, dict) or not stored:
+        raise ValueError(_not_macro(file))
+    return stored
+
+
+def _not_macro(file: str | Path) -> str:
+    return f'file: {file} is not {MACRO}: expected {{"8 digits": {{"test_acc": [accuracies], ...}}, ...}}'
+
+
+def _fcnet_path(path: Path, data: str) -> Path:
+    name = f"fcnet_{data}_data.hdf5"
+    if path.is_dir():
+        if not (path / name).is_file():
+            raise ValueError(f"file: {path}: expected {name} in this folder")
+        return path / name
+    if (official := re.fullmatch(r"fcnet_(\w+)_data\.hdf5", path.name)) and official[1] != data:
+        raise ValueError(f"data: {path.name} holds {official[1]}; expected data={official[1]}, got {data}")
+    return path
+
+
+def _grid(path: Path, listed: Sequence[tuple[Any, Array]]) -> Grid:
+    """Raises ValueError unless every combination of the values is there once, with as many trainings each."""
+    names = sorted(listed[0][0]) if listed and isinstance(listed[0][0], dict) else []
+    if not names or any(not isinstance(config, dict) or sorted(config) != names for config, _ in listed):
+        raise ValueError(f"file: {path}: expected configurations of the same variables, named by their JSON")
+    try:
+        variables = tuple((name, tuple(sorted({config[name] for config, _ in listed}))) for name in names)
+    except TypeError as error:
+        raise ValueError(f"file: {path}: expected the values of a variable to be all numbers or all texts") from error
+    shape = tuple(len(values) for _, values in variables)
+    trainings = {len(errors) for _, errors in listed}
+    if math.prod(shape) != len(listed) or len(trainings) != 1:
+        raise ValueError(
+            f"file: {path}: expected {math.prod(shape)} configurations, every combination of values, with as many "
+            f"trainings each; got {len(listed)}, with {', '.join(map(str, sorted(trainings)))} trainings"
+        )
+    place = [{value: index for index, value in enumerate(values)} for _, values in variables]
+    errors = np.full((*shape, trainings.pop()), np.nan)
+    for config, own in listed:
+        errors[tuple(index[config[name]] for name, index in zip(names, place, strict=True))] = own
+    return Grid(variables, errors)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="NATS-Bench (topology) as an .npz file for the problem nasbench201")
+    parser.add_argument("nats", type=Path, metavar="NATS")
+    parser.add_argument("out", type=Path, metavar="OUT.npz")
+    given = parser.parse_args()
+    try:
+        arrays = nats_topology(given.nats)
+    except (ValueError, OSError) as error:
+        sys.exit(str(error))
+    np.savez_compressed(given.out, **arrays)  # type: ignore[arg-type]
+    print(f"{len(arrays['edges'])} architectures in {given.out}")
+
+
+if __name__ == "__main__":
+    main()

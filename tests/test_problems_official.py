@@ -1,0 +1,303 @@
+"""Tables in their authors' files: what an .npz of the same numbers says, said by miniatures in the official layout."""
+
+from __future__ import annotations
+
+import bz2
+import collections
+import itertools
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bostruct import problems
+from bostruct.contracts import MissingExtra
+from bostruct.problems import official
+
+load: Any = problems.load
+OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
+CODES = np.array([[3, 0, 2, 0, 0, 4], [3, 1, 2, 0, 0, 4], [0, 0, 0, 1, 0, 0], [2, 2, 2, 2, 2, 2]], dtype=np.uint8)
+SEEDS = {"cifar10-valid": (777, 888, 999), "cifar10": (777, 888), "cifar100": (888,), "ImageNet16-120": (999, 777)}
+PARTS = {
+    "cifar10-valid": ("x-valid", "ori-test"),
+    "cifar10": ("ori-test",),
+    "cifar100": ("x-valid", "x-test", "ori-test"),
+    "ImageNet16-120": ("x-valid", "x-test", "ori-test"),
+}
+
+
+def cell_string(code):
+    names = [OPERATIONS[number] for number in code]
+    return f"|{names[0]}~0|+|{names[1]}~0|{names[2]}~1|+|{names[3]}~0|{names[4]}~1|{names[5]}~2|"
+
+
+def accuracy(index, epochs, data, seed, part, epoch):
+    """Of a training: a different number in every place, which tells where a value was read."""
+    return float(np.float32(index + seed / 1e3 + len(data) / 7 + len(part) / 11 + (epoch + 1) / epochs / 13))
+
+
+def nats_training(index, epochs, data, seed):
+    last = epochs - 1
+    return {
+        "name": "infer.tiny",
+        "seed": f"{seed:04d}",
+        "epochs": epochs,
+        "params": np.float64(0.8),
+        "flop": 113.9,
+        "latency": [0.01],
+        "train_acc1es": {last: 99.0},
+        "train_times": collections.OrderedDict({last: 1.0}),
+        "eval_names": list(PARTS[data]),
+        "eval_acc1es": {
+            f"{part}@{epoch}": np.float64(accuracy(index, epochs, data, seed, part, epoch))
+            for part in PARTS[data]
+            for epoch in (0, last)
+        },
+        "net_state_dict": None,
+    }
+
+
+def nats_results(index, seeds=SEEDS, text=None):
+    """What a pickle of one architecture of NATS-Bench holds, by number of epochs."""
+    return collections.OrderedDict(
+        (
+            str(epochs),
+            {
+                "arch_index": index,
+                "arch_str": cell_string(CODES[index]) if text is None else text,
+                "all_results": {
+                    (data, seed): nats_training(index, epochs, data, seed) for data in seeds for seed in seeds[data]
+                },
+                "dataset_seed": {data: list(own) for data, own in seeds.items()},
+                "clear_net_done": True,
+            },
+        )
+        for epochs in (12, 200)
+    )
+
+
+def pickled(path: Path, what) -> Path:
+    with bz2.open(path, "wb") as stream:
+        pickle.dump(what, stream, protocol=4)
+    return path
+
+
+@pytest.fixture
+def nats(tmp_path) -> Path:
+    """The folder of NATS-Bench, one architecture a file; the second has a training less."""
+    folder = tmp_path / "NATS-tss-v1_0-3ffb9-simple"
+    folder.mkdir()
+    meta = {"meta_archs": [*map(cell_string, CODES)], "total_archs": 4, "arch2infos": None, "evaluated_indexes": set()}
+    pickled(folder / "meta.pickle.pbz2", meta)
+    for index in range(len(CODES)):
+        seeds = SEEDS | {"cifar10-valid": (999, 777)} if index == 1 else SEEDS
+        pickled(folder / f"{index:06d}.pickle.pbz2", nats_results(index, seeds))
+    return folder
+
+
+class TestNats:
+    def test_the_folder_gives_the_arrays_of_the_last_epoch(self, nats):
+        arrays = official.nats_topology(nats)
+        np.testing.assert_array_equal(arrays["edges"], CODES)
+        valid = [accuracy(0, 200, "cifar10-valid", seed, "x-valid", 199) for seed in (777, 888, 999)]
+        np.testing.assert_allclose(arrays["c10_val_200ep"][0], valid, rtol=1e-6)
+        second = arrays["c10_val_200ep"][1]
+        assert second[0] == pytest.approx(accuracy(1, 200, "cifar10-valid", 777, "x-valid", 199))
+        assert np.isnan(second).tolist() == [False, False, True]
+        tested = np.mean([accuracy(2, 200, "cifar10", seed, "ori-test", 199) for seed in (777, 888)])
+        assert arrays["c10_test_200ep_mean"][2] == pytest.approx(tested)
+        for short, data, seed in (("c100", "cifar100", 888), ("in16", "ImageNet16-120", 777)):
+            assert arrays[f"{short}_val_200ep"][3, 0] == pytest.approx(accuracy(3, 200, data, seed, "x-valid", 199))
+            tested = np.mean([accuracy(3, 200, data, one, "x-test", 199) for one in SEEDS[data]])
+            assert arrays[f"{short}_test_200ep_mean"][3] == pytest.approx(tested)
+
+    def test_the_problem_is_that_of_an_npz_of_the_same_numbers(self, nats, tmp_path):
+        file = tmp_path / "made.npz"
+        done = subprocess.run(
+            [sys.executable, "-m", "bostruct.problems.official", nats, file], capture_output=True, text=True, check=True
+        )
+        assert done.stdout == f"4 architectures in {file}\n"
+        whole = {index: nats_results(index) for index in range(4)}
+        whole[1] = nats_results(1, SEEDS | {"cifar10-valid": (999, 777)})
+        everything = {"meta_archs": [], "arch2infos": whole, "evaluated_indexes": {0, 1, 2, 3}}
+        single = pickled(tmp_path / "NATS-tss-v1_0-3ffb9.pickle.pbz2", everything)
+        for data in ("cifar10", "cifar100", "imagenet16-120"):
+            told = load(f"nasbench201:file={file},data={data}")
+            for place in (nats, single):
+                problem = load(f"nasbench201:file={place},data={data}")
+                assert problem.space == told.space
+                for code in CODES:
+                    assert problem(list(code)) == told(list(code))
+                    assert problem.reported(list(code)) == told.reported(list(code))
+
+    def test_a_pickle_that_could_run_code_is_refused(self, nats, tmp_path):
+        class Trap:
+            def __reduce__(self):
+                return (tmp_path.joinpath("sprung").touch, ())
+
+        pickled(nats / "000001.pickle.pbz2", Trap())
+        with pytest.raises(ValueError, match=r"000001.pickle.pbz2 is no pickle of NATS-Bench: it asks for"):
+            load(f"nasbench201:file={nats}")
+        assert not (tmp_path / "sprung").exists()
+
+    @pytest.mark.parametrize(
+        ("results", "said"),
+        [
+            (nats_results(1, text="8:8:8:8:8"), r"000001.*expected a cell \|op~0\|.*got '8:8:8:8:8'"),
+            (nats_results(1, text=cell_string(CODES[1]).replace("none", "dil")), "operations of none, .*got dil"),
+            (nats_results(1, {"cifar10": (777,)}), "000001.*expected trainings of 200 epochs on all data sets"),
+            ({"12": nats_results(1)["12"]}, "expected trainings of 200 epochs"),
+            (3, "expected trainings of 200 epochs"),
+        ],
+    )  # fmt: skip
+    def test_other_contents_are_refused(self, nats, results, said):
+        pickled(nats / "000001.pickle.pbz2", results)
+        with pytest.raises(ValueError, match=said):
+            load(f"nasbench201:file={nats}")
+
+    def test_other_files_are_refused(self, tmp_path):
+        with pytest.raises(ValueError, match=r"expected the folder NATS-tss-.*found no architecture"):
+            load(f"nasbench201:file={tmp_path}")
+        (tmp_path / "x.pickle.pbz2").write_bytes(b"BZh9 not at all")
+        with pytest.raises(ValueError, match="is no pickle of NATS-Bench"):
+            load(f"nasbench201:file={tmp_path / 'x.pickle.pbz2'}")
+        pickled(tmp_path / "y.pickle.pbz2", {"a": 1})
+        with pytest.raises(ValueError, match=r"no results of architectures \(arch2infos\)"):
+            load(f"nasbench201:file={tmp_path / 'y.pickle.pbz2'}")
+        (tmp_path / "z").write_text("a,b")
+        with pytest.raises(ValueError, match=r"is no .npz file of plain arrays, or the folder NATS-tss"):
+            load(f"nasbench201:file={tmp_path / 'z'}")
+
+
+def macro_entry(accuracies):
+    mean, spread = float(np.mean(accuracies)), float(np.std(accuracies))
+    return {"test_acc": accuracies, "mean_acc": mean, "std": spread, "params": 890666, "flops": 47327744}
+
+
+MACRO = {"10002100": [80.0, 81.0, 82.0], "10020100": [80.0, 81.0, 82.0], "21111111": [70.0, 71.0, 75.0]}
+
+
+class TestMacro:
+    def test_json_gives_what_an_npz_gives(self, tmp_path):
+        file = tmp_path / "nas-bench-macro_cifar10.json"
+        file.write_text(json.dumps({code: macro_entry(own) for code, own in MACRO.items()}))
+        problem = load(f"nasbench-macro:file={file}")
+        assert problem.space.size == 2
+        assert problem("10002100") == problem("10020100") == problem.optimum == 19.0
+        drawn = {load(f"nasbench-macro:file={file},noise={seed}")("21111111") for seed in range(40)}
+        assert drawn == {30.0, 29.0, 25.0}
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "[1, 2]", "{", "{}", '{"10002100": [1, 2]}', '{"1000210": {"test_acc": [1.0]}}',
+            '{"1000210x": {"test_acc": [1.0]}}', '{"10002100": {"mean_acc": 1.0}}',
+            '{"10002100": {"test_acc": [1.0]}, "10020100": {"test_acc": [1.0, 2.0]}}',
+        ],
+    )  # fmt: skip
+    def test_other_json_is_refused(self, tmp_path, text):
+        (tmp_path / "x.json").write_text(text)
+        with pytest.raises(ValueError, match=r"x.json is not nas-bench-macro_cifar10.json: expected \{\"8 digits\""):
+            load(f"nasbench-macro:file={tmp_path / 'x.json'}")
+
+    def test_codes_of_no_block_are_refused(self, tmp_path):
+        (tmp_path / "x.json").write_text(json.dumps({"30002100": macro_entry([1.0])}))
+        with pytest.raises(ValueError, match="codes"):
+            load(f"nasbench-macro:file={tmp_path / 'x.json'}")
+
+
+GRID = {
+    "activation_fn_1": ["relu", "tanh"],
+    "activation_fn_2": ["relu", "tanh"],
+    "dropout_1": [0.0, 0.6],
+    "init_lr": [0.0005, 0.01],
+    "n_units_1": [16, 32, 64, 128, 256, 512],
+    "n_units_2": [16, 32, 64, 128, 256, 512],
+}
+
+
+@pytest.fixture
+def hdf5(tmp_path):
+    """A function that writes a file of FC-Net from errors by configuration, four trainings of five epochs each."""
+    h5py = pytest.importorskip("h5py")
+
+    def write(errors, name="fcnet_naval_propulsion_data.hdf5", dataset="valid_mse"):
+        with h5py.File(tmp_path / name, "w") as file:
+            for key, own in errors.items():
+                group = file.create_group(key)
+                curve = np.repeat(np.asarray(own)[:, None], 5, axis=1) * np.array([9.0, 8.0, 7.0, 6.0, 1.0])
+                group.create_dataset(dataset, data=curve)
+                group.create_dataset("final_test_error", data=own)
+                group.create_dataset("runtime", data=np.ones(4))
+        return tmp_path / name
+
+    return write
+
+
+def fcnet_errors():
+    """By the JSON of the configuration, as the authors make it."""
+    rng = np.random.default_rng(0)
+    configs = [dict(zip(GRID, values, strict=True)) for values in itertools.product(*GRID.values())]
+    return {json.dumps(config, sort_keys=True): rng.uniform(0.01, 1e4, 4) for config in configs}
+
+
+class TestFCNet:
+    def test_hdf5_gives_what_an_npz_gives(self, hdf5, tmp_path):
+        errors = fcnet_errors()
+        file = hdf5(errors)
+        shape = (*map(len, GRID.values()), 4)
+        space = json.dumps(list(GRID.items()))
+        np.savez(tmp_path / "f.npz", naval_propulsion=np.array(list(errors.values())).reshape(shape), space=space)
+        for name, noise in itertools.product(("fcnet", "fcnet-joint"), ("", ",noise=3")):
+            told = load(f"{name}:file={tmp_path / 'f.npz'},data=naval_propulsion{noise}")
+            for place in (file, tmp_path):  # the file, or the folder of it
+                found = load(f"{name}:file={place},data=naval_propulsion{noise}")
+                assert found.space == told.space
+                assert found.optimum == told.optimum
+                for point in told.initial_points(1):
+                    assert found(point) == told(point)
+
+    def test_the_data_set_is_that_of_the_name(self, hdf5, tmp_path):
+        file = hdf5(fcnet_errors())
+        said = (
+            "data: fcnet_naval_propulsion_data.hdf5 holds naval_propulsion; expected data=naval_propulsion, got slice"
+        )
+        with pytest.raises(ValueError, match=said):
+            load(f"fcnet:file={file},data=slice_localization")
+        with pytest.raises(ValueError, match=r"expected fcnet_slice_localization_data.hdf5 in this folder"):
+            load(f"fcnet:file={tmp_path},data=slice_localization")
+        moved = file.rename(tmp_path / "mine.h5")
+        assert load(f"fcnet:file={moved},data=slice_localization").space.size == 576
+
+    def test_other_contents_are_refused(self, hdf5, tmp_path):
+        errors = fcnet_errors()
+        some = dict(list(errors.items())[:-1])
+        for given, dataset, said in (
+            (some, "valid_mse", "expected 576 configurations, every combination of values.*got 575"),
+            (errors, "valid_mae", "is no FC-Net file: expected groups named by the JSON"),
+            ({"a": np.ones(4)}, "valid_mse", "is no FC-Net file"),
+            ({"3": np.ones(4)}, "valid_mse", "expected configurations of the same variables"),
+            ({'{"a": 1}': np.ones(4), '{"a": "x"}': np.ones(4)}, "valid_mse", "all numbers or all texts"),
+            ({}, "valid_mse", "expected configurations of the same variables"),
+        ):
+            file = hdf5(given, "x.hdf5", dataset)
+            with pytest.raises(ValueError, match=said):
+                load(f"fcnet:file={file}")
+        (tmp_path / "y.hdf5").write_bytes(b"\x89HDF\r\n\x1a\nnothing")
+        with pytest.raises(ValueError, match="is no FC-Net file"):
+            load(f"fcnet:file={tmp_path / 'y.hdf5'}")
+        (tmp_path / "z").write_text("a,b")
+        with pytest.raises(ValueError, match=r"is no .npz file of plain arrays, or fcnet_\*_data.hdf5"):
+            load(f"fcnet:file={tmp_path / 'z'}")
+
+
+def test_without_h5py_the_message_names_the_extra(tmp_path, monkeypatch):
+    (tmp_path / "fcnet_naval_propulsion_data.hdf5").write_bytes(b"\x89HDF\r\n\x1a\n")
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    with pytest.raises(MissingExtra, match=r"h5py is not installed; it comes with the extra 'tables'"):
+        load(f"fcnet:file={tmp_path},data=naval_propulsion")
