@@ -19,7 +19,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "speed.md"
-SCRIPTS = ("sampler", "acquisition", "auto", "whole_run", "memory", "import_time", "language", "otmann", "nasbot")
+SCRIPTS = (
+    "sampler",
+    "acquisition",
+    "auto",
+    "whole_run",
+    "memory",
+    "import_time",
+    "language",
+    "otmann",
+    "nasbot",
+    "searchers",
+)
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
