@@ -14,7 +14,7 @@ import pytest
 
 import bostruct as bo
 from bostruct import language as lang
-from bostruct.domains.language import errors
+from bostruct.domains.language import errors, sampling
 from bostruct.language import D, Infeasible, LanguageError, SearchSpace, TraceError
 from examples.language_figures import conv2d, figure_4, figure_18
 
@@ -495,6 +495,31 @@ def test_infeasible_programs_are_counted_as_none_and_never_drawn():
         space.assign("Even-0.a", 0).assign("Even-0.b", 1)
     result = bo.minimize(lambda p: float(p.trace["Even-0.a"]), space, 16, method="random", seed=0)
     assert result.n_completed == 16
+
+
+def test_a_change_that_leads_nowhere_is_tried_once(monkeypatch):
+    def alike(dh):
+        if dh["a"] != dh["b"]:
+            raise Infeasible("unlike")
+        return conv2d(dh["c"])
+
+    def changes(c):
+        def builder():
+            return lang.substitution_module("S", alike, {"a": D([0, 1]), "b": D([0, 1]), "c": D(c)}, ["in"], ["out"])
+
+        return SearchSpace(builder)
+
+    tried = []
+    followed = sampling.followed
+    monkeypatch.setattr(sampling, "followed", lambda *given: tried.append(1) or followed(*given))
+    rng, space, stuck = np.random.default_rng(0), changes([1, 2]), changes([1])
+    x = space.sample(1, rng)[0]
+    changed = [space.mutate(x, rng) for _ in range(20)]
+    assert {dict(one)["S-0.c"] for one in changed} == {3 - x["S-0.c"]}
+    assert 20 < len(tried) <= 60
+    with pytest.raises(errors.NoneFeasible, match="no feasible change"):
+        stuck.mutate(stuck.sample(1, rng)[0], rng)
+    assert len(tried) <= 64
 
 
 def test_what_depends_on_choices_may_lead_nowhere():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable
 from functools import lru_cache
+from itertools import chain
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -64,9 +65,9 @@ def tokens(walk: Walk) -> npt.NDArray[np.int64]:
     """Of a walk at its end: the tokens of its parts and of its choices, repeated as often as they occur."""
     for module in walk.waiting or ():
         walk.expansion(module)  # what was not needed so far
-    parts = [_of_part(walk.root), *(_of_part(fragment) for fragment in walk.expanded.values())]
-    chosen = [token for item in walk.values.items() for token in _of_choice(*item)]
-    return np.array([token for part in parts for token in part] + chosen, dtype=np.int64)
+    parts = [_of_part(walk.root), *map(_of_part, walk.expanded.values())]
+    chosen = chain.from_iterable(map(_of_choice, walk.values.keys(), walk.values.values()))
+    return np.concatenate([*parts, np.fromiter(chosen, np.int64, 2 * len(walk.values))])
 
 
 @lru_cache(maxsize=200_000, typed=True)
@@ -74,7 +75,7 @@ def _of_choice(path: str, value: Value) -> tuple[int, int]:
     return token(f"{path} = {value!r}"), token(f"{kind_of(path)} = {value!r}")
 
 
-def _of_part(fragment: Fragment) -> tuple[int, ...]:
+def _of_part(fragment: Fragment) -> npt.NDArray[np.int64]:
     if fragment.tokens is None:
         kinds = [module.kind for module in fragment.modules if module.substitution is None]
         edges = [
@@ -83,5 +84,5 @@ def _of_part(fragment: Fragment) -> tuple[int, ...]:
             for port in module.inputs.values()
             if port.source is not None
         ]
-        fragment.tokens = tuple(map(token, [*kinds, *edges]))
+        fragment.tokens = np.array([*map(token, [*kinds, *edges])], dtype=np.int64)
     return fragment.tokens

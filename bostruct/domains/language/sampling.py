@@ -10,7 +10,7 @@ import numpy as np
 
 from bostruct.contracts import DomainError, Infeasible
 from bostruct.domains.language.counting import AtLeast, Infinite, count
-from bostruct.domains.language.ending import ending, is_overgrown
+from bostruct.domains.language.ending import NESTED, ending, is_overgrown
 from bostruct.domains.language.enumeration import depth_first
 from bostruct.domains.language.errors import NoneFeasible, TooDeep, TraceError
 from bostruct.domains.language.hyperparameters import Discrete, Value
@@ -40,9 +40,11 @@ def at_random(walk: Walk, rng: np.random.Generator, max_decisions: int) -> Walk:
         if len(walk.values) + len(round_left) > max_decisions:
             raise TooDeep(f"more than {max_decisions} choices, and no end")
         walk.chosen += round_left
+        may_be_overgrown = walk.deepest > NESTED
         for h, u in zip(round_left, rng.random(len(round_left)).tolist(), strict=True):
-            overgrown = is_overgrown(h, walk)
+            overgrown = may_be_overgrown and is_overgrown(h, walk)
             walk.values[h.path] = ending(h, walk, rng) if overgrown else h.values[int(u * len(h.values))]
+        walk.cursor = len(walk.agenda)
     return walk
 
 
@@ -205,12 +207,29 @@ def some(traces: Iterator[Trace], m: int) -> list[Trace] | None:
 
 
 def changed(walk: Walk, end: Walk, h: Discrete, rng: np.random.Generator, max_decisions: int) -> Walk:
-    """The trace of `end` with another value of h, all other keys kept that still exist, new ones drawn."""
+    """The trace of `end` with another value of h, all other keys kept that still exist, new ones drawn.
+
+    A value that leads nowhere though nothing was drawn is not tried again. Raises NoneFeasible.
+    """
     others = [value for value in h.values if value != end.values[h.path]]
+    anything = uniformly(rng)
+    fresh: list[Discrete] = []
+
+    def drawn(one: Discrete, at: Walk) -> Value:
+        fresh.append(one)
+        return anything(one, at)
 
     def draw() -> Walk:
+        if not others:
+            raise NoneFeasible(f"{h.path}: no other value is feasible beside what the others are")
         value = others[int(rng.integers(len(others)))]
-        return followed(walk, keeping(end.values | {h.path: value}, uniformly(rng)), max_decisions)
+        fresh.clear()
+        try:
+            return followed(walk, keeping(end.values | {h.path: value}, drawn), max_decisions)
+        except (Infeasible, TooDeep):
+            if not fresh:
+                others.remove(value)
+            raise
 
     return feasible(draw)
 

@@ -36,6 +36,7 @@ class Walk:
         "agenda",
         "chosen",
         "cursor",
+        "deepest",
         "derived",
         "derives",
         "expanded",
@@ -54,15 +55,18 @@ class Walk:
         self.expanded: dict[Module, Fragment] = {}
         self.agenda: list[Discrete] = []
         self.cursor = 0
+        self.deepest = 0  # how many substitutions lie around the innermost of the agenda
         self.waiting: list[Module] | None = None  # substitution modules that nothing stood for when last looked at
         self.derives = False  # whether a dependent hyperparameter was visible then whose function was not asked yet
 
     def copy(self) -> Walk:
-        other = Walk(self.root, self.max_depth)
+        other = Walk.__new__(Walk)
+        other.root, other.max_depth = self.root, self.max_depth
         other.values, other.chosen = self.values.copy(), self.chosen.copy()
         other.derived = self.derived.copy()
         other.expanded = self.expanded.copy()
         other.agenda, other.cursor = self.agenda, self.cursor  # agendas are replaced, never changed
+        other.deepest = self.deepest
         other.waiting, other.derives = self.waiting, self.derives
         return other
 
@@ -76,6 +80,7 @@ class Walk:
             if self._opens_nothing():
                 return None
             self.agenda, self.cursor = self.unassigned(), 0
+            self.deepest = max((h.fragment.depth for h in self.agenda), default=0)
             if not self.agenda:
                 return None
 
@@ -185,7 +190,8 @@ class Walk:
         if fragment is None:
             given = []
             for h in module.hyperparameters.values():
-                if (value := self.value(h)) is MISSING:
+                value = self.values.get(h.path, MISSING) if type(h) is Discrete else self.value(h)
+                if value is MISSING:
                     return None
                 given.append(value)
             fragment = self.expanded[module] = expansion(module, tuple(given), self.max_depth)
