@@ -14,7 +14,6 @@ import bostruct as bo
 from bostruct.cli.group import main
 from bostruct.nas import searches
 
-
 pytestmark = pytest.mark.usefixtures("short")
 
 
