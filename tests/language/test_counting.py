@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from bostruct import language as lang
+from bostruct.domains.language.counting import KEPT
 from bostruct.language import D, SearchSpace, siso_module, siso_optional, siso_or, siso_repeat, siso_sequential
 
 
@@ -76,3 +77,23 @@ def test_equal_sets_of_values_are_written_alike():
         return siso_or(more, D([0, 1]))
 
     assert SearchSpace(lambda: walk(60, frozenset())).count() == lang.Exact(2**60)
+
+
+def test_counting_keeps_few_of_the_parts_that_it_looks_at():
+    n = 12
+
+    def bits(position, chosen):
+        if position == n:
+            return lang.siso_module("M", {"x": chosen})
+        return lang.substitution_module(
+            "Bit", lambda dh: bits(position + 1, 2 * chosen + dh["b"]), {"b": D([0, 1])}, ["in"], ["out"]
+        )
+
+    space = SearchSpace(lambda: bits(0, 0))
+    assert space.count() == lang.Exact(2**n)
+    kept, left = 0, [*space._walk.root.modules]
+    for module in left:  # grows as it goes
+        kept += len(module.expansions)
+        left += [inner for part in module.expansions.values() for inner in part.modules]
+    assert 0 < kept <= KEPT < 2**n
+    assert {space.present(x).nodes[0].values["x"] for x in space.enumerate()} == set(range(2**n))

@@ -26,6 +26,7 @@ Table: TypeAlias = dict[Setting, int]
 Part: TypeAlias = Module | DependentHyperparameter  # what may hold choices, or lead nowhere
 NOTHING: Setting = frozenset()
 NESTED = 100  # substitutions around each other that are followed: each takes five calls of the interpreter's thousand
+KEPT = 2_000  # parts that are kept for those who will ask again; of more, most time would go to collecting garbage
 MOST_OF_ONE = 1_000  # settings looked at of modules that have more than the budget allows
 
 
@@ -103,6 +104,7 @@ class Tally:
         self.values = walk.values
         self.max_depth = walk.max_depth
         self.budget = budget
+        self.unkept = budget - KEPT  # the budget left from where on parts are not kept
         self.recurring = recurring
         self.repeated = False
         self.cut = False
@@ -205,7 +207,7 @@ class Tally:
         if len(self.around) > NESTED:
             raise TooDeep(f"{part.path}: more than {NESTED} substitutions around each other")
         given = tuple(reader.value(h) for h in part.hyperparameters.values())
-        return self.fragment(expansion(part, given, self.max_depth))
+        return self.fragment(expansion(part, given, self.max_depth, keep=self.budget >= self.unkept))
 
 
 class Row(NamedTuple):

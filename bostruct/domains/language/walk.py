@@ -250,13 +250,17 @@ def derive(h: DependentHyperparameter, given: dict[str, Value]) -> Value:
         raise SubstitutionError(f"{h.path}: its function failed for {given}: {error!r}") from error
 
 
-def expansion(module: Module, given: tuple[Value, ...], max_depth: int) -> Fragment:
-    """What stands for a substitution module with these values. Raises Infeasible, LanguageError."""
+def expansion(module: Module, given: tuple[Value, ...], max_depth: int, *, keep: bool = True) -> Fragment:
+    """What stands for a substitution module with these values. keep: whether it will be asked for again. Raises
+    Infeasible, LanguageError.
+    """
     known = module.expansions.get(given)
     if known is None:
-        if len(module.expansions) >= MOST_KEPT:
+        known = _expanded(module, given, max_depth)
+        if keep and len(module.expansions) >= MOST_KEPT:
             module.expansions.clear()
-        known = module.expansions[given] = _expanded(module, given, max_depth)
+        if keep:
+            module.expansions[given] = known
     if isinstance(known, str):
         raise Infeasible(known)
     return known
