@@ -214,8 +214,8 @@ class TestMacro:
 GRID = {
     "activation_fn_1": ["relu", "tanh"],
     "activation_fn_2": ["relu", "tanh"],
-    "dropout_1": [0.0, 0.6],
     "init_lr": [0.0005, 0.01],
+    "lr_schedule": ["cosine", "const"],
     "n_units_1": [16, 32, 64, 128, 256, 512],
     "n_units_2": [16, 32, 64, 128, 256, 512],
 }

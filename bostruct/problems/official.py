@@ -123,7 +123,7 @@ def macro(file: str | Path) -> dict[str, np.ndarray]:
 def fcnet(file: str | Path, data: str) -> Grid:
     """Validation errors after the last epoch from HDF5: a group for each configuration, whose name is its JSON.
 
-    file: ``fcnet_DATA_data.hdf5``, or the folder of them. Values of a variable are in increasing order. Raises
+    file: ``fcnet_DATA_data.hdf5``, or the folder of them. Values of a variable are in the order of our .npz files. Raises
     ValueError, MissingExtra without h5py.
     """
     path = _fcnet_path(Path(file), data)
@@ -226,7 +226,7 @@ def _grid(path: Path, listed: Sequence[tuple[Any, Array]]) -> Grid:
     if not names or any(not isinstance(config, dict) or sorted(config) != names for config, _ in listed):
         raise ValueError(f"file: {path}: expected configurations of the same variables, named by their JSON")
     try:
-        variables = tuple((name, tuple(sorted({config[name] for config, _ in listed}))) for name in names)
+        variables = tuple((name, _values(name, {config[name] for config, _ in listed})) for name in names)
     except TypeError as error:
         raise ValueError(f"file: {path}: expected the values of a variable to be all numbers or all texts") from error
     shape = tuple(len(values) for _, values in variables)
@@ -241,6 +241,11 @@ def _grid(path: Path, listed: Sequence[tuple[Any, Array]]) -> Grid:
     for config, own in listed:
         errors[tuple(index[config[name]] for name, index in zip(names, place, strict=True))] = own
     return Grid(variables, errors)
+
+
+def _values(name: str, values: set[Any]) -> tuple[Any, ...]:
+    """In increasing order, but for the schedules, which our .npz files list the other way."""
+    return tuple(sorted(values, reverse=name == "lr_schedule"))
 
 
 def main() -> None:
