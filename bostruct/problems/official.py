@@ -123,8 +123,8 @@ def macro(file: str | Path) -> dict[str, np.ndarray]:
 def fcnet(file: str | Path, data: str) -> Grid:
     """Validation errors after the last epoch from HDF5: a group for each configuration, whose name is its JSON.
 
-    file: ``fcnet_DATA_data.hdf5``, or the folder of them. Values of a variable are in the order of our .npz files. Raises
-    ValueError, MissingExtra without h5py.
+    file: ``fcnet_DATA_data.hdf5``, or the folder of them. Values of a variable are in the order of our .npz files.
+    Raises ValueError, MissingExtra without h5py.
     """
     path = _fcnet_path(Path(file), data)
     h5py = optional_import("h5py", "tables")
