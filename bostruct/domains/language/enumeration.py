@@ -55,7 +55,7 @@ def _further(at: Walk) -> Iterator[tuple[int, Walk | Iterator[Trace]]]:
         left = at.left() if h is not None else []
         yield len(at.values) + len(left), _products(at, left)
     elif h is not None:
-        asked = {one.path for one in at.agenda[at.cursor :]} | at.values.keys()
+        asked = {one.path for one in at.agenda.choices[at.cursor :]} | at.values.keys()
         yield from ((len(asked), child) for child in _children(at, h))
 
 

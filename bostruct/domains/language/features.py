@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable
 from functools import lru_cache
-from itertools import chain
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -65,17 +64,17 @@ def tokens(walk: Walk) -> npt.NDArray[np.int64]:
     """Of a walk at its end: the tokens of its parts and of its choices, repeated as often as they occur."""
     for module in walk.waiting or ():
         walk.expansion(module)  # what was not needed so far
-    parts = [_of_part(walk.root), *map(_of_part, walk.expanded.values())]
-    chosen = chain.from_iterable(map(_of_choice, walk.values.keys(), walk.values.values()))
-    return np.concatenate([*parts, np.fromiter(chosen, np.int64, 2 * len(walk.values))])
+    parts = map(_of_part, (walk.root, *walk.expanded.values()))
+    chosen = map(_of_choice, walk.values.keys(), walk.values.values())
+    return np.frombuffer(b"".join((*parts, *chosen)), dtype=np.int64)
 
 
 @lru_cache(maxsize=200_000, typed=True)
-def _of_choice(path: str, value: Value) -> tuple[int, int]:
-    return token(f"{path} = {value!r}"), token(f"{kind_of(path)} = {value!r}")
+def _of_choice(path: str, value: Value) -> bytes:
+    return _digests([f"{path} = {value!r}", f"{kind_of(path)} = {value!r}"])
 
 
-def _of_part(fragment: Fragment) -> npt.NDArray[np.int64]:
+def _of_part(fragment: Fragment) -> bytes:
     if fragment.tokens is None:
         kinds = [module.kind for module in fragment.modules if module.substitution is None]
         edges = [
@@ -84,5 +83,10 @@ def _of_part(fragment: Fragment) -> npt.NDArray[np.int64]:
             for port in module.inputs.values()
             if port.source is not None
         ]
-        fragment.tokens = np.array([*map(token, [*kinds, *edges])], dtype=np.int64)
+        fragment.tokens = _digests([*kinds, *edges])
     return fragment.tokens
+
+
+def _digests(texts: list[str]) -> bytes:
+    """As arrays have them in memory: joined several times as fast as arrays are."""
+    return np.array([*map(token, texts)], dtype=np.int64).tobytes()

@@ -26,9 +26,6 @@ from bostruct.domains.language.errors import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from bostruct.domains.language.hyperparameters import Hyperparameter
     from bostruct.domains.language.modules import Module
 
@@ -110,7 +107,7 @@ class Fragment:
         self.outputs: dict[str, Output] = {}
         self.numbers: Counter[str] = Counter()
         self.closed = False
-        self.tokens: npt.NDArray[np.int64] | None = None  # once somebody asks for them
+        self.tokens: bytes | None = None  # once somebody asks for them
         self.is_plain = False  # whether it is finished, and nothing in it depends on any choice
 
     def __repr__(self) -> str:

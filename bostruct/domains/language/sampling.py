@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import getitem
 from typing import TypeAlias
 
 import numpy as np
@@ -36,15 +37,17 @@ def at_random(walk: Walk, rng: np.random.Generator, max_decisions: int) -> Walk:
     """
     walk = walk.copy()
     while walk.next() is not None:
-        round_left = [h for h in walk.agenda[walk.cursor :] if h.path not in walk.values]
-        if len(walk.values) + len(round_left) > max_decisions:
+        now = walk.round()
+        if len(walk.values) + len(now.choices) > max_decisions:
             raise TooDeep(f"more than {max_decisions} choices, and no end")
-        walk.chosen += round_left
-        may_be_overgrown = walk.deepest > NESTED
-        for h, u in zip(round_left, rng.random(len(round_left)).tolist(), strict=True):
-            overgrown = may_be_overgrown and is_overgrown(h, walk)
-            walk.values[h.path] = ending(h, walk, rng) if overgrown else h.values[int(u * len(h.values))]
-        walk.cursor = len(walk.agenda)
+        walk.chosen += now.choices
+        drawn = map(getitem, now.values, (rng.random(len(now.choices)) * now.sizes).astype(np.int64).tolist())
+        if now.deepest <= NESTED:
+            walk.values.update(zip(now.paths, drawn, strict=True))
+        else:
+            for h, value in zip(now.choices, drawn, strict=True):
+                walk.values[h.path] = ending(h, walk, rng) if is_overgrown(h, walk) else value
+        walk.cursor = len(walk.agenda.choices)
     return walk
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from bostruct.checks import shown
 from bostruct.contracts import Infeasible
+from bostruct.domains.language.agenda import Agenda
 from bostruct.domains.language.errors import LanguageError, PortNames, SubstitutionError, TooDeep, TraceError
 from bostruct.domains.language.fragments import Fragment, Input, Output, opened
 from bostruct.domains.language.hyperparameters import DependentHyperparameter, Discrete, Hyperparameter, Value, as_value
@@ -36,7 +37,6 @@ class Walk:
         "agenda",
         "chosen",
         "cursor",
-        "deepest",
         "derived",
         "derives",
         "expanded",
@@ -53,9 +53,8 @@ class Walk:
         self.chosen: list[Discrete] = []  # the hyperparameters that have these values
         self.derived: dict[str, Value] = {}
         self.expanded: dict[Module, Fragment] = {}
-        self.agenda: list[Discrete] = []
+        self.agenda = Agenda([], 0)
         self.cursor = 0
-        self.deepest = 0  # how many substitutions lie around the innermost of the agenda
         self.waiting: list[Module] | None = None  # substitution modules that nothing stood for when last looked at
         self.derives = False  # whether a dependent hyperparameter was visible then whose function was not asked yet
 
@@ -66,22 +65,21 @@ class Walk:
         other.derived = self.derived.copy()
         other.expanded = self.expanded.copy()
         other.agenda, other.cursor = self.agenda, self.cursor  # agendas are replaced, never changed
-        other.deepest = self.deepest
         other.waiting, other.derives = self.waiting, self.derives
         return other
 
     def next(self) -> Discrete | None:
         """What is to be chosen now; None where all is. Raises Infeasible, LanguageError."""
         while True:
-            while self.cursor < len(self.agenda):
-                if (h := self.agenda[self.cursor]).path not in self.values:
+            choices = self.agenda.choices
+            while self.cursor < len(choices):
+                if (h := choices[self.cursor]).path not in self.values:
                     return h
                 self.cursor += 1
             if self._opens_nothing():
                 return None
-            self.agenda, self.cursor = self.unassigned(), 0
-            self.deepest = max((h.fragment.depth for h in self.agenda), default=0)
-            if not self.agenda:
+            self.agenda, self.cursor = Agenda(self.unassigned(), len(self.values)), 0
+            if not self.agenda.choices:
                 return None
 
     def _opens_nothing(self) -> bool:
@@ -90,6 +88,13 @@ class Walk:
             return False
         expanded = [self.expansion(module) for module in self.waiting if opens_choices(module)]
         return all(fragment is not None and fragment.is_plain for fragment in expanded)
+
+    def round(self) -> Agenda:
+        """All that can be chosen before anything more is built."""
+        if self.cursor == 0 and len(self.values) == self.agenda.known:
+            return self.agenda
+        left = [h for h in self.agenda.choices[self.cursor :] if h.path not in self.values]
+        return Agenda(left, len(self.values))
 
     def assign(self, h: Discrete, value: Value) -> None:
         """Raises TraceError for a value that is not allowed."""
@@ -135,7 +140,7 @@ class Walk:
 
     def left(self) -> list[Discrete]:
         """What is to be chosen yet, in order, where the walk is settled: also of what was visible and is no more."""
-        found = {h.path: h for h in self.agenda[self.cursor :] if h.path not in self.values}
+        found = {h.path: h for h in self.agenda.choices[self.cursor :] if h.path not in self.values}
         return list((found | {h.path: h for h in self.unassigned() if h.path not in found}).values())
 
     def is_settled(self) -> bool:
