@@ -42,7 +42,10 @@ def load_checkpoint(path: Path | None, run: Any) -> None:
     from bostruct.nas.training import Epoch
 
     run.network.load_state_dict(held["network"])
+    rates = [group["lr"] for group in run.optimizer.param_groups]
     run.optimizer.load_state_dict(held["optimizer"])
+    for group, rate in zip(run.optimizer.param_groups, rates, strict=True):
+        group["lr"] = rate  # set before every step; on a GPU a tensor there, which the file holds on the CPU
     run.generator.set_state(held["generator"])
     torch.set_rng_state(held["torch"])
     if held["cuda"] is not None:

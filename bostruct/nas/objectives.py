@@ -20,6 +20,7 @@ from bostruct.nas.costs import Cost, cost
 from bostruct.nas.data import Dataset
 from bostruct.nas.networks import to_torch
 from bostruct.nas.recipes import FAST, Recipe
+from bostruct.nas.residency import fraction_of
 from bostruct.nas.training import Epoch, Trained, train
 
 SETTINGS = frozenset(field.name for field in fields(Recipe))
@@ -68,7 +69,7 @@ class NetworkObjective:
         """Every repeat: its network, the errors of its epochs, and the test error."""
         wanted = wanted_of(point)
         recipe = replace(self.recipe, **wanted.settings)
-        data = self.data.part(wanted.fraction)
+        data = fraction_of(self.data, wanted.fraction)
         build = partial(built, wanted.network, data, recipe.dropout)
         found = []
         for repeat in range(self.repeats):

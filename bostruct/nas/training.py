@@ -1,35 +1,38 @@
-"""Training one network: data on the device, augmentation in bulk there, the same code on a CPU and on a GPU.
+"""Training networks: data on the device, augmentation in bulk there, the same code on a CPU and on a GPU.
 
 On a CPU everything is float32 and eager, and repeats bit for bit with the same seed and number of threads. On a GPU
 images are channels-last, matrix products bfloat16 with float32 weights, normalization and loss, optimizers fused, and a
-step is one CUDA graph.
+step is one CUDA graph that also gathers its batch.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from bostruct.contracts import BostructError
 from bostruct.nas.checkpoints import load_checkpoint, save_checkpoint
-from bostruct.nas.data import Dataset, Examples
+from bostruct.nas.data import Dataset
+from bostruct.nas.devices import Place, memory_reason
 from bostruct.nas.recipes import Recipe
-
-SCORED_AT_ONCE = 1_000  # examples
-NORMALIZATIONS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
-WARM_UP = 3  # steps before a graph is captured, on a stream of their own, as torch asks for
+from bostruct.nas.residency import resident
+from bostruct.nas.steps import Batches, Scoring, step_of
 
 
 class TrainingFailed(BostructError, RuntimeError):
     """A training that came to nothing: the reason is the message."""
+
+
+class OutOfMemory(TrainingFailed):
+    """A training that there is too little memory for."""
 
 
 class Epoch(NamedTuple):
@@ -44,7 +47,7 @@ class Epoch(NamedTuple):
 @dataclass(frozen=True)
 class Trained:
     """epochs: in order. error: of validation, by the recipe's score. test_error: of the network as it ended.
-    seconds: of training and scoring.
+    seconds: of training and scoring, while it was this training's turn.
     """
 
     network: nn.Module
@@ -64,8 +67,12 @@ class Run:
     epochs: list[Epoch] = field(default_factory=list)
 
 
+Build = Callable[[], nn.Module]
+Watch = Callable[[int, Epoch], None]
+
+
 def train(
-    build: Callable[[], nn.Module],
+    build: Build,
     data: Dataset,
     recipe: Recipe,
     seed: int,
@@ -73,7 +80,7 @@ def train(
     device: str = "cpu",
     checkpoint: Path | None = None,
     seconds: float | None = None,
-    watch: Callable[[int, Epoch], None] | None = None,
+    watch: Watch | None = None,
 ) -> Trained:
     """Build a network, train it, score it. build: called once, under the seed. checkpoint: a file that is written after
     every epoch, from which a training that was killed goes on as if it had not been. seconds: at most, of this call.
@@ -81,81 +88,195 @@ def train(
 
     Raises TrainingFailed where losses are not finite, memory or time run out.
     """
-    started = time.monotonic()
-    deadline = math.inf if seconds is None else started + seconds
-    where = torch.device(device)
-    with torch.random.fork_rng(devices=[where] if where.type == "cuda" else []):
-        torch.manual_seed(seed)
-        try:
-            run = _begun(build, recipe, seed, where)
-            load_checkpoint(checkpoint, run)
-            step = _step(run, recipe, where)
-            train_part = _on_device(data.train, data, where)
-            validation = _on_device(data.validation, data, where)
-            while len(run.epochs) < recipe.epochs and not _hopeless(run.epochs, recipe.patience):
-                loss = _epoch(run, step, train_part, recipe, deadline)
-                error = score(run.network, validation, data, recipe)
-                if not math.isfinite(loss) or not math.isfinite(error):
-                    raise TrainingFailed(f"epoch {len(run.epochs)}: the loss is {loss}, the error {error}")
-                run.epochs.append(Epoch(loss, error))
-                save_checkpoint(checkpoint, run)
-                if watch is not None:
-                    watch(len(run.epochs) - 1, run.epochs[-1])
-            test_error = score(run.network, _on_device(data.test, data, where), data, recipe)
-        except torch.cuda.OutOfMemoryError as error:
-            raise TrainingFailed(f"out of memory on {device}: {str(error).partition('. ')[0]}") from error
-        except MemoryError as error:
-            raise TrainingFailed("out of memory") from error
-    errors = [epoch.error for epoch in run.epochs]
-    chosen = min(errors) if recipe.score == "best" else errors[-1]
-    return Trained(run.network, tuple(run.epochs), chosen, test_error, time.monotonic() - started)
+    training = Training(build, data, recipe, seed, device=device, checkpoint=checkpoint, seconds=seconds, watch=watch)
+    training.advance(None)
+    if isinstance(training.outcome, Trained):
+        return training.outcome
+    assert training.outcome is not None
+    raise training.outcome
 
 
-def score(network: nn.Module, examples: Examples, data: Dataset, recipe: Recipe) -> float:
-    """Share of wrong classes, or mean squared error; examples as networks see them.
+class Training:
+    """One training, a step at a time, so that several can take turns. outcome: None until it has ended.
 
-    With the statistics of the batch, running averages of batch normalization are left as they are.
+    Arguments are those of `train`. Each has a stream and random numbers of its own: what it comes to does not depend on
+    what happens between its steps.
     """
-    network.eval()
-    normalizations = [one for one in network.modules() if isinstance(one, NORMALIZATIONS)]
-    momenta = [one.momentum for one in normalizations]
-    if recipe.statistics == "batch":
-        for one in normalizations:
-            one.train()
-            one.momentum = 0.0
-    size = recipe.batch_size if recipe.statistics == "batch" else SCORED_AT_ONCE
-    total = 0.0
-    with torch.no_grad():
-        for first in range(0, len(examples.inputs), size):
-            inputs, targets = examples.inputs[first : first + size], examples.targets[first : first + size]
-            given = network(inputs).float()
-            if data.task == "classification":
-                total += float((given.argmax(dim=1) != targets).sum())
-            else:
-                total += float((given - targets).square().mean(dim=1).sum())
-    for one, momentum in zip(normalizations, momenta, strict=True):
-        one.momentum = momentum
-    return total / len(examples.inputs)
+
+    def __init__(
+        self,
+        build: Build,
+        data: Dataset,
+        recipe: Recipe,
+        seed: int,
+        *,
+        device: str = "cpu",
+        checkpoint: Path | None = None,
+        seconds: float | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        self.outcome: Trained | TrainingFailed | None = None
+        self._data, self._recipe, self._device = data, recipe, device
+        self._longest = math.inf if seconds is None else seconds
+        self._spent, self._began = 0.0, math.nan
+        self._place = Place(torch.device(device), seed)
+        self._work = self._steps(build, seed, checkpoint, watch)
+
+    def advance(self, steps: int | None = 1) -> bool:
+        """So many steps, of the optimizer or of a scoring, or all that are left; whether it goes on.
+
+        A failure is the outcome. What `build` and `watch` raise is raised here, and ends the training.
+        """
+        self._began = time.monotonic() - self._spent
+        reason = None
+        try:
+            with self._place.turn():
+                while steps is None or steps > 0:
+                    next(self._work)
+                    steps = None if steps is None else steps - 1
+        except StopIteration:
+            pass
+        except TrainingFailed as failure:
+            self.outcome = TrainingFailed(str(failure))  # without the frames, which hold what was on the device
+        except Exception as error:
+            reason = memory_reason(error)
+            if reason is None:
+                raise
+        finally:
+            self._spent = self._seconds()
+        if reason is not None:
+            where = f" on {self._device}" if self._place.cuda else ""
+            self.outcome = OutOfMemory(f"out of memory{where}: {reason}".removesuffix(": "))
+        if isinstance(self.outcome, TrainingFailed):
+            self._place.release()
+        return self.outcome is None
+
+    def close(self) -> None:
+        """Let go of everything, wherever it is."""
+        self._work.close()
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    def _steps(
+        self, build: Build, seed: int, checkpoint: Path | None, watch: Watch | None
+    ) -> Generator[None, None, None]:
+        """All of it, with a pause after every step; the network lives here and nowhere else."""
+        data, recipe, place = self._data, self._recipe, self._place
+        run = _begun(build, recipe, seed, place)
+        load_checkpoint(checkpoint, run)
+        parts = resident(data, place.device)
+        batches = Batches(parts.train, recipe, run.generator)
+        step = step_of(run.network, run.optimizer, batches, recipe, place)
+        validation = Scoring(run.network, parts.validation, data.task, recipe, place)
+        while len(run.epochs) < recipe.epochs and not hopeless(run.epochs, recipe.patience):
+            loss = yield from self._epoch(run, batches, step)
+            error = yield from validation.steps()
+            if not math.isfinite(loss) or not math.isfinite(error):
+                raise TrainingFailed(f"epoch {len(run.epochs)}: the loss is {loss}, the error {error}")
+            run.epochs.append(Epoch(loss, error))
+            save_checkpoint(checkpoint, run)
+            if watch is not None:
+                watch(len(run.epochs) - 1, run.epochs[-1])
+        test_error = yield from Scoring(run.network, parts.test, data.task, recipe, place).steps()
+        run.network.zero_grad(set_to_none=True)  # gradients are in the graph's memory
+        chosen = chosen_error(run.epochs, recipe)
+        self.outcome = Trained(run.network, tuple(run.epochs), chosen, test_error, self._seconds())
+
+    def _epoch(self, run: Run, batches: Batches, step: Callable[[], None]) -> Generator[None, None, float]:
+        """One pass over the training examples in a new order; the mean loss of its steps."""
+        run.network.train()
+        batches.renew()
+        done = len(run.epochs)
+        for position in range(batches.steps):
+            set_rate(run.optimizer, self._recipe.rate((done + position / batches.steps) / self._recipe.epochs))
+            step()
+            if self._seconds() > self._longest:
+                raise TrainingFailed(f"epoch {done}: out of time")
+            yield
+        return float(batches.losses.mean())
 
 
-def _begun(build: Callable[[], nn.Module], recipe: Recipe, seed: int, device: torch.device) -> Run:
+def train_together(
+    builds: Sequence[Build],
+    data: Dataset,
+    recipe: Recipe,
+    seeds: Sequence[int],
+    *,
+    device: str = "cpu",
+    checkpoints: Sequence[Path | None] | None = None,
+    seconds: float | None = None,
+    watch: Callable[[int, int, Epoch], None] | None = None,
+) -> list[Trained | TrainingFailed]:
+    """Several trainings that take turns after every step: on a GPU side by side, each on a stream of its own.
+
+    builds, seeds, checkpoints: one each a training; the rest as of `train`, `seconds` of a training's own turns.
+    watch: told the number of the training and of the epoch, and what it came to. A training that fails fails alone, and
+    its failure is in its place; one that runs out of memory is tried once more when the others have ended. On a CPU
+    every result is, bit for bit, that of `train`, and nothing is gained. Raises ValueError where numbers differ.
+    """
+    files = [None] * len(builds) if checkpoints is None else list(checkpoints)
+    if not len(builds) == len(seeds) == len(files):
+        raise ValueError(
+            f"builds, seeds, checkpoints: expected as many of each, got {len(builds)}, {len(seeds)} and {len(files)}"
+        )
+
+    def begun(member: int) -> Training:
+        told = None if watch is None else partial(watch, member)
+        return Training(
+            builds[member], data, recipe, seeds[member],
+            device=device, checkpoint=files[member], seconds=seconds, watch=told,
+        )  # fmt: skip
+
+    trainings = [begun(member) for member in range(len(builds))]
+    _take_turns(trainings)
+    for member, training in enumerate(trainings):
+        if isinstance(training.outcome, OutOfMemory) and len(trainings) > 1:
+            trainings[member] = begun(member)
+            _take_turns(trainings[member : member + 1])
+    return [training.outcome for training in trainings]  # type: ignore[misc]
+
+
+def _take_turns(trainings: Sequence[Training]) -> None:
+    """A step each until all have ended; where one raises, all end."""
+    going = list(trainings)
+    try:
+        while going:
+            going = [training for training in going if training.advance()]
+    finally:
+        for training in going:
+            training.close()
+
+
+def chosen_error(epochs: Sequence[Epoch], recipe: Recipe) -> float:
+    """Of validation, by the recipe's score: the best epoch or the last."""
+    errors = [epoch.error for epoch in epochs]
+    return min(errors) if recipe.score == "best" else errors[-1]
+
+
+def _begun(build: Build, recipe: Recipe, seed: int, place: Place) -> Run:
+    device = place.device
     network = build().to(device)
-    cuda = device.type == "cuda"
-    if cuda:
+    if place.cuda:
         network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    parameters = list(network.parameters())
-    extra: dict[str, Any] = {"fused": True} if cuda else {}
-    rate: Any = torch.tensor(recipe.learning_rate, device=device) if cuda else recipe.learning_rate
-    if recipe.optimizer == "adam":
-        if cuda:
-            extra["capturable"] = True
-        optimizer: torch.optim.Optimizer = torch.optim.Adam(parameters, rate, weight_decay=recipe.weight_decay, **extra)
-    else:
-        optimizer = torch.optim.SGD(parameters, rate, recipe.momentum, weight_decay=recipe.weight_decay, **extra)
+    optimizer = optimizer_of(list(network.parameters()), recipe, place)
     return Run(network, optimizer, torch.Generator(device).manual_seed(seed))
 
 
-def _hopeless(epochs: list[Epoch], patience: int) -> bool:
+def optimizer_of(parameters: Sequence[Tensor], recipe: Recipe, place: Place) -> torch.optim.Optimizer:
+    """Where there are graphs fused, with a learning rate on the device that they read at every step."""
+    extra: dict[str, Any] = {"fused": True} if place.graphs else {}
+    rate: Any = torch.tensor(recipe.learning_rate, device=place.device) if place.graphs else recipe.learning_rate
+    if recipe.optimizer == "sgd":
+        return torch.optim.SGD(parameters, rate, recipe.momentum, weight_decay=recipe.weight_decay, **extra)
+    if place.graphs:
+        extra["capturable"] = True
+    optimizer: Any = torch.optim.Adam(parameters, rate, weight_decay=recipe.weight_decay, **extra)
+    optimizer._warned_capturable_if_run_uncaptured = True  # the first steps are run on purpose
+    return optimizer
+
+
+def hopeless(epochs: Sequence[Epoch], patience: int) -> bool:
     """Oh et al. 2019: none of the last epochs is as good as the one before them."""
     if not patience or len(epochs) <= patience:
         return False
@@ -163,126 +284,10 @@ def _hopeless(epochs: list[Epoch], patience: int) -> bool:
     return min(last) > before
 
 
-def _on_device(examples: Examples, data: Dataset, device: torch.device) -> Examples:
-    """Examples as networks see them: float32, (input - mean) / scale."""
-    inputs, targets = examples.to(device)
-    values = inputs.float() / 255.0 if inputs.dtype == torch.uint8 else inputs
-    shape = (1, -1, *[1] * (values.dim() - 2))
-    mean, scale = (torch.tensor(one, device=device).reshape(shape) for one in (data.mean, data.scale))
-    values = (values - mean) / scale
-    if device.type == "cuda" and values.dim() == 4:
-        values = values.contiguous(memory_format=torch.channels_last)
-    return Examples(values, targets)
-
-
-def _epoch(
-    run: Run, step: Callable[[Tensor, Tensor], Tensor], data: Examples, recipe: Recipe, deadline: float
-) -> float:
-    """One pass over the training examples in a new order; the mean loss of its steps."""
-    run.network.train()
-    losses: list[Tensor] = []
-    done = len(run.epochs)
-    steps = max(len(data.inputs) // recipe.batch_size, 1)
-    for position, (inputs, targets) in enumerate(_batches(data, recipe, run.generator)):
-        _set_rate(run.optimizer, recipe.rate((done + position / steps) / recipe.epochs))
-        losses.append(step(inputs, targets))
-        if time.monotonic() > deadline:
-            raise TrainingFailed(f"epoch {done}: out of time")
-    return float(torch.stack(losses).mean())
-
-
-def _set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    """The same for all parameters; where it is a tensor it stays that tensor."""
     for group in optimizer.param_groups:
         if isinstance(group["lr"], Tensor):
             group["lr"].fill_(rate)
         else:
             group["lr"] = rate
-
-
-def _batches(data: Examples, recipe: Recipe, generator: torch.Generator) -> Iterator[tuple[Tensor, Tensor]]:
-    """Batches of one size, what is left over waiting for another epoch; all of it where there is too little for one."""
-    n = len(data.inputs)
-    size = min(recipe.batch_size, n)
-    order = torch.randperm(n, generator=generator, device=data.inputs.device)
-    inputs = augmented(data.inputs, recipe, generator)
-    for first in range(0, n - size + 1, size):
-        chosen = order[first : first + size]
-        yield inputs[chosen], data.targets[chosen]
-
-
-def augmented(images: Tensor, recipe: Recipe, generator: torch.Generator) -> Tensor:
-    """Images (n, c, h, w), each moved by up to `shift` pixels either way and half of them mirrored, all at once."""
-    if images.dim() != 4 or not (recipe.shift or recipe.flip):
-        return images
-    n, _, height, width = images.shape
-    device = images.device
-    rows = torch.arange(height, device=device).expand(n, height)
-    columns = torch.arange(width, device=device).expand(n, width)
-    if recipe.flip:
-        mirrored = torch.rand(n, 1, generator=generator, device=device) < 0.5
-        columns = torch.where(mirrored, width - 1 - columns, columns)
-    if recipe.shift:
-        images = functional.pad(images, (recipe.shift,) * 4)
-        reach = 2 * recipe.shift + 1
-        rows = rows + torch.randint(reach, (n, 1), generator=generator, device=device)
-        columns = columns + torch.randint(reach, (n, 1), generator=generator, device=device)
-    every = torch.arange(n, device=device)[:, None, None]
-    channels_last = images.permute(0, 2, 3, 1)
-    return channels_last[every, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
-
-
-def _step(run: Run, recipe: Recipe, device: torch.device) -> Callable[[Tensor, Tensor], Tensor]:
-    """One step of the optimizer on a batch; gives its loss."""
-
-    def eager(inputs: Tensor, targets: Tensor) -> Tensor:
-        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-            loss = _loss(run.network, inputs, targets, recipe)
-        run.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        if recipe.gradient_norm:
-            nn.utils.clip_grad_norm_(run.network.parameters(), recipe.gradient_norm)
-        run.optimizer.step()
-        return loss.detach()
-
-    return Graphed(eager) if device.type == "cuda" else eager
-
-
-def _loss(network: nn.Module, inputs: Tensor, targets: Tensor, recipe: Recipe) -> Tensor:
-    decide: Any = getattr(network, "decisions", None) if recipe.every_decision else None
-    given = [network(inputs)] if decide is None else decide(inputs)
-    return torch.stack([_one_loss(one.float(), targets, recipe) for one in given]).sum()
-
-
-def _one_loss(given: Tensor, targets: Tensor, recipe: Recipe) -> Tensor:
-    if targets.dtype == torch.int64:
-        return functional.cross_entropy(given, targets, label_smoothing=recipe.label_smoothing)
-    return (functional.mse_loss if recipe.loss == "squared" else functional.l1_loss)(given, targets)
-
-
-class Graphed:
-    """A step as one CUDA graph, forward, backward and optimizer: captured at the first full batch, then replayed."""
-
-    def __init__(self, step: Callable[[Tensor, Tensor], Tensor]) -> None:
-        self._step = step
-        self._graph: Any = None
-        self._inputs = self._targets = self._loss = torch.empty(0)
-        self._warm = 0
-
-    def __call__(self, inputs: Tensor, targets: Tensor) -> Tensor:
-        if self._graph is None and self._warm < WARM_UP:
-            self._warm += 1
-            side = torch.cuda.Stream()
-            side.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(side):
-                loss = self._step(inputs, targets)
-            torch.cuda.current_stream().wait_stream(side)
-            return loss
-        if self._graph is None:
-            self._inputs, self._targets = inputs.clone(), targets.clone()
-            self._graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self._graph):
-                self._loss = self._step(self._inputs, self._targets)
-        self._inputs.copy_(inputs)
-        self._targets.copy_(targets)
-        self._graph.replay()
-        return self._loss.clone()

@@ -16,9 +16,13 @@ import bostruct as bo
 from bostruct.contracts import PointError
 from bostruct.nas import NetworkObjective, Recipe, TrainingFailed, diabetes, digits, regression, to_torch, train
 from bostruct.nas.data import Examples
+from bostruct.nas.devices import Place
 from bostruct.nas.recipes import COMBO, FAST
-from bostruct.nas.training import Epoch, _hopeless, augmented, score
+from bostruct.nas.residency import resident
+from bostruct.nas.steps import Scoring, augmented
+from bostruct.nas.training import Epoch, hopeless
 
+CPU = torch.device("cpu")
 QUICK = replace(FAST, epochs=3, batch_size=32)
 PERCEPTRON = bo.Architecture.chain("relu-16 linear")
 CONVOLUTION = bo.Architecture.chain("conv3-8 conv3-8/2 softmax")
@@ -35,6 +39,15 @@ def one_thread():
 def trained(data, recipe, seed=0, architecture=None, **settings):
     chosen = architecture or (CONVOLUTION if data.task == "classification" else PERCEPTRON)
     return train(lambda: to_torch(chosen, data.input_shape, data.classes), data, recipe, seed, **settings)
+
+
+def scored(network, data, recipe):
+    steps = Scoring(network, resident(data, CPU).validation, data.task, recipe, Place(CPU, 0)).steps()
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
 
 
 def test_the_data_sets_are_split_without_overlap():
@@ -186,7 +199,7 @@ def test_programs_are_trained():
 
 def test_early_stop_is_the_published_rule():
     def stops(*errors):
-        return _hopeless([Epoch(0.0, error) for error in errors], 2)
+        return hopeless([Epoch(0.0, error) for error in errors], 2)
 
     assert not stops(0.5, 0.6)
     assert stops(0.5, 0.6, 0.51)
@@ -215,8 +228,8 @@ def test_batch_statistics_score_without_moving_the_averages():
         if "running_mean" in name:
             value += torch.arange(float(len(value)))
     before = {name: value.clone() for name, value in network.state_dict().items() if "running" in name}
-    by_batch = score(network, data.validation, data, replace(QUICK, statistics="batch"))
-    running = score(network, data.validation, data, QUICK)
+    by_batch = scored(network, data, replace(QUICK, statistics="batch"))
+    running = scored(network, data, QUICK)
     assert by_batch != running
     for name, value in before.items():
         assert torch.equal(network.state_dict()[name], value)

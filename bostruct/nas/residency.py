@@ -1,0 +1,70 @@
+"""Data sets on the device, as networks see them: moved there once, and gone when nobody holds the data set any more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
+
+from bostruct.nas.data import Dataset, Examples
+
+
+class Parts(NamedTuple):
+    """Examples on a device, inputs float32, (input - mean) / scale; images channels-last on a GPU."""
+
+    train: Examples
+    validation: Examples
+    test: Examples
+
+
+_MADE = WeakTensorKeyDictionary()  # inputs or targets of a part of a data set -> where and how -> the tensor there
+_FRACTIONS: WeakKeyDictionary[Dataset, dict[float, Dataset]] = WeakKeyDictionary()
+
+
+def resident(data: Dataset, device: torch.device) -> Parts:
+    """A data set's parts on a device, the same tensors at every call; they must not be changed."""
+    return Parts(*(_on_device(part, data, device) for part in (data.train, data.validation, data.test)))
+
+
+def fraction_of(data: Dataset, fraction: float) -> Dataset:
+    """`Dataset.part`, the same object for the same fraction, so that it is moved to a device once."""
+    if fraction == 1.0:
+        return data
+    held = _FRACTIONS.setdefault(data, {})
+    if fraction not in held:
+        held[fraction] = data.part(fraction)
+    return held[fraction]
+
+
+def _on_device(examples: Examples, data: Dataset, device: torch.device) -> Examples:
+    inputs = _kept(examples.inputs, (str(device), data.mean, data.scale), lambda: _moved(examples.inputs, data, device))
+    targets = examples.targets
+    if targets.device != device:
+        targets = _kept(targets, str(device), lambda: examples.targets.to(device))
+    return Examples(inputs, targets)
+
+
+def _kept(source: Tensor, key: Hashable, make: Callable[[], Tensor]) -> Tensor:
+    """What is made of a tensor, once for as long as somebody holds that tensor."""
+    held: dict[Hashable, Tensor] = _MADE.setdefault(source, {})
+    if key not in held:
+        made = make()
+        if made.is_cuda:
+            torch.cuda.current_stream(made.device).synchronize()  # other streams may read it from now on
+        held[key] = made
+    return held[key]
+
+
+def _moved(inputs: Tensor, data: Dataset, device: torch.device) -> Tensor:
+    values = inputs.to(device)
+    values = values.float() / 255.0 if values.dtype == torch.uint8 else values
+    shape = (1, -1, *[1] * (values.dim() - 2))
+    mean, scale = (torch.tensor(one, device=device).reshape(shape) for one in (data.mean, data.scale))
+    values = (values - mean) / scale
+    if device.type == "cuda" and values.dim() == 4:
+        values = values.contiguous(memory_format=torch.channels_last)
+    return values

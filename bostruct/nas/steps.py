@@ -1,0 +1,183 @@
+"""A step of a training, a batch of a scoring: on tensors that stay where they are, so that a GPU can replay them.
+
+Which batch comes is read from a counter on the device, losses and errors are summed there: between the beginning and
+the end of an epoch nothing is known on the CPU, and nothing waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from bostruct.nas.data import Examples, Task
+from bostruct.nas.devices import Body, Place
+from bostruct.nas.recipes import Recipe
+
+SCORED_AT_ONCE = 1_000  # examples
+NORMALIZATIONS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+
+
+class Batches:
+    """The training examples of an epoch in a new order, in batches of one size; what is left over waits for another
+    epoch, and where there are too few for one batch it is all of them.
+
+    position: int64 (1,), which batch is next. losses: (steps,), of this epoch.
+    """
+
+    def __init__(self, data: Examples, recipe: Recipe, generator: torch.Generator) -> None:
+        n, device = len(data.inputs), data.inputs.device
+        self.size = min(recipe.batch_size, n)
+        self.steps = n // self.size
+        self.position = torch.zeros(1, dtype=torch.int64, device=device)
+        self.losses = torch.zeros(self.steps, device=device)
+        self._data, self._recipe, self._generator = data, recipe, generator
+        self._order = torch.arange(n, device=device)
+        self._places = torch.arange(self.size, device=device)
+        self._inputs = data.inputs
+
+    def renew(self) -> None:
+        """A new order, images augmented anew, the first batch next."""
+        n, given = len(self._order), self._data.inputs
+        self._order.copy_(torch.randperm(n, generator=self._generator, device=given.device))
+        images = augmented(given, self._recipe, self._generator)
+        if images is not given and self._inputs is given:
+            self._inputs = images  # from now on the place of every epoch's images
+        elif images is not given:
+            self._inputs.copy_(images)
+        self.position.zero_()
+
+    def take(self) -> tuple[Tensor, Tensor]:
+        """Inputs and targets of the batch at `position`."""
+        chosen = self._order.index_select(0, self.position * self.size + self._places)
+        return rows(self._inputs, chosen), self._data.targets.index_select(0, chosen)
+
+    def note(self, loss: Tensor) -> None:
+        """The loss of the batch at `position`, a number; then the next is next."""
+        self.losses.index_copy_(0, self.position, loss.reshape(1))
+        self.position += 1
+
+
+def rows(inputs: Tensor, chosen: Tensor) -> Tensor:
+    """inputs[chosen], of images in the memory format that they have."""
+    if inputs.dim() == 4 and inputs.stride(1) == 1:
+        return inputs.permute(0, 2, 3, 1).index_select(0, chosen).permute(0, 3, 1, 2)
+    return inputs.index_select(0, chosen)
+
+
+def step_of(
+    network: nn.Module, optimizer: torch.optim.Optimizer, batches: Batches, recipe: Recipe, place: Place
+) -> Body:
+    """One step of the optimizer on the next batch, whose loss the batches note."""
+
+    def body() -> None:
+        inputs, targets = batches.take()
+        with place.precision():
+            loss = _loss(network, inputs, targets, recipe)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        if recipe.gradient_norm:
+            nn.utils.clip_grad_norm_(network.parameters(), recipe.gradient_norm)
+        optimizer.step()
+        batches.note(loss.detach())
+
+    return place.repeated(body)
+
+
+def _loss(network: nn.Module, inputs: Tensor, targets: Tensor, recipe: Recipe) -> Tensor:
+    decide: Any = getattr(network, "decisions", None) if recipe.every_decision else None
+    given = [network(inputs)] if decide is None else decide(inputs)
+    return torch.stack([one_loss(one.float(), targets, recipe) for one in given]).sum()
+
+
+def one_loss(given: Tensor, targets: Tensor, recipe: Recipe) -> Tensor:
+    """Cross-entropy of logits (m, classes), or the mean loss of predictions (m, targets)."""
+    if targets.dtype == torch.int64:
+        return functional.cross_entropy(given, targets, label_smoothing=recipe.label_smoothing)
+    return (functional.mse_loss if recipe.loss == "squared" else functional.l1_loss)(given, targets)
+
+
+def augmented(images: Tensor, recipe: Recipe, generator: torch.Generator) -> Tensor:
+    """Images (n, c, h, w), each moved by up to `shift` pixels either way and half of them mirrored, all at once."""
+    if images.dim() != 4 or not (recipe.shift or recipe.flip):
+        return images
+    n, _, height, width = images.shape
+    device = images.device
+    lines = torch.arange(height, device=device).expand(n, height)
+    columns = torch.arange(width, device=device).expand(n, width)
+    if recipe.flip:
+        mirrored = torch.rand(n, 1, generator=generator, device=device) < 0.5
+        columns = torch.where(mirrored, width - 1 - columns, columns)
+    if recipe.shift:
+        images = functional.pad(images, (recipe.shift,) * 4)
+        reach = 2 * recipe.shift + 1
+        lines = lines + torch.randint(reach, (n, 1), generator=generator, device=device)
+        columns = columns + torch.randint(reach, (n, 1), generator=generator, device=device)
+    every = torch.arange(n, device=device)[:, None, None]
+    channels_last = images.permute(0, 2, 3, 1)
+    return channels_last[every, lines[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
+
+
+class Scoring:
+    """A network's error on examples: the share of wrong classes, or the mean squared error.
+
+    With the statistics of the batch, running averages of batch normalization are left as they are.
+    """
+
+    def __init__(self, network: nn.Module, examples: Examples, task: Task, recipe: Recipe, place: Place) -> None:
+        device = examples.inputs.device
+        self._network, self._examples, self._task, self._place = network, examples, task, place
+        self._by_batch = recipe.statistics == "batch"
+        self._size = recipe.batch_size if self._by_batch else SCORED_AT_ONCE
+        self._first = torch.zeros(1, dtype=torch.int64, device=device)
+        self._total = torch.zeros((), dtype=torch.float64, device=device)
+        self._places = torch.arange(self._size, device=device)
+        self._full = place.repeated(self._next)
+
+    def steps(self) -> Generator[None, None, float]:
+        """The error, a batch at a time."""
+        n = len(self._examples)
+        left = n % self._size
+        self._first.zero_()
+        self._total.zero_()
+        with _scored(self._network, self._by_batch):
+            for _ in range(n // self._size):
+                self._full()
+                yield
+            if left:
+                self._add(self._examples.inputs[n - left :], self._examples.targets[n - left :])
+                yield
+        return float(self._total) / n
+
+    def _next(self) -> None:
+        chosen = self._first + self._places
+        self._add(rows(self._examples.inputs, chosen), self._examples.targets.index_select(0, chosen))
+        self._first += self._size
+
+    def _add(self, inputs: Tensor, targets: Tensor) -> None:
+        with torch.no_grad(), self._place.precision():
+            given = self._network(inputs).float()
+        if self._task == "classification":
+            self._total += (given.argmax(dim=1) != targets).sum()
+        else:
+            self._total += (given - targets).square().mean(dim=1).sum()
+
+
+@contextmanager
+def _scored(network: nn.Module, by_batch: bool) -> Iterator[None]:
+    """The network as it is scored, batch normalization by the batch or by its running averages."""
+    network.eval()
+    normalizations = [one for one in network.modules() if isinstance(one, NORMALIZATIONS)]
+    momenta = [one.momentum for one in normalizations]
+    for one in normalizations if by_batch else ():
+        one.train()
+        one.momentum = 0.0
+    try:
+        yield
+    finally:
+        for one, momentum in zip(normalizations, momenta, strict=True):
+            one.momentum = momentum

@@ -1,0 +1,227 @@
+"""Steps that a GPU replays: nothing in them is frozen that should change, and trainings do not disturb each other."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from dataclasses import replace
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
+
+import bostruct as bo
+from bostruct.nas import Dataset, diabetes, digits, to_torch, train
+from bostruct.nas.checkpoints import load_checkpoint, save_checkpoint
+from bostruct.nas.data import Examples
+from bostruct.nas.devices import WARM_UP, Place, Repeated, memory_reason
+from bostruct.nas.recipes import FAST, Recipe
+from bostruct.nas.residency import fraction_of, resident
+from bostruct.nas.steps import Batches
+from bostruct.nas.training import Run, Trained, Training, optimizer_of
+
+CPU = torch.device("cpu")
+QUICK = replace(FAST, epochs=3, batch_size=32)
+PERCEPTRON = bo.Architecture.chain("relu-16 linear")
+CONVOLUTION = bo.Architecture.chain("conv3-8 res3-8/2 softmax")
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+class Recorder(TorchDispatchMode):
+    """Operations on tensors with their arguments, numbers frozen and tensors by reference: what a CUDA graph keeps."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        given = func(*args, **(kwargs or {}))
+        self.calls.append((func, args, kwargs or {}, given))
+        return given
+
+    def replay(self):
+        made = {}
+
+        def now(x):
+            return made.get(id(x), x) if isinstance(x, torch.Tensor) else x
+
+        def note(old, new):
+            if isinstance(old, torch.Tensor):
+                made[id(old)] = new
+            elif isinstance(old, (tuple, list)):
+                for one, other in zip(old, new, strict=True):
+                    note(one, other)
+
+        for func, args, kwargs, old in self.calls:
+            with torch.no_grad():
+                note(old, func(*tree_map(now, args), **tree_map(now, kwargs)))
+
+
+class Graphs(Place):
+    """A CPU that has graphs: everything that is done on a GPU but for streams and bfloat16. record: or run eagerly."""
+
+    record = True
+    captures = 0
+
+    def __init__(self, device, seed):
+        super().__init__(device, seed)
+        self.graphs = True
+
+    def captured(self, body):
+        type(self).captures += 1
+        if not self.record:
+            return body
+        held = [(tensor, tensor.clone()) for tensor in _tensors(body)]
+        recorder = Recorder()
+        with recorder:
+            body()
+        with torch.no_grad():
+            for tensor, before in held:  # a capture computes nothing
+                tensor.copy_(before)
+        return recorder.replay
+
+
+def _tensors(body, seen=None):
+    """All tensors that a function or what it refers to can reach."""
+    seen, found, waiting = set(), [], [body]
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen or isinstance(one, type | torch.dtype) or type(one).__name__ == "module":
+            continue
+        seen.add(id(one))
+        if isinstance(one, torch.Tensor):
+            found.append(one.detach())
+        elif isinstance(one, dict):
+            waiting.extend(one.values())
+            waiting.extend(key for key in one if isinstance(key, torch.Tensor))
+        elif isinstance(one, (tuple, list)):
+            waiting.extend(one)
+        elif callable(one) and getattr(one, "__closure__", None):
+            waiting.extend(cell.cell_contents for cell in one.__closure__)
+        elif getattr(one, "__self__", None) is not None:
+            waiting.append(one.__self__)
+        elif hasattr(one, "__dict__"):
+            waiting.append(vars(one))
+    return found
+
+
+def built(architecture, data):
+    return lambda: to_torch(architecture, data.input_shape, data.classes)
+
+
+RECIPES = [
+    (digits, CONVOLUTION, QUICK),
+    (digits, CONVOLUTION, replace(QUICK, shift=1, flip=True, statistics="batch")),
+    (diabetes, PERCEPTRON, replace(QUICK, optimizer="sgd", learning_rate=0.05, schedule="cosine")),
+]
+
+
+@pytest.mark.parametrize(("data", "architecture", "recipe"), RECIPES)
+def test_a_step_that_is_replayed_is_the_step(monkeypatch, data, architecture, recipe):
+    given = data()
+    found = []
+    for record in (True, False):
+        place = type("P", (Graphs,), {"record": record})
+        monkeypatch.setattr("bostruct.nas.training.Place", place)
+        found.append(train(built(architecture, given), given, recipe, 3))
+        assert place.captures
+    replayed, eager = found
+    assert replayed.epochs == eager.epochs
+    assert replayed.test_error == eager.test_error
+    monkeypatch.undo()
+    usual = train(built(architecture, given), given, recipe, 3)  # optimizers that are not fused round otherwise
+    assert usual.epochs[0].loss == pytest.approx(eager.epochs[0].loss, rel=1e-4)
+
+
+def test_a_body_is_run_then_captured_then_replayed():
+    told = []
+
+    def captured(_):
+        told.append("captured")
+        return lambda: told.append("replayed")
+
+    step = Repeated(lambda: told.append("run"), captured)
+    for _ in range(WARM_UP + 2):
+        step()
+    assert told == ["run"] * WARM_UP + ["captured", "replayed", "replayed"]
+
+
+def test_a_capture_that_fails_for_memory_is_a_reason():
+    def captured():
+        try:
+            raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB.")
+        finally:
+            raise RuntimeError("operation failed due to a previous error during capture")
+
+    with pytest.raises(RuntimeError) as caught:
+        captured()
+    assert memory_reason(caught.value) == "CUDA out of memory"
+    assert memory_reason(RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: 7 bytes")) is not None
+    assert memory_reason(MemoryError()) == ""
+    assert memory_reason(ValueError("no")) is None
+
+
+def test_trainings_are_the_same_a_step_at_a_time():
+    data = digits()
+    dropped = lambda: to_torch(CONVOLUTION, data.input_shape, data.classes, dropout=0.3)  # noqa: E731
+    whole = train(dropped, data, QUICK, 5)
+    training = Training(dropped, data, QUICK, 5)
+    torch.manual_seed(0)
+    drawn = [float(torch.rand(()))]
+    while training.advance(7):
+        drawn.append(float(torch.rand(())))  # of others, in between
+    assert isinstance(training.outcome, Trained)
+    assert training.outcome.epochs == whole.epochs
+    assert training.outcome.test_error == whole.test_error
+    torch.manual_seed(0)
+    assert drawn == [float(torch.rand(())) for _ in drawn]
+
+
+def test_buffers_stay_where_they_are():
+    images = Examples(torch.rand(70, 3, 8, 8), torch.arange(70))
+    batches = Batches(images, Recipe(batch_size=32, shift=2, flip=True), torch.Generator().manual_seed(0))
+    places = set()
+    for _ in range(3):
+        batches.renew()
+        seen = []
+        for _ in range(batches.steps):
+            seen.append(batches.take()[1])
+            batches.note(torch.tensor(1.0))
+        places.add(batches._inputs.data_ptr())
+        assert len(set(torch.cat(seen).tolist())) == 64
+    assert len(places) == 1
+
+
+def test_a_checkpoint_leaves_the_rate_where_graphs_read_it(tmp_path):
+    network = torch.nn.Linear(2, 1)
+    runs = [
+        Run(network, optimizer_of(list(network.parameters()), QUICK, Graphs(CPU, 0)), torch.Generator())
+        for _ in range(2)
+    ]
+    save_checkpoint(tmp_path / "c.pt", runs[0])
+    rate = runs[1].optimizer.param_groups[0]["lr"]
+    load_checkpoint(tmp_path / "c.pt", runs[1])
+    assert runs[1].optimizer.param_groups[0]["lr"] is rate
+
+
+def test_data_are_moved_once_and_go_with_the_data_set():
+    data = diabetes()
+    first = resident(data, CPU)
+    assert resident(data, CPU).train.inputs is first.train.inputs
+    part = fraction_of(data, 0.5)
+    assert fraction_of(data, 0.5) is part
+    assert resident(part, CPU).validation.inputs is first.validation.inputs
+    scaled = Dataset("d", data.task, data.train, data.validation, data.test, data.classes, (1.0,), (2.0,))
+    assert not torch.equal(resident(scaled, CPU).train.inputs, first.train.inputs)
+    held = weakref.ref(first.train.inputs)
+    del data, first, part, scaled
+    gc.collect()
+    assert held() is None
