@@ -21,10 +21,11 @@ from bostruct.nas.data import Dataset
 from bostruct.nas.networks import to_torch
 from bostruct.nas.recipes import FAST, Recipe
 from bostruct.nas.residency import fraction_of
-from bostruct.nas.training import Epoch, Trained, train
+from bostruct.nas.training import Epoch, Trained, TrainingFailed, train_together
 
 SETTINGS = frozenset(field.name for field in fields(Recipe))
 FRACTION = "fraction"  # of the training examples, in (0, 1]
+AT_ONCE = 8  # repeats side by side on a GPU: enough to fill one with small networks
 
 
 @dataclass(frozen=True)
@@ -35,10 +36,10 @@ class NetworkObjective:
     entries are settings of the recipe by name (``epochs``, ``learning_rate``, ``weight_decay``, ``dropout`` ...) or
     ``fraction``, the share of the training examples, so that epochs and examples can be a `Fidelity`.
 
-    repeats: trainings with seeds of their own, whose errors are averaged. seed: all else being equal, the same seed
-    gives the same value on a CPU with the same number of threads. checkpoints: a folder from which a killed evaluation
-    goes on. seconds: at most, a training; None: no limit. watch: told the number of the repeat and of the epoch, and
-    what it came to.
+    repeats: trainings with seeds of their own, whose errors are averaged; on a GPU up to 8 go at once. seed: all else
+    being equal, the same seed gives the same value on a CPU with the same number of threads. checkpoints: a folder from
+    which a killed evaluation goes on. seconds: at most, a training; None: no limit. watch: told the number of the
+    repeat and of the epoch, and what it came to.
 
     Raises TypeError, ValueError; when called PointError for a point that is none, and TrainingFailed.
     """
@@ -71,19 +72,27 @@ class NetworkObjective:
         recipe = replace(self.recipe, **wanted.settings)
         data = fraction_of(self.data, wanted.fraction)
         build = partial(built, wanted.network, data, recipe.dropout)
-        found = []
-        for repeat in range(self.repeats):
-            seed = self.seed + repeat
-            file = self._checkpoint(wanted, seed)
-            watch = partial(self.watch, repeat) if self.watch is not None else None
-            arguments: dict[str, Any] = {"device": self.device, "checkpoint": file, "seconds": self.seconds}
-            found.append(train(build, data, recipe, seed, watch=watch, **arguments))
-        if self.checkpoints is not None:
-            for repeat in range(self.repeats):
-                file = self._checkpoint(wanted, self.seed + repeat)
-                if file is not None:
-                    file.unlink(missing_ok=True)
+        seeds = range(self.seed, self.seed + self.repeats)
+        files = [self._checkpoint(wanted, seed) for seed in seeds]
+        found: list[Trained] = []
+        for first in range(0, self.repeats, self._at_once):
+            part = slice(first, first + self._at_once)
+            watch = partial(_watched, self.watch, first) if self.watch is not None else None
+            settings: dict[str, Any] = {"device": self.device, "seconds": self.seconds, "watch": watch}
+            builds = [build] * len(seeds[part])
+            for one in train_together(builds, data, recipe, seeds[part], checkpoints=files[part], **settings):
+                if isinstance(one, TrainingFailed):
+                    raise one
+                found.append(one)
+        for file in files:
+            if file is not None:
+                file.unlink(missing_ok=True)
         return found
+
+    @property
+    def _at_once(self) -> int:
+        """On a CPU one after the other, which ends with the first that fails."""
+        return AT_ONCE if self.device.startswith("cuda") else 1
 
     def cost(self, point: Any) -> Cost:
         """Parameters, and FLOPs of one example, without training."""
@@ -95,6 +104,10 @@ class NetworkObjective:
             return None
         text = repr((wanted.key, sorted(wanted.settings.items()), wanted.fraction, self.data.name, self.recipe, seed))
         return Path(self.checkpoints) / f"{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}.pt"
+
+
+def _watched(watch: Callable[[int, int, Epoch], None], first: int, member: int, epoch: int, told: Epoch) -> None:
+    watch(first + member, epoch, told)
 
 
 @dataclass(frozen=True)
