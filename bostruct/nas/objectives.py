@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from torch import nn
 
 from bostruct.checks import check_integer, check_number, shown
@@ -18,6 +19,8 @@ from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.language.program import Program
 from bostruct.nas.costs import Cost, cost
 from bostruct.nas.data import Dataset
+from bostruct.nas.devices import Place
+from bostruct.nas.ensembles import is_batched, train_ensemble
 from bostruct.nas.networks import to_torch
 from bostruct.nas.recipes import FAST, Recipe
 from bostruct.nas.residency import fraction_of
@@ -36,8 +39,10 @@ class NetworkObjective:
     entries are settings of the recipe by name (``epochs``, ``learning_rate``, ``weight_decay``, ``dropout`` ...) or
     ``fraction``, the share of the training examples, so that epochs and examples can be a `Fidelity`.
 
-    repeats: trainings with seeds of their own, whose errors are averaged; on a GPU up to 8 go at once. seed: all else
-    being equal, the same seed gives the same value on a CPU with the same number of threads. checkpoints: a folder from
+    repeats: trainings with seeds of their own, whose errors are averaged; on a GPU up to 8 go at once, on a CPU
+    those of a small perceptron are one batched training (unless there are checkpoints), whose values differ from those
+    of single trainings in rounding. seed: all else being equal, the same seed gives the same value on a CPU with the
+    same number of threads. checkpoints: a folder from
     which a killed evaluation goes on. seconds: at most, a training; None: no limit. watch: told the number of the
     repeat and of the epoch, and what it came to.
 
@@ -74,16 +79,17 @@ class NetworkObjective:
         build = partial(built, wanted.network, data, recipe.dropout)
         seeds = range(self.seed, self.seed + self.repeats)
         files = [self._checkpoint(wanted, seed) for seed in seeds]
-        found: list[Trained] = []
+        if self._batched(build, recipe):
+            found = train_ensemble(build, data, recipe, seeds, seconds=self.seconds, watch=self.watch)
+            return [_succeeded(one) for one in found]
+        found = []
         for first in range(0, self.repeats, self._at_once):
             part = slice(first, first + self._at_once)
             watch = partial(_watched, self.watch, first) if self.watch is not None else None
             settings: dict[str, Any] = {"device": self.device, "seconds": self.seconds, "watch": watch}
             builds = [build] * len(seeds[part])
-            for one in train_together(builds, data, recipe, seeds[part], checkpoints=files[part], **settings):
-                if isinstance(one, TrainingFailed):
-                    raise one
-                found.append(one)
+            together = train_together(builds, data, recipe, seeds[part], checkpoints=files[part], **settings)
+            found += [_succeeded(one) for one in together]
         for file in files:
             if file is not None:
                 file.unlink(missing_ok=True)
@@ -93,6 +99,12 @@ class NetworkObjective:
     def _at_once(self) -> int:
         """On a CPU one after the other, which ends with the first that fails."""
         return AT_ONCE if self.device.startswith("cuda") else 1
+
+    def _batched(self, build: Callable[[], nn.Module], recipe: Recipe) -> bool:
+        if self.repeats == 1 or self.device != "cpu" or self.checkpoints is not None:
+            return False
+        with Place(torch.device("cpu"), self.seed).turn():
+            return is_batched(build(), recipe.batch_size)
 
     def cost(self, point: Any) -> Cost:
         """Parameters, and FLOPs of one example, without training."""
@@ -104,6 +116,12 @@ class NetworkObjective:
             return None
         text = repr((wanted.key, sorted(wanted.settings.items()), wanted.fraction, self.data.name, self.recipe, seed))
         return Path(self.checkpoints) / f"{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}.pt"
+
+
+def _succeeded(outcome: Trained | TrainingFailed) -> Trained:
+    if isinstance(outcome, TrainingFailed):
+        raise outcome
+    return outcome
 
 
 def _watched(watch: Callable[[int, int, Epoch], None], first: int, member: int, epoch: int, told: Epoch) -> None:

@@ -130,7 +130,8 @@ class Scoring:
 
     def __init__(self, network: nn.Module, examples: Examples, task: Task, recipe: Recipe, place: Place) -> None:
         device = examples.inputs.device
-        self._network, self._examples, self._task, self._place = network, examples, task, place
+        self._network, self._examples, self._place = network, examples, place
+        self._task: Task = task
         self._by_batch = recipe.statistics == "batch"
         self._size = recipe.batch_size if self._by_batch else SCORED_AT_ONCE
         self._first = torch.zeros(1, dtype=torch.int64, device=device)
@@ -161,10 +162,23 @@ class Scoring:
     def _add(self, inputs: Tensor, targets: Tensor) -> None:
         with torch.no_grad(), self._place.precision():
             given = self._network(inputs).float()
-        if self._task == "classification":
-            self._total += (given.argmax(dim=1) != targets).sum()
-        else:
-            self._total += (given - targets).square().mean(dim=1).sum()
+        self._total += summed_errors(given, targets, self._task)
+
+
+def summed_errors(given: Tensor, targets: Tensor, task: Task) -> Tensor:
+    """Wrong classes, or squared errors, over the examples; given: (..., m, classes), the result (...)."""
+    if task == "classification":
+        return (given.argmax(dim=-1) != targets).sum(dim=-1)
+    return (given - targets).square().mean(dim=-1).sum(dim=-1)
+
+
+def run_out(steps: Generator[None, None, float]) -> float:
+    """What steps come to when all are done."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
 
 
 @contextmanager

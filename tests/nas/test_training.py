@@ -19,7 +19,7 @@ from bostruct.nas.data import Examples
 from bostruct.nas.devices import Place
 from bostruct.nas.recipes import COMBO, FAST
 from bostruct.nas.residency import resident
-from bostruct.nas.steps import Scoring, augmented
+from bostruct.nas.steps import Scoring, augmented, run_out
 from bostruct.nas.training import Epoch, hopeless
 
 CPU = torch.device("cpu")
@@ -42,12 +42,7 @@ def trained(data, recipe, seed=0, architecture=None, **settings):
 
 
 def scored(network, data, recipe):
-    steps = Scoring(network, resident(data, CPU).validation, data.task, recipe, Place(CPU, 0)).steps()
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value
+    return run_out(Scoring(network, resident(data, CPU).validation, data.task, recipe, Place(CPU, 0)).steps())
 
 
 def test_the_data_sets_are_split_without_overlap():

@@ -1,0 +1,211 @@
+"""Repeats of one perceptron as one training: a layer of all of them is one product of stacked matrices."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, stack_module_state, vmap
+
+from bostruct.nas.data import Dataset, Task
+from bostruct.nas.devices import Place, memory_reason
+from bostruct.nas.networks import ACTIVATIONS, ArchitectureNetwork
+from bostruct.nas.recipes import Recipe
+from bostruct.nas.residency import resident
+from bostruct.nas.steps import SCORED_AT_ONCE, Scoring, one_loss, run_out, summed_errors
+from bostruct.nas.training import (
+    Build,
+    Epoch,
+    OutOfMemory,
+    Trained,
+    TrainingFailed,
+    chosen_error,
+    hopeless,
+    optimizer_of,
+    set_rate,
+)
+
+CPU = torch.device("cpu")
+SMALL = 5_000_000  # multiplications a step and training; above it matrices fill a core by themselves
+PLAIN = (nn.Linear, *(type(make()) for make in ACTIVATIONS.values()))
+
+
+def is_batched(network: nn.Module, batch_size: int) -> bool:
+    """Whether repeats are worth one training: a perceptron of linear layers and activations alone (nothing random, no
+    statistics, no images), so small that a product of its matrices does not fill a core.
+    """
+    parts = [one for one in network.modules() if not list(one.children())]
+    plain = isinstance(network, ArchitectureNetwork) and all(isinstance(one, PLAIN) for one in parts)
+    return plain and batch_size * sum(one.numel() for one in network.parameters()) < SMALL
+
+
+def train_ensemble(
+    build: Build,
+    data: Dataset,
+    recipe: Recipe,
+    seeds: Sequence[int],
+    *,
+    seconds: float | None = None,
+    watch: Callable[[int, int, Epoch], None] | None = None,
+) -> list[Trained | TrainingFailed]:
+    """As many trainings of one perceptron as there are seeds, on a CPU, as one.
+
+    Each has the initial values, the batches and the order of them that `train` gives it with its seed, and stops when
+    it would. What it comes to differs from `train` in rounding only, as products of stacked matrices are summed in
+    another order, and is the same, bit for bit, at every call with the same seeds and number of threads.
+
+    build: gives networks without buffers. seconds: at most, a training, which is charged its share. watch: told the
+    number of the training and of the epoch, and what it came to. A training that fails fails alone.
+    """
+    try:
+        ensemble = Ensemble(build, data, recipe, seeds)
+        while ensemble.going:
+            before = [len(epochs) for epochs in ensemble.epochs]
+            ensemble.epoch(math.inf if seconds is None else seconds)
+            for member, epochs in enumerate(ensemble.epochs):
+                if watch is not None and len(epochs) > before[member]:
+                    watch(member, len(epochs) - 1, epochs[-1])
+            ensemble.end_some()
+    except Exception as error:
+        reason = memory_reason(error)
+        if reason is None:
+            raise
+        return [OutOfMemory(f"out of memory: {reason}".removesuffix(": "))] * len(seeds)
+    return ensemble.outcomes  # type: ignore[return-value]
+
+
+class Ensemble:
+    """The stacked networks and what each has come to. outcomes: None for those that go on."""
+
+    def __init__(self, build: Build, data: Dataset, recipe: Recipe, seeds: Sequence[int]) -> None:
+        self._began, self._recipe = time.monotonic(), recipe
+        self._task: Task = data.task
+        self._parts = resident(data, CPU)
+        self._networks = [_built(build, seed, recipe.every_decision) for seed in seeds]
+        self._generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+        self._stacked: dict[str, Tensor] = stack_module_state(self._networks)[0]
+        self._ghost = copy.deepcopy(self._networks[0]).to("meta")
+        self._optimizer = optimizer_of(list(self._stacked.values()), recipe, Place(CPU, 0))
+        self.epochs: list[list[Epoch]] = [[] for _ in seeds]
+        self.outcomes: list[Trained | TrainingFailed | None] = [None for _ in seeds]
+
+    @property
+    def going(self) -> list[int]:
+        """Members that have not ended."""
+        return [member for member, outcome in enumerate(self.outcomes) if outcome is None]
+
+    def seconds(self) -> float:
+        """That a member is charged: all of them take their time together."""
+        return (time.monotonic() - self._began) / len(self.outcomes)
+
+    def epoch(self, longest: float) -> None:
+        """One pass over the training examples, each member in an order of its own, and what the going ones come to.
+
+        longest: seconds a member; where there is no more time all end.
+        """
+        recipe, examples, done = self._recipe, self._parts.train, max(map(len, self.epochs))
+        n = len(examples)
+        size = min(recipe.batch_size, n)
+        steps = n // size
+        orders = torch.stack([torch.randperm(n, generator=one) for one in self._generators])
+        losses = []
+        for position in range(steps):
+            set_rate(self._optimizer, recipe.rate((done + position / steps) / recipe.epochs))
+            chosen = orders[:, position * size : (position + 1) * size]
+            losses.append(self._step(examples.inputs[chosen], examples.targets[chosen]))
+            if self.seconds() > longest:
+                self.end_all(TrainingFailed(f"epoch {done}: out of time"))
+                return
+        means = torch.stack(losses, dim=1).mean(dim=1).tolist()
+        for member, loss, error in zip(range(len(means)), means, self._validation_errors(), strict=True):
+            if self.outcomes[member] is None:
+                self._note(member, Epoch(loss, error))
+
+    def end_some(self) -> None:
+        """Members that have had all their epochs, or have no hope, are what they are now."""
+        for member in self.going:
+            epochs = self.epochs[member]
+            if len(epochs) == self._recipe.epochs or hopeless(epochs, self._recipe.patience):
+                self.outcomes[member] = self._trained(member)
+
+    def end_all(self, failure: TrainingFailed) -> None:
+        """All members that go on have failed for the same reason."""
+        for member in self.going:
+            self.outcomes[member] = failure
+
+    def _step(self, inputs: Tensor, targets: Tensor) -> Tensor:
+        """A step of every member on its batch, (members, m, ...); their losses, (members,)."""
+        losses = vmap(self._loss)(self._stacked, inputs, targets)
+        self._optimizer.zero_grad(set_to_none=True)
+        losses.sum().backward()  # no member's loss depends on another's parameters
+        if self._recipe.gradient_norm:
+            _clip([one.grad for one in self._stacked.values() if one.grad is not None], self._recipe.gradient_norm)
+        self._optimizer.step()
+        return losses.detach()
+
+    def _loss(self, parameters: dict[str, Tensor], inputs: Tensor, targets: Tensor) -> Tensor:
+        given = functional_call(self._ghost, parameters, (inputs,))
+        return torch.stack([one_loss(one.float(), targets, self._recipe) for one in given]).sum()
+
+    def _validation_errors(self) -> list[float]:
+        """Of every member."""
+        examples = self._parts.validation
+        total = torch.zeros(len(self.outcomes), dtype=torch.float64)
+        with torch.no_grad():
+            for first in range(0, len(examples), SCORED_AT_ONCE):
+                part = slice(first, first + SCORED_AT_ONCE)
+                given = vmap(self._forward, in_dims=(0, None))(self._stacked, examples.inputs[part])
+                total += summed_errors(given, examples.targets[part], self._task)
+        return (total / len(examples)).tolist()
+
+    def _forward(self, parameters: dict[str, Tensor], inputs: Tensor) -> Tensor:
+        return functional_call(self._ghost.network, {_inner(name): one for name, one in parameters.items()}, (inputs,))
+
+    def _note(self, member: int, epoch: Epoch) -> None:
+        if math.isfinite(epoch.loss) and math.isfinite(epoch.error):
+            self.epochs[member].append(epoch)
+            return
+        reason = f"epoch {len(self.epochs[member])}: the loss is {epoch.loss}, the error {epoch.error}"
+        self.outcomes[member] = TrainingFailed(reason)
+
+    def _trained(self, member: int) -> Trained:
+        """A network of its own, with the member's values as they are now."""
+        network, epochs = self._networks[member].network, self.epochs[member]
+        network.load_state_dict({_inner(name): one[member].detach() for name, one in self._stacked.items()})
+        place = Place(CPU, 0)
+        test_error = run_out(Scoring(network, self._parts.test, self._task, self._recipe, place).steps())
+        return Trained(network, tuple(epochs), chosen_error(epochs, self._recipe), test_error, self.seconds())
+
+
+class _Given(nn.Module):
+    """What the loss is of: all that the decision layers give, or their mean alone."""
+
+    def __init__(self, network: nn.Module, every: bool) -> None:
+        super().__init__()
+        self.network: Any = network
+        self.every = every
+
+    def forward(self, inputs: Tensor) -> list[Tensor]:
+        return self.network.decisions(inputs) if self.every else [self.network(inputs)]
+
+
+def _inner(name: str) -> str:
+    return name.removeprefix("network.")
+
+
+def _built(build: Build, seed: int, every_decision: bool) -> _Given:
+    with Place(CPU, seed).turn():
+        return _Given(build(), every_decision)
+
+
+def _clip(gradients: Sequence[Tensor], most: float) -> None:
+    """Scale gradients (members, ...) of each member down to a norm, as `torch.nn.utils.clip_grad_norm_` does."""
+    norms = torch.stack([torch.linalg.vector_norm(one.flatten(1), dim=1) for one in gradients])
+    scale = (most / (torch.linalg.vector_norm(norms, dim=0) + 1e-6)).clamp(max=1.0)  # (members,)
+    for one in gradients:
+        one *= scale.reshape(-1, *[1] * (one.dim() - 1))
