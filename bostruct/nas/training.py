@@ -103,6 +103,8 @@ class Training:
     what happens between its steps.
     """
 
+    place_of: type[Place] = Place
+
     def __init__(
         self,
         build: Build,
@@ -119,7 +121,7 @@ class Training:
         self._data, self._recipe, self._device = data, recipe, device
         self._longest = math.inf if seconds is None else seconds
         self._spent, self._began = 0.0, math.nan
-        self._place = Place(torch.device(device), seed)
+        self._place = self.place_of(torch.device(device), seed)
         self._work = self._steps(build, seed, checkpoint, watch)
 
     def advance(self, steps: int | None = 1) -> bool:

@@ -89,7 +89,7 @@ class Graphs(Place):
         return recorder.replay
 
 
-def _tensors(body, seen=None):
+def _tensors(body):
     """All tensors that a function or what it refers to can reach."""
     seen, found, waiting = set(), [], [body]
     while waiting:
@@ -130,7 +130,7 @@ def test_a_step_that_is_replayed_is_the_step(monkeypatch, data, architecture, re
     found = []
     for record in (True, False):
         place = type("P", (Graphs,), {"record": record})
-        monkeypatch.setattr("bostruct.nas.training.Place", place)
+        monkeypatch.setattr(Training, "place_of", place)
         found.append(train(built(architecture, given), given, recipe, 3))
         assert place.captures
     replayed, eager = found

@@ -1,0 +1,382 @@
+"""What a GPU makes of COMBO's cells: milliseconds a step, one evaluation, the shares of its limits, a short search.
+
+    python -m benchmarks.gpu_nas [--data FOLDER] [--output FILE] [--minutes 9] [--miniature]
+
+--data: CIFAR-10 as `bostruct.nas.cifar` reads it; without it images of the same shape are drawn. Without CUDA all of it
+runs on the CPU at sizes that say nothing of speed (--miniature). Each section ends when its time is up; what it has is
+printed as a table and written to the file, which is renewed after every section.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+import bostruct as bo
+from bostruct.domains.language.program import Program
+from bostruct.language import SearchSpace
+from bostruct.nas import Dataset, Examples, NetworkObjective, Recipe, Trained, cifar10
+from bostruct.nas.cifar import MEAN, SCALE
+from bostruct.nas.devices import Body, Place
+from bostruct.nas.objectives import built
+from bostruct.nas.recipes import COMBO
+from bostruct.nas.spaces.combo_cell import NODES, PAIRS, ComboObjective, bits_space, combo_cell
+from bostruct.nas.spaces.wiring import on_paths
+from bostruct.nas.training import Training, train_together
+
+MEAN_CELL = 17.9e6  # multiplications and additions forward, the mean over random cells that have a path
+ASKED = 20.0  # seconds for an evaluation
+SHAPE, FILTERS = (3, 32, 32), (16, 32, 64)
+PASSES = 3  # of a step: forward, and backward twice as much
+STREAMS = (1, 4, 8)
+
+
+class Sizes(NamedTuple):
+    """steps: that are timed. matmul: rows of the matrices. copied: bytes. epochs: of the evaluation."""
+
+    train: int
+    held: int
+    batch: int
+    steps: int
+    matmul: int
+    copied: int
+    epochs: int
+    repeats: int
+    trials: int
+    search_epochs: int
+
+
+FULL = Sizes(40_000, 10_000, 100, 200, 8_192, 2**31, 20, 4, 20, 3)
+MINIATURE = Sizes(60, 20, 10, 2, 256, 2**22, 1, 2, 3, 1)
+
+
+@dataclass
+class Bench:
+    """What every section is given. deadline: by the monotonic clock. found: what sections so far have measured."""
+
+    data: Dataset
+    device: str
+    sizes: Sizes
+    deadline: float
+    found: dict[str, Any]
+
+    def left(self) -> float:
+        return self.deadline - time.monotonic()
+
+    def wait(self) -> None:
+        """Until the device has done all that it was told to."""
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+
+    def recipe(self, epochs: int) -> Recipe:
+        return replace(COMBO, epochs=epochs, batch_size=self.sizes.batch)
+
+
+class Eager(Place):
+    """A place where nothing is captured."""
+
+    def repeated(self, body: Body) -> Body:
+        return body
+
+
+class EagerTraining(Training):
+    """A training without graphs, otherwise the same."""
+
+    place_of = Eager
+
+
+def program(bits: list[int]) -> Program:
+    return SearchSpace(combo_cell()).replay({f"bit_{i}": bit for i, bit in enumerate(bits)}).program()
+
+
+def multiplications(bits: list[int]) -> int:
+    """With their additions, of a forward pass of one image; those of convolutions and of the last layer."""
+    edges = {pair: bits[10 + position] for position, pair in enumerate(PAIRS)}
+    used = on_paths(NODES, edges)
+    if not used:
+        raise bo.Infeasible("no path leads from the cell's input to its output")
+    kernels = [{(1, 0): 9, (1, 1): 25}.get((bits[2 * j - 2], bits[2 * j - 1]), 0) for j in used if 0 < j < NODES - 1]
+    total, channels, area = 0, 3, 32 * 32
+    for width in FILTERS:
+        total += area * width * (channels * (9 if width == FILTERS[0] else 1) + width * sum(kernels))
+        channels, area = width, area // 4
+    return total + area * channels * 10
+
+
+def mean_cell(draws: int = 2_000) -> list[int]:
+    """Of random cells that have a path the one nearest to the mean, the first drawn of equals; always the same.
+
+    One 5 x 5 convolution, 20.4 million, is as near as there is: next below are two of 3 x 3, 14.9 million.
+    """
+    best, distance = [1] * 31, float("inf")
+    for bits in np.random.default_rng(0).integers(2, size=(draws, 31)).tolist():
+        try:
+            away = abs(multiplications(bits) - MEAN_CELL)
+        except bo.Infeasible:
+            continue
+        if away < distance:
+            best, distance = bits, away
+    return best
+
+
+def synthetic(sizes: Sizes) -> Dataset:
+    """Noise around a pattern for each of ten classes, bytes of the shape of CIFAR-10."""
+    random = np.random.default_rng(0)
+    patterns = random.integers(64, 192, size=(10, *SHAPE))
+
+    def part(n: int) -> Examples:
+        labels = random.integers(10, size=n)
+        images = np.clip(patterns[labels] + random.normal(0.0, 60.0, size=(n, *SHAPE)), 0, 255).astype(np.uint8)
+        return Examples(torch.as_tensor(images), torch.as_tensor(labels))
+
+    parts = (part(sizes.train), part(sizes.held), part(sizes.held))
+    return Dataset("synthetic", "classification", *parts, 10, MEAN, SCALE)
+
+
+def peaks(bench: Bench) -> dict[str, float]:
+    """FLOPs and bytes a second: of a large product of matrices, bfloat16 on a GPU, and of a copy, read and written."""
+    n, number = bench.sizes.matmul, torch.bfloat16 if bench.device == "cuda" else torch.float32
+    a, b = (torch.randn(n, n, device=bench.device).to(number) for _ in range(2))
+    source = torch.ones(bench.sizes.copied, dtype=torch.uint8, device=bench.device)
+    target = torch.empty_like(source)
+    product = _seconds(bench, lambda: torch.matmul(a, b))
+    copy = _seconds(bench, lambda: target.copy_(source))
+    return {"flops_per_second": 2 * n**3 / product, "bytes_per_second": 2 * bench.sizes.copied / copy}
+
+
+def _seconds(bench: Bench, call: Callable[[], Any], times: int = 20) -> float:
+    """Median over rounds of one call, once it is warm."""
+    call()
+    rounds = []
+    for _ in range(5):
+        bench.wait()
+        began = time.perf_counter()
+        for _ in range(times):
+            call()
+        bench.wait()
+        rounds.append((time.perf_counter() - began) / times)
+    return statistics.median(rounds)
+
+
+def steps(bench: Bench) -> dict[str, Any]:
+    """Milliseconds a step, and a step and training, of both cells: eager, and replayed on several streams."""
+    found: dict[str, Any] = {}
+    for name, bits in (("mean", mean_cell()), ("maximum", [1] * 31)):
+        module = program(bits).to_torch((2, *SHAPE))
+        found[name] = {
+            "bits": "".join(map(str, bits)),
+            "multiplications": multiplications(bits),
+            "bytes_per_step": traffic(module, bench.sizes.batch, 2 if bench.device == "cuda" else 4),
+        }
+        for kind, streams in (("eager", 1), *(("graph", streams) for streams in STREAMS)):
+            if bench.left() < 0.0:
+                found[name]["skipped"] = "out of time"
+                break
+            milliseconds = step_milliseconds(bench, bits, EagerTraining if kind == "eager" else Training, streams)
+            found[name][f"{kind}_{streams}"] = {"step_ms": milliseconds, "per_training_ms": milliseconds / streams}
+    return found
+
+
+def step_milliseconds(bench: Bench, bits: list[int], kind: type[Training], streams: int) -> float:
+    """Of a step of all the trainings together, captures and warm-up not counted."""
+    wanted = program(bits)
+    recipe = bench.recipe(1_000)
+    every = [kind(lambda: built(wanted, bench.data, 0.0), bench.data, recipe, seed, device=bench.device)
+             for seed in range(streams)]  # fmt: skip
+    warm = min(10, len(bench.data.train) // recipe.batch_size - bench.sizes.steps - 1)
+    try:
+        for training in every:
+            _advanced(training, warm)
+        bench.wait()
+        began = time.perf_counter()
+        for _ in range(bench.sizes.steps):
+            for training in every:
+                _advanced(training, 1)
+        bench.wait()
+        return (time.perf_counter() - began) / bench.sizes.steps * 1e3
+    finally:
+        for training in every:
+            training.close()
+
+
+def _advanced(training: Training, steps: int) -> None:
+    if not training.advance(steps):
+        raise RuntimeError(f"a training ended while it was timed: {training.outcome}")
+
+
+def traffic(module: nn.Module, batch: int, width: int) -> int:
+    """Bytes that a step must move at least, estimated: what every leaf module reads and writes, three times (forward,
+    gradients of inputs, gradients of weights) in numbers of `width` bytes, and what Adam does in numbers of 4 bytes:
+    it reads weights, gradients and two moments and writes back three of them.
+    """
+    numbers = 0
+
+    def note(_: nn.Module, inputs: Any, output: Any) -> None:
+        nonlocal numbers
+        for one in (*inputs, output):
+            numbers += one.numel() if isinstance(one, torch.Tensor) else 0
+
+    hooks = [one.register_forward_hook(note) for one in module.modules() if not list(one.children())]
+    module.eval()
+    with torch.no_grad():
+        module(torch.zeros(1, *SHAPE))
+    for hook in hooks:
+        hook.remove()
+    weights = sum(one.numel() for one in module.parameters())
+    return PASSES * width * (batch * numbers + weights) + 7 * 4 * weights
+
+
+def shares(bench: Bench) -> dict[str, Any]:
+    """Of the measured peaks, reached at each way of stepping: from 0 to 1."""
+    limits, found = bench.found["peaks"], {}
+    for name, cell in bench.found["steps"].items():
+        flops = 2 * PASSES * bench.sizes.batch * cell["multiplications"]
+        for way, one in cell.items():
+            if isinstance(one, dict):
+                seconds = one["per_training_ms"] / 1e3
+                found[f"{name}_{way}"] = {
+                    "arithmetic": flops / seconds / limits["flops_per_second"],
+                    "memory": cell["bytes_per_step"] / seconds / limits["bytes_per_second"],
+                }
+    return found
+
+
+def evaluation(bench: Bench) -> dict[str, Any]:
+    """COMBO's evaluation of the mean cell: its recipe, its repeats, the best epoch of each."""
+    recipe, wanted = bench.recipe(bench.sizes.epochs), program(mean_cell())
+    builds = [lambda: built(wanted, bench.data, 0.0)] * bench.sizes.repeats
+    began = time.perf_counter()
+    trainings = train_together(
+        builds, bench.data, recipe, range(bench.sizes.repeats), device=bench.device, seconds=max(bench.left(), 1.0)
+    )
+    seconds = time.perf_counter() - began
+    return {
+        "seconds": seconds,
+        "asked": ASKED,
+        "repeats": bench.sizes.repeats,
+        "errors": [one.error if isinstance(one, Trained) else str(one) for one in trainings],
+        "epochs": [len(one.epochs) if isinstance(one, Trained) else 0 for one in trainings],
+    }
+
+
+def search(bench: Bench) -> dict[str, Any]:
+    """`auto` over the 31 bits, with few epochs and one training an evaluation."""
+    recipe = bench.recipe(bench.sizes.search_epochs)
+    objective = ComboObjective(
+        NetworkObjective(bench.data, recipe, device=bench.device, seconds=max(bench.left(), 1.0))
+    )
+
+    def stop(study: bo.Study, _: Any) -> None:
+        if bench.left() < 0.0:
+            study.stop("out of time")
+
+    began = time.perf_counter()
+    study = bo.Study(bits_space(), method="auto", seed=0)
+    study.optimize(objective, bench.sizes.trials, progress=False, callbacks=stop)
+    values = [trial.value for trial in study.trials if trial.value is not None]
+    return {
+        "seconds": time.perf_counter() - began,
+        "asked": bench.sizes.trials,
+        "evaluations": len(study.trials),
+        "failed": [trial.reason for trial in study.trials if trial.status == "failed"],
+        "first": values[0] if values else None,
+        "best": min(values, default=None),
+    }
+
+
+# Each with the share of what time is left that it may take.
+SECTIONS: dict[str, tuple[Callable[[Bench], dict[str, Any]], float]] = {
+    "peaks": (peaks, 0.15),
+    "steps": (steps, 0.4),
+    "shares": (shares, 0.1),
+    "evaluation": (evaluation, 0.5),
+    "search": (search, 0.9),
+}
+
+
+def measured(data: Dataset, device: str, sizes: Sizes, seconds: float, output: Path | None) -> dict[str, Any]:
+    """All sections, one after the other; one that fails says why and the others go on."""
+    end = time.monotonic() + seconds
+    found: dict[str, Any] = {
+        "device": torch.cuda.get_device_name() if device == "cuda" else "cpu",
+        "torch": torch.__version__,
+        "data": data.name,
+        "sizes": sizes._asdict(),
+    }
+    for name, (section, share) in SECTIONS.items():
+        now = time.monotonic()
+        try:
+            found[name] = section(Bench(data, device, sizes, now + share * (end - now), found))
+        except Exception as error:  # a device is lent for minutes: the other sections are worth having
+            found[name] = {"error": repr(error), "where": traceback.format_exc().splitlines()[-8:]}
+        found.setdefault("section_seconds", {})[name] = time.monotonic() - now
+        if output is not None:
+            output.write_text(json.dumps(found, indent=1) + "\n")
+    return found
+
+
+def table(found: dict[str, Any]) -> str:
+    """What was measured as Markdown."""
+    rows = ["| what | measured |", "|---|---|"]
+    rows += [f"| {name}: {text} |" for name, text in _lines(found)]
+    return "\n".join(rows)
+
+
+def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
+    failed = [(name, f"failed | {found[name]['error']}") for name in SECTIONS if "error" in found[name]]
+    lines: list[tuple[str, str]] = []
+    if "error" not in (limits := found["peaks"]):
+        lines.append(("peak", f"matrix product, TFLOP/s | {limits['flops_per_second'] / 1e12:.2f}"))
+        lines.append(("peak", f"copy, GB/s | {limits['bytes_per_second'] / 1e9:.0f}"))
+    for name, cell in found["steps"].items() if "error" not in found["steps"] else ():
+        title = f"{name} cell ({cell['multiplications'] / 1e6:.1f} M multiplications)"
+        for way, one in cell.items():
+            if isinstance(one, dict):
+                share = found["shares"].get(f"{name}_{way}", {"arithmetic": float("nan"), "memory": float("nan")})
+                text = f"{one['step_ms']:.3f} ({one['per_training_ms']:.3f} a training); "
+                text += f"{share['arithmetic']:.1%} of arithmetic, {share['memory']:.1%} of memory traffic"
+                lines.append((title, f"{way.replace('_', ', streams ')}, ms a step | {text}"))
+    if "error" not in (one := found["evaluation"]):
+        lines.append(("evaluation", f"seconds, {one['repeats']} repeats ({ASKED:.0f} asked) | {one['seconds']:.1f}"))
+        lines.append(("evaluation", f"errors | {', '.join(map(_short, one['errors']))}"))
+    if "error" not in (one := found["search"]):
+        lines.append(("search", f"evaluations ({one['asked']} asked) | {one['evaluations']} in {one['seconds']:.1f} s"))
+        lines.append(("search", f"first and best value | {_short(one['first'])}, {_short(one['best'])}"))
+    return lines + failed
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--data", help="CIFAR-10, as bostruct.nas.cifar reads it")
+    parser.add_argument("--output", type=Path, default=Path("gpu_nas.json"))
+    parser.add_argument("--minutes", type=float, default=9.0)
+    parser.add_argument("--miniature", action="store_true", default=not torch.cuda.is_available())
+    given = parser.parse_args(arguments)
+    sizes = MINIATURE if given.miniature else FULL
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    data = cifar10(given.data, sizes.train, sizes.held) if given.data else synthetic(sizes)
+    found = measured(data, device, sizes, 60.0 * given.minutes, given.output)
+    kind = ", miniature: sizes that say nothing of speed" if given.miniature else ""
+    print(f"{found['device']}, torch {found['torch']}, data: {data.name}{kind}\n")
+    if not given.data:
+        print("The images are drawn, not CIFAR-10's: times are those of CIFAR-10, errors are not.\n")
+    print(table(found))
+
+
+if __name__ == "__main__":
+    main()
