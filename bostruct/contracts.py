@@ -87,8 +87,13 @@ class HasNeighbors(Domain, Protocol):
 class HasNeighborhoods(HasNeighbors, Protocol):
     """A domain that can list the neighbours of many points at once."""
 
-    def around(self, xs: Batch, m: int, rng: np.random.Generator) -> tuple[Batch, npt.NDArray[np.int64]]:
-        """`some_neighbors` of each point as one batch, and which of the points each belongs to, ascending."""
+    def around(
+        self, xs: Batch, m: int, rng: np.random.Generator, leaps: bool = False
+    ) -> tuple[Batch, npt.NDArray[np.int64]]:
+        """`some_neighbors` of each point as one batch, and which of the points each belongs to, ascending.
+
+        leaps: also points that are several such steps in one direction away, where the domain has directions.
+        """
         ...
 
 

@@ -58,13 +58,38 @@ def test_ends_are_local_maxima_reached_by_ascent(space, rng):
     for levels in (0, 3):
         score = table_score(space, rng, levels)
         starts = space.sample(6, rng)
-        ends, scores, steps = ascend(score, space, starts, score(starts), rng)
+        ends, scores, steps = ascend(score, space, starts, score(starts), rng, leaps=levels == 3)
         assert 1 <= len(ends) <= len(first_of_each(space, starts))
         assert 1 <= steps <= np.prod(space.n_choices) + 1
         np.testing.assert_array_equal(scores, score(ends))
         assert scores.max() >= score(starts).max()
         for x, own in zip(ends, scores, strict=True):
             assert np.all(neighbors_score(score, space, x) <= own)
+
+
+class Peak:
+    """The negative distance from a point, and no bound."""
+
+    def __call__(self, xs):
+        return -np.abs(np.asarray(xs) - 321.0).sum(axis=1)
+
+    def bound(self, xs):
+        return np.zeros(len(xs))
+
+
+def test_leaps_cross_many_choices_in_few_steps_and_looking_can_be_bounded():
+    space, rng = bo.Space({"x": range(1000), "y": range(1000)}), np.random.default_rng(0)
+    starts = np.array([[0, 999], [700, 3]])
+    score = Peak()
+    ends, scores, steps = ascend(score, space, starts, score(starts), rng, leaps=True)
+    assert (scores.tolist(), ends.tolist()) == ([0.0], [[321, 321]])
+    assert steps < 30
+    *_, alone = ascend(score, space, starts, score(starts), rng)
+    assert alone > 900
+    ends, scores, steps = ascend(score, space, starts, score(starts), rng, most=100)
+    assert 100 / 8 <= steps <= 100 / 6
+    np.testing.assert_array_equal(scores, score(ends))
+    assert (scores > score(starts)).all()
 
 
 @given(spaces(4), rngs())

@@ -55,3 +55,24 @@ def test_kernels_see_moves_as_the_rows_that_they_are(name: str, method: str) -> 
         ours = kernel.gram(theta, kernel.prepare(batch, ys))
         np.testing.assert_allclose(ours, kernel.gram(theta, kernel.prepare(batch.rows(), ys)), rtol=1e-10, atol=1e-13)
         np.testing.assert_allclose(kernel.diag(theta, batch), kernel.diag(theta, batch.rows()), rtol=1e-13)
+
+
+def test_moves_keep_what_they_were_made_from() -> None:
+    """What kernels made of the base of some moves they use for others from it."""
+    space, rng = space_of("mixed"), np.random.default_rng(2)
+    kernel = methods.METHODS["auto"](space).surrogate.surrogate.kernel
+    xs, ys = space.sample(3, rng), space.sample(5, rng)
+    theta = rng.normal(size=sum(block.size for block in kernel.parameters))
+    for _ in range(2):
+        moves, _ = space.around(xs, 10_000, rng)
+        before = kernel.gram(theta, kernel.prepare(moves[:4], ys))
+        xs[:] = space.sample(3, rng)
+        np.testing.assert_array_equal(kernel.gram(theta, kernel.prepare(moves[:4], ys)), before)
+        np.testing.assert_allclose(before, kernel.gram(theta, kernel.prepare(moves[:4].rows(), ys)), atol=1e-13)
+        other = kernel.gram(2.0 * theta, kernel.prepare(moves[:4], ys))
+        np.testing.assert_allclose(other, kernel.gram(2.0 * theta, kernel.prepare(moves[:4].rows(), ys)), atol=1e-13)
+
+
+def test_two_ordered_choices_are_any_two_choices() -> None:
+    variables = bo.Space({"a": [1, 2], "b": range(2), "c": bo.Ordinal(["x", "y"]), "d": bo.Fidelity([1, 3])}).variables
+    assert {type(variable.graph).__name__ for variable in variables.values()} == {"CompleteGraph"}

@@ -17,26 +17,32 @@ MOST_NEIGHBORS = 20_000  # of one point, looked at in one step; more are sampled
 class LocalSearch:
     """random: vertices drawn uniformly. spray: neighbours drawn for each start given. ascents: how many of the best
     of all these are climbed from, in lockstep. Of a point with more than 20,000 neighbours each step looks at that
-    many, drawn at random.
+    many, drawn at random. leaps: ascents also step by half of an ordered variable's choices, a quarter and so on, so
+    that many choices in a row cost few steps; without them the search is as published. most: neighbours looked at by
+    all ascents together, after which they end where they are; None: they end at local maxima, as published.
     """
 
     random: int = 20_000
     spray: int = 20
     ascents: int = 20
+    leaps: bool = False
+    most: int | None = None
 
     def __post_init__(self) -> None:
         check_integer("random", self.random, 1)
         check_integer("spray", self.spray, 0)
         check_integer("ascents", self.ascents, 1)
+        if self.most is not None:
+            check_integer("most", self.most, 1)
 
     def __call__(
         self, score: Score, domain: HasNeighborhoods, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
-        """Local maxima of the score, best first, each once."""
+        """Local maxima of the score, best first, each once; where `most` ended the ascents, points on the way there."""
         drawn = domain.sample(self.random, rng)
         candidates = domain.join(drawn, domain.around(starts, self.spray, rng)[0]) if len(starts) else drawn
         chosen, scores = best(score, candidates, self.ascents)
-        ends, scores, steps = ascend(score, domain, candidates[chosen], scores, rng)
+        ends, scores, steps = ascend(score, domain, candidates[chosen], scores, rng, self.leaps, self.most)
         order = np.argsort(-scores, kind="stable")
         info = {"candidates": len(candidates), "steps": steps, "best_score": float(scores[order[0]])}
         return ends[order], info
@@ -49,7 +55,13 @@ def first_of_each(domain: HasNeighborhoods, xs: Batch) -> list[int]:
 
 
 def ascend(
-    score: Score, domain: HasNeighborhoods, xs: Batch, scores: Array, rng: np.random.Generator
+    score: Score,
+    domain: HasNeighborhoods,
+    xs: Batch,
+    scores: Array,
+    rng: np.random.Generator,
+    leaps: bool = False,
+    most: int | None = None,
 ) -> tuple[Batch, Array, int]:
     """Move every point to its best neighbour for as long as that is strictly better: the ends, their scores, the steps.
 
@@ -60,9 +72,9 @@ def ascend(
     xs, scores = domain.join(xs[first]), scores[first]
     climbing = np.arange(len(xs))
     merged = np.zeros(len(xs), dtype=bool)
-    steps = 0
-    while len(climbing):
-        batch, group = domain.around(xs[climbing], MOST_NEIGHBORS, rng)
+    steps = looked_at = 0
+    while len(climbing) and (most is None or looked_at < most):
+        batch, group = domain.around(xs[climbing], MOST_NEIGHBORS, rng, leaps)
         winner, top = best_of_each(score, batch, group, len(climbing), scores[climbing])
         moved = winner >= 0
         climbing, winner = climbing[moved], winner[moved]
@@ -71,7 +83,7 @@ def ascend(
         apart = first_of_each(domain, xs[climbing])
         merged[np.delete(climbing, apart)] = True
         climbing = climbing[apart]
-        steps += 1
+        steps, looked_at = steps + 1, looked_at + len(batch)
     xs, scores = xs[~merged], scores[~merged]
     first = first_of_each(domain, xs)  # some arrive where others ended before
     return xs[first], scores[first], steps

@@ -14,7 +14,7 @@ from bostruct.checks import shown
 from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
 from bostruct.domains.constraints import holds, rule_name, sample_satisfying, satisfied, unseen_nearby, walk
 from bostruct.domains.decisions import Coordinate, coordinate, finished, redrawn, token_table
-from bostruct.domains.graphs import MOST_CHOICES, IntArray, VariableGraph
+from bostruct.domains.graphs import MOST_CHOICES, IntArray, LadderGraph, PathGraph, VariableGraph
 from bostruct.domains.moves import Moves
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 from bostruct.domains.variables import Variable, variable, variable_from_json
@@ -169,19 +169,23 @@ class Space:
 
     def neighbors(self, x: IntArray) -> IntArray:
         """Valid points that differ in one variable by one edge: variable 0 first, its vertices ascending."""
-        rows = self._changes(x, *self._moves(x))
+        rows = self._changes(x, *self._moves(x, self._distinct_graphs))
         return rows[self._holds(rows)]
 
     def some_neighbors(self, x: IntArray, m: int, rng: np.random.Generator) -> IntArray:
         """`neighbors`, or m of them drawn without replacement where there are more."""
         return self.around(np.asarray(x)[None], m, rng)[0].rows()
 
-    def around(self, xs: IntArray, m: int, rng: np.random.Generator) -> tuple[Moves, IntArray]:
-        """`some_neighbors` of each point as one batch, and which of the points each belongs to, ascending."""
-        found = [self._some_moves(x, m, rng) for x in xs]
+    def around(self, xs: IntArray, m: int, rng: np.random.Generator, leaps: bool = False) -> tuple[Moves, IntArray]:
+        """`some_neighbors` of each point as one batch, and which of the points each belongs to, ascending.
+
+        leaps: of ordered variables also steps of half their choices, a quarter and so on.
+        """
+        graphs = self._leaping if leaps else self._distinct_graphs
+        found = [self._some_moves(x, m, rng, graphs) for x in xs]
         of = np.repeat(np.arange(len(found)), [len(which) for which, _ in found])
         which, vertices = (np.concatenate(part) for part in zip(*found, strict=True))
-        return Moves(np.asarray(xs, dtype=np.int64), of, which, vertices), of
+        return Moves(np.array(xs, dtype=np.int64), of, which, vertices), of  # a base of its own, which never changes
 
     def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
         """A valid neighbour of x, uniformly; where constraints leave none, a valid point a few changes away.
@@ -280,13 +284,15 @@ class Space:
         rows[np.arange(len(which)), which] = vertices
         return rows
 
-    def _moves(self, x: IntArray) -> tuple[IntArray, IntArray]:
-        adjacent = [self._adjacent(i, int(v)) for i, v in enumerate(x)]
+    def _moves(self, x: IntArray, graphs: Sequence[VariableGraph]) -> tuple[IntArray, IntArray]:
+        adjacent = [self._adjacent(graphs[self._graphs[i]], int(v)) for i, v in enumerate(x)]
         return np.repeat(np.arange(self.d), [len(a) for a in adjacent]), np.concatenate(adjacent)
 
-    def _some_moves(self, x: IntArray, m: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-        """All valid moves from x, or m of them, in their order."""
-        which, vertices = self._moves(x)
+    def _some_moves(
+        self, x: IntArray, m: int, rng: np.random.Generator, graphs: Sequence[VariableGraph]
+    ) -> tuple[IntArray, IntArray]:
+        """All valid moves from x along these graphs, one a distinct one, or m of them, in their order."""
+        which, vertices = self._moves(x, graphs)
         if len(which) <= m:
             chosen = np.flatnonzero(self._holds(self._changes(x, which, vertices))) if self.constraints else slice(None)
         elif not self.constraints:
@@ -303,12 +309,12 @@ class Space:
             chosen = np.sort(np.concatenate(kept)[:m])
         return which[chosen], vertices[chosen]
 
-    def _adjacent(self, i: int, vertex: int) -> IntArray:
-        key = (self._graphs[i], vertex)
-        if self.n_choices[i] > MOST_CHOICES:
-            return self._distinct_graphs[key[0]].neighbors(vertex)
+    def _adjacent(self, graph: VariableGraph, vertex: int) -> IntArray:
+        if graph.size > MOST_CHOICES:
+            return graph.neighbors(vertex)
+        key = (id(graph), vertex)  # the graphs are kept, and large ones are slow to hash
         if key not in self._neighbor_cache:
-            self._neighbor_cache[key] = self._distinct_graphs[key[0]].neighbors(vertex)
+            self._neighbor_cache[key] = graph.neighbors(vertex)
         return self._neighbor_cache[key]
 
     @cached_property
@@ -340,6 +346,10 @@ class Space:
         """Position of each variable's graph among the distinct ones: a large graph is slow to hash."""
         position = {graph: i for i, graph in enumerate(self._distinct_graphs)}
         return [position[v.graph] for v in self.variables.values()]
+
+    @cached_property
+    def _leaping(self) -> list[VariableGraph]:
+        return [LadderGraph(g.size) if isinstance(g, PathGraph) else g for g in self._distinct_graphs]
 
     @cached_property
     def _neighbor_cache(self) -> dict[tuple[int, int], IntArray]:

@@ -209,7 +209,7 @@ def Ordinal(choices: Iterable[Any], weight: float = 1.0) -> Variable:
     weight: the weight of its edges, which scales diffusion along them. Raises DomainError, ValueError.
     """
     values = _distinct("Ordinal", choices)
-    return Variable("Ordinal", values, PathGraph(len(values), check_number("weight", weight, MIN_WEIGHT)))
+    return Variable("Ordinal", values, _path(len(values), check_number("weight", weight, MIN_WEIGHT)))
 
 
 def Real(low: float, high: float, *, log: bool = False) -> Variable:
@@ -238,7 +238,7 @@ def Fidelity(costs: Iterable[float]) -> Variable:
     numbers = all(type(cost) in (int, float) and math.isfinite(cost) and cost > 0 for cost in values)
     if not numbers or list(values) != sorted(values):
         raise DomainError(f"Fidelity: expected positive numbers in ascending order, got {shown(list(values))}")
-    return Variable("Fidelity", values, PathGraph(len(values), 1.0))
+    return Variable("Fidelity", values, _path(len(values), 1.0))
 
 
 def _path(size: int, weight: float) -> VariableGraph:

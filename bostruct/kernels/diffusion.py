@@ -20,7 +20,7 @@ from bostruct.domains.moves import Moves, SpaceBatch, column
 from bostruct.kernels.complete import CompletePair, CompletePart
 from bostruct.kernels.factors import eigenvalues
 from bostruct.kernels.links import Link
-from bostruct.kernels.moved import fewer_or_more_apart
+from bostruct.kernels.moved import Latest, by_variable, fewer_or_more_apart
 from bostruct.kernels.tables import TablePair, TablePart
 
 LEAST_CARRIED = 1e-260  # doubles end at 1e-308
@@ -34,18 +34,25 @@ class DiffusionPair(NamedTuple):
     tables: tuple[TablePair, ...]
 
 
+class Base(NamedTuple):
+    """What all moves from some points have in common; log_grams: of these points, by the bytes of theta."""
+
+    pair: DiffusionPair
+    log_grams: dict[bytes, Array]
+
+
 class MovedPair(NamedTuple):
     """The same where the first batch is `Moves`: their base, and what each move changes.
 
     complete: the moves in variables on complete graphs, the place of each variable among those, and by how much each
-    move changes whether it differs from y. tables: of each other variable, its moves, and their vertices before (the
-    first half) and after them.
+    move changes whether it differs from y. tables: of each other variable that is moved, its part, its moves, and their
+    vertices before (the first half) and after them.
     """
 
-    base: DiffusionPair
+    base: Base
     of: IntArray
     complete: tuple[IntArray, IntArray, npt.NDArray[np.int8]]
-    tables: tuple[tuple[IntArray, TablePair], ...]
+    tables: tuple[tuple[TablePart, IntArray, TablePair], ...]
 
 
 @dataclass(frozen=True)
@@ -80,7 +87,7 @@ class DiffusionKernel:
     def diag(self, theta: Array, xs: SpaceBatch) -> Array:
         """k(x, x) of each point (n,)."""
         total = np.zeros(len(xs))
-        for part in self._tables:
+        for part in () if self.unit_diagonal else self._tables:
             total += part.log_diag(float(theta[part.which]), column(xs, part.which))
         return np.exp(total)
 
@@ -134,18 +141,20 @@ class DiffusionKernel:
 
     def _prepare_moves(self, moves: Moves, ys: IntArray) -> MovedPair:
         place = self._places[moves.which]
-        rows = np.flatnonzero(place >= 0)
+        rows, others = np.flatnonzero(place >= 0), np.flatnonzero(place < 0)
         tables = []
-        for part in self._tables:
-            own = np.flatnonzero(moves.which == part.which)
-            before = moves.base[moves.of[own], part.which]
-            both = np.concatenate([before, moves.vertices[own]])
-            tables.append((own, part.prepare(both, ys[:, part.which])))
-        change = fewer_or_more_apart(moves[rows], ys)
-        return MovedPair(self._prepare_rows(moves.base, ys), moves.of, (rows, place[rows], change), tuple(tables))
+        for i, found in by_variable(moves.which[others]):
+            own, part = others[found], self._table_of[i]
+            before = moves.base[moves.of[own], i]
+            tables.append((part, own, part.prepare(np.concatenate([before, moves.vertices[own]]), ys[:, i])))
+        change = fewer_or_more_apart(moves[rows] if len(others) else moves, ys)
+        return MovedPair(self._bases(moves.base, ys), moves.of, (rows, place[rows], change), tuple(tables))
 
     def _log_gram_moved(self, theta: Array, prepared: MovedPair) -> Array:
-        log_gram = self._log_gram(theta, prepared.base)[prepared.of]
+        known, key = prepared.base.log_grams, theta.tobytes()
+        if key not in known:
+            known[key] = self._log_gram(theta, prepared.base.pair)
+        log_gram = known[key][prepared.of]
         rows, place, change = prepared.complete
         if len(rows):
             log_rho = self._complete.log_rho(theta[self._own])[place][:, None]
@@ -153,10 +162,9 @@ class DiffusionKernel:
                 log_gram += change * log_rho
             else:
                 log_gram[rows] += change * log_rho
-        for part, (own, pair) in zip(self._tables, prepared.tables, strict=True):
-            if len(own):
-                before, after = np.split(pair.spread(part.log_table(float(theta[part.which]), pair)), 2)
-                log_gram[own] += after - before
+        for part, own, pair in prepared.tables:
+            spread = pair.spread(part.log_table(float(theta[part.which]), pair))
+            log_gram[own] += spread[len(own) :] - spread[: len(own)]
         return log_gram
 
     def _log_gram(self, theta: Array, prepared: DiffusionPair, without: int | None = None) -> Array:
@@ -170,6 +178,14 @@ class DiffusionKernel:
             if part.which != without:
                 log_gram += pair.spread(part.log_table(float(theta[part.which]), pair))
         return log_gram
+
+    @cached_property
+    def _bases(self) -> Latest[Base]:
+        return Latest(lambda xs, ys: Base(self._prepare_rows(xs, ys), {}))
+
+    @cached_property
+    def _table_of(self) -> dict[int, TablePart]:
+        return {part.which: part for part in self._tables}
 
     @cached_property
     def _own(self) -> IntArray:

@@ -67,8 +67,32 @@ class Table(NamedTuple):
 
 def diffusion(graph: VariableGraph, beta: float, left: IntArray, right: IntArray) -> Table:
     """F(beta) at the vertices `left` and `right`."""
+    if isinstance(graph, PathGraph):
+        return _on_path(_path_waves(graph, beta), left, right)
+    return _spectral(graph, _normalized(graph, beta), left, right)
+
+
+def _normalized(graph: VariableGraph, beta: float) -> Array:
+    """Eigenvalues of F(beta)."""
     decay = np.exp(-beta * eigenvalues(graph))
-    return _spectral(graph, decay / decay.mean(), left, right)
+    return decay / decay.mean()
+
+
+@lru_cache(maxsize=1024)
+def _path_waves(graph: PathGraph, beta: float) -> Array:
+    """For callers that only read it: a search asks for the same one at every step."""
+    return _waves(_normalized(graph, beta))
+
+
+def _waves(weights: Array) -> Array:
+    """Sums of weighted cosines, of which F on a path is made (2 k,)."""
+    return np.fft.irfft(np.append(weights, 0.0), n=2 * len(weights))
+
+
+def _on_path(waves: Array, left: IntArray, right: IntArray) -> Table:
+    """Eigenvectors of a path are cosines, which makes F a Toeplitz plus a Hankel matrix."""
+    between = waves[np.abs(left[:, None] - right)] + waves[(left[:, None] + right + 1) % len(waves)]
+    return Table(between, *(waves[0] + waves[(2 * v + 1) % len(waves)] for v in (left, right)))
 
 
 def diffusion_and_slope(graph: VariableGraph, beta: float, left: IntArray, right: IntArray) -> tuple[Table, Table]:
@@ -82,11 +106,9 @@ def diffusion_and_slope(graph: VariableGraph, beta: float, left: IntArray, right
 
 
 def _spectral(graph: VariableGraph, weights: Array, left: IntArray, right: IntArray) -> Table:
-    """U diag(weights) U^T; on a path, whose eigenvectors are cosines, a Toeplitz plus a Hankel matrix."""
+    """U diag(weights) U^T."""
     if isinstance(graph, PathGraph):
-        waves = np.fft.irfft(np.append(weights, 0.0), n=2 * graph.size)
-        between = waves[np.abs(left[:, None] - right)] + waves[(left[:, None] + right + 1) % len(waves)]
-        return Table(between, *(waves[0] + waves[(2 * v + 1) % len(waves)] for v in (left, right)))
+        return _on_path(_waves(weights), left, right)
     vectors = eigensystem(graph).vectors
     between = (vectors[left] * weights) @ vectors[right].T
     return Table(between, *((vectors[v] ** 2) @ weights for v in (left, right)))

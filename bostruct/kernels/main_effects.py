@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from bostruct.contracts import Array, Parameter
 from bostruct.domains.graphs import CompleteGraph, IntArray, VariableGraph
 from bostruct.domains.moves import Moves, SpaceBatch, column
 from bostruct.kernels.factors import diffusion
 from bostruct.kernels.links import LogLengthscale
-from bostruct.kernels.moved import fewer_or_more_apart
+from bostruct.kernels.moved import Latest, by_variable, fewer_or_more_apart
 
 LENGTHSCALE = 0.5  # of effects along a graph, in units of its length
 
@@ -61,12 +62,15 @@ class MainEffects:
     def _moved(self, moves: Moves, ys: IntArray) -> Array:
         """From the Gram matrix of the base: one effect a row is another."""
         change = fewer_or_more_apart(moves, ys) * self._step[moves.which][:, None]
-        for i in self._paths:
-            rows = np.flatnonzero(moves.which == i)
-            effects = centred_effects(self.graphs[i])
-            before = effects[moves.base[moves.of[rows], i]]
-            change[rows] = (effects[moves.vertices[rows]] - before)[:, ys[:, i]]
-        return self.prepare(moves.base, ys)[moves.of] + change / len(self.graphs)
+        others = np.flatnonzero(self._on_path[moves.which])
+        for i, found in by_variable(moves.which[others]):
+            rows, effects = others[found], centred_effects(self.graphs[i])
+            theirs = ys[:, i]
+            before = effects[moves.base[moves.of[rows], i][:, None], theirs]
+            change[rows] = effects[moves.vertices[rows][:, None], theirs] - before
+        change /= len(self.graphs)
+        change += self._bases(moves.base, ys)[moves.of]
+        return change
 
     def gram(self, theta: Array, prepared: Array) -> Array:
         del theta  # there is none
@@ -82,6 +86,14 @@ class MainEffects:
 
     def gram_and_pullback(self, theta: Array, prepared: Array) -> tuple[Array, Callable[[Array], Array]]:
         return self.gram(theta, prepared), lambda _: np.zeros(0)
+
+    @cached_property
+    def _bases(self) -> Latest[Array]:
+        return Latest(self.prepare)
+
+    @cached_property
+    def _on_path(self) -> npt.NDArray[np.bool_]:
+        return np.isin(np.arange(len(self.graphs)), self._paths)
 
     @cached_property
     def _step(self) -> Array:

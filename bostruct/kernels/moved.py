@@ -1,12 +1,42 @@
-"""What one changed variable changes of a sum over variables."""
+"""What one changed variable changes of a sum over variables, and what it leaves as it is."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from bostruct.domains.graphs import IntArray
 from bostruct.domains.moves import Moves
+
+Value = TypeVar("Value")
+
+
+class Latest(Generic[Value]):
+    """The value that was made for the last two arrays, which are told apart as objects and only read.
+
+    Moves from one base are scored in many small batches, all of which need what was made of the base.
+    """
+
+    def __init__(self, make: Callable[[IntArray, IntArray], Value]) -> None:
+        self._make = make
+        self._held: tuple[IntArray, IntArray, Value] | None = None
+
+    def __call__(self, xs: IntArray, ys: IntArray) -> Value:
+        held = self._held
+        if held is None or held[0] is not xs or held[1] is not ys:
+            self._held = held = (xs, ys, self._make(xs, ys))
+        return held[2]
+
+
+def by_variable(which: IntArray) -> Iterator[tuple[int, IntArray]]:
+    """Each variable that is moved, with the rows that move it."""
+    order = np.argsort(which, kind="stable")
+    cuts = np.flatnonzero(np.diff(which[order])) + 1
+    for rows in np.split(order, cuts) if len(order) else ():
+        yield int(which[rows[0]]), rows
 
 
 def fewer_or_more_apart(moves: Moves, ys: IntArray) -> npt.NDArray[np.int8]:

@@ -44,7 +44,7 @@ def for_space(domain: Space) -> BayesianSearch:
         domain,
         Tempered(surrogate),
         LogExpectedImprovement(),
-        LocalSearch(random=2_000, spray=1_000, ascents=10),
+        LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000),
         n_initial=10,
         n_starts=5,
         incumbent=best_predicted,
