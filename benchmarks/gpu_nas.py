@@ -170,7 +170,9 @@ def _seconds(bench: Bench, call: Callable[[], Any], times: int = 20) -> float:
 
 
 def steps(bench: Bench) -> dict[str, Any]:
-    """Milliseconds a step, and a step and training, of both cells: eager, and replayed on several streams."""
+    """Milliseconds a step, and a step and training, of both cells: eager, replayed on several streams, and
+    replayed with convolutions that cuDNN has tried (tuned).
+    """
     found: dict[str, Any] = {}
     for name, bits in (("mean", mean_cell()), ("maximum", [1] * 31)):
         module = program(bits).to_torch((2, *SHAPE))
@@ -179,11 +181,16 @@ def steps(bench: Bench) -> dict[str, Any]:
             "multiplications": multiplications(bits),
             "bytes_per_step": traffic(module, bench.sizes.batch, 2 if bench.device == "cuda" else 4),
         }
-        for kind, streams in (("eager", 1), *(("graph", streams) for streams in STREAMS)):
+        for kind, streams in (("eager", 1), *(("graph", streams) for streams in STREAMS), ("tuned", 1)):
             if bench.left() < 0.0:
                 found[name]["skipped"] = "out of time"
                 break
-            milliseconds = step_milliseconds(bench, bits, EagerTraining if kind == "eager" else Training, streams)
+            chosen = EagerTraining if kind == "eager" else Training
+            torch.backends.cudnn.benchmark = kind == "tuned"
+            try:
+                milliseconds = step_milliseconds(bench, bits, chosen, streams)
+            finally:
+                torch.backends.cudnn.benchmark = False
             found[name][f"{kind}_{streams}"] = {"step_ms": milliseconds, "per_training_ms": milliseconds / streams}
     return found
 

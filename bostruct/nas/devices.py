@@ -10,6 +10,8 @@ from contextlib import contextmanager
 
 import torch
 
+from bostruct.contracts import BostructError
+
 WARM_UP = 3  # steps before a graph is captured, on the stream that it is captured on
 MEMORY = (
     "CUDNN_STATUS_ALLOC_FAILED",
@@ -19,6 +21,10 @@ MEMORY = (
 )  # what a RuntimeError says where memory is short, besides torch.OutOfMemoryError
 
 Body = Callable[[], None]
+
+
+class CaptureFailed(BostructError, RuntimeError):
+    """A step that cannot be a CUDA graph, for lack of memory or because it waits for the device; its cause says why."""
 
 
 class Place:
@@ -83,15 +89,15 @@ class Place:
             torch.cuda.empty_cache()
 
     def captured(self, body: Body) -> Body:
-        """`body` as a graph, captured and not run. A capture that fails leaves nothing behind but what it raises."""
+        """`body` as a graph, captured and not run. Raises CaptureFailed, and leaves nothing behind."""
         graph = torch.cuda.CUDAGraph()
         try:
             # thread_local: other threads of the process may allocate meanwhile
             with torch.cuda.graph(graph, stream=self._stream, capture_error_mode="thread_local"):
                 body()
-        except Exception:
+        except Exception as error:
             graph.reset()
-            raise
+            raise CaptureFailed(f"its step cannot be a CUDA graph: {_first_line(error)}") from error
         return graph.replay
 
 
@@ -123,6 +129,10 @@ def memory_reason(error: BaseException | None) -> str | None:
     while error is not None:
         text = str(error)
         if isinstance(error, MemoryError | torch.cuda.OutOfMemoryError) or any(one in text for one in MEMORY):
-            return text.partition("\n")[0].partition(". ")[0]
+            return _first_line(error).partition(". ")[0]
         error = error.__cause__ or error.__context__
     return None
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0]

@@ -42,9 +42,7 @@ def fraction_of(data: Dataset, fraction: float) -> Dataset:
 
 def _on_device(examples: Examples, data: Dataset, device: torch.device) -> Examples:
     inputs = _kept(examples.inputs, (str(device), data.mean, data.scale), lambda: _moved(examples.inputs, data, device))
-    targets = examples.targets
-    if targets.device != device:
-        targets = _kept(targets, str(device), lambda: examples.targets.to(device))
+    targets = _kept(examples.targets, str(device), lambda: examples.targets.to(device))
     return Examples(inputs, targets)
 
 
@@ -53,6 +51,8 @@ def _kept(source: Tensor, key: Hashable, make: Callable[[], Tensor]) -> Tensor:
     held: dict[Hashable, Tensor] = _MADE.setdefault(source, {})
     if key not in held:
         made = make()
+        if made is source:  # already there; kept here it would keep itself
+            return made
         if made.is_cuda:
             torch.cuda.current_stream(made.device).synchronize()  # other streams may read it from now on
         held[key] = made

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from bostruct.contracts import BostructError
 from bostruct.nas.checkpoints import load_checkpoint, save_checkpoint
 from bostruct.nas.data import Dataset
-from bostruct.nas.devices import Place, memory_reason
+from bostruct.nas.devices import CaptureFailed, Place, memory_reason
 from bostruct.nas.recipes import Recipe
 from bostruct.nas.residency import resident
 from bostruct.nas.steps import Batches, Scoring, step_of
@@ -130,7 +130,6 @@ class Training:
         A failure is the outcome. What `build` and `watch` raise is raised here, and ends the training.
         """
         self._began = time.monotonic() - self._spent
-        reason = None
         try:
             with self._place.turn():
                 while steps is None or steps > 0:
@@ -138,17 +137,12 @@ class Training:
                     steps = None if steps is None else steps - 1
         except StopIteration:
             pass
-        except TrainingFailed as failure:
-            self.outcome = TrainingFailed(str(failure))  # without the frames, which hold what was on the device
         except Exception as error:
-            reason = memory_reason(error)
-            if reason is None:
+            self.outcome = self._failure(error)
+            if self.outcome is None:
                 raise
         finally:
             self._spent = self._seconds()
-        if reason is not None:
-            where = f" on {self._device}" if self._place.cuda else ""
-            self.outcome = OutOfMemory(f"out of memory{where}: {reason}".removesuffix(": "))
         if isinstance(self.outcome, TrainingFailed):
             self._place.release()
         return self.outcome is None
@@ -156,6 +150,16 @@ class Training:
     def close(self) -> None:
         """Let go of everything, wherever it is."""
         self._work.close()
+
+    def _failure(self, error: Exception) -> TrainingFailed | None:
+        """A new error, without the frames of the one that was raised, which hold what is on the device; None for errors
+        that are not the training's.
+        """
+        reason = memory_reason(error)
+        if reason is not None:
+            where = f" on {self._device}" if self._place.cuda else ""
+            return OutOfMemory(f"out of memory{where}: {reason}".removesuffix(": "))
+        return TrainingFailed(str(error)) if isinstance(error, TrainingFailed | CaptureFailed) else None
 
     def _seconds(self) -> float:
         return time.monotonic() - self._began

@@ -32,7 +32,7 @@ def test_all_sections_run_in_miniature(tmp_path, capsys, monkeypatch):
     assert found["peaks"]["flops_per_second"] > 0
     assert found["peaks"]["bytes_per_second"] > 0
     for cell in ("mean", "maximum"):
-        for way in ("eager_1", "graph_1", "graph_4", "graph_8"):
+        for way in ("eager_1", "graph_1", "graph_4", "graph_8", "tuned_1"):
             assert found["steps"][cell][way]["step_ms"] >= found["steps"][cell][way]["per_training_ms"] > 0
             assert found["shares"][f"{cell}_{way}"]["arithmetic"] > 0
             assert found["shares"][f"{cell}_{way}"]["memory"] > 0

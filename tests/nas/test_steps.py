@@ -12,10 +12,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
 import bostruct as bo
-from bostruct.nas import Dataset, diabetes, digits, to_torch, train
+from bostruct.nas import Dataset, TrainingFailed, diabetes, digits, to_torch, train
 from bostruct.nas.checkpoints import load_checkpoint, save_checkpoint
 from bostruct.nas.data import Examples
-from bostruct.nas.devices import WARM_UP, Place, Repeated, memory_reason
+from bostruct.nas.devices import WARM_UP, CaptureFailed, Place, Repeated, memory_reason
 from bostruct.nas.recipes import FAST, Recipe
 from bostruct.nas.residency import fraction_of, resident
 from bostruct.nas.steps import Batches
@@ -154,17 +154,54 @@ def test_a_body_is_run_then_captured_then_replayed():
     assert told == ["run"] * WARM_UP + ["captured", "replayed", "replayed"]
 
 
-def test_a_capture_that_fails_for_memory_is_a_reason():
-    def captured():
-        try:
-            raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB.")
-        finally:
-            raise RuntimeError("operation failed due to a previous error during capture")
+def failed_capture(cause):
+    """A step that raises while it is captured: the end of the capture raises too, and hides what led to it."""
 
-    with pytest.raises(RuntimeError) as caught:
-        captured()
-    assert memory_reason(caught.value) == "CUDA out of memory"
+    def captured(_, body):
+        del body
+        try:
+            try:
+                raise cause
+            finally:
+                raise RuntimeError("operation failed due to a previous error during capture")
+        except Exception as error:
+            raise CaptureFailed(f"its step cannot be a CUDA graph: {error}") from error
+
+    return type("P", (Graphs,), {"captured": captured})
+
+
+@pytest.mark.parametrize(
+    ("cause", "reason"),
+    [
+        (
+            torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB."),
+            "^out of memory: CUDA out of mem",
+        ),
+        (ValueError("a number is asked for"), "^its step cannot be a CUDA graph: operation failed"),
+    ],
+)
+def test_a_capture_that_fails_is_a_reason_and_leaves_nothing(monkeypatch, cause, reason):
+    data = diabetes()
+    made = []
+
+    def build():
+        made.append(weakref.ref(network := built(PERCEPTRON, data)()))
+        return network
+
+    expected = train(build, data, QUICK, 1)
+    monkeypatch.setattr(Training, "place_of", failed_capture(cause))
+    with pytest.raises(TrainingFailed, match=reason):
+        train(build, data, QUICK, 1)
+    cause.__traceback__ = None
+    gc.collect()
+    assert made[1]() is None  # nor its gradients and what else was on the device
+    monkeypatch.undo()
+    assert train(build, data, QUICK, 1).epochs == expected.epochs
+
+
+def test_what_is_for_lack_of_memory():
     assert memory_reason(RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: 7 bytes")) is not None
+    assert memory_reason(RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED")) is not None
     assert memory_reason(MemoryError()) == ""
     assert memory_reason(ValueError("no")) is None
 
