@@ -5,6 +5,7 @@ What only a GPU needs is here and nowhere else.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -86,6 +87,7 @@ class Place:
     def release(self) -> None:
         """After a failure: memory that nothing refers to any more goes back to the device."""
         if self.cuda:
+            gc.collect()  # an error's frames can refer to themselves
             torch.cuda.empty_cache()
 
     def captured(self, body: Body) -> Body:
