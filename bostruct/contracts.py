@@ -156,7 +156,7 @@ class HasDecisions(Domain, Protocol):
         ...
 
     def finished(self, made: Sequence[int], rng: np.random.Generator) -> Point:
-        """The point that these decisions and random further ones lead to; raises Infeasible, DomainError."""
+        """The point that these decisions and random further ones lead to; raises Infeasible."""
         ...
 
 
