@@ -129,40 +129,50 @@ class Scoring:
     """
 
     def __init__(self, network: nn.Module, examples: Examples, task: Task, recipe: Recipe, place: Place) -> None:
-        device = examples.inputs.device
-        self._network, self._examples, self._place = network, examples, place
-        self._task: Task = task
         self._by_batch = recipe.statistics == "batch"
-        self._size = recipe.batch_size if self._by_batch else SCORED_AT_ONCE
-        self._first = torch.zeros(1, dtype=torch.int64, device=device)
-        self._total = torch.zeros((), dtype=torch.float64, device=device)
-        self._places = torch.arange(self._size, device=device)
-        self._full = place.repeated(self._next)
+        size = recipe.batch_size if self._by_batch else SCORED_AT_ONCE
+        self._sum = ErrorSum(network, examples, task, size, place)
+        self._next = place.repeated(self._sum.next)  # not this object's own: graphs go when nobody holds it
 
     def steps(self) -> Generator[None, None, float]:
         """The error, a batch at a time."""
-        n = len(self._examples)
-        left = n % self._size
-        self._first.zero_()
-        self._total.zero_()
-        with _scored(self._network, self._by_batch):
-            for _ in range(n // self._size):
-                self._full()
+        whole = self._sum
+        n = len(whole.examples)
+        left = n % whole.size
+        whole.first.zero_()
+        whole.total.zero_()
+        with _scored(whole.network, self._by_batch):
+            for _ in range(n // whole.size):
+                self._next()
                 yield
             if left:
-                self._add(self._examples.inputs[n - left :], self._examples.targets[n - left :])
+                whole.add(whole.examples.inputs[n - left :], whole.examples.targets[n - left :])
                 yield
-        return float(self._total) / n
+        return float(whole.total) / n
 
-    def _next(self) -> None:
-        chosen = self._first + self._places
-        self._add(rows(self._examples.inputs, chosen), self._examples.targets.index_select(0, chosen))
-        self._first += self._size
 
-    def _add(self, inputs: Tensor, targets: Tensor) -> None:
+class ErrorSum:
+    """Errors added up on the device. first: int64 (1,), where the next batch begins. total: float64, so far."""
+
+    def __init__(self, network: nn.Module, examples: Examples, task: Task, size: int, place: Place) -> None:
+        device = examples.inputs.device
+        self.network, self.examples, self.size = network, examples, size
+        self.first = torch.zeros(1, dtype=torch.int64, device=device)
+        self.total = torch.zeros((), dtype=torch.float64, device=device)
+        self._task: Task = task
+        self._place = place
+        self._places = torch.arange(size, device=device)
+
+    def next(self) -> None:
+        """Add the errors on the batch at `first`; then the next is next."""
+        chosen = self.first + self._places
+        self.add(rows(self.examples.inputs, chosen), self.examples.targets.index_select(0, chosen))
+        self.first += self.size
+
+    def add(self, inputs: Tensor, targets: Tensor) -> None:
         with torch.no_grad(), self._place.precision():
-            given = self._network(inputs).float()
-        self._total += summed_errors(given, targets, self._task)
+            given = self.network(inputs).float()
+        self.total += summed_errors(given, targets, self._task)
 
 
 def summed_errors(given: Tensor, targets: Tensor, task: Task) -> Tensor:

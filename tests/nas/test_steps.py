@@ -199,6 +199,26 @@ def test_a_capture_that_fails_is_a_reason_and_leaves_nothing(monkeypatch, cause,
     assert train(build, data, QUICK, 1).epochs == expected.epochs
 
 
+def test_a_training_that_has_ended_is_held_by_nobody():
+    data = digits()
+    made = []
+
+    def build():
+        made.append(weakref.ref(network := built(CONVOLUTION, data)()))
+        return network
+
+    gc.collect()
+    gc.disable()  # a GPU's memory cannot wait for the next collection
+    try:
+        training = Training(build, data, replace(QUICK, epochs=1), 1)
+        training.advance(None)
+        assert made[0]() is not None
+        del training
+        assert made[0]() is None
+    finally:
+        gc.enable()
+
+
 def test_what_is_for_lack_of_memory():
     assert memory_reason(RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: 7 bytes")) is not None
     assert memory_reason(RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED")) is not None
