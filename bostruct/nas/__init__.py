@@ -24,6 +24,7 @@ _HOME = {
     "Trained": "bostruct.nas.training",
     "TrainingFailed": "bostruct.nas.training",
     "train": "bostruct.nas.training",
+    "train_together": "bostruct.nas.training",
 }
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from bostruct.nas.networks import to_torch
     from bostruct.nas.objectives import NetworkObjective
     from bostruct.nas.recipes import Recipe
-    from bostruct.nas.training import Trained, TrainingFailed, train
+    from bostruct.nas.training import Trained, TrainingFailed, train, train_together
 
 __all__ = [
     "CIFAR10Objective",
@@ -51,6 +52,7 @@ __all__ = [
     "regression",
     "to_torch",
     "train",
+    "train_together",
 ]
 
 
