@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import torch
@@ -48,7 +48,7 @@ def _on_device(examples: Examples, data: Dataset, device: torch.device) -> Examp
 
 def _kept(source: Tensor, key: Hashable, make: Callable[[], Tensor]) -> Tensor:
     """What is made of a tensor, once for as long as somebody holds that tensor."""
-    held: dict[Hashable, Tensor] = _MADE.setdefault(source, {})
+    held: Any = _MADE.setdefault(source, {})  # typed by nobody, dict[Hashable, Tensor] by us
     if key not in held:
         made = make()
         if made is source:  # already there; kept here it would keep itself
