@@ -334,3 +334,18 @@ def test_what_the_published_families_draw_is_as_it_always_was(domain):
             x = DOMAINS[domain].mutate(x, rng)
             told.update(str(x).encode())
     assert told.hexdigest()[:16] == {"cnn": "761525a681b6788c", "mlp": "ec89076568ed38f8"}[domain]
+
+
+def test_dead_ends_of_tight_bounds_end_walks_and_not_studies():
+    pool = [Architecture.chain("relu-16 linear"), Architecture.chain("tanh-16 relu-8 linear")]
+    domain = bo.mlp_domain(bo.Bounds(min_layers=3, max_layers=5), pool)
+    rng = np.random.default_rng(0)
+    dead = Architecture(
+        ["ip", "linear", "linear", "linear", "op"], [(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (3, 4)], MLP
+    )
+    with pytest.raises(DomainError, match="no valid change"):
+        domain.mutate(dead, rng)
+    for x in domain.sample(60, rng):
+        domain.check(x)
+    result = bo.minimize(lambda x: float(len(x)), domain, 12, method="annealing", seed=0, progress=False)
+    assert result.n_completed == 12

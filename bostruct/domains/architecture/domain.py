@@ -102,7 +102,8 @@ class ArchitectureDomain:
         return math.inf
 
     def sample(self, m: int, rng: np.random.Generator) -> list[Architecture]:
-        """m valid architectures, independent: a member of the pool after 1 to 8 mutations, all equally likely.
+        """m valid architectures, independent: a member of the pool after 1 to 8 mutations, all equally likely, or fewer
+        where bounds leave no further one.
 
         There is no uniform draw from infinitely many; this one is as near the pool as mutations go.
         """
@@ -175,7 +176,10 @@ class ArchitectureDomain:
     def _walked(self, rng: np.random.Generator) -> Architecture:
         x = self.pool[int(rng.integers(len(self.pool)))]
         for _ in range(1 + int(rng.integers(LONGEST_WALK))):
-            x = self.mutate(x, rng)
+            try:
+                x = self.mutate(x, rng)
+            except DomainError:  # tight bounds leave some architectures no way on
+                break
         return x
 
     def _modified(self, x: Architecture, rng: np.random.Generator) -> Architecture:
