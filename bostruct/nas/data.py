@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from bostruct.checks import check_choice, check_integer, check_number
+from bostruct.checks import check_choice, check_integer, check_number, shown
 from bostruct.contracts import Array
 
 THIRDS, FIFTHS = 3, 5
+PARTS = ("train", "validation", "test")
 Task = Literal["classification", "regression"]
 
 
 class Examples(NamedTuple):
-    """inputs: (n, ...) float32, or uint8 for images in 0..255. targets: (n,) classes, or (n, targets) float32."""
+    """inputs: (n, ...) float32, or uint8 for images in 0..255. targets: (n,) classes, or (n, targets) float32.
+
+    A `Dataset` takes NumPy arrays and tensors of other types too, and holds them as these.
+    """
 
     inputs: Tensor
     targets: Tensor
@@ -26,14 +31,20 @@ class Examples(NamedTuple):
     def __len__(self) -> int:  # type: ignore[override]
         return len(self.inputs)
 
+    def __repr__(self) -> str:
+        return f"Examples({', '.join(f'{name} {_told(one)}' for name, one in zip(self._fields, self, strict=True))})"
+
     def to(self, device: torch.device) -> Examples:
         return Examples(self.inputs.to(device), self.targets.to(device))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """name: for messages and file names. classes: or targets of a regression. mean, scale: a channel, of inputs once
-    bytes are divided by 255; a network sees (input - mean) / scale. Raises ValueError where sizes disagree.
+    """name: for messages and file names. train, validation, test: `Examples` of one shape, of tensors or NumPy arrays.
+    Inputs: finite; uint8 is kept, all else becomes float32. Targets: of a classification integers (n,) in
+    0..classes - 1; of a regression finite numbers (n, classes), or (n,) where there is one. mean, scale: one for each
+    channel (first dimension of an example), or one for all, of inputs once bytes are divided by 255; a network sees
+    (input - mean) / scale. Raises TypeError, ValueError, which name the argument.
     """
 
     name: str
@@ -46,14 +57,24 @@ class Dataset:
     scale: tuple[float, ...] = (1.0,)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise TypeError(f"name: expected a string, got {shown(self.name)}")
         check_choice("task", self.task, get_args(Task))
         check_integer("classes", self.classes, 1)
-        for part, examples in (("train", self.train), ("validation", self.validation), ("test", self.test)):
-            if len(examples.inputs) != len(examples.targets) or not len(examples.inputs):
+        for part in PARTS:
+            object.__setattr__(self, part, checked(part, getattr(self, part), self.task, self.classes))
+        for part in PARTS[1:]:
+            if (shape := tuple(getattr(self, part).inputs.shape[1:])) != self.input_shape:
                 raise ValueError(
-                    f"{part}: expected as many inputs as targets, at least 1; got {len(examples.inputs)} and "
-                    f"{len(examples.targets)}"
+                    f"{part}.inputs: expected examples of shape {self.input_shape}, as in train, got {shape}"
                 )
+        for name, low in (("mean", -np.inf), ("scale", 1e-300)):
+            object.__setattr__(self, name, _each_channel(name, getattr(self, name), low, self.input_shape[0]))
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{part} {len(getattr(self, part))}" for part in PARTS)
+        what = "classes" if self.task == "classification" else "targets"
+        return f"Dataset({self.name!r}, {self.task}, {sizes}, inputs {self.input_shape}, {what} {self.classes})"
 
     @property
     def input_shape(self) -> tuple[int, ...]:
@@ -95,17 +116,110 @@ def diabetes() -> Dataset:
 def regression(name: str, features: Array, targets: Array, seed: int = 0) -> Dataset:
     """A regression on (n, d) features and (n,) or (n, t) targets: 0.6 to train on, 0.2 to validate, 0.2 to test.
 
-    Drawn with `seed`; all standardised by the training part, columns that do not vary at 0 (Kandasamy et al. 2018).
+    n: at least 5. Drawn with `seed`; all standardised by the training part, columns that do not vary at 0 (Kandasamy et
+    al. 2018). Raises TypeError, ValueError, which name the argument.
     """
-    targets = np.asarray(targets, dtype=np.float64).reshape(len(features), -1)
-    order = _order(len(features), seed)
-    cut = order[: len(features) - 2 * (len(features) // FIFTHS)]
-    both = [_standardised(np.asarray(one, dtype=np.float64), cut) for one in (features, targets)]
+    features, targets = _table("features", features), _table("targets", targets, single=True)
+    n = len(features)
+    if len(targets) != n or n < FIFTHS:
+        raise ValueError(
+            f"features, targets: expected as many rows of each, at least {FIFTHS}, got {n} and {len(targets)}"
+        )
+    order = _order(n, check_integer("seed", seed, 0))
+    cut = order[: n - 2 * (n // FIFTHS)]
+    both = [_standardised(one, cut) for one in (features, targets)]
     train, validation, test = _split(both[0], torch.as_tensor(both[1], dtype=torch.float32), FIFTHS, seed)
     return Dataset(name, "regression", train, validation, test, targets.shape[1])
 
 
 DATASETS: dict[str, Callable[[], Dataset]] = {"digits": digits, "diabetes": diabetes}
+
+
+def checked(part: str, given: Any, task: Task, classes: int) -> Examples:
+    """One part of a `Dataset` as it holds it; raises TypeError, ValueError, which name the part."""
+    if not isinstance(given, Examples):
+        raise TypeError(f"{part}: expected Examples(inputs, targets), got {type(given).__name__}: {shown(given, 40)}")
+    inputs = _tensor(f"{part}.inputs", given.inputs)
+    inputs = inputs if inputs.dtype == torch.uint8 else inputs.to(torch.float32)
+    if inputs.dim() < 2 or not inputs.numel():
+        raise ValueError(f"{part}.inputs: expected shape (n, ...), none of it 0, got {tuple(inputs.shape)}")
+    _check_finite(f"{part}.inputs", inputs)
+    targets = _tensor(f"{part}.targets", given.targets)
+    chosen = _classes if task == "classification" else _values
+    targets = chosen(f"{part}.targets", targets, classes)
+    if len(inputs) != len(targets):
+        raise ValueError(f"{part}: expected as many inputs as targets, got {len(inputs)} and {len(targets)}")
+    return Examples(inputs, targets)
+
+
+def _tensor(name: str, given: Any) -> Tensor:
+    """A tensor as it is; of anything else a copy, as whoever made it may change it."""
+    if isinstance(given, Tensor):
+        tensor = given.detach() if given.requires_grad else given  # the same one: what is made of it is kept by it
+    else:
+        try:
+            tensor = torch.from_numpy(np.array(given, order="C"))
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{name}: expected a tensor or an array of numbers, got {_told(given)}") from error
+    if tensor.is_complex():
+        raise TypeError(f"{name}: expected real numbers, got {tensor.dtype}")
+    return tensor
+
+
+def _classes(name: str, targets: Tensor, classes: int) -> Tensor:
+    if targets.is_floating_point() or targets.dim() != 1:
+        raise ValueError(f"{name}: expected integers of shape (n,), a class each, got {_told(targets)}")
+    targets = targets.to(torch.int64)
+    low, high = (int(one) for one in targets.aminmax()) if len(targets) else (0, 0)
+    if low < 0 or high >= classes:
+        raise ValueError(f"{name}: expected classes in 0..{classes - 1}, got {low}..{high}")
+    return targets
+
+
+def _values(name: str, targets: Tensor, count: int) -> Tensor:
+    targets = targets.to(torch.float32)
+    targets = targets[:, None] if targets.dim() == 1 else targets
+    if targets.dim() != 2 or targets.shape[1] != count or not len(targets):
+        raise ValueError(f"{name}: expected shape (n, {count}), n at least 1, as classes={count}, got {_told(targets)}")
+    _check_finite(name, targets)
+    return targets
+
+
+def _check_finite(name: str, values: Tensor) -> None:
+    """By the least and the greatest, which are NaN where any number is: no tensor as large is made."""
+    if values.is_floating_point() and not all(math.isfinite(one) for one in values.aminmax()):
+        raise ValueError(f"{name}: expected finite numbers of float32, got NaN or an infinite one")
+
+
+def _each_channel(name: str, given: Any, low: float, channels: int) -> tuple[float, ...]:
+    if isinstance(given, str) or not np.iterable(given):
+        raise TypeError(f"{name}: expected a tuple of numbers, got {shown(given)}")
+    numbers = tuple(check_number(name, one, low) for one in given)
+    if len(numbers) not in (1, channels):
+        raise ValueError(f"{name}: expected 1 number, or {channels}, one a channel, got {len(numbers)}")
+    return numbers
+
+
+def _told(given: Any) -> str:
+    """Shape and type of what may be large."""
+    if isinstance(given, Tensor | np.ndarray):
+        return f"{tuple(given.shape)} {str(given.dtype).removeprefix('torch.')}"
+    return shown(given, 40)
+
+
+def _table(name: str, given: Any, *, single: bool = False) -> Array:
+    """(n, columns) of finite float64; single: whether (n,) is one column. Raises TypeError, ValueError."""
+    try:
+        table = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name}: expected an array of numbers, got {shown(given, 40)}") from error
+    table = table[:, None] if single and table.ndim == 1 else table
+    if table.ndim != 2 or not table.shape[1]:
+        allowed = "(n,) or (n, t)" if single else "(n, d)"
+        raise ValueError(f"{name}: expected shape {allowed}, got {np.shape(given)}")
+    if not np.isfinite(table).all():
+        raise ValueError(f"{name}: expected finite numbers, got NaN or an infinite one")
+    return table
 
 
 def _standardised(columns: Array, rows: np.ndarray) -> Array:
