@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from bostruct.checks import check_integer
+from bostruct.checks import shown
+from bostruct.domains.architecture.value import Architecture
+from bostruct.domains.language.program import Program
+from bostruct.nas.networks import ArchitectureNetwork, Shape, checked_shape, to_torch
 
 
 class Cost(NamedTuple):
@@ -22,10 +25,50 @@ class Cost(NamedTuple):
     flops: int
 
 
-def cost(network: nn.Module, input_shape: Sequence[int]) -> Cost:
-    """Parameters and FLOPs of a module; input_shape: of one example. Nothing is computed. Raises ValueError."""
-    shape = [check_integer("input_shape", size, 1) for size in input_shape]
-    ghost = copy.deepcopy(network).to("meta").eval()
-    with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        ghost(torch.empty(1, *shape, device="meta"))
-    return Cost(sum(p.numel() for p in network.parameters() if p.requires_grad), counter.get_total_flops())
+def cost(network: nn.Module | Architecture | Program, input_shape: Sequence[int], classes: int | None = None) -> Cost:
+    """Parameters and FLOPs of a network; input_shape: of one example. Nothing is computed and no weight allocated, so
+    that networks too large for any memory are counted.
+
+    classes: of an `Architecture`, as of `to_torch`; others bring their own. Raises TypeError; ValueError where the
+    network does not take such examples; DomainError, CompileError where it cannot be built.
+    """
+    shape = checked_shape(input_shape)
+    if (classes is None) == isinstance(network, Architecture):
+        raise ValueError(f"classes: expected a number for an Architecture, and None else, got {shown(classes)}")
+    ghost = _ghost(network, shape, classes or 0).eval()
+    _check_channels(ghost, shape)
+    try:
+        with torch.device("meta"), torch.no_grad(), FlopCounterMode(display=False) as counter:
+            ghost(torch.empty(1, *shape))
+    except (RuntimeError, ValueError, IndexError) as error:
+        raise ValueError(f"input_shape: the network does not take examples of shape {shape}: {error}") from error
+    return Cost(sum(p.numel() for p in ghost.parameters() if p.requires_grad), counter.get_total_flops())
+
+
+def _ghost(network: Any, shape: Shape, classes: int) -> nn.Module:
+    """The network without content, and none made on the way."""
+    if isinstance(network, nn.Module):
+        return _copied(network)
+    with torch.device("meta"):
+        if isinstance(network, Architecture):
+            return to_torch(network, shape, classes)
+        if isinstance(network, Program):
+            return network.to_torch((1, *shape))
+    raise TypeError(f"network: expected a torch.nn.Module, an Architecture or a Program, got {shown(network)}")
+
+
+def _copied(network: nn.Module) -> nn.Module:
+    """A copy whose parameters and buffers have a shape and no content, shared ones still shared."""
+    held = {id(tensor): torch.empty_like(tensor, device="meta") for tensor in network.buffers()}
+    for one in network.parameters():
+        held[id(one)] = nn.Parameter(torch.empty_like(one, device="meta"), one.requires_grad)
+    return copy.deepcopy(network, held)
+
+
+def _check_channels(network: nn.Module, shape: Shape) -> None:
+    if isinstance(network, ArchitectureNetwork) and (len(shape), shape[0]) != (
+        len(network.input_shape),
+        network.input_shape[0],
+    ):
+        built = network.input_shape
+        raise ValueError(f"input_shape: the network was built for examples of shape {built}, got {shape}")

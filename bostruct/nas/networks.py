@@ -17,14 +17,26 @@ from bostruct.domains.architecture.value import Architecture
 Shape: TypeAlias = tuple[int, ...]  # of one example: (channels, height, width), or (features,)
 Build: TypeAlias = Callable[[Layer, Shape], nn.Module]
 
-ATTRIBUTES = {"dropout", "dilation", "separable", "normalization"}
-NORMALIZATIONS = ("batch", "none")
+
+def _is_number(value: Any, *types: type) -> bool:
+    return isinstance(value, types) and not isinstance(value, bool)
+
+
+ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a layer: what is right, in words too
+    "dropout": (lambda value: _is_number(value, int, float) and 0.0 <= value < 1.0, "a probability in [0, 1)"),
+    "dilation": (lambda value: _is_number(value, int) and value >= 1, "an integer, at least 1"),
+    "separable": (lambda value: isinstance(value, bool), "true or false"),
+    "normalization": (lambda value: value in ("batch", "none"), "batch or none"),
+}
 
 
 def to_torch(
     architecture: Architecture, input_shape: Sequence[int], classes: int, dropout: float = 0.0
 ) -> ArchitectureNetwork:
-    """An architecture as a module of batches (m, *input_shape); it gives logits, or predictions, (m, classes).
+    """An architecture as a module of batches (m, *input_shape), which gives (m, classes).
+
+    With ``linear`` decision layers it gives predictions; with one ``softmax`` logits, with several of them logarithms
+    of probabilities, which are logits too: cross-entropy and argmax are right for both.
 
     input_shape: of one example, (channels, height, width) for images, (features,) else. classes: of the decision
     layers; with ``linear`` ones the number of targets. dropout: before every decision layer, besides what layers have
@@ -34,13 +46,22 @@ def to_torch(
     if not isinstance(architecture, Architecture):
         raise TypeError(f"architecture: expected an Architecture, got {shown(architecture)}")
     check_integer("classes", classes, 1)
-    shape = tuple(check_integer("input_shape", size, 1) for size in input_shape)
+    shape = checked_shape(input_shape)
     wanted = 3 if architecture.family.image else 1
     if len(shape) != wanted:
         parts = "(channels, height, width)" if wanted == 3 else "(features,)"
         raise ValueError(f"input_shape: expected {parts} for the family {architecture.family.name}, got {shape}")
     check_number("dropout", dropout, 0.0, 0.999999)
     return ArchitectureNetwork(architecture, shape, classes, dropout)
+
+
+def checked_shape(input_shape: Sequence[int]) -> Shape:
+    """Of one example; raises TypeError, ValueError."""
+    if isinstance(input_shape, str) or not isinstance(input_shape, Sequence):
+        raise TypeError(
+            f"input_shape: expected (channels, height, width) or (features,) of one example, got {shown(input_shape)}"
+        )
+    return tuple(check_integer("input_shape", size, 1) for size in input_shape)
 
 
 class ArchitectureNetwork(nn.Module):
@@ -187,9 +208,9 @@ def _built(u: int, layer: Layer, entering: Shape, classes: int, dropped: float) 
     kind, size = layer.label.rstrip("0123456789"), layer.label.lstrip("abcdefghijklmnopqrstuvwxyz")
     halved = tuple(-(-n // 2) for n in entering[1:])
     if kind in ("conv", "res") and size and int(size) % 2:
-        units, dilation = _units(u, layer), int(attributes.get("dilation", 1))
+        units, dilation = _units(u, layer), attributes.get("dilation", 1)
         if kind == "conv":
-            separable = bool(attributes.get("separable", False))
+            separable = attributes.get("separable", False)
             body: nn.Module = convolution(channels, units, int(size), layer.stride, dilation, separable, normalized)
         else:
             body = Residual(channels, units, int(size), layer.stride, dilation, normalized)
@@ -231,11 +252,11 @@ def _units(u: int, layer: Layer) -> int:
 
 def _attributes(u: int, layer: Layer) -> dict[str, Any]:
     found = dict(layer.attributes)
-    if unknown := sorted(set(found) - ATTRIBUTES):
-        known = ", ".join(sorted(ATTRIBUTES))
-        raise DomainError(f"layer {u} ({layer}): no torch module knows the attribute {unknown[0]!r}; known are {known}")
-    if found.get("normalization", "batch") not in NORMALIZATIONS:
-        raise DomainError(f"layer {u} ({layer}): normalization: expected one of {', '.join(NORMALIZATIONS)}")
-    if not 0.0 <= float(found.get("dropout", 0.0)) < 1.0:
-        raise DomainError(f"layer {u} ({layer}): dropout: expected a probability in [0, 1)")
+    for name, value in found.items():
+        if name not in ATTRIBUTES:
+            known = ", ".join(sorted(ATTRIBUTES))
+            raise DomainError(f"layer {u} ({layer}): no torch module knows the attribute {name!r}; known are {known}")
+        is_right, allowed = ATTRIBUTES[name]
+        if not is_right(value):
+            raise DomainError(f"layer {u} ({layer}): {name}: expected {allowed}, got {shown(value)}")
     return found

@@ -11,8 +11,10 @@ import torch
 import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.domains.architecture.labels import CNN, KERNEL_SIZES, Label
+from bostruct.language import SearchSpace
 from bostruct.nas import cost, to_torch
 from bostruct.nas.networks import ACTIVATIONS
+from bostruct.nas.spaces.nasbench201 import nasbench201
 
 CHAINS = (
     *(f"{kind}{k}-8 {kind}{k}-6/2 fc-5 softmax" for kind in ("conv", "res") for k in KERNEL_SIZES),
@@ -92,6 +94,45 @@ def test_counts_are_those_by_hand():
     assert cost(to_torch(bo.Architecture.chain("relu-8 linear"), (6,), 1), (6,)).flops == 2 * (6 * 8 + 8)
 
 
+def test_networks_too_large_for_memory_are_counted():
+    wide = bo.Architecture.chain("relu-2000000 relu-2000000 linear")
+    found = cost(wide, (10,), classes=1)
+    n = 2_000_000
+    assert found.parameters == (10 * n + n) + (n * n + n) + (n + 1)
+    assert found.flops == 2 * (10 * n + n * n + n)
+
+
+def test_what_is_built_costs_what_its_architecture_does():
+    chain = bo.Architecture.chain("conv3-8 res3-8/2 fc-5 softmax")
+    network = to_torch(chain, (3, 10, 10), 4)
+    assert cost(network, (3, 10, 10)) == cost(chain, (3, 10, 10), classes=4)
+    assert all(one.device.type == "cpu" for one in network.parameters())
+    assert network.training
+    program = SearchSpace(nasbench201(cells=1, filters=4)).specify(["nor_conv_3x3"] * 6).program()
+    assert cost(program, (3, 8, 8)) == cost(program.to_torch((2, 3, 8, 8)), (3, 8, 8))
+
+
+def test_parameters_that_are_shared_are_counted_once():
+    layer = torch.nn.Linear(4, 4)
+    assert cost(torch.nn.Sequential(layer, layer), (4,)) == (20, 2 * 2 * 16)
+
+
+def test_what_cannot_be_counted_is_refused_by_name():
+    chain = bo.Architecture.chain("conv3-8 softmax")
+    network = to_torch(chain, (3, 8, 8), 2)
+    refused = (
+        (ValueError, lambda: cost(chain, (3, 8, 8)), "classes: expected a number for an Architecture"),
+        (ValueError, lambda: cost(network, (3, 8, 8), classes=2), "classes: expected .* None else, got 2"),
+        (ValueError, lambda: cost(network, (1, 8, 8)), r"built for examples of shape \(3, 8, 8\), got \(1, 8, 8\)"),
+        (ValueError, lambda: cost(torch.nn.Linear(3, 2), (4,)), r"input_shape: .*does not take .*\(4,\)"),
+        (TypeError, lambda: cost(network, 32), r"input_shape: expected \(channels, height, width\).*got 32"),  # type: ignore[arg-type]
+        (TypeError, lambda: cost("net", (3,)), "network: expected a torch.nn.Module, an Architecture or a Program"),  # type: ignore[arg-type]
+    )
+    for kind, count, message in refused:
+        with pytest.raises(kind, match=message):
+            count()
+
+
 def test_a_residual_block_adds_what_entered():
     network = to_torch(bo.Architecture.chain("conv3-4 res3-6 softmax"), (1, 5, 5), 2).eval()
     block = network.layers["2 res3-6"].body
@@ -118,6 +159,11 @@ def test_attributes_reach_the_module():
         ({"groups": 2}, "groups"),
         ({"normalization": "layer"}, "normalization"),
         ({"dropout": 1.0}, "dropout"),
+        ({"dropout": "x"}, "dropout: expected a probability"),
+        ({"dropout": True}, "dropout: expected a probability"),
+        ({"dilation": 1.5}, "dilation: expected an integer, at least 1, got 1.5"),
+        ({"dilation": 0}, "dilation: expected an integer, at least 1, got 0"),
+        ({"separable": "no"}, "separable: expected true or false, got 'no'"),
     ):
         with pytest.raises(DomainError, match=f"layer 2 .*{message}"):
             to_torch(layer(**wrong), (1, 8, 8), 2)
@@ -134,9 +180,11 @@ def test_dropout_before_decisions_is_off_while_scoring():
 def test_what_cannot_be_built_is_refused_by_name():
     chain = bo.Architecture.chain("conv3-8 softmax")
     with pytest.raises(TypeError, match="architecture: expected"):
-        to_torch("conv3-8", (3, 8, 8), 2)
+        to_torch("conv3-8", (3, 8, 8), 2)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"input_shape: expected \(channels, height, width\)"):
         to_torch(chain, (8,), 2)
+    with pytest.raises(TypeError, match=r"input_shape: expected \(channels, height, width\).*got 32"):
+        to_torch(chain, 32, 2)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="classes"):
         to_torch(chain, (3, 8, 8), 0)
     family = CNN.with_label(Label("swish", group="fc", image="collapses"), {"fc": 0.1}, "cnn+swish")
