@@ -13,8 +13,10 @@ from bostruct.checks import check_integer, check_number, shown
 from bostruct.contracts import DomainError
 from bostruct.domains.architecture.layers import Layer
 from bostruct.domains.architecture.value import Architecture
+from bostruct.domains.language.program import Program
 
 Shape: TypeAlias = tuple[int, ...]  # of one example: (channels, height, width), or (features,)
+MAIN = "out"  # of several outputs of a program the one that is scored
 Build: TypeAlias = Callable[[Layer, Shape], nn.Module]
 
 
@@ -62,6 +64,37 @@ def checked_shape(input_shape: Sequence[int]) -> Shape:
             f"input_shape: expected (channels, height, width) or (features,) of one example, got {shown(input_shape)}"
         )
     return tuple(check_integer("input_shape", size, 1) for size in input_shape)
+
+
+def program_to_torch(program: Program, input_shape: Sequence[int]) -> nn.Module:
+    """A program as a module of batches (m, *input_shape) that gives one tensor: that of its output, or where there are
+    several that of the one called ``out``, as with the auxiliary output of `bostruct.nas.spaces.nasnet`.
+
+    Raises TypeError, ValueError; DomainError where no output is called so, CompileError where it cannot be built.
+    """
+    network = program.to_torch((2, *checked_shape(input_shape)))
+    if len(program.outputs) == 1:
+        return network
+    if MAIN not in program.outputs:
+        given = ", ".join(program.outputs)
+        raise DomainError(f"program: expected one output, or one called {MAIN!r} among several, got {given}")
+    return MainOutput(network)
+
+
+class MainOutput(nn.Module):
+    """Of a network with several outputs, a dict by name, the one called ``out``; `decisions` gives all."""
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def decisions(self, x: Tensor) -> list[Tensor]:
+        """The main output first."""
+        given = self.network(x)
+        return [given[MAIN], *(one for name, one in given.items() if name != MAIN)]
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.network(x)[MAIN]
 
 
 class ArchitectureNetwork(nn.Module):

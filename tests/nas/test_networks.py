@@ -12,9 +12,12 @@ import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.domains.architecture.labels import CNN, KERNEL_SIZES, Label
 from bostruct.language import SearchSpace
-from bostruct.nas import cost, to_torch
-from bostruct.nas.networks import ACTIVATIONS
+from bostruct.nas import Recipe, cost, ops, regression, to_torch, train
+from bostruct.nas.networks import ACTIVATIONS, MainOutput, program_to_torch
+from bostruct.nas.spaces.genetic import genetic_cnn
 from bostruct.nas.spaces.nasbench201 import nasbench201
+from bostruct.nas.spaces.nasnet import nasnet
+from bostruct.nas.spaces.wiring import applied
 
 CHAINS = (
     *(f"{kind}{k}-8 {kind}{k}-6/2 fc-5 softmax" for kind in ("conv", "res") for k in KERNEL_SIZES),
@@ -190,3 +193,50 @@ def test_what_cannot_be_built_is_refused_by_name():
     family = CNN.with_label(Label("swish", group="fc", image="collapses"), {"fc": 0.1}, "cnn+swish")
     with pytest.raises(DomainError, match=r"layer 2 .*no torch module is known for the label 'swish'"):
         to_torch(bo.Architecture.chain("conv3-8 swish-4 softmax", family), (3, 8, 8), 2)
+
+
+def with_two_heads(first, second):
+    """A builder of a program with a dense head under each name."""
+
+    def builder():
+        inputs, stem = ops.dense(6)
+        return inputs, {name: applied(ops.dense(3), stem)["out"] for name in (first, second)}
+
+    return SearchSpace(builder).specify([]).program()
+
+
+def test_of_several_outputs_the_main_one_is_trained():
+    space = SearchSpace(nasnet(cells=3, filters=4))
+    program = space.present(space.sample(1, np.random.default_rng(0))[0])
+    network = program_to_torch(program, (1, 8, 8)).eval()
+    assert isinstance(network, MainOutput)
+    with torch.no_grad():
+        x = torch.randn(3, 1, 8, 8)
+        both = network.network(x)
+        assert torch.equal(network(x), both["out"])
+        assert [torch.equal(a, both[b]) for a, b in zip(network.decisions(x), ("out", "aux"), strict=True)] == [
+            True
+        ] * 2
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_other_outputs_are_learnt_where_every_decision_is(every):
+    data = regression("r", np.random.default_rng(0).normal(size=(40, 4)), np.random.default_rng(1).normal(size=(40, 3)))
+    program = with_two_heads("out", "aux")
+    recipe = Recipe(epochs=1, batch_size=8, every_decision=every)
+    torch.manual_seed(0)
+    made = program_to_torch(program, (4,))
+    before = {name: value.detach().clone() for name, value in made.named_parameters()}
+    trained = train(lambda: made, data, recipe, 0).network
+    still = [name for name, value in trained.named_parameters() if torch.equal(value, before[name])]
+    assert len(still) == (0 if every else 2)  # weights and biases of the head that is not scored
+
+
+def test_several_outputs_need_a_main_one():
+    with pytest.raises(DomainError, match="expected one output, or one called 'out' among several, got left, right"):
+        program_to_torch(with_two_heads("left", "right"), (4,))
+
+
+def test_stages_need_as_many_filters():
+    with pytest.raises(ValueError, match="stages, filters: expected as many of each, got 2 and 1"):
+        genetic_cnn(stages=(2, 3), filters=(8,))

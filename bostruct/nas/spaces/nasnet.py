@@ -30,8 +30,11 @@ def nasnet(
 
     Each of five nodes sums two operations, each on any of the states before it; states that nobody reads are joined.
     720^4 8^10 7^10 pairs of cells. keep: in (0, 1], the chance that what an operation other than ``none`` gives is kept
-    while training, in the last cell; earlier ones keep more. auxiliary: whether a second output leaves before the
-    second reduction cell; its head is as plain as the last one: ReLU, mean, dense. Raises TypeError, ValueError.
+    while training, in the last cell; earlier ones keep more. auxiliary: whether a second output, ``aux``, leaves before
+    the second reduction cell; its head is as plain as the last one: ReLU, mean, dense.
+    `bostruct.nas.networks.program_to_torch` gives a module of the main output alone, which is what is scored; training
+    with ``Recipe(every_decision=True)`` adds the whole loss of the auxiliary one, where Zoph et al. add 0.4 of it.
+    Raises TypeError, ValueError.
     """
     return partial(_network, cells, filters, classes, checked_keep(keep), auxiliary)
 
