@@ -2,21 +2,98 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import hashlib
 import os
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 
+from bostruct.nas.data import Dataset
+from bostruct.nas.outcomes import Epoch
+from bostruct.nas.recipes import Recipe
 
-def save_checkpoint(path: Path | None, run: Any) -> None:
-    """Write network, optimizer, random states and epochs, in one step: a file is whole or not there."""
+_DIGESTS: WeakKeyDictionary[Dataset, str] = WeakKeyDictionary()
+
+
+def described(data: Dataset, recipe: Recipe, seed: int, device: torch.device) -> dict[str, str]:
+    """What a training must share with a checkpoint to go on from it."""
+    return {
+        "data": data_digest(data),
+        "recipe": repr(recipe),
+        "seed": str(seed),
+        "device": device.type,
+        "torch": str(torch.__version__),
+    }
+
+
+def data_digest(data: Dataset) -> str:
+    """Of what a training sees of a data set, content and shapes; computed once for as long as somebody holds it."""
+    if data not in _DIGESTS:
+        digest = hashlib.blake2b(repr((data.task, data.classes, data.mean, data.scale)).encode(), digest_size=16)
+        for one in (*data.train, *data.validation):
+            digest.update(repr((one.dtype, tuple(one.shape))).encode())
+            digest.update(one.detach().cpu().contiguous().numpy())
+        _DIGESTS[data] = digest.hexdigest()
+    return _DIGESTS[data]
+
+
+def save_checkpoint(path: Path | None, run: Any, about: Mapping[str, str]) -> None:
+    """Write network, optimizer, random states and epochs, in one step: a file is whole or not there.
+
+    about: `described`.
+    """
     if path is None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    device = next(run.network.parameters()).device
-    held = {
+    partial = path.with_name(f"{path.name}.{os.getpid()}")
+    torch.save({"about": dict(about), **_state(run)}, partial)
+    with contextlib.suppress(FileNotFoundError):  # swept by another process that trains the same
+        os.replace(partial, path)
+
+
+def load_checkpoint(path: Path | None, run: Any, about: Mapping[str, str]) -> None:
+    """Bring a run to where the file left it. Where there is no file, or with a warning where it is damaged or of
+    another training, the run is left as it is.
+    """
+    if path is None:
+        return
+    _sweep(path)
+    if not path.exists():
+        return
+    before = copy.deepcopy(_state(run))
+    try:
+        held = torch.load(path, map_location="cpu", weights_only=True)
+        if differing := [name for name, value in about.items() if held["about"][name] != value]:
+            warnings.warn(f"{path}: of another training (other {', '.join(differing)}), this begins anew", stacklevel=3)
+            return
+        _restore(run, held)
+    except Exception as error:  # it saves time and holds nothing that a training cannot make again
+        _restore(run, before)
+        warnings.warn(f"{path}: not a whole checkpoint, the training begins anew ({error!r})", stacklevel=3)
+
+
+def delete_checkpoint(path: Path | None) -> None:
+    """The file of a training that has ended, well or not, and what killed processes left of it."""
+    if path is not None:
+        path.unlink(missing_ok=True)
+        _sweep(path)
+
+
+def _sweep(path: Path) -> None:
+    """Partial files of processes that were killed while they saved."""
+    for partial in path.parent.glob(f"{path.name}.*"):
+        partial.unlink(missing_ok=True)
+
+
+def _state(run: Any) -> dict[str, Any]:
+    device = run.generator.device
+    return {
         "network": run.network.state_dict(),
         "optimizer": run.optimizer.state_dict(),
         "generator": run.generator.get_state(),
@@ -24,23 +101,9 @@ def save_checkpoint(path: Path | None, run: Any) -> None:
         "cuda": torch.cuda.get_rng_state(device) if device.type == "cuda" else None,
         "epochs": [tuple(epoch) for epoch in run.epochs],
     }
-    partial = path.with_name(f"{path.name}.{os.getpid()}")
-    torch.save(held, partial)
-    os.replace(partial, path)
 
 
-def load_checkpoint(path: Path | None, run: Any) -> None:
-    """Bring a run to where the file left it; nothing where there is no file, or one that is damaged."""
-    if path is None or not path.exists():
-        return
-    try:
-        held = torch.load(path, map_location="cpu", weights_only=True)
-        epochs = held["epochs"]
-    except Exception as error:  # it saves time and holds nothing that a training cannot make again
-        warnings.warn(f"{path}: not a whole checkpoint, the training begins anew ({error!r})", stacklevel=3)
-        return
-    from bostruct.nas.training import Epoch
-
+def _restore(run: Any, held: Mapping[str, Any]) -> None:
     run.network.load_state_dict(held["network"])
     rates = [group["lr"] for group in run.optimizer.param_groups]
     run.optimizer.load_state_dict(held["optimizer"])
@@ -49,5 +112,5 @@ def load_checkpoint(path: Path | None, run: Any) -> None:
     run.generator.set_state(held["generator"])
     torch.set_rng_state(held["torch"])
     if held["cuda"] is not None:
-        torch.cuda.set_rng_state(held["cuda"], next(run.network.parameters()).device)
-    run.epochs[:] = [Epoch(*one) for one in epochs]
+        torch.cuda.set_rng_state(held["cuda"], run.generator.device)
+    run.epochs[:] = [Epoch(*one) for one in held["epochs"]]

@@ -11,10 +11,13 @@ from contextlib import contextmanager
 
 import torch
 
+from bostruct.checks import shown
 from bostruct.contracts import BostructError
 
 WARM_UP = 3  # steps before a graph is captured, on the stream that it is captured on
 MEMORY = (
+    "CUDA error: out of memory",
+    "CUDA out of memory",
     "CUDNN_STATUS_ALLOC_FAILED",
     "CUBLAS_STATUS_ALLOC_FAILED",
     "DefaultCPUAllocator: can't allocate memory",
@@ -22,6 +25,33 @@ MEMORY = (
 )  # what a RuntimeError says where memory is short, besides torch.OutOfMemoryError
 
 Body = Callable[[], None]
+
+
+def check_device(name: str) -> torch.device:
+    """A CPU or a GPU that is there; raises TypeError, ValueError."""
+    if not isinstance(name, str):
+        raise TypeError(f"device: expected 'cpu', 'cuda' or 'cuda:<number>', got {shown(name)}")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        device = None
+    if device is None or device.type not in ("cpu", "cuda"):
+        raise ValueError(f"device: expected 'cpu', 'cuda' or 'cuda:<number>', got {shown(name)}")
+    there = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if device.type == "cuda" and (device.index or 0) >= there:
+        raise ValueError(f"device: torch finds {there} CUDA devices here, got {shown(name)}")
+    return device
+
+
+@contextmanager
+def tuned(wanted: bool = True) -> Iterator[None]:
+    """cuDNN tries its convolutions the first time that it meets a shape and keeps the fastest, in this block alone."""
+    before = torch.backends.cudnn.benchmark
+    torch.backends.cudnn.benchmark = wanted
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.benchmark = before
 
 
 class CaptureFailed(BostructError, RuntimeError):
@@ -36,10 +66,12 @@ class Place:
     trainings are replayed at once: a graph reads seed and offset of the generator's state that it was captured with.
     """
 
-    def __init__(self, device: torch.device, seed: int) -> None:
+    tunes = True  # a training's shapes are fixed, so that the trying is paid once in a process
+
+    def __init__(self, device: torch.device, seed: int, *, graphs: bool = True) -> None:
         self.device = device
         self.cuda = device.type == "cuda"
-        self.graphs = self.cuda  # what is repeated is captured
+        self.graphs = self.cuda and graphs  # what is repeated is captured
         self._state = torch.Generator().manual_seed(seed).get_state()
         if self.cuda:
             torch.cuda.init()
@@ -68,7 +100,10 @@ class Place:
         before = default.graphsafe_get_state()  # states change places, nothing is copied: graphs keep theirs
         default.graphsafe_set_state(self._generator)
         try:
-            with torch.cuda.stream(self._stream):  # sets the device too, and both back after a capture that failed
+            with (
+                tuned(self.tunes),
+                torch.cuda.stream(self._stream),
+            ):  # sets the device too, and both back after a capture that failed
                 yield
         finally:
             default.graphsafe_set_state(before)
@@ -83,6 +118,11 @@ class Place:
         body: reads and writes tensors that stay where they are, and nothing on the CPU that changes.
         """
         return Repeated(body, self.captured) if self.graphs else body
+
+    def wait(self) -> None:
+        """Until the device has done all that it was told, on any stream."""
+        if self.cuda:
+            torch.cuda.synchronize(self._index)
 
     def release(self) -> None:
         """After a failure: memory that nothing refers to any more goes back to the device."""

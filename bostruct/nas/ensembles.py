@@ -13,22 +13,13 @@ from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
 from bostruct.nas.data import Dataset, Task
-from bostruct.nas.devices import Place, memory_reason
+from bostruct.nas.devices import Place, check_device, memory_reason
 from bostruct.nas.networks import ACTIVATIONS, ArchitectureNetwork
+from bostruct.nas.outcomes import Epoch, Stopped, Trained, TrainingFailed, ended, hopeless, out_of_memory
 from bostruct.nas.recipes import Recipe
 from bostruct.nas.residency import resident
-from bostruct.nas.steps import SCORED_AT_ONCE, Scoring, one_loss, run_out, summed_errors
-from bostruct.nas.training import (
-    Build,
-    Epoch,
-    OutOfMemory,
-    Trained,
-    TrainingFailed,
-    chosen_error,
-    hopeless,
-    optimizer_of,
-    set_rate,
-)
+from bostruct.nas.steps import SCORED_AT_ONCE, one_loss, optimizer_of, set_rate, summed_errors
+from bostruct.nas.training import Build
 
 CPU = torch.device("cpu")
 SMALL = 5_000_000  # multiplications a step and training; above it matrices fill a core by themselves
@@ -50,47 +41,55 @@ def train_ensemble(
     recipe: Recipe,
     seeds: Sequence[int],
     *,
+    device: str = "cpu",
     seconds: float | None = None,
+    all_or_none: bool = False,
     watch: Callable[[int, int, Epoch], None] | None = None,
 ) -> list[Trained | TrainingFailed]:
-    """As many trainings of one perceptron as there are seeds, on a CPU, as one.
+    """As many trainings of one perceptron as there are seeds as one, on a CPU or, without graphs, on a GPU.
 
     Each has the initial values, the batches and the order of them that `train` gives it with its seed, and stops when
     it would. What it comes to differs from `train` in rounding only, as products of stacked matrices are summed in
     another order, and is the same, bit for bit, at every call with the same seeds and number of threads.
 
-    build: gives networks without buffers. seconds: at most, a training, which is charged its share. watch: told the
-    number of the training and of the epoch, and what it came to. A training that fails fails alone.
+    build: gives networks without buffers. seconds: at most, a training, which is charged its share. all_or_none: where
+    one fails the others are `Stopped`. watch: told the number of the training and of the epoch, and what it came to. A
+    training that fails fails alone.
     """
+    place = Place(check_device(device), 0, graphs=False)
     try:
-        ensemble = Ensemble(build, data, recipe, seeds)
-        while ensemble.going:
-            before = [len(epochs) for epochs in ensemble.epochs]
-            ensemble.epoch(math.inf if seconds is None else seconds)
-            for member, epochs in enumerate(ensemble.epochs):
-                if watch is not None and len(epochs) > before[member]:
-                    watch(member, len(epochs) - 1, epochs[-1])
-            ensemble.end_some()
+        with place.turn():
+            ensemble = Ensemble(build, data, recipe, seeds, place)
+            while ensemble.going:
+                before = [len(epochs) for epochs in ensemble.epochs]
+                ensemble.epoch(math.inf if seconds is None else seconds)
+                for member, epochs in enumerate(ensemble.epochs):
+                    if watch is not None and len(epochs) > before[member]:
+                        watch(member, len(epochs) - 1, epochs[-1])
+                ensemble.end_some()
+                if all_or_none and any(isinstance(one, TrainingFailed) for one in ensemble.outcomes):
+                    ensemble.end_all(Stopped("another training has failed"))
     except Exception as error:
         reason = memory_reason(error)
         if reason is None:
             raise
-        return [OutOfMemory(f"out of memory: {reason}".removesuffix(": "))] * len(seeds)
+        return [out_of_memory(reason, place)] * len(seeds)
     return ensemble.outcomes  # type: ignore[return-value]
 
 
 class Ensemble:
     """The stacked networks and what each has come to. outcomes: None for those that go on."""
 
-    def __init__(self, build: Build, data: Dataset, recipe: Recipe, seeds: Sequence[int]) -> None:
-        self._began, self._recipe = time.monotonic(), recipe
+    def __init__(self, build: Build, data: Dataset, recipe: Recipe, seeds: Sequence[int], place: Place) -> None:
+        self._began, self._recipe, self._data, self._place = time.monotonic(), recipe, data, place
         self._task: Task = data.task
-        self._parts = resident(data, CPU)
-        self._networks = [_built(build, seed, recipe.every_decision) for seed in seeds]
-        self._generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+        device = place.device
+        self._parts = resident(data, device)
+        self._networks = [_built(build, seed, recipe.every_decision).to(device) for seed in seeds]
+        self._generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
         self._stacked: dict[str, Tensor] = stack_module_state(self._networks)[0]
         self._ghost = copy.deepcopy(self._networks[0]).to("meta")
-        self._optimizer = optimizer_of(list(self._stacked.values()), recipe, Place(CPU, 0))
+        self._optimizer = optimizer_of(list(self._stacked.values()), recipe, place)
         self.epochs: list[list[Epoch]] = [[] for _ in seeds]
         self.outcomes: list[Trained | TrainingFailed | None] = [None for _ in seeds]
 
@@ -112,17 +111,17 @@ class Ensemble:
         n = len(examples)
         size = min(recipe.batch_size, n)
         steps = n // size
-        orders = torch.stack([torch.randperm(n, generator=one) for one in self._generators])
+        orders = torch.stack([torch.randperm(n, generator=one, device=one.device) for one in self._generators])
         losses = []
         for position in range(steps):
             set_rate(self._optimizer, recipe.rate((done + position / steps) / recipe.epochs))
             chosen = orders[:, position * size : (position + 1) * size]
             losses.append(self._step(examples.inputs[chosen], examples.targets[chosen]))
-            if self.seconds() > longest:
-                self.end_all(TrainingFailed(f"epoch {done}: out of time"))
+            if self._late(longest):
                 return
         means = torch.stack(losses, dim=1).mean(dim=1).tolist()
-        for member, loss, error in zip(range(len(means)), means, self._validation_errors(), strict=True):
+        errors = self._validation_errors(longest)
+        for member, loss, error in zip(range(len(errors)), means, errors, strict=False):
             if self.outcomes[member] is None:
                 self._note(member, Epoch(loss, error))
 
@@ -138,9 +137,17 @@ class Ensemble:
         for member in self.going:
             self.outcomes[member] = failure
 
+    def _late(self, longest: float) -> bool:
+        """Whether there is no more time; then all end."""
+        if self.seconds() <= longest:
+            return False
+        self.end_all(TrainingFailed(f"epoch {max(map(len, self.epochs))}: out of time"))
+        return True
+
     def _step(self, inputs: Tensor, targets: Tensor) -> Tensor:
         """A step of every member on its batch, (members, m, ...); their losses, (members,)."""
-        losses = vmap(self._loss)(self._stacked, inputs, targets)
+        with self._place.precision():
+            losses = vmap(self._loss)(self._stacked, inputs, targets)
         self._optimizer.zero_grad(set_to_none=True)
         losses.sum().backward()  # no member's loss depends on another's parameters
         if self._recipe.gradient_norm:
@@ -150,17 +157,19 @@ class Ensemble:
 
     def _loss(self, parameters: dict[str, Tensor], inputs: Tensor, targets: Tensor) -> Tensor:
         given = functional_call(self._ghost, parameters, (inputs,))
-        return torch.stack([one_loss(one.float(), targets, self._recipe) for one in given]).sum()
+        return torch.stack([one_loss(one.float(), targets, self._task, self._recipe) for one in given]).sum()
 
-    def _validation_errors(self) -> list[float]:
-        """Of every member."""
+    def _validation_errors(self, longest: float) -> list[float]:
+        """Of every member; of none where there is no more time."""
         examples = self._parts.validation
-        total = torch.zeros(len(self.outcomes), dtype=torch.float64)
-        with torch.no_grad():
+        total = torch.zeros(len(self.outcomes), dtype=torch.float64, device=self._place.device)
+        with torch.no_grad(), self._place.precision():
             for first in range(0, len(examples), SCORED_AT_ONCE):
                 part = slice(first, first + SCORED_AT_ONCE)
                 given = vmap(self._forward, in_dims=(0, None))(self._stacked, examples.inputs[part])
-                total += summed_errors(given, examples.targets[part], self._task)
+                total += summed_errors(given.float(), examples.targets[part], self._task)
+                if self._late(longest):
+                    return []
         return (total / len(examples)).tolist()
 
     def _forward(self, parameters: dict[str, Tensor], inputs: Tensor) -> Tensor:
@@ -177,9 +186,9 @@ class Ensemble:
         """A network of its own, with the member's values as they are now."""
         network, epochs = self._networks[member].network, self.epochs[member]
         network.load_state_dict({_inner(name): one[member].detach() for name, one in self._stacked.items()})
-        place = Place(CPU, 0)
-        test_error = run_out(Scoring(network, self._parts.test, self._task, self._recipe, place).steps())
-        return Trained(network, tuple(epochs), chosen_error(epochs, self._recipe), test_error, self.seconds())
+        network.eval()
+        self._place.wait()
+        return ended(network, epochs, self._data, self._recipe, self._place.device, self.seconds())
 
 
 class _Given(nn.Module):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+import math
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -17,14 +20,16 @@ from bostruct.checks import check_integer, check_number, shown
 from bostruct.contracts import PointError
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.language.program import Program
+from bostruct.nas.checkpoints import delete_checkpoint
 from bostruct.nas.costs import Cost, cost
 from bostruct.nas.data import Dataset
-from bostruct.nas.devices import Place
+from bostruct.nas.devices import check_device
 from bostruct.nas.ensembles import is_batched, train_ensemble
 from bostruct.nas.networks import to_torch
+from bostruct.nas.outcomes import Epoch, Stopped, Trained, TrainingFailed
 from bostruct.nas.recipes import FAST, Recipe
 from bostruct.nas.residency import fraction_of
-from bostruct.nas.training import Epoch, Trained, TrainingFailed, train_together
+from bostruct.nas.training import train_together
 
 SETTINGS = frozenset(field.name for field in fields(Recipe))
 FRACTION = "fraction"  # of the training examples, in (0, 1]
@@ -39,14 +44,16 @@ class NetworkObjective:
     entries are settings of the recipe by name (``epochs``, ``learning_rate``, ``weight_decay``, ``dropout`` ...) or
     ``fraction``, the share of the training examples, so that epochs and examples can be a `Fidelity`.
 
-    repeats: trainings with seeds of their own, whose errors are averaged; on a GPU up to 8 go at once, on a CPU
-    those of a small perceptron are one batched training (unless there are checkpoints), whose values differ from those
-    of single trainings in rounding. seed: all else being equal, the same seed gives the same value on a CPU with the
-    same number of threads. checkpoints: a folder from
-    which a killed evaluation goes on. seconds: at most, a training; None: no limit. watch: told the number of the
-    repeat and of the epoch, and what it came to.
+    repeats: trainings with seeds of their own, whose errors are averaged; with the first that fails the evaluation has
+    failed. On a GPU up to 8 go at once, on a CPU those of a small perceptron are one batched training (unless there are
+    checkpoints), whose values differ from those of single trainings in rounding. seed: all else being equal, the same
+    seed gives the same value on a CPU with the same number of threads. device: ``cpu``, ``cuda`` or ``cuda:<number>``.
+    checkpoints: a folder from which a killed evaluation goes on; nothing of it is left when an evaluation has ended or
+    failed. seconds: at most, by the clock, an evaluation with all its repeats; None: no limit. watch: told the number
+    of the repeat and of the epoch, and what it came to.
 
-    Raises TypeError, ValueError; when called PointError for a point that is none, and TrainingFailed.
+    Raises TypeError, ValueError; when called PointError for a point that is none or does not fit the data,
+    DomainError and CompileError for a network that cannot be built, and TrainingFailed.
     """
 
     data: Dataset
@@ -54,7 +61,7 @@ class NetworkObjective:
     repeats: int = 1
     seed: int = 0
     device: str = "cpu"
-    checkpoints: str | None = None
+    checkpoints: str | os.PathLike[str] | None = None
     seconds: float | None = None
     watch: Callable[[int, int, Epoch], None] | None = None
 
@@ -65,6 +72,11 @@ class NetworkObjective:
             raise TypeError(f"recipe: expected a Recipe, got {shown(self.recipe)}")
         check_integer("repeats", self.repeats, 1)
         check_integer("seed", self.seed, 0)
+        check_device(self.device)
+        if not isinstance(self.checkpoints, str | os.PathLike | None):
+            raise TypeError(f"checkpoints: expected a folder or None, got {shown(self.checkpoints)}")
+        if self.watch is not None and not callable(self.watch):
+            raise TypeError(f"watch: expected a function or None, got {shown(self.watch)}")
         if self.seconds is not None:
             check_number("seconds", self.seconds, 0.0)
 
@@ -73,43 +85,58 @@ class NetworkObjective:
 
     def trained(self, point: Any) -> list[Trained]:
         """Every repeat: its network, the errors of its epochs, and the test error."""
-        wanted = wanted_of(point)
+        began, wanted = time.monotonic(), wanted_of(point)
         recipe = replace(self.recipe, **wanted.settings)
-        data = fraction_of(self.data, wanted.fraction)
+        data = fraction_of(self.data, checked_fraction(wanted.fraction, self.data))
+        sketch = sketched(wanted.network, data, recipe.dropout)
         build = partial(built, wanted.network, data, recipe.dropout)
-        seeds = range(self.seed, self.seed + self.repeats)
-        files = [self._checkpoint(wanted, seed) for seed in seeds]
-        if self._batched(build, recipe):
-            found = train_ensemble(build, data, recipe, seeds, seconds=self.seconds, watch=self.watch)
-            return [_succeeded(one) for one in found]
-        found = []
+        if self._batched(sketch, recipe):
+            share = None if self.seconds is None else self.seconds / self.repeats  # all take their time together
+            settings: dict[str, Any] = {"seconds": share, "all_or_none": True, "watch": self.watch}
+            return _succeeded(train_ensemble(build, data, recipe, self._seeds, **settings))
+        files = [self._checkpoint(wanted, seed) for seed in self._seeds]
+        deadline = math.inf if self.seconds is None else began + self.seconds
+        try:
+            found = self._in_parts(build, data, recipe, files, deadline)
+        except TrainingFailed:
+            _delete(files)
+            raise
+        _delete(files)
+        return found
+
+    def _in_parts(
+        self, build: Callable[[], nn.Module], data: Dataset, recipe: Recipe, files: list[Path | None], deadline: float
+    ) -> list[Trained]:
+        """All repeats, as many at once as the device takes."""
+        found: list[Trained] = []
         for first in range(0, self.repeats, self._at_once):
             part = slice(first, first + self._at_once)
             watch = partial(_watched, self.watch, first) if self.watch is not None else None
-            settings: dict[str, Any] = {"device": self.device, "seconds": self.seconds, "watch": watch}
-            builds = [build] * len(seeds[part])
-            together = train_together(builds, data, recipe, seeds[part], checkpoints=files[part], **settings)
-            found += [_succeeded(one) for one in together]
-        for file in files:
-            if file is not None:
-                file.unlink(missing_ok=True)
+            settings: dict[str, Any] = {"device": self.device, "deadline": deadline, "all_or_none": True}
+            seeds = self._seeds[part]
+            found += _succeeded(
+                train_together(
+                    [build] * len(seeds), data, recipe, seeds, checkpoints=files[part], watch=watch, **settings
+                )
+            )
         return found
+
+    @property
+    def _seeds(self) -> range:
+        return range(self.seed, self.seed + self.repeats)
 
     @property
     def _at_once(self) -> int:
         """On a CPU one after the other, which ends with the first that fails."""
         return AT_ONCE if self.device.startswith("cuda") else 1
 
-    def _batched(self, build: Callable[[], nn.Module], recipe: Recipe) -> bool:
-        if self.repeats == 1 or self.device != "cpu" or self.checkpoints is not None:
-            return False
-        with Place(torch.device("cpu"), self.seed).turn():
-            return is_batched(build(), recipe.batch_size)
+    def _batched(self, sketch: nn.Module, recipe: Recipe) -> bool:
+        alone = self.repeats == 1 or self.device != "cpu" or self.checkpoints is not None
+        return not alone and is_batched(sketch, recipe.batch_size)
 
     def cost(self, point: Any) -> Cost:
         """Parameters, and FLOPs of one example, without training."""
-        network = built(wanted_of(point).network, self.data, 0.0)
-        return cost(network, self.data.input_shape)
+        return cost(sketched(wanted_of(point).network, self.data, 0.0), self.data.input_shape)
 
     def _checkpoint(self, wanted: Wanted, seed: int) -> Path | None:
         if self.checkpoints is None:
@@ -118,10 +145,17 @@ class NetworkObjective:
         return Path(self.checkpoints) / f"{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}.pt"
 
 
-def _succeeded(outcome: Trained | TrainingFailed) -> Trained:
-    if isinstance(outcome, TrainingFailed):
-        raise outcome
-    return outcome
+def _succeeded(outcomes: Sequence[Trained | TrainingFailed]) -> list[Trained]:
+    """All of them; raises the failure because of which others were stopped."""
+    failed = [one for one in outcomes if isinstance(one, TrainingFailed)]
+    if failed:
+        raise min(failed, key=lambda one: isinstance(one, Stopped))
+    return [one for one in outcomes if isinstance(one, Trained)]
+
+
+def _delete(files: Sequence[Path | None]) -> None:
+    for file in files:
+        delete_checkpoint(file)
 
 
 def _watched(watch: Callable[[int, int, Epoch], None], first: int, member: int, epoch: int, told: Epoch) -> None:
@@ -143,7 +177,9 @@ class Wanted:
 
 
 def wanted_of(point: Any) -> Wanted:
-    """Raises PointError where there is no network in a point, more than one, or a name that no recipe knows."""
+    """Raises PointError where there is no network in a point, more than one, a name that no recipe knows, or a setting
+    twice.
+    """
     networks: list[Architecture | Program] = []
     settings: dict[str, Any] = {}
     _collect("network", point, networks, settings)
@@ -152,7 +188,7 @@ def wanted_of(point: Any) -> Wanted:
     if unknown := sorted(set(settings) - SETTINGS - {FRACTION}):
         known = ", ".join(sorted(SETTINGS | {FRACTION}))
         raise PointError(f"point: {unknown[0]!r} is no setting of a training; expected some of {known}")
-    return Wanted(networks[0], settings, float(settings.pop(FRACTION, 1.0)))
+    return Wanted(networks[0], settings, settings.pop(FRACTION, 1.0))
 
 
 def _collect(name: str, given: Any, networks: list[Any], settings: dict[str, Any]) -> None:
@@ -161,13 +197,63 @@ def _collect(name: str, given: Any, networks: list[Any], settings: dict[str, Any
     elif isinstance(given, Mapping):
         for inner, one in given.items():
             _collect(str(inner), one, networks, settings)
+    elif name in settings:
+        raise PointError(
+            f"point: {name!r} is given twice, as {shown(settings[name])} and {shown(given)}; expected once"
+        )
     else:
         settings[name] = given
 
 
+def checked_fraction(given: Any, data: Dataset) -> float:
+    """Of the training examples; raises PointError where it is none, or leaves no whole example."""
+    try:
+        fraction, n = check_number(FRACTION, given, 0.0, 1.0), len(data.train.inputs)
+    except (TypeError, ValueError) as error:
+        raise PointError(f"point: {error}") from None
+    if round(fraction * n, 6) < 1.0:
+        raise PointError(f"point: {FRACTION}: expected at least 1 of the {n} training examples, got {given}")
+    return fraction
+
+
+def sketched(network: Architecture | Program, data: Dataset, dropout: float) -> nn.Module:
+    """What `built` gives, without weights: nothing is allocated or drawn. Raises PointError where it takes or gives
+    something else than the data has, and for a program with dropout; DomainError, CompileError where there is no such
+    network.
+    """
+    if isinstance(network, Architecture):
+        _check_examples(network, data)
+        with torch.device("meta"):
+            return to_torch(network, data.input_shape, data.classes, dropout)
+    if dropout:
+        raise PointError(f"dropout: a program has no place for it, got {dropout}; put it into the space, or expect 0")
+    with torch.device("meta"), torch.no_grad():
+        module = network.to_torch((2, *data.input_shape)).eval()
+        given = module(torch.empty(2, *data.input_shape))
+    shape = tuple(given.shape) if isinstance(given, torch.Tensor) else type(given).__name__
+    if shape != (2, data.classes):
+        what = "classes" if data.task == "classification" else "targets"
+        raise PointError(
+            f"network: the data set {data.name!r} has {data.classes} {what}; of 2 of its examples, expected a program "
+            f"to give the shape {(2, data.classes)}, got {shape}"
+        )
+    return module
+
+
+def _check_examples(network: Architecture, data: Dataset) -> None:
+    family = network.family
+    if len(data.input_shape) != (3 if family.image else 1):
+        kind = "images (channels, height, width)" if family.image else "rows of features (features,)"
+        raise PointError(
+            f"network: the family {family.name} takes {kind}; examples of the data set {data.name!r} have the shape "
+            f"{data.input_shape}"
+        )
+
+
 def built(network: Architecture | Program, data: Dataset, dropout: float) -> nn.Module:
-    """A module of batches of the data's examples; with dropout before what it gives."""
+    """A module of batches of the data's examples; of an architecture with dropout before its decision layers.
+    `sketched` says whether there is such a network.
+    """
     if isinstance(network, Architecture):
         return to_torch(network, data.input_shape, data.classes, dropout)
-    module = network.to_torch((2, *data.input_shape))
-    return nn.Sequential(nn.Dropout(dropout), module) if dropout else module
+    return network.to_torch((2, *data.input_shape))

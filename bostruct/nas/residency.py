@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -22,7 +21,7 @@ class Parts(NamedTuple):
 
 
 _MADE = WeakTensorKeyDictionary()  # inputs or targets of a part of a data set -> where and how -> the tensor there
-_FRACTIONS: WeakKeyDictionary[Dataset, dict[float, Dataset]] = WeakKeyDictionary()
+_WHOLES = WeakTensorKeyDictionary()  # inputs of the first share of some training examples -> all of these
 
 
 def resident(data: Dataset, device: torch.device) -> Parts:
@@ -31,16 +30,19 @@ def resident(data: Dataset, device: torch.device) -> Parts:
 
 
 def fraction_of(data: Dataset, fraction: float) -> Dataset:
-    """`Dataset.part`, the same object for the same fraction, so that it is moved to a device once."""
+    """`Dataset.part`; on a device it is the first examples of the whole there, no copy of its own."""
     if fraction == 1.0:
         return data
-    held = _FRACTIONS.setdefault(data, {})
-    if fraction not in held:
-        held[fraction] = data.part(fraction)
-    return held[fraction]
+    part = data.part(fraction)
+    _WHOLES[part.train.inputs] = data.train
+    return part
 
 
 def _on_device(examples: Examples, data: Dataset, device: torch.device) -> Examples:
+    whole: Examples | None = _WHOLES.get(examples.inputs)
+    if whole is not None:
+        there, n = _on_device(whole, data, device), len(examples.inputs)
+        return Examples(there.inputs[:n], there.targets[:n])
     inputs = _kept(examples.inputs, (str(device), data.mean, data.scale), lambda: _moved(examples.inputs, data, device))
     targets = _kept(examples.targets, str(device), lambda: examples.targets.to(device))
     return Examples(inputs, targets)

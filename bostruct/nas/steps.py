@@ -6,7 +6,7 @@ the end of an epoch nothing is known on the CPU, and nothing waits.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -69,15 +69,37 @@ def rows(inputs: Tensor, chosen: Tensor) -> Tensor:
     return inputs.index_select(0, chosen)
 
 
+def optimizer_of(parameters: Sequence[Tensor], recipe: Recipe, place: Place) -> torch.optim.Optimizer:
+    """Where there are graphs fused, with a learning rate on the device that they read at every step."""
+    extra: dict[str, Any] = {"fused": True} if place.graphs else {}
+    rate: Any = torch.tensor(recipe.learning_rate, device=place.device) if place.graphs else recipe.learning_rate
+    if recipe.optimizer == "sgd":
+        return torch.optim.SGD(parameters, rate, recipe.momentum, weight_decay=recipe.weight_decay, **extra)
+    if place.graphs:
+        extra["capturable"] = True
+    optimizer: Any = torch.optim.Adam(parameters, rate, weight_decay=recipe.weight_decay, **extra)
+    optimizer._warned_capturable_if_run_uncaptured = True  # the first steps are run on purpose
+    return optimizer
+
+
+def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    """The same for all parameters; where it is a tensor it stays that tensor."""
+    for group in optimizer.param_groups:
+        if isinstance(group["lr"], Tensor):
+            group["lr"].fill_(rate)
+        else:
+            group["lr"] = rate
+
+
 def step_of(
-    network: nn.Module, optimizer: torch.optim.Optimizer, batches: Batches, recipe: Recipe, place: Place
+    network: nn.Module, optimizer: torch.optim.Optimizer, batches: Batches, task: Task, recipe: Recipe, place: Place
 ) -> Body:
     """One step of the optimizer on the next batch, whose loss the batches note."""
 
     def body() -> None:
         inputs, targets = batches.take()
         with place.precision():
-            loss = _loss(network, inputs, targets, recipe)
+            loss = _loss(network, inputs, targets, task, recipe)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         if recipe.gradient_norm:
@@ -88,15 +110,15 @@ def step_of(
     return place.repeated(body)
 
 
-def _loss(network: nn.Module, inputs: Tensor, targets: Tensor, recipe: Recipe) -> Tensor:
+def _loss(network: nn.Module, inputs: Tensor, targets: Tensor, task: Task, recipe: Recipe) -> Tensor:
     decide: Any = getattr(network, "decisions", None) if recipe.every_decision else None
     given = [network(inputs)] if decide is None else decide(inputs)
-    return torch.stack([one_loss(one.float(), targets, recipe) for one in given]).sum()
+    return torch.stack([one_loss(one.float(), targets, task, recipe) for one in given]).sum()
 
 
-def one_loss(given: Tensor, targets: Tensor, recipe: Recipe) -> Tensor:
+def one_loss(given: Tensor, targets: Tensor, task: Task, recipe: Recipe) -> Tensor:
     """Cross-entropy of logits (m, classes), or the mean loss of predictions (m, targets)."""
-    if targets.dtype == torch.int64:
+    if task == "classification":
         return functional.cross_entropy(given, targets, label_smoothing=recipe.label_smoothing)
     return (functional.mse_loss if recipe.loss == "squared" else functional.l1_loss)(given, targets)
 
@@ -125,7 +147,9 @@ def augmented(images: Tensor, recipe: Recipe, generator: torch.Generator) -> Ten
 class Scoring:
     """A network's error on examples: the share of wrong classes, or the mean squared error.
 
-    With the statistics of the batch, running averages of batch normalization are left as they are.
+    With the statistics of the batch, running averages of batch normalization are left as they are, and one example that
+    is left over goes with the batch before, as it has no statistics by itself. Afterwards the network is in evaluation
+    mode, all of it.
     """
 
     def __init__(self, network: nn.Module, examples: Examples, task: Task, recipe: Recipe, place: Place) -> None:
@@ -139,10 +163,12 @@ class Scoring:
         whole = self._sum
         n = len(whole.examples)
         left = n % whole.size
+        if self._by_batch and left == 1 and n > whole.size > 1:
+            left += whole.size
         whole.first.zero_()
         whole.total.zero_()
         with _scored(whole.network, self._by_batch):
-            for _ in range(n // whole.size):
+            for _ in range((n - left) // whole.size):
                 self._next()
                 yield
             if left:
@@ -205,3 +231,4 @@ def _scored(network: nn.Module, by_batch: bool) -> Iterator[None]:
     finally:
         for one, momentum in zip(normalizations, momenta, strict=True):
             one.momentum = momentum
+            one.eval()

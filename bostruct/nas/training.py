@@ -13,48 +13,19 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from bostruct.contracts import BostructError
-from bostruct.nas.checkpoints import load_checkpoint, save_checkpoint
+from bostruct.nas.checkpoints import delete_checkpoint, described, load_checkpoint, save_checkpoint
 from bostruct.nas.data import Dataset
 from bostruct.nas.devices import CaptureFailed, Place, memory_reason
+from bostruct.nas.outcomes import Epoch, OutOfMemory, Stopped, Trained, TrainingFailed, ended, hopeless, out_of_memory
 from bostruct.nas.recipes import Recipe
 from bostruct.nas.residency import resident
-from bostruct.nas.steps import Batches, Scoring, step_of
+from bostruct.nas.steps import Batches, Scoring, optimizer_of, set_rate, step_of
 
-
-class TrainingFailed(BostructError, RuntimeError):
-    """A training that came to nothing: the reason is the message."""
-
-
-class OutOfMemory(TrainingFailed):
-    """A training that there is too little memory for."""
-
-
-class Epoch(NamedTuple):
-    """loss: mean over the training steps. error: on the validation examples, the share that is wrong or the mean
-    squared error.
-    """
-
-    loss: float
-    error: float
-
-
-@dataclass(frozen=True)
-class Trained:
-    """epochs: in order. error: of validation, by the recipe's score. test_error: of the network as it ended.
-    seconds: of training and scoring, while it was this training's turn.
-    """
-
-    network: nn.Module
-    epochs: tuple[Epoch, ...]
-    error: float
-    test_error: float
-    seconds: float
+ONE_VALUE = "Expected more than 1 value per channel when training"  # torch, of batch normalization
 
 
 @dataclass
@@ -83,24 +54,29 @@ def train(
     watch: Watch | None = None,
 ) -> Trained:
     """Build a network, train it, score it. build: called once, under the seed. checkpoint: a file that is written after
-    every epoch, from which a training that was killed goes on as if it had not been. seconds: at most, of this call.
-    watch: told every epoch's number and what it came to.
+    every epoch, from which a training that was killed goes on as if it had not been, where data, recipe, seed, kind of
+    device and version of torch are the same; with a failure it is deleted. seconds: at most, of this call, looked at
+    after every step of the optimizer and every batch that is scored. watch: told every epoch's number and what it came
+    to.
 
-    Raises TrainingFailed where losses are not finite, memory or time run out.
+    Raises TrainingFailed where losses are not finite, memory or time run out, or batch normalization is given one value
+    a channel; and what `build`, the network and `watch` raise.
     """
     training = Training(build, data, recipe, seed, device=device, checkpoint=checkpoint, seconds=seconds, watch=watch)
     training.advance(None)
     if isinstance(training.outcome, Trained):
         return training.outcome
+    delete_checkpoint(checkpoint)
     assert training.outcome is not None
     raise training.outcome
 
 
 class Training:
-    """One training, a step at a time, so that several can take turns. outcome: None until it has ended.
+    """One training, a step at a time, so that several can take turns. outcome: None until it has ended. watching:
+    whether `watch` was being told when it ended.
 
-    Arguments are those of `train`. Each has a stream and random numbers of its own: what it comes to does not depend on
-    what happens between its steps.
+    Arguments are those of `train`. deadline: by `time.monotonic`, whoever's turn it was. Each has a stream and random
+    numbers of its own: what it comes to does not depend on what happens between its steps.
     """
 
     place_of: type[Place] = Place
@@ -115,25 +91,30 @@ class Training:
         device: str = "cpu",
         checkpoint: Path | None = None,
         seconds: float | None = None,
+        deadline: float = math.inf,
         watch: Watch | None = None,
     ) -> None:
         self.outcome: Trained | TrainingFailed | None = None
-        self._data, self._recipe, self._device = data, recipe, device
-        self._longest = math.inf if seconds is None else seconds
+        self.watching = False
+        self._data, self._recipe, self._checkpoint = data, recipe, checkpoint
+        self._longest, self._deadline = math.inf if seconds is None else seconds, deadline
+        self._epochs: list[Epoch] = []
         self._spent, self._began = 0.0, math.nan
         self._place = self.place_of(torch.device(device), seed)
-        self._work = self._steps(build, seed, checkpoint, watch)
+        self._work = self._steps(build, seed, watch)
 
     def advance(self, steps: int | None = 1) -> bool:
         """So many steps, of the optimizer or of a scoring, or all that are left; whether it goes on.
 
-        A failure is the outcome. What `build` and `watch` raise is raised here, and ends the training.
+        A failure is the outcome. What `build`, the network and `watch` raise is raised here, and ends the training.
         """
         self._began = time.monotonic() - self._spent
         try:
             with self._place.turn():
                 while steps is None or steps > 0:
                     next(self._work)
+                    if self._seconds() > self._longest or time.monotonic() > self._deadline:
+                        raise TrainingFailed(f"epoch {len(self._epochs)}: out of time")
                     steps = None if steps is None else steps - 1
         except StopIteration:
             pass
@@ -144,11 +125,17 @@ class Training:
         finally:
             self._spent = self._seconds()
         if isinstance(self.outcome, TrainingFailed):
-            self._place.release()
+            self.fail(self.outcome)
         return self.outcome is None
 
+    def fail(self, failure: TrainingFailed) -> None:
+        """Come to this, wherever it is, and let go of everything."""
+        self.outcome = failure
+        self._work.close()
+        self._place.release()
+
     def close(self) -> None:
-        """Let go of everything, wherever it is."""
+        """Let go of everything, wherever it is; a checkpoint stays."""
         self._work.close()
 
     def _failure(self, error: Exception) -> TrainingFailed | None:
@@ -157,23 +144,26 @@ class Training:
         """
         reason = memory_reason(error)
         if reason is not None:
-            where = f" on {self._device}" if self._place.cuda else ""
-            return OutOfMemory(f"out of memory{where}: {reason}".removesuffix(": "))
+            return out_of_memory(reason, self._place)
+        if ONE_VALUE in str(error):
+            return TrainingFailed(
+                f"batch normalization was given one value a channel ({str(error).partition(': ')[2]}): images of one "
+                f"pixel, or features, need batch_size of at least 2 and as many examples"
+            )
         return TrainingFailed(str(error)) if isinstance(error, TrainingFailed | CaptureFailed) else None
 
     def _seconds(self) -> float:
         return time.monotonic() - self._began
 
-    def _steps(
-        self, build: Build, seed: int, checkpoint: Path | None, watch: Watch | None
-    ) -> Generator[None, None, None]:
+    def _steps(self, build: Build, seed: int, watch: Watch | None) -> Generator[None, None, None]:
         """All of it, with a pause after every step; the network lives here and nowhere else."""
-        data, recipe, place = self._data, self._recipe, self._place
-        run = _begun(build, recipe, seed, place)
-        load_checkpoint(checkpoint, run)
+        data, recipe, place, checkpoint = self._data, self._recipe, self._place, self._checkpoint
+        run = _begun(build, recipe, seed, place, self._epochs)
+        about = {} if checkpoint is None else described(data, recipe, seed, place.device)
+        load_checkpoint(checkpoint, run, about)
         parts = resident(data, place.device)
         batches = Batches(parts.train, recipe, run.generator)
-        step = step_of(run.network, run.optimizer, batches, recipe, place)
+        step = step_of(run.network, run.optimizer, batches, data.task, recipe, place)
         validation = Scoring(run.network, parts.validation, data.task, recipe, place)
         while len(run.epochs) < recipe.epochs and not hopeless(run.epochs, recipe.patience):
             loss = yield from self._epoch(run, batches, step)
@@ -181,13 +171,14 @@ class Training:
             if not math.isfinite(loss) or not math.isfinite(error):
                 raise TrainingFailed(f"epoch {len(run.epochs)}: the loss is {loss}, the error {error}")
             run.epochs.append(Epoch(loss, error))
-            save_checkpoint(checkpoint, run)
+            save_checkpoint(checkpoint, run, about)
             if watch is not None:
+                self.watching = True
                 watch(len(run.epochs) - 1, run.epochs[-1])
-        test_error = yield from Scoring(run.network, parts.test, data.task, recipe, place).steps()
+                self.watching = False
         run.network.zero_grad(set_to_none=True)  # gradients are in the graph's memory
-        chosen = chosen_error(run.epochs, recipe)
-        self.outcome = Trained(run.network, tuple(run.epochs), chosen, test_error, self._seconds())
+        run.network.eval()  # also where a checkpoint held all epochs
+        self.outcome = ended(run.network, run.epochs, data, recipe, place.device, self._seconds())
 
     def _epoch(self, run: Run, batches: Batches, step: Callable[[], None]) -> Generator[None, None, float]:
         """One pass over the training examples in a new order; the mean loss of its steps."""
@@ -197,8 +188,6 @@ class Training:
         for position in range(batches.steps):
             set_rate(run.optimizer, self._recipe.rate((done + position / batches.steps) / self._recipe.epochs))
             step()
-            if self._seconds() > self._longest:
-                raise TrainingFailed(f"epoch {done}: out of time")
             yield
         return float(batches.losses.mean())
 
@@ -212,14 +201,20 @@ def train_together(
     device: str = "cpu",
     checkpoints: Sequence[Path | None] | None = None,
     seconds: float | None = None,
+    deadline: float = math.inf,
+    all_or_none: bool = False,
     watch: Callable[[int, int, Epoch], None] | None = None,
 ) -> list[Trained | TrainingFailed]:
     """Several trainings that take turns after every step: on a GPU side by side, each on a stream of its own.
 
     builds, seeds, checkpoints: one each a training; the rest as of `train`, `seconds` of a training's own turns.
-    watch: told the number of the training and of the epoch, and what it came to. A training that fails fails alone, and
-    its failure is in its place; one that runs out of memory is tried once more when the others have ended. On a CPU
-    every result is, bit for bit, that of `train`, and nothing is gained. Raises ValueError where numbers differ.
+    deadline: of all of them, by `time.monotonic`. all_or_none: where one fails, for another reason than memory, the
+    others are `Stopped`. watch: told the number of the training and of the epoch, and what it came to.
+
+    A training that fails fails alone, and its failure is in its place, also where `build` or the network raised it (a
+    wrong shape); one that runs out of memory is tried once more when the others have ended. What `watch` raises is the
+    caller's: it is raised here and ends all. On a CPU every result is, bit for bit, that of `train`, and nothing is
+    gained. Raises ValueError where numbers differ.
     """
     files = [None] * len(builds) if checkpoints is None else list(checkpoints)
     if not len(builds) == len(seeds) == len(files):
@@ -231,69 +226,56 @@ def train_together(
         told = None if watch is None else partial(watch, member)
         return Training(
             builds[member], data, recipe, seeds[member],
-            device=device, checkpoint=files[member], seconds=seconds, watch=told,
+            device=device, checkpoint=files[member], seconds=seconds, deadline=deadline, watch=told,
         )  # fmt: skip
 
     trainings = [begun(member) for member in range(len(builds))]
-    _take_turns(trainings)
+    _take_turns(trainings, all_or_none)
     for member, training in enumerate(trainings):
         if isinstance(training.outcome, OutOfMemory) and len(trainings) > 1:
             trainings[member] = begun(member)
-            _take_turns(trainings[member : member + 1])
+            _take_turns(trainings[member : member + 1], all_or_none)
+        if isinstance(trainings[member].outcome, TrainingFailed):
+            delete_checkpoint(files[member])
     return [training.outcome for training in trainings]  # type: ignore[misc]
 
 
-def _take_turns(trainings: Sequence[Training]) -> None:
-    """A step each until all have ended; where one raises, all end."""
+def _take_turns(trainings: Sequence[Training], all_or_none: bool) -> None:
+    """A step each until all have ended; where `watch` raises, all end."""
     going = list(trainings)
     try:
         while going:
-            going = [training for training in going if training.advance()]
+            going = [training for training in going if _advanced(training)]
+            if all_or_none and any(_has_failed(training) for training in trainings):
+                for training in going:
+                    training.fail(Stopped("another training has failed"))
+                going = []
     finally:
         for training in going:
             training.close()
 
 
-def chosen_error(epochs: Sequence[Epoch], recipe: Recipe) -> float:
-    """Of validation, by the recipe's score: the best epoch or the last."""
-    errors = [epoch.error for epoch in epochs]
-    return min(errors) if recipe.score == "best" else errors[-1]
+def _advanced(training: Training) -> bool:
+    """A step; whether it goes on. What it raises is its failure, unless it comes from `watch`."""
+    try:
+        return training.advance()
+    except Exception as error:
+        if training.watching:
+            raise
+        reason = f"{type(error).__name__}: {error}"
+    training.fail(TrainingFailed(reason))  # outside: the error's frames hold what is on the device
+    return False
 
 
-def _begun(build: Build, recipe: Recipe, seed: int, place: Place) -> Run:
+def _has_failed(training: Training) -> bool:
+    """For another reason than memory, of which there may be more when others have ended."""
+    return isinstance(training.outcome, TrainingFailed) and not isinstance(training.outcome, OutOfMemory)
+
+
+def _begun(build: Build, recipe: Recipe, seed: int, place: Place, epochs: list[Epoch]) -> Run:
     device = place.device
     network = build().to(device)
     if place.cuda:
         network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     optimizer = optimizer_of(list(network.parameters()), recipe, place)
-    return Run(network, optimizer, torch.Generator(device).manual_seed(seed))
-
-
-def optimizer_of(parameters: Sequence[Tensor], recipe: Recipe, place: Place) -> torch.optim.Optimizer:
-    """Where there are graphs fused, with a learning rate on the device that they read at every step."""
-    extra: dict[str, Any] = {"fused": True} if place.graphs else {}
-    rate: Any = torch.tensor(recipe.learning_rate, device=place.device) if place.graphs else recipe.learning_rate
-    if recipe.optimizer == "sgd":
-        return torch.optim.SGD(parameters, rate, recipe.momentum, weight_decay=recipe.weight_decay, **extra)
-    if place.graphs:
-        extra["capturable"] = True
-    optimizer: Any = torch.optim.Adam(parameters, rate, weight_decay=recipe.weight_decay, **extra)
-    optimizer._warned_capturable_if_run_uncaptured = True  # the first steps are run on purpose
-    return optimizer
-
-
-def hopeless(epochs: Sequence[Epoch], patience: int) -> bool:
-    """Oh et al. 2019: none of the last epochs is as good as the one before them."""
-    if not patience or len(epochs) <= patience:
-        return False
-    before, *last = (epoch.error for epoch in epochs[-patience - 1 :])
-    return min(last) > before
-
-
-def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    """The same for all parameters; where it is a tensor it stays that tensor."""
-    for group in optimizer.param_groups:
-        if isinstance(group["lr"], Tensor):
-            group["lr"].fill_(rate)
-        else:
-            group["lr"] = rate
+    return Run(network, optimizer, torch.Generator(device).manual_seed(seed), epochs)

@@ -15,7 +15,7 @@ import bostruct as bo
 from bostruct.nas import Dataset, TrainingFailed, diabetes, digits, to_torch, train
 from bostruct.nas.checkpoints import load_checkpoint, save_checkpoint
 from bostruct.nas.data import Examples
-from bostruct.nas.devices import WARM_UP, CaptureFailed, Place, Repeated, memory_reason
+from bostruct.nas.devices import WARM_UP, CaptureFailed, Place, Repeated, check_device, memory_reason, tuned
 from bostruct.nas.recipes import FAST, Recipe
 from bostruct.nas.residency import fraction_of, resident
 from bostruct.nas.steps import Batches
@@ -104,8 +104,8 @@ def _tensors(body):
             waiting.extend(key for key in one if isinstance(key, torch.Tensor))
         elif isinstance(one, (tuple, list)):
             waiting.extend(one)
-        elif callable(one) and getattr(one, "__closure__", None):
-            waiting.extend(cell.cell_contents for cell in one.__closure__)
+        elif callable(one) and (closure := getattr(one, "__closure__", None)):
+            waiting.extend(cell.cell_contents for cell in closure)
         elif getattr(one, "__self__", None) is not None:
             waiting.append(one.__self__)
         elif hasattr(one, "__dict__"):
@@ -222,8 +222,40 @@ def test_a_training_that_has_ended_is_held_by_nobody():
 def test_what_is_for_lack_of_memory():
     assert memory_reason(RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: 7 bytes")) is not None
     assert memory_reason(RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED")) is not None
+    assert memory_reason(RuntimeError("CUDA error: out of memory\nCompile with ...")) == "CUDA error: out of memory"
+    assert memory_reason(RuntimeError("CUDA out of memory. Tried to allocate 2 GiB")) == "CUDA out of memory"
     assert memory_reason(MemoryError()) == ""
     assert memory_reason(ValueError("no")) is None
+
+
+def test_devices_are_there_or_refused(monkeypatch):
+    assert check_device("cpu") == CPU
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    for name in ("gpu", "mps", "cuda", "cuda:1"):
+        with pytest.raises(ValueError, match=f"device: .* got '{name}'"):
+            check_device(name)
+    with pytest.raises(TypeError, match="device: expected 'cpu'"):
+        check_device(0)  # type: ignore[arg-type]
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    assert check_device("cuda:0").type == "cuda"
+    with pytest.raises(ValueError, match="torch finds 1 CUDA devices here, got 'cuda:1'"):
+        check_device("cuda:1")
+
+
+def test_convolutions_are_tuned_in_a_training_and_nowhere_else():
+    assert not torch.backends.cudnn.benchmark
+    seen = []
+
+    def fails():
+        with tuned():
+            seen.append(torch.backends.cudnn.benchmark)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fails()
+    assert seen == [True]
+    assert not torch.backends.cudnn.benchmark
 
 
 def test_trainings_are_the_same_a_step_at_a_time():
@@ -260,12 +292,12 @@ def test_buffers_stay_where_they_are():
 def test_a_checkpoint_leaves_the_rate_where_graphs_read_it(tmp_path):
     network = torch.nn.Linear(2, 1)
     runs = [
-        Run(network, optimizer_of(list(network.parameters()), QUICK, Graphs(CPU, 0)), torch.Generator())
+        Run(network, optimizer_of(list(network.parameters()), QUICK, Graphs(CPU, 0)), torch.Generator(), [])
         for _ in range(2)
     ]
-    save_checkpoint(tmp_path / "c.pt", runs[0])
+    save_checkpoint(tmp_path / "c.pt", runs[0], {})
     rate = runs[1].optimizer.param_groups[0]["lr"]
-    load_checkpoint(tmp_path / "c.pt", runs[1])
+    load_checkpoint(tmp_path / "c.pt", runs[1], {})
     assert runs[1].optimizer.param_groups[0]["lr"] is rate
 
 
@@ -274,11 +306,14 @@ def test_data_are_moved_once_and_go_with_the_data_set():
     first = resident(data, CPU)
     assert resident(data, CPU).train.inputs is first.train.inputs
     part = fraction_of(data, 0.5)
-    assert fraction_of(data, 0.5) is part
-    assert resident(part, CPU).validation.inputs is first.validation.inputs
+    there = resident(part, CPU)
+    assert there.validation.inputs is first.validation.inputs
+    assert there.train.inputs.data_ptr() == first.train.inputs.data_ptr()  # the first examples, and no copy of them
+    assert torch.equal(there.train.inputs, resident(data.part(0.5), CPU).train.inputs)
+    assert torch.equal(there.train.targets, part.train.targets)
     scaled = Dataset("d", data.task, data.train, data.validation, data.test, data.classes, (1.0,), (2.0,))
     assert not torch.equal(resident(scaled, CPU).train.inputs, first.train.inputs)
     held = weakref.ref(first.train.inputs)
-    del data, first, part, scaled
+    del data, first, part, scaled, there
     gc.collect()
     assert held() is None

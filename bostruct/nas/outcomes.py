@@ -1,0 +1,101 @@
+"""What trainings come to: errors of every epoch and a network, or the reason why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+from bostruct.contracts import BostructError
+from bostruct.nas.data import Dataset
+from bostruct.nas.devices import Place, memory_reason
+from bostruct.nas.recipes import Recipe
+from bostruct.nas.residency import resident
+from bostruct.nas.steps import Scoring, run_out
+
+
+class TrainingFailed(BostructError, RuntimeError):
+    """A training that came to nothing: the reason is the message."""
+
+
+class OutOfMemory(TrainingFailed):
+    """A training that there is too little memory for."""
+
+
+class Stopped(TrainingFailed):
+    """A training that had not ended when another one, without which it is of no use, failed."""
+
+
+class Epoch(NamedTuple):
+    """loss: mean over the training steps. error: on the validation examples, the share that is wrong or the mean
+    squared error.
+    """
+
+    loss: float
+    error: float
+
+
+@dataclass(frozen=True)
+class Trained:
+    """epochs: in order. error: of validation, by the recipe's score. seconds: of training and scoring, while it was
+    this training's turn. score_test: gives the error of `network` on the test examples.
+    """
+
+    network: nn.Module
+    epochs: tuple[Epoch, ...]
+    error: float
+    seconds: float
+    score_test: Callable[[], float] = field(repr=False, compare=False)
+
+    @cached_property
+    def test_error(self) -> float:
+        """Of the network as it ended: computed when it is first asked for, to be asked for before the network is
+        changed. Raises OutOfMemory.
+        """
+        return self.score_test()
+
+
+def ended(
+    network: nn.Module, epochs: Sequence[Epoch], data: Dataset, recipe: Recipe, device: torch.device, seconds: float
+) -> Trained:
+    """What a training that has had its epochs came to; seconds: that it took."""
+    score_test = partial(scored_on_test, network, data, recipe, device)
+    return Trained(network, tuple(epochs), chosen_error(epochs, recipe), seconds, score_test)
+
+
+def scored_on_test(network: nn.Module, data: Dataset, recipe: Recipe, device: torch.device) -> float:
+    """On the test examples, by the recipe's statistics. Raises OutOfMemory."""
+    place = Place(device, 0, graphs=False)
+    place.wait()  # for whatever stream the network was trained on
+    try:
+        with place.turn():
+            return run_out(Scoring(network, resident(data, device).test, data.task, recipe, place).steps())
+    except Exception as error:
+        reason = memory_reason(error)
+        if reason is None:
+            raise
+    raise out_of_memory(reason, place)
+
+
+def out_of_memory(reason: str, place: Place) -> OutOfMemory:
+    """reason: `memory_reason`."""
+    where = f" on {place.device}" if place.cuda else ""
+    return OutOfMemory(f"out of memory{where}: {reason}".removesuffix(": "))
+
+
+def chosen_error(epochs: Sequence[Epoch], recipe: Recipe) -> float:
+    """Of validation, by the recipe's score: the best epoch or the last."""
+    errors = [epoch.error for epoch in epochs]
+    return min(errors) if recipe.score == "best" else errors[-1]
+
+
+def hopeless(epochs: Sequence[Epoch], patience: int) -> bool:
+    """Oh et al. 2019: none of the last epochs is as good as the one before them."""
+    if not patience or len(epochs) <= patience:
+        return False
+    before, *last = (epoch.error for epoch in epochs[-patience - 1 :])
+    return min(last) > before
