@@ -31,6 +31,8 @@ def importance(study: Study, *, pairs: bool = False, trees: int = TREES, seed: i
     check_integer("trees", trees, 1)
     if isinstance(study, Result):
         raise TypeError("study: expected a Study, got a Result, which does not know its space")
+    if not hasattr(study, "domain"):
+        raise TypeError(f"study: expected a Study, got {shown(study)}")
     domain: Any = study.domain
     coordinates: Any = getattr(domain, "coordinates", None)
     if coordinates is None:

@@ -58,6 +58,8 @@ def plot_importance(found: Importances, ax: Any = None, most: int = 20) -> Any:
     Main effects and, where they were asked for, pairs. most: bars at most. Raises MissingExtra without matplotlib.
     """
     check_integer("most", most, 1)
+    if not isinstance(found, Importances):
+        raise TypeError(f"found: expected what bostruct.importance gives, got {shown(found)}")
     named = [(name, effect, CURVES[0]) for name, effect in found.main.items()]
     named += [(" x ".join(both), effect, CURVES[1]) for both, effect in found.pairs.items()]
     named = sorted(named, key=lambda bar: -bar[1].share)[:most][::-1]

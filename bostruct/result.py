@@ -151,8 +151,10 @@ class Result:
         if self._completed():
             best = f"{self.best_value!r} ({self.direction}), found in trial {self.best_trial.number}"
             lines = [("best point", shown(self.best_point, 400))]
-        running = len(self.trials) - len(self.order)
+        finished = self.n_completed + self.n_failed
+        running = len(self.trials) - finished
         counts = f"{len(self.trials)}: {self.n_completed} completed, {self.n_failed} failed, {running} running"
+        counts += f", {len(self.order)} kept" if len(self.order) < finished else ""
         seconds = f"{self.timing.suggest:.2f} s choosing points, {self.timing.objective:.2f} s evaluating them"
         method = f"{self.method}, seed {self.seed}"
         return [

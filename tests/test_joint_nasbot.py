@@ -72,7 +72,7 @@ def test_of_parts_that_are_joint_or_spaces():
     inner = bo.joint_domain({"network": SMALL_MLP, "rate": {"rate": bo.Ordinal([0.1, 0.01])}})
     for domain in (joint(inner, {"a": bool}), joint({"a": bool, "b": range(9)}, {"c": ["p", "q", "r"]})):
         searcher = auto(domain)
-        names = [block.name for block in searcher.surrogate.similarity.parameters]
+        names = [block.name for block in searcher.surrogate.surrogate.similarity.parameters]
         assert len(names) == len(set(names))
         assert any(name.startswith("part 1: ") for name in names)
         result = bo.minimize(lambda point: len(str(point)), domain, n_trials=16, seed=0)

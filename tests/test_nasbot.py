@@ -49,7 +49,8 @@ def quick(domain: Any) -> BayesianSearch:
 
 def quick_marginalized(domain: Any) -> BayesianSearch:
     search = small(methods.nasbot(domain, fit=methods.marginalized))
-    few = dataclasses.replace(search.surrogate.surrogate, burn_in=2, samples=2)
+    fitted = search.surrogate.surrogate
+    few = dataclasses.replace(fitted, surrogate=dataclasses.replace(fitted.surrogate, burn_in=2, samples=2))
     return dataclasses.replace(search, surrogate=dataclasses.replace(search.surrogate, surrogate=few))
 
 

@@ -66,7 +66,7 @@ def test_they_beat_random_search(method):
 
 @pytest.mark.parametrize("method", ["auto", "combo", "smbo", "mcts"])
 def test_methods_without_a_place_for_them_refuse_by_name(method):
-    with pytest.raises(DomainError, match=r"method: .* cannot search the Real variable 'rate'; wrs, tpe, .* can"):
+    with pytest.raises(DomainError, match=r"method: .* cannot search the Real variable 'rate'; annealing, .* can"):
         bo.minimize(objective, SPACE, 5, method=method)
 
 
@@ -92,3 +92,12 @@ def test_wrong_ranges(low, high, log):
 def test_wrong_values(value):
     with pytest.raises(PointError, match=r"x: expected a number from -5"):
         bo.Space({"x": bo.Real(-5, 5)}).parse({"x": value})
+
+
+@pytest.mark.parametrize("value", [1, 0.1, 2.5, 0.3, 1e-3, 2.999])
+def test_numbers_that_people_write_come_back_as_they_are(value):
+    for variable in (bo.Real(0, 3), bo.Real(-1, 7), bo.Real(1e-4, 10, log=True)):
+        space = bo.Space({"x": variable})
+        assert space.present(space.parse({"x": value})) == {"x": value}
+    for x in space.sample(50, np.random.default_rng(0)):
+        assert (space.parse(space.present(x)) == x).all()

@@ -8,6 +8,7 @@ A suggestion is one call of `suggest` on a history of random points; what the st
 from __future__ import annotations
 
 import importlib.util
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -70,8 +71,14 @@ def measure(miniature: bool) -> list[Row]:
     rows = []
     for d in (10, 100):
         space = bo.Space({f"x{i}": range(5) for i in range(d)})
-        for method in ("random", "wrs"):
-            rows.append(at_most(f"{method}, {d} variables", 30.0, microseconds(method, space, told, calls), " us"))
+        kinds = {
+            "of 5 choices": space,
+            "bits": bo.Space({f"x{i}": bool for i in range(d)}),
+            "reals": bo.Space({f"x{i}": bo.Real(0, 1) for i in range(d)}),
+        }
+        for (kind, one), method in product(kinds.items(), ("random", "wrs")):
+            took = microseconds(method, one, told, calls)
+            rows.append(at_most(f"{method}, {d} variables, {kind}", 30.0, took, " us"))
         for method, limit in MILLISECONDS.items():
             took = microseconds(method, space, told, calls) / 1e3
             rows.append(at_most(f"{method}, {d} variables, n = {told}", limit, took, " ms"))

@@ -51,11 +51,11 @@ def alike(fitness: Array) -> Array:
 class Aging:
     """The best of a tournament among the youngest (Real et al. 2019); fitness in order of birth.
 
-    population: how many of the youngest live. tournament: draws from them, with replacement.
+    population: how many of the youngest live. tournament: draws from them, with replacement. Sizes are theirs.
     """
 
-    population: int = 30
-    tournament: int = 8
+    population: int = 100
+    tournament: int = 25
 
     def __post_init__(self) -> None:
         check_integer("population", self.population, 1)

@@ -60,11 +60,17 @@ def token_table(names: Sequence[str], n_choices: IntArray) -> IntArray:
 
 
 def redrawn(space: Space, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
-    """A valid point with these variables drawn anew; x where none is found in 1,000 draws."""
+    """A valid point with these variables drawn anew, one alone among its other choices; x where none is found in 1,000
+    draws.
+    """
     changed = [space.positions[name] for name in names]
     for _ in range(DRAWS if space.constraints else 1):
         row = np.array(x, dtype=np.int64)
-        row[changed] = rng.integers(0, space.n_choices[changed])
+        if len(changed) == 1:
+            n = int(space.n_choices[changed[0]])
+            row[changed] = (int(row[changed[0]]) + int(rng.integers(1, n))) % n
+        else:
+            row[changed] = rng.integers(0, space.n_choices[changed])
         if not space.constraints or holds(space, row[None])[0]:
             return row
     return np.array(x, dtype=np.int64)

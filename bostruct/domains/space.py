@@ -228,7 +228,7 @@ class Space:
         return self._names
 
     def redrawn(self, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
-        """A valid point with these variables drawn anew; x where 1,000 draws find none."""
+        """A valid point with these variables drawn anew, one alone among its other choices; x where none is found."""
         return redrawn(self, x, names, rng)
 
     def decisions(self, x: IntArray) -> tuple[int, ...]:

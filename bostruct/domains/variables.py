@@ -26,6 +26,7 @@ from bostruct.domains.graphs import (
 )
 
 STEPS = 10**12  # of a Real: few enough to find each again from its value, and decimal, as people's numbers are
+DIGITS = 11  # of a number, which a grid of a trillion steps can tell apart
 
 
 class Scale(Sequence[float]):
@@ -42,9 +43,17 @@ class Scale(Sequence[float]):
         if share in (0.0, 1.0):
             return self.high if share else self.low
         if self.log:
-            return math.exp(math.log(self.low) + share * (math.log(self.high) - math.log(self.low)))
-        value = self.low + share * (self.high - self.low)
-        return float(f"{value:.13g}") if abs(value) <= self.high - self.low else value
+            value = math.exp(math.log(self.low) + share * (math.log(self.high) - math.log(self.low)))
+            short = float(f"{value:.{DIGITS}g}")
+        else:
+            value = self.low + share * (self.high - self.low)
+            short = round(value, self._decimals)
+        # what people write, where it is the same place of the grid
+        return short if self.low <= short <= self.high and self.vertex(short) == vertex else value
+
+    @cached_property
+    def _decimals(self) -> int:
+        return math.floor(-math.log10((self.high - self.low) / STEPS))
 
     def vertex(self, value: Any) -> int:
         """The nearest; raises PointError for what is no number between low and high."""

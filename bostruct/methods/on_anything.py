@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -20,7 +21,7 @@ from bostruct.methods.on_architectures import nasbot
 from bostruct.methods.on_programs import for_programs
 from bostruct.methods.on_spaces import for_space
 from bostruct.searchers.annealing import Annealing
-from bostruct.searchers.bayesian import BayesianSearch
+from bostruct.searchers.bayesian import BayesianSearch, best_predicted
 from bostruct.searchers.evolution import EvolutionSearch
 from bostruct.searchers.hill_climbing import HillClimbing
 from bostruct.searchers.hyperband import Hyperband
@@ -58,14 +59,23 @@ def smac(domain: Any) -> BayesianSearch:
     )
 
 
-def wrs(domain: Any, n_random: int = 37, mode: Literal["shared", "independent", "single", "auto"] = "auto") -> Searcher:
+def wrs(
+    domain: Any,
+    n_random: int = 37,
+    mode: Literal["shared", "independent", "single", "auto"] = "auto",
+    floor: float = 0.01,
+    least: Mapping[str, int] | None = None,
+) -> Searcher:
     """Weighted random search (Florea and Andonie 2019), one variable changed at a time; `mode="shared"` as published.
 
-    n_random: the first phase, published as the number of trials over e: 37 of 100.
+    n_random: the first phase, published as the number of trials over e: 37 of 100. floor: the least probability that a
+    variable changes. least: k_i by name, the trials until which a variable changes in every step.
     """
     if not callable(getattr(domain, "redrawn", None)):
         raise DomainError(f"method: wrs needs a domain of named choices, got {type(domain).__name__}")
-    return WeightedRandomSearch(domain, VarianceShares(), n_random, mode)
+    if isinstance(domain, Space) and (unknown := sorted(set(least or {}) - set(domain.variables))):
+        raise ValueError(f"least: expected names of variables, {', '.join(domain.variables)}; got {unknown[0]!r}")
+    return WeightedRandomSearch(domain, VarianceShares(), n_random, mode, floor, least or {})
 
 
 def evolution(domain: Any) -> Searcher:
@@ -74,10 +84,16 @@ def evolution(domain: Any) -> Searcher:
     return EvolutionSearch(domain, ByRank(), n_initial, design)
 
 
-def regularized_evolution(domain: Any) -> Searcher:
-    """Mutations of the best of a tournament among the youngest points (Real et al. 2019)."""
-    design, n_initial = beginning(domain)
-    return EvolutionSearch(domain, Aging(), n_initial, design)
+def regularized_evolution(
+    domain: Any, population: int = 100, tournament: int = 25, n_initial: int | None = None
+) -> Searcher:
+    """Mutations of the best of a tournament among the youngest points (Real et al. 2019).
+
+    n_initial: points before the first mutation, published as `population`; None: the domain's pool, or 12, since fewer
+    than a few hundred trials are too few to begin with 100 random ones.
+    """
+    design, n_pool = beginning(domain)
+    return EvolutionSearch(domain, Aging(population, tournament), n_initial or n_pool, design)
 
 
 def random(domain: Any) -> Searcher:
@@ -118,4 +134,5 @@ def model_based_hyperband(domain: Any) -> Searcher:
     """
     levels = Levels(domain)
     model = auto(domain)
-    return Hyperband(domain, levels, proposals=replace(model, surrogate=AtTop(model.surrogate, levels.raised)))
+    at_top = AtTop(model.surrogate, levels.raised)
+    return Hyperband(domain, levels, proposals=replace(model, surrogate=at_top, incumbent=best_predicted))

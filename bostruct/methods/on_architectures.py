@@ -36,6 +36,7 @@ from bostruct.surrogates.mode import ModeGP
 from bostruct.surrogates.nasbot_priors import around, log_range, nasbot_priors
 from bostruct.surrogates.priors import Normal
 from bostruct.surrogates.spectrum import WithSpectrum
+from bostruct.surrogates.tempered import Tempered
 
 Fit = Callable[[Similarity, Any], WithSpectrum]  # (kernel of architectures, domain) -> surrogate
 
@@ -55,13 +56,14 @@ def nasbot(domain: Any, fit: Fit = at_mode, settings: Otmann = REFERENCE) -> Bay
     """NASBOT (Kandasamy et al. 2018), mended: OTMANN kernel of power 1, log EI, evolution from the best evaluated.
 
     domain: of architectures, or joint, with a product of kernels: OTMANN of architectures, diffusion over spaces. fit:
-    `at_mode` or `marginalized`, or your own. settings: of the distance.
+    `at_mode` or `marginalized`, or your own; values far worse than the middle are drawn in for it. settings: of the
+    distance.
     """
     similarity = product_kernel(domain, settings) if isinstance(domain, Joint) else otmann_kernel(domain, settings)
     design, n_initial = beginning(domain)
     return BayesianSearch(
         domain,
-        fit(similarity, domain),
+        Tempered(fit(similarity, domain)),
         LogExpectedImprovement(),
         Evolution(pool_of(domain)),
         n_initial=n_initial,

@@ -10,7 +10,7 @@ import numpy as np
 from bostruct.acquisition.functions import ExpectedImprovement, LogExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.acquisition.pseudo_boolean import SemidefiniteRelaxation, SimulatedAnnealing
-from bostruct.checks import check_choice
+from bostruct.checks import check_choice, check_integer
 from bostruct.contracts import DomainError, Searcher
 from bostruct.domains.graphs import VariableGraph
 from bostruct.domains.space import Space
@@ -74,7 +74,7 @@ def graphs(domain: Space) -> tuple[VariableGraph, ...]:
     """One a variable; raises DomainError for a domain that is no `Space`."""
     if not isinstance(domain, Space):
         raise DomainError(f"method: combo needs a Space, got {type(domain).__name__}")
-    refuse_real("a diffusion kernel (auto, combo, nasbot)", domain)
+    refuse_real("a diffusion kernel (auto, combo, nasbot, model-based-hyperband)", domain)
     return tuple(variable.graph for variable in domain.variables.values())
 
 
@@ -89,6 +89,7 @@ def bocs(domain: Any, order: int = 2, minimizer: Literal["relaxation", "annealin
     if not isinstance(domain, Space):
         raise DomainError(f"method: bocs needs a Space, got {type(domain).__name__}")
     refuse_real("bocs", domain)
+    check_integer("order", order, 1, 3)
     minimizer = minimizer or ("relaxation" if order <= 2 else "annealing")
     if check_choice("minimizer", minimizer, MINIMIZERS) == "relaxation" and order > 2:
         raise ValueError(f"minimizer: relaxation serves orders 1 and 2, got order {order}; use 'annealing'")

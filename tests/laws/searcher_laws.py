@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import sklearn.ensemble  # noqa: F401  SciPy's statistics, which it imports, draw examples for their own pages
 
 from bostruct.contracts import Searcher, SpaceExhausted
 from bostruct.history import History
