@@ -1,27 +1,31 @@
 """CIFAR-10 (Krizhevsky 2009) from its official files or a folder of images, and objectives by the papers' protocols.
 
-Nothing is downloaded unless asked for. Official files are read only when they are the official ones, by their MD5.
+Nothing is downloaded unless asked for. Archives, and batches of the python archive unpacked, are read only where their
+MD5 is the official one: they are unpickled. Binary batches unpacked can hold any images; where their SHA-1 is not the
+official one a warning says so. Folders of images are taken as they are.
 """
 
 from __future__ import annotations
 
 import hashlib
 import pickle
+import shutil
 import tarfile
 import urllib.request
+import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 
-from bostruct.checks import check_choice, optional_import
+from bostruct.checks import check_choice, check_integer, optional_import
 from bostruct.contracts import BostructError, DomainError
 from bostruct.nas.data import Dataset, Examples
 from bostruct.nas.objectives import NetworkObjective
-from bostruct.nas.recipes import COMBO, DEEP_ARCHITECT, FAST_IMAGES, NASBOT_CNN, WRS, Recipe
+from bostruct.nas.protocols import PROTOCOLS, objective_settings
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 MEAN, SCALE = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)  # Oh et al. 2019
@@ -35,7 +39,21 @@ BATCHES = {
     "data_batch_5": "482c414d41f54cd18b22e5b47cb7c3cb",
     "test_batch": "40351d587109b95175f43aff81a1287e",
 }
+BINARY_SHA1 = {  # of NAME.bin, as Apache MXNet's gluon.data.vision.CIFAR10 checks them
+    "data_batch_1": "aadd24acce27caa71bf4b10992e9e7b2d74c2540",
+    "data_batch_2": "c0ba65cce70568cd57b4e03e9ac8d2a5367c1795",
+    "data_batch_3": "1dd00a74ab1d17a6e7d73e185b69dbf31242f295",
+    "data_batch_4": "aab85764eb3584312d3c7f65fd2fd016e36a258e",
+    "data_batch_5": "26e2849e66a845b7f1e4614ae70f4889ae604628",
+    "test_batch": "67eb016db431130d61cd03c7ad570b013799c88c",
+}
 URL = "https://www.cs.toronto.edu/~kriz/"
+HOW_TO_OBTAIN = (
+    f"Expected {PYTHON_ARCHIVE[0]} or {BINARY_ARCHIVE[0]} of {URL}cifar.html, what they unpack to, or folders "
+    "train/CLASS and test/CLASS of images; bostruct.nas.cifar.download(folder), or `bostruct nas cifar10 --data FOLDER "
+    "--download`, fetches the first"
+)
+PATIENCE = 60.0  # seconds without a byte, after which a download has failed
 RECORD = 1 + 3 * 32 * 32
 
 Images = tuple[np.ndarray, np.ndarray]  # uint8 (n, 3, 32, 32), int64 (n,)
@@ -54,7 +72,9 @@ class Official(NamedTuple):
 
 def read(path: str | Path) -> Official:
     """The official python or binary archive or the folder it unpacks to; or folders ``train`` and ``test`` that hold a
-    folder of images for each class. Raises DataMissing, BostructError where a file is not the official one.
+    folder of images for each class. Raises DataMissing; BostructError where a file that is unpickled is not the
+    official one, or a binary one is damaged; DomainError for images of other sizes. Warns where binary files are not
+    the official ones.
     """
     where = Path(path).expanduser()
     if where.is_file():
@@ -64,28 +84,32 @@ def read(path: str | Path) -> Official:
             return _python_batches(folder)
     for folder in (where, where / "cifar-10-batches-bin"):
         if (folder / "data_batch_1.bin").is_file():
-            return _binary_batches({name: (folder / f"{name}.bin").read_bytes() for name in BATCHES})
+            return _binary_folder(folder)
     for name, _ in (PYTHON_ARCHIVE, BINARY_ARCHIVE):
         if (where / name).is_file():
             return _archive(where / name)
     if (where / "train").is_dir() and (where / "test").is_dir():
         return Official(_folder(where / "train"), _folder(where / "test"))
-    raise DataMissing(
-        f"{where}: no CIFAR-10 there. Expected {PYTHON_ARCHIVE[0]} or {BINARY_ARCHIVE[0]} of {URL}cifar.html, what "
-        "they unpack to, or folders train/CLASS and test/CLASS of images; bostruct.nas.cifar.download(folder) "
-        "fetches the first"
-    )
+    raise DataMissing(f"{where}: no CIFAR-10 there. {HOW_TO_OBTAIN}")
 
 
 def download(folder: str | Path) -> Path:
-    """Fetch the official python archive (163 MB) into a folder; raises BostructError unless its MD5 is right."""
+    """Fetch the official python archive (163 MB) into a folder; raises BostructError unless it comes and its MD5 is
+    right, and leaves nothing then.
+    """
     name, _ = PYTHON_ARCHIVE
     target = Path(folder).expanduser() / name
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_suffix(".part")
-    urllib.request.urlretrieve(URL + name, partial)
-    _check(partial.read_bytes(), *PYTHON_ARCHIVE)
-    partial.replace(target)
+    try:
+        with urllib.request.urlopen(URL + name, timeout=PATIENCE) as source, partial.open("wb") as file:
+            shutil.copyfileobj(source, file)
+        _check(partial.read_bytes(), *PYTHON_ARCHIVE)
+        partial.replace(target)
+    except OSError as error:
+        raise BostructError(f"{URL + name} could not be fetched: {error}") from error
+    finally:
+        partial.unlink(missing_ok=True)
     return target
 
 
@@ -99,8 +123,11 @@ def cifar10(
     """
     official = path if isinstance(path, Official) else read(path)
     images, labels = official.train
-    if not 1 <= train <= len(images) - validation or validation < 1:
-        raise ValueError(f"train, validation: expected at least 1 each of {len(images)}, got {train} and {validation}")
+    check_integer("train", train, 1)
+    if check_integer("validation", validation, 1) + train > len(images):
+        raise ValueError(
+            f"train, validation: expected at most {len(images)} together, as there are, got {train} and {validation}"
+        )
     order = np.arange(len(images))
     if shuffled:
         np.random.RandomState(0).shuffle(order)
@@ -108,35 +135,13 @@ def cifar10(
     return Dataset("cifar10", "classification", first, last, _examples(*official.test), 10, MEAN, SCALE)
 
 
-class Protocol(NamedTuple):
-    """recipe; images to train on and to validate with; repeats, averaged. departures: from what is published."""
-
-    recipe: Recipe
-    train: int
-    validation: int
-    repeats: int
-    departures: str
-
-
-PROTOCOLS: dict[str, Protocol] = {
-    "combo": Protocol(COMBO, 40_000, 10_000, 4, "none of the code's; the paper says 30,000 training images"),
-    "deeparchitect": Protocol(
-        DEEP_ARCHITECT, 40_000, 10_000, 1, "split, batch size and augmentation are not published"
-    ),
-    "nasbot": Protocol(NASBOT_CNN, 40_000, 10_000, 1, "shifts by 4 pixels for crops of enlarged images"),
-    "wrs": Protocol(
-        WRS, 40_000, 10_000, 1, "validates on 10,000 training images, where the paper seems to use the test set"
-    ),
-    "fast": Protocol(FAST_IMAGES, 40_000, 10_000, 1, "of no paper: larger batches, a triangular rate, label smoothing"),
-}
-
-
 @dataclass(frozen=True)
 class CIFAR10Objective:
     """Called with a network, as of `NetworkObjective`, gives its validation error by a paper's protocol.
 
-    path: as of `read`. protocol: combo, deeparchitect, nasbot, wrs or fast. settings: of `NetworkObjective`, and of the
-    recipe by name, which is a departure. A smaller `train` or `validation` is one too. Raises ValueError.
+    path: as of `read`. protocol: combo, deeparchitect, nasbot, wrs or fast. settings: of `NetworkObjective` but for
+    ``data``, and of `Recipe`, by name; those of a recipe are a departure, as is another number of images to `train` on
+    or for `validation`. Raises what `cifar10` raises; TypeError, ValueError.
     """
 
     path: Any
@@ -144,22 +149,25 @@ class CIFAR10Objective:
     train: int | None = None
     validation: int | None = None
     settings: Mapping[str, Any] | None = None
+    objective: NetworkObjective = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_choice("protocol", self.protocol, PROTOCOLS)
         chosen = PROTOCOLS[self.protocol]
-        data = cifar10(self.path, self.train or chosen.train, self.validation or chosen.validation)
-        given = {"recipe": chosen.recipe, "repeats": chosen.repeats, **(self.settings or {})}
+        given = objective_settings(chosen, self.settings or {})
+        train = chosen.train if self.train is None else self.train
+        validation = chosen.validation if self.validation is None else self.validation
+        data = cifar10(self.path, train, validation)
         object.__setattr__(self, "objective", NetworkObjective(data, **given))
 
     def __call__(self, point: Any) -> float:
-        return self.objective(point)  # type: ignore[attr-defined]
+        return self.objective(point)
 
 
 def _archive(path: Path) -> Official:
     raw = path.read_bytes()
     names = {PYTHON_ARCHIVE[0]: PYTHON_ARCHIVE[1], BINARY_ARCHIVE[0]: BINARY_ARCHIVE[1]}
-    found = hashlib.md5(raw, usedforsecurity=False).hexdigest()
+    found = _digest(raw, "md5")
     if found not in names.values():
         raise BostructError(f"{path}: its MD5 is {found}; expected {PYTHON_ARCHIVE[1]} or {BINARY_ARCHIVE[1]}")
     with tarfile.open(path) as archive:
@@ -171,7 +179,17 @@ def _archive(path: Path) -> Official:
 
 
 def _python_batches(folder: Path) -> Official:
-    return _official({name: _unpickled((folder / name).read_bytes(), name) for name in BATCHES})
+    return _official({name: _unpickled(_read(folder / name), name) for name in BATCHES})
+
+
+def _read(file: Path) -> bytes:
+    if not file.is_file():
+        raise DataMissing(f"{file}: not there. {HOW_TO_OBTAIN}")
+    return file.read_bytes()
+
+
+def _digest(raw: bytes, kind: str) -> str:
+    return hashlib.new(kind, raw, usedforsecurity=False).hexdigest()
 
 
 def _unpickled(raw: bytes, name: str) -> Images:
@@ -181,12 +199,29 @@ def _unpickled(raw: bytes, name: str) -> Images:
     return np.asarray(held[b"data"]).reshape(-1, 3, 32, 32), np.asarray(held[b"labels"], dtype=np.int64)
 
 
+def _binary_folder(folder: Path) -> Official:
+    """Binary batches unpacked; a warning where they are not the official ones."""
+    raws = {name: _read(folder / f"{name}.bin") for name in BATCHES}
+    if wrong := [name for name, raw in raws.items() if _digest(raw, "sha1") != BINARY_SHA1[name]]:
+        files = ", ".join(f"{name}.bin" for name in wrong)
+        warnings.warn(
+            f"{folder}: {files} are not the official files by their SHA-1, so that "
+            "errors need not be comparable with those on CIFAR-10",
+            stacklevel=3,
+        )
+    return _binary_batches(raws)
+
+
 def _binary_batches(held: Mapping[str, bytes]) -> Official:
     found = {}
     for name in BATCHES:
+        if name not in held:
+            raise DataMissing(f"{name}.bin: not there. {HOW_TO_OBTAIN}")
         if len(held[name]) % RECORD:
             raise BostructError(f"{name}.bin: expected records of {RECORD} bytes, got {len(held[name])} bytes")
         rows = np.frombuffer(held[name], dtype=np.uint8).reshape(-1, RECORD)
+        if len(rows) and rows[:, 0].max() >= len(CLASSES):
+            raise BostructError(f"{name}.bin: expected labels in 0..9, got {rows[:, 0].max()}")
         found[name] = (rows[:, 1:].reshape(-1, 3, 32, 32).copy(), rows[:, 0].astype(np.int64))
     return _official(found)
 
@@ -198,7 +233,7 @@ def _official(found: Mapping[str, Images]) -> Official:
 
 
 def _check(raw: bytes, name: str, expected: str) -> None:
-    found = hashlib.md5(raw, usedforsecurity=False).hexdigest()
+    found = _digest(raw, "md5")
     if found != expected:
         raise BostructError(f"{name}: its MD5 is {found}, that of the official file {expected}")
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
+import socket
 import tarfile
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import bostruct as bo
 from bostruct.contracts import BostructError, DomainError
 from bostruct.language import SearchSpace
-from bostruct.nas import CIFAR10Objective, cifar, cifar10, cost
-from bostruct.nas.recipes import COMBO
+from bostruct.nas import CIFAR10Objective, cifar, cifar10, cost, recipes
 from bostruct.nas.spaces.combo_cell import INITIAL, ComboObjective, bits_space, combo_cell, published_flops
 
 FLOPS = (  # pthflops 0.4.2 on the authors' network
@@ -96,14 +98,71 @@ def test_archives_are_read_when_their_md5_is_right(tmp_path, monkeypatch, kind):
     same(cifar.read(tmp_path), batches)
 
 
-def test_binary_batches_are_read(tmp_path):
+@pytest.fixture
+def binary_folder(tmp_path, monkeypatch):
     batches = miniature()
-    for name, batch in batches.items():
-        (tmp_path / f"{name}.bin").write_bytes(binary(*batch))
-    same(cifar.read(tmp_path), batches)
-    (tmp_path / "test_batch.bin").write_bytes(b"short")
-    with pytest.raises(BostructError, match="expected records of 3073 bytes"):
-        cifar.read(tmp_path)
+    raws = {name: binary(*batch) for name, batch in batches.items()}
+    for name, raw in raws.items():
+        (tmp_path / f"{name}.bin").write_bytes(raw)
+    sums = {name: hashlib.sha1(raw).hexdigest() for name, raw in raws.items()}
+    monkeypatch.setattr(cifar, "BINARY_SHA1", sums)
+    return tmp_path, batches
+
+
+def test_binary_batches_are_read(binary_folder):
+    path, batches = binary_folder
+    same(cifar.read(path), batches)
+
+
+def test_binary_batches_that_are_not_the_official_ones_are_read_with_a_warning(binary_folder, monkeypatch):
+    path, batches = binary_folder
+    monkeypatch.setitem(cifar.BINARY_SHA1, "data_batch_2", "0" * 40)
+    with pytest.warns(UserWarning, match=r": data_batch_2\.bin are not the official files"):
+        same(cifar.read(path), batches)
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [(b"short", "expected records of 3073 bytes"), (bytes([200]) * cifar.RECORD, r"labels in 0\.\.9, got 200")],
+)
+def test_binary_batches_that_are_damaged_are_refused(binary_folder, monkeypatch, raw, message):
+    path, _ = binary_folder
+    (path / "test_batch.bin").write_bytes(raw)
+    monkeypatch.setitem(cifar.BINARY_SHA1, "test_batch", hashlib.sha1(raw).hexdigest())
+    with pytest.raises(BostructError, match=message):
+        cifar.read(path)
+
+
+@pytest.mark.parametrize("form", ["binary_folder", "python_folder"])
+def test_a_batch_that_is_not_there_is_named(request, form):
+    path, _ = request.getfixturevalue(form)
+    for file in path.rglob("data_batch_3*"):
+        file.unlink()
+    with pytest.raises(cifar.DataMissing, match=r"data_batch_3.*not there.*Expected cifar-10-python.tar.gz"):
+        cifar.read(path)
+
+
+def test_a_download_comes_whole_and_official_or_not_at_all(tmp_path, monkeypatch):
+    source = tmp_path / "source"
+    source.mkdir()
+    monkeypatch.setattr(cifar, "URL", source.as_uri() + "/")
+    for given, message in ((None, "could not be fetched"), (b"other", "its MD5 is")):
+        if given is not None:
+            (source / cifar.PYTHON_ARCHIVE[0]).write_bytes(given)
+        with pytest.raises(BostructError, match=message):
+            cifar.download(tmp_path / "here")
+        assert list((tmp_path / "here").iterdir()) == []
+    monkeypatch.setattr(cifar, "PYTHON_ARCHIVE", (cifar.PYTHON_ARCHIVE[0], md5(b"other")))
+    assert cifar.download(tmp_path / "here").read_bytes() == b"other"
+    assert len(list((tmp_path / "here").iterdir())) == 1
+
+
+def test_a_download_does_not_wait_for_ever(tmp_path, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setattr(cifar, "URL", f"http://127.0.0.1:{silent.getsockname()[1]}/")
+        monkeypatch.setattr(cifar, "PATIENCE", 0.2)
+        with pytest.raises(BostructError, match="could not be fetched"):
+            cifar.download(tmp_path)
 
 
 def test_folders_of_images_are_read(tmp_path):
@@ -135,38 +194,66 @@ def official(n=40):
 
 
 def test_the_split_is_the_published_shuffle():
-    labels = np.arange(50_000)
-    whole = cifar.Official(
-        (np.zeros((50_000, 3, 1, 1), np.uint8), labels), (np.zeros((1, 3, 1, 1), np.uint8), labels[:1])
-    )
+    numbers = np.arange(50_000)
+    images = np.stack([numbers >> 16, numbers >> 8 & 255, numbers & 255], axis=1).astype(np.uint8)[:, :, None, None]
+    whole = cifar.Official((images, numbers % 10), (images[:1], numbers[:1]))
     data = cifar10(whole)
-    assert data.train.targets[:5].tolist() == [11841, 19602, 45519, 25747, 42642]
-    assert int(data.validation.targets[-1]) == 2732
+
+    def number(image):
+        return int(image.flatten().to(torch.int64) @ torch.tensor([65536, 256, 1]))
+
+    assert [number(image) for image in data.train.inputs[:5]] == [11841, 19602, 45519, 25747, 42642]
+    assert number(data.validation.inputs[-1]) == 2732
+    assert data.train.targets[:5].tolist() == [1, 2, 9, 7, 2]
     assert (len(data.train.targets), len(data.validation.targets)) == (40_000, 10_000)
-    with pytest.raises(ValueError, match="train, validation"):
+    with pytest.raises(ValueError, match="train, validation: expected at most 50000 together"):
         cifar10(whole, 45_000, 10_000)
+    for sizes, name in (((0, 10), "train"), ((10, 0), "validation")):
+        with pytest.raises(ValueError, match=f"{name}: expected at least 1, got 0"):
+            cifar10(whole, *sizes)
+        with pytest.raises(ValueError, match=f"{name}: expected at least 1, got 0"):
+            CIFAR10Objective(whole, train=sizes[0], validation=sizes[1])
 
 
 @pytest.mark.parametrize("protocol", cifar.PROTOCOLS)
 def test_every_protocol_trains(protocol):
     chosen = cifar.PROTOCOLS[protocol]
-    settings = {"recipe": replace(chosen.recipe, epochs=2), "repeats": 2}
+    settings = {"epochs": 2, "repeats": 2}
     objective = CIFAR10Objective(official(), protocol, train=120, validation=40, settings=settings)
-    value = objective(bo.Architecture.chain("conv3-8/2 max-pool max-pool softmax"))
-    assert 0.0 <= value <= 1.0
-    assert chosen.departures
+    network = bo.Architecture.chain("conv3-8/2 max-pool max-pool softmax")
+    trained = objective.objective.trained(network)
+    best = min if chosen.recipe.score == "best" else lambda errors: errors[-1]
+    scores = [best([epoch.error for epoch in one.epochs]) for one in trained]
+    assert len(scores) == 2
+    assert objective(network) == pytest.approx(np.mean(scores))
+    assert objective.objective.recipe == replace(chosen.recipe, epochs=2)
 
 
 def test_protocols_are_as_published():
-    assert (COMBO.optimizer, COMBO.learning_rate, COMBO.weight_decay, COMBO.batch_size, COMBO.epochs) == (
-        "adam", 1e-3, 5e-5, 100, 20,
-    )  # fmt: skip
-    assert cifar.PROTOCOLS["combo"].repeats == 4
-    assert cifar.PROTOCOLS["deeparchitect"].recipe.epochs == 25
-    assert cifar.PROTOCOLS["nasbot"].recipe.epochs * 40_000 // 32 == 60_000
-    assert cifar.PROTOCOLS["wrs"].recipe.epochs == 10
+    facts = {  # recipe, images to train on and to validate with, repeats
+        "combo": ("COMBO", 40_000, 10_000, 4),
+        "deeparchitect": ("DEEP_ARCHITECT", 40_000, 10_000, 1),
+        "nasbot": ("NASBOT_CNN", 40_000, 10_000, 1),
+        "wrs": ("WRS", 40_000, 10_000, 1),
+        "fast": ("FAST_IMAGES", 40_000, 10_000, 1),
+    }
+    found = {name: one[:4] for name, one in cifar.PROTOCOLS.items()}
+    assert found == {name: (getattr(recipes, recipe), *rest) for name, (recipe, *rest) in facts.items()}
+    assert all(one.departures for one in cifar.PROTOCOLS.values())
     with pytest.raises(ValueError, match="protocol: expected one of combo"):
-        CIFAR10Objective(official(), "enas")
+        CIFAR10Objective(official(), "enas")  # type: ignore[arg-type]
+
+
+def test_settings_are_the_objectives_or_the_recipes():
+    sizes: Any = {"train": 120, "validation": 40}
+    made = CIFAR10Objective(official(), "combo", **sizes, settings={"epochs": 3, "seed": 7, "recipe": recipes.WRS})
+    assert made.objective.recipe == replace(recipes.WRS, epochs=3)
+    assert (made.objective.seed, made.objective.repeats) == (7, 4)
+    for wrong, message in (({"epoch": 3}, "settings: 'epoch' is none"), ({"data": 3}, "settings: 'data' is none")):
+        with pytest.raises(ValueError, match=message):
+            CIFAR10Objective(official(), **sizes, settings=wrong)
+    with pytest.raises(TypeError, match="settings: recipe: expected a Recipe, got 'wrs'"):
+        CIFAR10Objective(official(), **sizes, settings={"recipe": "wrs", "epochs": 3})
 
 
 def test_cells_of_combo_cost_what_the_authors_count():
