@@ -82,6 +82,17 @@ def test_one_that_fails_fails_alone(error):
         assert one.epochs == train(builds[member], data, QUICK, member).epochs
 
 
+def test_a_network_that_does_not_fit_fails_alone():
+    data = diabetes()
+    builds = [built(PERCEPTRON, data), lambda: nn.Linear(9, 1), built(PERCEPTRON, data)]
+    found = train_together(builds, data, QUICK, [0, 1, 2])
+    assert isinstance(found[1], TrainingFailed)
+    assert "RuntimeError: mat1 and mat2 shapes cannot be multiplied" in str(found[1])
+    assert all(isinstance(found[member], Trained) for member in (0, 2))
+    with pytest.raises(RuntimeError, match="mat1"):
+        train(builds[1], data, QUICK, 1)
+
+
 def test_one_without_memory_beside_others_is_tried_alone():
     data = diabetes()
     tries = [Hungry(SHORT[0], 5), to_torch(PERCEPTRON, data.input_shape, data.classes)]

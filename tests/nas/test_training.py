@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import subprocess
 import sys
 import time
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -14,12 +16,23 @@ import torch
 
 import bostruct as bo
 from bostruct.contracts import PointError
-from bostruct.nas import NetworkObjective, Recipe, TrainingFailed, diabetes, digits, regression, to_torch, train
+from bostruct.nas import (
+    Dataset,
+    NetworkObjective,
+    Recipe,
+    TrainingFailed,
+    diabetes,
+    digits,
+    regression,
+    to_torch,
+    train,
+)
+from bostruct.nas.checkpoints import data_digest
 from bostruct.nas.data import Examples
 from bostruct.nas.devices import Place
 from bostruct.nas.recipes import COMBO, FAST
 from bostruct.nas.residency import resident
-from bostruct.nas.steps import Scoring, augmented, run_out
+from bostruct.nas.steps import Scoring, augmented, one_loss, run_out
 from bostruct.nas.training import Epoch, hopeless
 
 CPU = torch.device("cpu")
@@ -115,6 +128,63 @@ def test_a_damaged_checkpoint_is_said_and_left(tmp_path):
     with pytest.warns(UserWarning, match="not a whole checkpoint"):
         found = trained(diabetes(), QUICK, checkpoint=file)
     assert found.epochs == trained(diabetes(), QUICK).epochs
+
+
+def test_a_checkpoint_that_does_not_fit_is_said_and_left(tmp_path):
+    file, wider = tmp_path / "c.pt", bo.Architecture.chain("relu-32 linear")
+    trained(diabetes(), QUICK, checkpoint=file)
+    partial = tmp_path / "c.pt.12345"
+    partial.write_bytes(b"of a process that was killed")
+    with pytest.warns(UserWarning, match="not a whole checkpoint"):
+        found = trained(diabetes(), QUICK, architecture=wider, checkpoint=file)
+    assert found.epochs == trained(diabetes(), QUICK, architecture=wider).epochs
+    assert not partial.exists()
+    trained(diabetes(), QUICK, checkpoint=file, architecture=wider)
+    with pytest.warns(UserWarning, match=r"of another training \(other recipe, seed\)"):
+        trained(diabetes(), replace(QUICK, learning_rate=1e-3), 1, checkpoint=file, architecture=wider)
+
+
+def test_a_digest_is_of_content_and_shape():
+    data = diabetes()
+    assert data_digest(data) == data_digest(diabetes())
+    changed = data.train.inputs.clone()
+    changed[5, 3] += 1.0
+    assert data_digest(replace(data, train=Examples(changed, data.train.targets))) != data_digest(data)
+    assert data_digest(data.part(0.5)) != data_digest(data)
+    held = weakref.ref(data)
+    del data
+    gc.collect()
+    assert held() is None
+
+
+def test_batch_normalization_of_one_value_is_said_in_words():
+    data = digits()
+    tiny = Dataset(
+        "tiny",
+        data.task,
+        *(Examples(one.inputs[:, :, :1, :1], one.targets) for one in (data.train, data.validation, data.test)),
+        10,
+    )
+    with pytest.raises(TrainingFailed, match=r"batch normalization was given one value a channel .* at least 2"):
+        trained(tiny, replace(QUICK, batch_size=1))
+    by_batch = replace(QUICK, batch_size=46, statistics="batch")
+    assert len(data.validation.inputs) % 46 == 1
+    assert len(trained(tiny, by_batch).epochs) == 3  # the last one goes with the batch before
+
+
+def test_a_network_that_was_scored_by_batch_is_left_in_evaluation_mode():
+    network = trained(digits(), replace(QUICK, statistics="batch")).network
+    assert not any(one.training for one in network.modules())
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    network(digits().test.inputs)
+    assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
+
+
+def test_the_loss_is_that_of_the_task():
+    given, classes = torch.tensor([[0.0, 5.0], [5.0, 0.0]]), torch.tensor([1, 0], dtype=torch.uint8)
+    expected = torch.nn.functional.cross_entropy(given, classes.long())
+    assert one_loss(given, classes.long(), "classification", QUICK) == expected
+    assert one_loss(given, torch.tensor([[0, 5], [5, 0]]), "regression", QUICK) == 0.0
 
 
 def test_a_killed_evaluation_resumes(tmp_path):
