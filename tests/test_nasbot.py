@@ -228,3 +228,17 @@ def test_beats_evolution_and_random_on_nasbench201(other):
     found = np.array([[best(name, seed, 40, problem) for name in ("nasbot", other)] for seed in range(20)])
     wins, losses = (int(np.sum(sign * (found[:, 1] - found[:, 0]) > 0)) for sign in (1, -1))
     assert binomtest(wins, wins + losses, alternative="greater").pvalue < 0.05
+
+
+def test_64_evaluations_are_in_flight_and_told_in_any_order():
+    with bo.Study(SMALL_CNN, method=quick(SMALL_CNN), seed=0) as study:
+        running = [study.ask() for _ in range(64)]
+        rng = np.random.default_rng(0)
+        for _ in range(20):
+            trial = running.pop(int(rng.integers(len(running))))
+            study.tell(trial, objective(trial.point))
+            running.append(study.ask())
+        points = [trial.point.fingerprint for trial in study.trials]
+        assert len(set(points)) == len(points) == 84
+        assert study.trials[-1].origin == "model"
+        assert sum(trial.status == "running" for trial in study.trials) == 64
