@@ -13,7 +13,7 @@ from bostruct.nas import Dataset, Examples, NetworkObjective, TrainingFailed, di
 from bostruct.nas import objectives as objectives_module
 from bostruct.nas.ensembles import is_batched, train_ensemble
 from bostruct.nas.recipes import FAST, NASBOT_MLP, NASBOT_MLP_MODERN
-from bostruct.nas.training import OutOfMemory, Trained
+from bostruct.nas.training import OutOfMemory, Stopped, Trained
 
 QUICK = replace(FAST, epochs=6, batch_size=32)
 LAYERS = ["ip", "relu-16", "tanh-8", "crelu-8", "linear", "linear", "op"]
@@ -106,6 +106,33 @@ def test_a_member_that_diverges_fails_alone():
     assert isinstance(bad[1], TrainingFailed)
     assert "the loss is" in str(bad[1])
     assert all(isinstance(bad[member], Trained) for member in (0, 2))
+    waiting = list(networks)
+    told: list[int] = []
+    useless = train_ensemble(
+        lambda: waiting.pop(0), data, QUICK, [0, 1, 2], all_or_none=True, watch=lambda member, *_: told.append(member)
+    )
+    assert told == [0, 2]  # their first epoch
+    assert [type(one) for one in useless] == [Stopped, TrainingFailed, Stopped]
+
+
+def test_an_ensemble_is_refused_a_device_that_is_not_there(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ValueError, match="torch finds 0 CUDA devices here, got 'cuda'"):
+        train_ensemble(built(bo.Architecture.chain("relu-8 linear"), diabetes()), diabetes(), QUICK, [0], device="cuda")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_an_ensemble_on_a_gpu_learns_as_one_on_a_cpu():
+    data = diabetes()
+    build = built(bo.Architecture.chain("relu-16 relu-16 linear"), data)
+    recipe = replace(QUICK, epochs=20)
+    there, here = (train_ensemble(build, data, recipe, range(4), device=device) for device in ("cuda", "cpu"))
+    for one, other in zip(there, here, strict=True):
+        assert isinstance(one, Trained)
+        assert isinstance(other, Trained)
+        assert next(one.network.parameters()).is_cuda
+        assert one.error == pytest.approx(other.error, rel=0.3)  # other batches, products in bfloat16
+        assert one.test_error == pytest.approx(other.test_error, rel=0.3)
 
 
 def test_time_and_memory_run_out():
