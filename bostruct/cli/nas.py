@@ -1,4 +1,4 @@
-"""`bostruct nas`: search networks for a data set that comes with scikit-learn, and leave the best ready to use."""
+"""`bostruct nas`: search networks for a data set of scikit-learn or for CIFAR-10, and leave the best ready to use."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ if TYPE_CHECKING:
     from bostruct.nas.searches import Retrained, Search
     from bostruct.result import Result
 
-NAMES = ("digits", "diabetes")
+NAMES = ("digits", "diabetes", "cifar10")
+PROTOCOLS = ("combo", "deeparchitect", "nasbot", "wrs", "fast")
 METHODS = ("nasbot", "auto", "evolution", "regularized-evolution", "random")
 SCRIPT = '''"""The network that `bostruct nas {dataset}` found: builds it, trains it anew, and says its test error."""
 
 import json
 
 from bostruct import Architecture
-from bostruct.nas.searches import SEARCHES, retrained
+from bostruct.nas.searches import retrained, search_of
 
 ARCHITECTURE = json.loads("""
 {architecture}
 """)
 
-search = SEARCHES["{dataset}"]
+search = search_of({call})
 network = Architecture.from_json(ARCHITECTURE)
 if __name__ == "__main__":
     found = retrained(search, network)
@@ -45,6 +46,11 @@ if __name__ == "__main__":
 @click.option("--trials", type=click.IntRange(1), help="In all; by default 40.")
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes that train.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--data", metavar="FOLDER", help="cifar10: its files, or folders train/CLASS and test/CLASS of images.")
+@click.option("--download", is_flag=True, help="cifar10: fetch what is not in the folder of --data (163 MB).")
+@click.option("--protocol", type=click.Choice(PROTOCOLS), help="cifar10: how networks are trained; by default fast.")
+@click.option("--epochs", type=click.IntRange(1), help="Of each training; by default those of the data set's recipe.")
+@click.option("--device", type=click.Choice(("cpu", "cuda")), default="cpu", show_default=True)
 @click.option("--out", type=click.Path(file_okay=False), help="A folder; by default nas-DATASET.")
 @click.option("--storage", type=file_to_write, help="A SQLite file; the same line then goes on where it stopped.")
 @progress_option
@@ -56,12 +62,17 @@ def nas(
     trials: int | None,
     workers: int,
     seed: int,
+    data: str | None,
+    download: bool,
+    protocol: str | None,
+    epochs: int | None,
+    device: str,
     out: str | None,
     storage: str | None,
     progress: bool | None,
     as_json: bool,
 ) -> None:
-    """Search a network: convolutional ones for digits, perceptrons for diabetes.
+    """Search a network: convolutional ones for digits and cifar10, perceptrons for diabetes.
 
     Leaves best.json, best.png, convergence.png and retrain.py, which builds and trains the best network anew.
 
@@ -69,14 +80,14 @@ def nas(
     Examples:
       bostruct nas digits
       bostruct nas diabetes --method evolution --trials 60 --storage nas.db
+      bostruct nas cifar10 --data ~/data --download --device cuda
     """
-    from bostruct.nas.searches import SEARCHES, retrained
+    from bostruct.nas.searches import retrained
 
-    search = SEARCHES[dataset]
     folder = Path(out or f"nas-{dataset}")
     with plain_errors("" if storage is None else f"The same line goes on with the study in {storage}."):
-        folder.mkdir(parents=True, exist_ok=True)
-        result = _searched(search, method, trials or search.trials, workers, seed, storage, progress)
+        search = _search(dataset, data, download, protocol, epochs, device)
+        result = _searched(search, method, trials or search.trials, workers, seed, storage, folder, progress)
         best = result.best_point
         found, by_hand = (retrained(search, network) for network in (best, search.network_by_hand()))
         files = _left(search, result, folder)
@@ -98,16 +109,51 @@ def nas(
         click.echo(_text(summary, search, found, by_hand, best))
 
 
+def _search(
+    dataset: str, data: str | None, download: bool, protocol: str | None, epochs: int | None, device: str
+) -> Search:
+    """What the options ask for; raises UsageError where they do not belong together."""
+    import torch
+
+    from bostruct.nas import cifar
+    from bostruct.nas.searches import search_of
+
+    if dataset != "cifar10" and (data is not None or download or protocol is not None):
+        raise click.UsageError(f"--data, --download and --protocol are of cifar10 alone; {dataset} needs none of them")
+    if dataset == "cifar10" and data is None:
+        raise click.UsageError(f"cifar10 needs --data FOLDER. {cifar.HOW_TO_OBTAIN}")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise click.UsageError("--device cuda: torch finds no such device here")
+    settings: dict[str, Any] = {"protocol": protocol or "fast", "epochs": epochs, "device": device}
+    try:
+        return search_of(dataset, data=data, **settings)
+    except cifar.DataMissing:
+        if data is None or not download:
+            raise
+    click.echo(f"Fetching {cifar.URL}{cifar.PYTHON_ARCHIVE[0]} ...", err=True)
+    cifar.download(data)
+    return search_of(dataset, data=data, **settings)
+
+
 def _searched(
-    search: Search, method: str, trials: int, workers: int, seed: int, storage: str | None, progress: bool | None
+    search: Search,
+    method: str,
+    trials: int,
+    workers: int,
+    seed: int,
+    storage: str | None,
+    folder: Path,
+    progress: bool | None,
 ) -> Result:
+    """The folder is made once the storage is open, and before anything is trained that could not be written there."""
     from bostruct.study import Study
 
-    name = f"nas {search.dataset} {method} seed={seed}"
+    name = f"nas {search.title} {method} seed={seed}"
     with (
         Study(search.domain(), method=method, seed=seed, storage=storage, name=name) as study,
         trial_bar(study, trials, None, progress) as show,
     ):
+        folder.mkdir(parents=True, exist_ok=True)
         return study.optimize(search.objective(), trials, workers=workers, progress=False, callbacks=(show,))
 
 
@@ -116,7 +162,7 @@ def _left(search: Search, result: Result, folder: Path) -> list[str]:
     best = result.best_point
     text = json.dumps(best.to_json(), indent=1)
     (folder / "best.json").write_text(text + "\n", encoding="utf-8")
-    script = SCRIPT.format(dataset=search.dataset, architecture=text)
+    script = SCRIPT.format(dataset=search.dataset, call=search.call, architecture=text)
     (folder / "retrain.py").write_text(script, encoding="utf-8")
     files = ["best.json", "retrain.py"]
     try:

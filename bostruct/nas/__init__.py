@@ -62,3 +62,8 @@ def __getattr__(name: str) -> Any:
     found = getattr(import_module(_HOME[name]), name)
     globals()[name] = found
     return found
+
+
+def __dir__() -> list[str]:
+    """With the names that have not been asked for yet."""
+    return sorted({*globals(), *__all__})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -130,9 +129,6 @@ def regression(name: str, features: Array, targets: Array, seed: int = 0) -> Dat
     both = [_standardised(one, cut) for one in (features, targets)]
     train, validation, test = _split(both[0], torch.as_tensor(both[1], dtype=torch.float32), FIFTHS, seed)
     return Dataset(name, "regression", train, validation, test, targets.shape[1])
-
-
-DATASETS: dict[str, Callable[[], Dataset]] = {"digits": digits, "diabetes": diabetes}
 
 
 def checked(part: str, given: Any, task: Task, classes: int) -> Examples:

@@ -1,43 +1,107 @@
-"""Searches that need no download: what `bostruct nas` runs, as values."""
+"""What `bostruct nas` runs, as values: two searches that need no download, and one on CIFAR-10."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from bostruct.checks import check_choice
 from bostruct.domains.architecture.domain import ArchitectureDomain, Bounds, cnn_domain, mlp_domain
 from bostruct.domains.architecture.value import Architecture
-from bostruct.nas.data import DATASETS, Dataset
+from bostruct.nas.cifar import cifar10, read
+from bostruct.nas.data import Dataset, diabetes, digits
 from bostruct.nas.objectives import NetworkObjective
+from bostruct.nas.protocols import PROTOCOLS
 from bostruct.nas.recipes import FAST, Recipe
 
 LONGEST = 60.0  # seconds a training: one that takes longer is no network for this data
+FIFTHS = 5
 
 
 @dataclass(frozen=True)
 class Search:
-    """dataset: its name. domain: which architectures. by_hand: a network that somebody would try first. trials: in
-    all, those of the domain's pool included. measure: what the error is.
+    """dataset: its name. load: the data. domain: which architectures. by_hand: a network that somebody would try first.
+    trials: in all, those of the domain's pool included. measure: what the error is. repeats: trainings a trial.
+    longest: seconds a training, None for no limit. device: as of `NetworkObjective`. title: of studies. call: arguments
+    of `search_of`, as Python.
     """
 
     dataset: str
+    load: Callable[[], Dataset]
     domain: Callable[[], ArchitectureDomain]
     by_hand: str
     recipe: Recipe
     trials: int
     measure: str
+    repeats: int = 1
+    longest: float | None = LONGEST
+    device: str = "cpu"
+    title: str = ""
+    call: str = ""
 
-    def data(self) -> Dataset:
-        return DATASETS[self.dataset]()
-
-    def objective(self, seed: int = 0, repeats: int = 1) -> NetworkObjective:
-        return NetworkObjective(self.data(), self.recipe, repeats=repeats, seed=seed, seconds=LONGEST)
+    def objective(self, seed: int = 0, repeats: int | None = None) -> NetworkObjective:
+        times = self.repeats if repeats is None else repeats
+        seconds = None if self.longest is None else self.longest * times
+        return NetworkObjective(self.load(), self.recipe, repeats=times, seed=seed, device=self.device, seconds=seconds)
 
     def network_by_hand(self) -> Architecture:
         return Architecture.chain(self.by_hand)
+
+
+def search_of(
+    dataset: str,
+    *,
+    data: str | Path | None = None,
+    protocol: str = "fast",
+    epochs: int | None = None,
+    device: str = "cpu",
+) -> Search:
+    """dataset: digits, diabetes, or cifar10. data, protocol: of CIFAR-10, as of `CIFAR10Objective`. epochs: other than
+    the recipe's. Raises ValueError, and what `bostruct.nas.cifar.read` raises.
+    """
+    check_choice("dataset", dataset, (*SEARCHES, "cifar10"))
+    if (data is None) == (dataset == "cifar10"):
+        raise ValueError(f"data: expected a folder for cifar10, and None for others, got {data!r} for {dataset}")
+    folder = None if data is None else Path(data).expanduser().absolute()
+    made = SEARCHES[dataset] if folder is None else _cifar10(folder, protocol)
+    changed = {"protocol": folder and protocol, "epochs": epochs}
+    told = {name: value for name, value in changed.items() if value is not None}
+    places = {} if folder is None else {"data": str(folder)}
+    arguments = {**places, **told, "device": device}
+    return replace(
+        made,
+        recipe=made.recipe if epochs is None else replace(made.recipe, epochs=epochs),
+        device=device,
+        title=" ".join([dataset, *(f"{name}={value}" for name, value in told.items())]),
+        call=", ".join([repr(dataset), *(f"{name}={value!r}" for name, value in arguments.items())]),
+    )
+
+
+def _cifar10(path: Path, protocol: str) -> Search:
+    """Four fifths of the official training images to train on, as all protocols have it, also where there are fewer."""
+    chosen = PROTOCOLS[check_choice("protocol", protocol, PROTOCOLS)]
+    official = read(path)
+    held = len(official.train[1]) // FIFTHS
+    return Search(
+        "cifar10",
+        partial(_same, cifar10(official, len(official.train[1]) - held, held)),
+        _cifar10_domain,
+        "conv3-32 conv3-64/2 conv3-64 conv3-128/2 conv3-128 softmax",
+        chosen.recipe,
+        40,
+        "share of images that are taken for another class",
+        chosen.repeats,
+        longest=None,
+    )
+
+
+def _same(data: Dataset) -> Dataset:
+    return data
 
 
 class Retrained(NamedTuple):
@@ -48,7 +112,9 @@ class Retrained(NamedTuple):
 
 
 def retrained(search: Search, architecture: Architecture, seeds: int = 5, first: int = 100) -> Retrained:
-    """Train anew with seeds that the search did not use, and look at the test examples for the first time."""
+    """Train anew with seeds that the search did not use, and score on the test examples, whose error the search was not
+    told.
+    """
     found = [one.test_error for one in search.objective(first, seeds).trained(architecture)]
     return Retrained(float(np.mean(found)), float(np.std(found, ddof=1) / np.sqrt(seeds)))
 
@@ -63,6 +129,19 @@ def _digits_domain() -> ArchitectureDomain:
         "conv3-16 conv3-32 conv3-32/2 fc-64 softmax",
     )
     bounds = Bounds(min_layers=4, max_layers=14, max_units=96, max_edges=30, max_halvings=3, max_mass=60_000)
+    return cnn_domain(bounds, [Architecture.chain(chain) for chain in chains])
+
+
+def _cifar10_domain() -> ArchitectureDomain:
+    chains = (
+        "conv3-32 conv3-64/2 conv3-64 softmax",
+        "conv3-32 max-pool conv3-64 max-pool conv3-128 softmax",
+        "conv3-32 conv3-64/2 conv3-128/2 fc-128 softmax",
+        "conv5-32 max-pool conv3-64 conv3-64 max-pool fc-128 softmax",
+        "res3-32 res3-64/2 res3-128/2 softmax",
+        "res3-32 res3-32 res3-64/2 res3-64 fc-64 softmax",
+    )
+    bounds = Bounds(min_layers=4, max_layers=20, max_units=256, max_edges=50, max_halvings=4, max_mass=250_000)
     return cnn_domain(bounds, [Architecture.chain(chain) for chain in chains])
 
 
@@ -82,6 +161,7 @@ def _diabetes_domain() -> ArchitectureDomain:
 SEARCHES = {
     "digits": Search(
         "digits",
+        digits,
         _digits_domain,
         "conv3-16 max-pool conv3-32 max-pool fc-64 softmax",
         replace(FAST, epochs=10, batch_size=32),
@@ -90,6 +170,7 @@ SEARCHES = {
     ),
     "diabetes": Search(
         "diabetes",
+        diabetes,
         _diabetes_domain,
         "relu-64 relu-64 linear",
         replace(FAST, epochs=40, batch_size=32),

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import runpy
 import subprocess
 import sys
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import bostruct as bo
 from bostruct.cli.group import main
-from bostruct.nas import searches
+from bostruct.nas import cifar, recipes, searches
 
 pytestmark = pytest.mark.usefixtures("short")
 
@@ -37,7 +40,7 @@ def test_it_leaves_the_best_network_drawn_and_as_a_script(dataset, tmp_path):
     assert summary["failed"] == 0
     best = bo.Architecture.from_json(json.loads((tmp_path / "best.json").read_text()))
     assert best == bo.Architecture.from_json(summary["architecture"])
-    search = searches.SEARCHES[dataset]
+    search = searches.search_of(dataset)
     assert search.objective()(best) == summary["validation_error"]
     assert searches.retrained(search, best)._asdict() == summary["test_error"]
     for picture in ("best.png", "convergence.png"):
@@ -64,3 +67,73 @@ def test_it_goes_on_with_a_stored_study_and_says_what_is_wrong(tmp_path):
         assert len(study.result.trials) == 4
     assert run("imagenet").exit_code == 2
     assert "digits" in run("imagenet").output
+
+
+@pytest.fixture
+def made_up(tmp_path):
+    """CIFAR-10 in miniature: folders of images, three of each class to train on and one to test."""
+    image = pytest.importorskip("PIL.Image")
+    rng = np.random.default_rng(0)
+    for part, count in (("train", 3), ("test", 1)):
+        for name in cifar.CLASSES:
+            folder = tmp_path / "data" / part / name
+            folder.mkdir(parents=True)
+            for i in range(count):
+                image.fromarray(rng.integers(0, 256, (32, 32, 3), dtype=np.uint8)).save(folder / f"{i}.png")
+    return tmp_path / "data"
+
+
+def test_cifar10_is_searched_where_it_lies(made_up, tmp_path):
+    out = tmp_path / "out"
+    settings = ("--data", str(made_up), "--epochs", "1", "--protocol", "wrs")
+    done = run("cifar10", *settings, "--trials", "2", "--out", str(out), "--json")
+    assert done.exit_code == 0, done.output
+    summary = json.loads(done.stdout)
+    assert (summary["trials"], summary["failed"]) == (2, 0)
+    search = searches.search_of("cifar10", data=made_up, protocol="wrs", epochs=1)
+    assert search.recipe == replace(recipes.WRS, epochs=1)
+    data = search.objective().data
+    assert [len(one) for one in (data.train, data.validation, data.test)] == [24, 6, 10]
+    best = bo.Architecture.from_json(summary["architecture"])
+    assert search.objective()(best) == summary["validation_error"]
+    found: dict[str, Any] = runpy.run_path(str(out / "retrain.py"))
+    assert found["search"].recipe == search.recipe
+    assert found["network"] == best
+
+
+def test_cifar10_that_is_not_there_is_fetched_where_asked(tmp_path, monkeypatch):
+    without = run("cifar10")
+    assert without.exit_code == 2
+    assert "cifar10 needs --data FOLDER. Expected cifar-10-python.tar.gz" in without.output
+    missing = run("cifar10", "--data", str(tmp_path))
+    assert missing.exit_code == 1
+    assert "no CIFAR-10 there. Expected cifar-10-python.tar.gz" in missing.output
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / cifar.PYTHON_ARCHIVE[0]).write_bytes(b"not the official one")
+    monkeypatch.setattr(cifar, "URL", (tmp_path / "source").as_uri() + "/")
+    fetched = run("cifar10", "--data", str(tmp_path / "here"), "--download")
+    assert fetched.exit_code == 1
+    assert "its MD5 is" in fetched.output
+
+
+@pytest.mark.parametrize("option", [("--data", "."), ("--download",), ("--protocol", "wrs")])
+def test_options_of_cifar10_are_of_no_other_data(option):
+    done = run("diabetes", *option)
+    assert done.exit_code == 2
+    assert "--data, --download and --protocol are of cifar10 alone" in done.output
+
+
+def test_epochs_are_another_search():
+    assert searches.search_of("diabetes", epochs=7).recipe.epochs == 7
+    assert searches.search_of("diabetes").title == "diabetes"
+    assert searches.search_of("diabetes", epochs=7).title == "diabetes epochs=7"
+    with pytest.raises(ValueError, match="dataset: expected one of digits, diabetes, cifar10"):
+        searches.search_of("imagenet")
+    with pytest.raises(ValueError, match="data: expected a folder for cifar10"):
+        searches.search_of("cifar10")
+
+
+def test_storage_that_cannot_be_opened_leaves_nothing(tmp_path):
+    done = run("diabetes", "--storage", str(tmp_path / "none" / "x.db"), "--out", str(tmp_path / "out"))
+    assert done.exit_code != 0
+    assert list(tmp_path.iterdir()) == []

@@ -121,3 +121,9 @@ def test_a_data_set_is_shown_by_its_shapes():
         "Dataset('digits', classification, train 599, validation 599, test 599, inputs (1, 8, 8), classes 10)"
     )
     assert repr(diabetes().test) == "Examples(inputs (88, 10) float32, targets (88, 1) float32)"
+
+
+def test_the_package_lists_what_it_has():
+    import bostruct.nas
+
+    assert set(bostruct.nas.__all__) <= set(dir(bostruct.nas))
