@@ -25,7 +25,7 @@ from bostruct.nas.costs import Cost, cost
 from bostruct.nas.data import Dataset
 from bostruct.nas.devices import check_device
 from bostruct.nas.ensembles import is_batched, train_ensemble
-from bostruct.nas.networks import to_torch
+from bostruct.nas.networks import program_to_torch, to_torch
 from bostruct.nas.outcomes import Epoch, Stopped, Trained, TrainingFailed
 from bostruct.nas.recipes import FAST, Recipe
 from bostruct.nas.residency import fraction_of
@@ -228,7 +228,7 @@ def sketched(network: Architecture | Program, data: Dataset, dropout: float) -> 
     if dropout:
         raise PointError(f"dropout: a program has no place for it, got {dropout}; put it into the space, or expect 0")
     with torch.device("meta"), torch.no_grad():
-        module = network.to_torch((2, *data.input_shape)).eval()
+        module = program_to_torch(network, data.input_shape).eval()
         given = module(torch.empty(2, *data.input_shape))
     shape = tuple(given.shape) if isinstance(given, torch.Tensor) else type(given).__name__
     if shape != (2, data.classes):
@@ -256,4 +256,4 @@ def built(network: Architecture | Program, data: Dataset, dropout: float) -> nn.
     """
     if isinstance(network, Architecture):
         return to_torch(network, data.input_shape, data.classes, dropout)
-    return network.to_torch((2, *data.input_shape))
+    return program_to_torch(network, data.input_shape)

@@ -18,6 +18,7 @@ from bostruct.nas import objectives as objectives_module
 from bostruct.nas import outcomes as outcomes_module
 from bostruct.nas.data import Examples
 from bostruct.nas.recipes import FAST
+from bostruct.nas.spaces.nasnet import nasnet
 from bostruct.nas.training import OutOfMemory
 
 QUICK = replace(FAST, epochs=2, batch_size=32)
@@ -66,6 +67,16 @@ def test_a_program_gives_what_the_data_has():
             NetworkObjective(data, QUICK)(program(given))
     with pytest.raises(PointError, match=r"a program has no place for it, got 0\.1; put it into the space"):
         NetworkObjective(data, replace(QUICK, dropout=0.1))(program(10))
+
+
+def test_of_several_outputs_the_main_one_is_trained():
+    data = digits()
+    space = SearchSpace(nasnet(cells=3, filters=4))
+    network = space.replay(space.sample(1, np.random.default_rng(0))[0]).program()
+    few = {"network": network, "fraction": 0.1}
+    alone, both = (replace(QUICK, epochs=1, every_decision=every) for every in (False, True))
+    losses = [NetworkObjective(data, recipe).trained(few)[0].epochs[0].loss for recipe in (alone, both)]
+    assert losses[1] > 1.5 * losses[0]  # that of the auxiliary output too
 
 
 @pytest.mark.parametrize(
