@@ -15,7 +15,8 @@ from click.testing import CliRunner
 
 import bostruct as bo
 from bostruct.cli.group import main
-from bostruct.nas import cifar, recipes, searches
+from bostruct.cli.nas import PROTOCOLS
+from bostruct.nas import cifar, protocols, recipes, searches
 
 pytestmark = pytest.mark.usefixtures("short")
 
@@ -121,6 +122,10 @@ def test_options_of_cifar10_are_of_no_other_data(option):
     done = run("diabetes", *option)
     assert done.exit_code == 2
     assert "--data, --download and --protocol are of cifar10 alone" in done.output
+
+
+def test_the_command_offers_every_protocol():
+    assert tuple(protocols.PROTOCOLS) == PROTOCOLS
 
 
 def test_epochs_are_another_search():
