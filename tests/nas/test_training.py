@@ -173,7 +173,10 @@ def test_batch_normalization_of_one_value_is_said_in_words():
 
 
 def test_a_network_that_was_scored_by_batch_is_left_in_evaluation_mode():
-    network = trained(digits(), replace(QUICK, statistics="batch")).network
+    found = trained(digits(), replace(QUICK, statistics="batch"))
+    network = found.network
+    assert not any(one.training for one in network.modules())
+    assert found.test_error < 1.0
     assert not any(one.training for one in network.modules())
     before = {name: value.clone() for name, value in network.state_dict().items()}
     network(digits().test.inputs)
