@@ -20,14 +20,6 @@ LAYERS = ["ip", "relu-16", "tanh-8", "crelu-8", "linear", "linear", "op"]
 TWO_ENDS = bo.Architecture(LAYERS, [(0, 1), (0, 2), (1, 3), (2, 3), (1, 4), (3, 5), (4, 6), (5, 6)])
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def classes() -> Dataset:
     """Points of three classes around three centres."""
     random = np.random.default_rng(0)

@@ -12,14 +12,6 @@ from benchmarks import gpu_nas
 from bostruct.nas import cost
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def test_all_sections_run_in_miniature(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     file = tmp_path / "found.json"

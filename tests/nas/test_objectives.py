@@ -26,14 +26,6 @@ PERCEPTRON = bo.Architecture.chain("relu-16 linear")
 CONVOLUTION = bo.Architecture.chain("conv3-8 conv3-8/2 softmax")
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def program(units):
     return SearchSpace(lambda: siso_sequential([ops.dense(8), ops.relu(), ops.dense(units)])).program()
 
@@ -119,18 +111,18 @@ def test_time_runs_out_while_a_network_is_scored(monkeypatch):
 
 def test_the_time_is_that_of_all_repeats(monkeypatch):
     NetworkObjective(diabetes(), QUICK)(PERCEPTRON)
-    monkeypatch.setattr(objectives_module, "built", lambda *_: Slow(0.1))
+    monkeypatch.setattr(objectives_module, "built", lambda *_: Slow(0.2))
     monkeypatch.setattr(objectives_module, "is_batched", lambda *_: False)
-    objective = NetworkObjective(diabetes(), QUICK, repeats=2, seconds=0.5)
+    objective = NetworkObjective(diabetes(), QUICK, repeats=2, seconds=2.0)
     assert len(objective.trained(PERCEPTRON)) == 2
     with pytest.raises(TrainingFailed, match="out of time"):
-        replace(objective, repeats=5)(PERCEPTRON)
+        replace(objective, repeats=12)(PERCEPTRON)
     monkeypatch.undo()
     long = replace(QUICK, epochs=100_000)
     began = time.monotonic()
     with pytest.raises(TrainingFailed, match="out of time"):  # as one training
         NetworkObjective(diabetes(), long, repeats=4, seconds=0.3)(PERCEPTRON)
-    assert time.monotonic() - began < 1.0
+    assert time.monotonic() - began < 5.0
 
 
 @pytest.mark.parametrize("repeats", [1, 2])

@@ -27,14 +27,6 @@ PERCEPTRON = bo.Architecture.chain("relu-16 linear")
 CONVOLUTION = bo.Architecture.chain("conv3-8 res3-8/2 softmax")
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 class Recorder(TorchDispatchMode):
     """Operations on tensors with their arguments, numbers frozen and tensors by reference: what a CUDA graph keeps."""
 

@@ -19,14 +19,6 @@ PERCEPTRON = bo.Architecture.chain("relu-16 linear")
 CONVOLUTION = bo.Architecture.chain("conv3-8 conv3-8/2 softmax")
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def built(architecture, data, dropout=0.0):
     return lambda: to_torch(architecture, data.input_shape, data.classes, dropout)
 

@@ -41,14 +41,6 @@ PERCEPTRON = bo.Architecture.chain("relu-16 linear")
 CONVOLUTION = bo.Architecture.chain("conv3-8 conv3-8/2 softmax")
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def trained(data, recipe, seed=0, architecture=None, **settings):
     chosen = architecture or (CONVOLUTION if data.task == "classification" else PERCEPTRON)
     return train(lambda: to_torch(chosen, data.input_shape, data.classes), data, recipe, seed, **settings)
