@@ -20,6 +20,7 @@ from bostruct.methods.beginnings import beginning, pool_of
 from bostruct.methods.on_architectures import nasbot
 from bostruct.methods.on_programs import for_programs
 from bostruct.methods.on_spaces import for_space
+from bostruct.methods.refusals import kind_of
 from bostruct.searchers.annealing import Annealing
 from bostruct.searchers.bayesian import BayesianSearch, best_predicted
 from bostruct.searchers.evolution import EvolutionSearch
@@ -46,7 +47,7 @@ def smac(domain: Any) -> BayesianSearch:
     On programs and joint domains evolution takes the place of local search.
     """
     if not callable(getattr(domain, "coordinates", None)):
-        raise DomainError(f"method: smac needs a domain of named choices, got {type(domain).__name__}")
+        raise DomainError(f"method: smac needs a domain of named choices, got {kind_of(domain)}")
     is_space = isinstance(domain, Space)
     return BayesianSearch(
         domain,
@@ -72,7 +73,7 @@ def wrs(
     variable changes. least: k_i by name, the trials until which a variable changes in every step.
     """
     if not callable(getattr(domain, "redrawn", None)):
-        raise DomainError(f"method: wrs needs a domain of named choices, got {type(domain).__name__}")
+        raise DomainError(f"method: wrs needs a domain of named choices, got {kind_of(domain)}")
     if isinstance(domain, Space) and (unknown := sorted(set(least or {}) - set(domain.variables))):
         raise ValueError(f"least: expected names of variables, {', '.join(domain.variables)}; got {unknown[0]!r}")
     return WeightedRandomSearch(domain, VarianceShares(), n_random, mode, floor, least or {})
@@ -112,7 +113,7 @@ def annealing(domain: Any) -> Searcher:
 def hill_climbing(domain: Any, best_improvement: bool = False) -> Searcher:
     """Local search with random restarts: one exchange, the first improvement, or with `best_improvement` the best."""
     if not callable(getattr(domain, "some_neighbors", None)):
-        name = type(domain).__name__
+        name = kind_of(domain)
         raise DomainError(f"method: hill-climbing needs a domain whose neighbours can be listed, got {name}")
     return HillClimbing(domain, best_improvement=best_improvement)
 

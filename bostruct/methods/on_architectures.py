@@ -29,6 +29,7 @@ from bostruct.kernels.product import PartKernel, Product
 from bostruct.methods.beginnings import beginning, pool_of
 from bostruct.methods.on_programs import DRAWN_TO_SCALE, trace_kernel
 from bostruct.methods.on_spaces import lengthscale_kernel
+from bostruct.methods.refusals import kind_of
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.surroundings import mutants
 from bostruct.surrogates.marginalized import MarginalizedGP
@@ -81,7 +82,7 @@ def nasbot_as_published(domain: ArchitectureDomain, fit: Fit = marginalized) -> 
     docs/nasbot.md lists what else differs. Raises DomainError for a domain without a pool.
     """
     if not isinstance(domain, ArchitectureDomain):
-        raise DomainError(f"method: nasbot as published needs a domain with a pool, got {type(domain).__name__}")
+        raise DomainError(f"method: nasbot as published needs a domain with a pool, got {kind_of(domain)}")
     distance = Terms(log_range(1e-9, 1e-3), math.log(1e-6))
     normalized = Terms(log_range(0.1, 100.0), math.log(math.sqrt(10.0)), power=2.0)
     similarity = OtmannSumKernel(OtmannKernel(distance, normalized), around(0.0, 2.0))
@@ -127,7 +128,7 @@ def otmann_kernel(domain: Any, settings: Otmann = REFERENCE) -> Similarity:
             raise DomainError(f"method: nasbot needs programs whose modules stand for layers: {error}") from error
         return PartKernel("architecture", lambda batch: [layers(x) for x in batch], kernel)
     if not xs or not all(isinstance(x, Architecture) for x in xs):
-        raise DomainError(f"method: nasbot needs a domain of architectures, got {type(domain).__name__}")
+        raise DomainError(f"method: nasbot needs a domain of architectures, got {kind_of(domain)}")
     return scaled_otmann(xs, settings)
 
 

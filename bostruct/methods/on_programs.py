@@ -13,7 +13,7 @@ from bostruct.acquisition.functions import LogExpectedImprovement
 from bostruct.contracts import DomainError, Searcher
 from bostruct.domains.language.space import SearchSpace
 from bostruct.kernels.traces import TraceKernel
-from bostruct.methods.refusals import refuse_real
+from bostruct.methods.refusals import kind_of, refuse_real
 from bostruct.searchers.bayesian import BayesianSearch, best_predicted
 from bostruct.searchers.mcts import MCTS
 from bostruct.searchers.smbo import SMBO
@@ -56,7 +56,7 @@ def trace_kernel(domain: SearchSpace) -> TraceKernel:
 def smbo(domain: Any) -> Searcher:
     """The best of 512 random points by a linear model of hashed features (Negrinho et al. 2019)."""
     if not callable(getattr(domain, "tokens", None)):
-        raise DomainError(f"method: smbo needs a domain whose points have features, got {type(domain).__name__}")
+        raise DomainError(f"method: smbo needs a domain whose points have features, got {kind_of(domain)}")
     refuse_real("smbo", domain)
     return SMBO(domain, HashedRidge(domain.tokens))
 
@@ -64,6 +64,6 @@ def smbo(domain: Any) -> Searcher:
 def mcts(domain: Any) -> Searcher:
     """Monte Carlo tree search over decisions, UCT with exploration 0.33 (Negrinho et al. 2019)."""
     if not callable(getattr(domain, "options", None)):
-        raise DomainError(f"method: mcts needs a domain of decisions one after another, got {type(domain).__name__}")
+        raise DomainError(f"method: mcts needs a domain of decisions one after another, got {kind_of(domain)}")
     refuse_real("mcts", domain)
     return MCTS(domain)

@@ -18,7 +18,7 @@ from bostruct.kernels.blend import Blend
 from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.kernels.links import LogEdgeWeight, LogLengthscale
 from bostruct.kernels.main_effects import MainEffects
-from bostruct.methods.refusals import refuse_real
+from bostruct.methods.refusals import kind_of, refuse_real
 from bostruct.searchers.bayesian import BayesianSearch, best_observed, best_predicted
 from bostruct.searchers.bocs import BOCS
 from bostruct.searchers.tpe import TPE
@@ -73,7 +73,7 @@ def lengthscale_kernel(domain: Space) -> DiffusionKernel:
 def graphs(domain: Space) -> tuple[VariableGraph, ...]:
     """One a variable; raises DomainError for a domain that is no `Space`."""
     if not isinstance(domain, Space):
-        raise DomainError(f"method: combo needs a Space, got {type(domain).__name__}")
+        raise DomainError(f"method: combo needs a Space, got {kind_of(domain)}")
     refuse_real("a diffusion kernel (auto, combo, nasbot, model-based-hyperband)", domain)
     return tuple(variable.graph for variable in domain.variables.values())
 
@@ -87,7 +87,7 @@ def bocs(domain: Any, order: int = 2, minimizer: Literal["relaxation", "annealin
     minimizer: of its samples; the semidefinite relaxation up to order 2, annealing for any; None: the first it can be.
     """
     if not isinstance(domain, Space):
-        raise DomainError(f"method: bocs needs a Space, got {type(domain).__name__}")
+        raise DomainError(f"method: bocs needs a Space, got {kind_of(domain)}")
     refuse_real("bocs", domain)
     check_integer("order", order, 1, 3)
     minimizer = minimizer or ("relaxation" if order <= 2 else "annealing")
@@ -100,5 +100,5 @@ def bocs(domain: Any, order: int = 2, minimizer: Literal["relaxation", "annealin
 def tpe(domain: Any) -> Searcher:
     """The tree-structured Parzen estimator of Optuna (Bergstra et al. 2011), the extra `optuna`."""
     if not isinstance(domain, Space):
-        raise DomainError(f"method: tpe needs a Space, got {type(domain).__name__}")
+        raise DomainError(f"method: tpe needs a Space, got {kind_of(domain)}")
     return TPE(domain)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from bostruct.contracts import DomainError
+from bostruct.domains.joint import Joint
 from bostruct.domains.space import Space
+
+
+def kind_of(domain: Any) -> str:
+    """What a message calls a domain."""
+    return "a joint domain" if isinstance(domain, Joint) else type(domain).__name__
 
 
 def refuse_real(method: str, domain: Any) -> None:

@@ -38,7 +38,7 @@ def data_digest(data: Dataset) -> str:
         digest = hashlib.blake2b(repr((data.task, data.classes, data.mean, data.scale)).encode(), digest_size=16)
         for one in (*data.train, *data.validation):
             digest.update(repr((one.dtype, tuple(one.shape))).encode())
-            digest.update(one.detach().cpu().contiguous().numpy())
+            digest.update(one.detach().cpu().contiguous().numpy().tobytes())
         _DIGESTS[data] = digest.hexdigest()
     return _DIGESTS[data]
 

@@ -50,7 +50,7 @@ def _on_device(examples: Examples, data: Dataset, device: torch.device) -> Examp
 
 def _kept(source: Tensor, key: Hashable, make: Callable[[], Tensor]) -> Tensor:
     """What is made of a tensor, once for as long as somebody holds that tensor."""
-    held: Any = _MADE.setdefault(source, {})  # typed by nobody, dict[Hashable, Tensor] by us
+    held: Any = _MADE.setdefault(source, {})  # of Hashable to Tensor, which torch does not state
     if key not in held:
         made = make()
         if made is source:  # already there; kept here it would keep itself
