@@ -11,7 +11,7 @@ PIP_ARGS ?=
 DEMO_PROBLEM ?= max3sat:variables=16,clauses=72,seed=1
 DEMO_TRIALS ?= 200
 DEMO_SEED ?= 0
-PYTEST_ARGS ?= -n 2
+PYTEST_ARGS ?= -n 2 --hypothesis-profile=ci
 
 SOURCES = bostruct tests examples benchmarks
 BIN = $(VENV)/bin
