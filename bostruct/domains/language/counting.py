@@ -16,10 +16,16 @@ from typing import Any, NamedTuple, TypeAlias
 from bostruct.contracts import Infeasible
 from bostruct.domains.language.errors import TooDeep
 from bostruct.domains.language.fragments import Fragment
-from bostruct.domains.language.hyperparameters import DependentHyperparameter, Discrete, Hyperparameter, Value
+from bostruct.domains.language.hyperparameters import (
+    DependentHyperparameter,
+    Discrete,
+    Hyperparameter,
+    Value,
+    independent,
+)
 from bostruct.domains.language.modules import Module
 from bostruct.domains.language.signatures import signature
-from bostruct.domains.language.walk import MISSING, Walk, ancestors, expansion, opens_choices
+from bostruct.domains.language.walk import MISSING, Walk, expansion, opens_choices
 
 Setting: TypeAlias = frozenset[tuple[Discrete, Value]]  # what some hyperparameters must be
 Table: TypeAlias = dict[Setting, int]
@@ -140,7 +146,7 @@ class Tally:
         """The independent ones without a value that these are or depend on."""
         found: dict[Discrete, None] = {}
         for h in hyperparameters:
-            for one in ancestors(h) if isinstance(h, DependentHyperparameter) else (h,):
+            for one in independent(h):
                 value = self.values.get(one.path, MISSING)
                 self.read.setdefault(one, value)
                 if value is MISSING:

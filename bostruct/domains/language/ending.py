@@ -15,10 +15,10 @@ import numpy as np
 
 from bostruct.contracts import Infeasible
 from bostruct.domains.language.errors import NoneFeasible, TooDeep
-from bostruct.domains.language.hyperparameters import DependentHyperparameter, Discrete, Hyperparameter, Value
+from bostruct.domains.language.hyperparameters import Discrete, Value, independent
 from bostruct.domains.language.modules import Module
 from bostruct.domains.language.signatures import signature
-from bostruct.domains.language.walk import Walk, ancestors, expansion, opens_choices
+from bostruct.domains.language.walk import Walk, expansion, opens_choices
 
 NESTED = 8  # substitutions around each other, and
 CHOSEN = 100  # choices, beyond which a draw is led to an end
@@ -35,7 +35,7 @@ def is_overgrown(h: Discrete, walk: Walk) -> bool:
 
 def ending(h: Discrete, walk: Walk, rng: np.random.Generator) -> Value:
     """One of the values of h that are nearest to an end, drawn; raises NoneFeasible where none is near one."""
-    touched = [module for module in walk.waiting or () if opens_choices(module) and h in independent(module)]
+    touched = [module for module in walk.waiting or () if opens_choices(module) and h in independent_of(module)]
     search = Ends(walk.max_depth, walk.values)
     for steps in range(FURTHEST + 1):
         values = [v for v in h.values if all(search.within(m, {h.path: v}, steps) for m in touched)]
@@ -60,7 +60,7 @@ class Ends:
         if steps == 0:
             return False
         values = {**self.values, **chosen}
-        free = tuple(h for h in independent(module) if h.path not in values)
+        free = tuple(h for h in independent_of(module) if h.path not in values)
         key = signature(module, free, values), steps
         if key not in self.known:
             self.known[key] = any(
@@ -83,13 +83,6 @@ class Ends:
         return all(self.within(one, chosen, steps - 1) for one in inner if opens_choices(one))
 
 
-def independent(module: Module) -> dict[Discrete, None]:
-    """The hyperparameters that the values of a module follow from."""
-    found: dict[Discrete, None] = {}
-    for h in module.hyperparameters.values():
-        found |= dict.fromkeys(_independent(h))
-    return found
-
-
-def _independent(h: Hyperparameter) -> tuple[Discrete, ...]:
-    return tuple(ancestors(h)) if isinstance(h, DependentHyperparameter) else (h,)
+def independent_of(module: Module) -> dict[Discrete, None]:
+    """The independent hyperparameters that the values of a module follow from."""
+    return {one: None for h in module.hyperparameters.values() for one in independent(h)}

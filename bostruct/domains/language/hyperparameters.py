@@ -148,6 +148,19 @@ class DependentHyperparameter:
 Hyperparameter: TypeAlias = Discrete | DependentHyperparameter
 
 
+def independent(h: Hyperparameter) -> tuple[Discrete, ...]:
+    """The independent hyperparameters whose values give its own, breadth-first, by local name: h where it is one."""
+    if isinstance(h, Discrete):
+        return (h,)
+    queue: list[Hyperparameter] = [h]
+    known: set[Hyperparameter] = {h}
+    for one in queue:  # grows as it goes
+        if isinstance(one, DependentHyperparameter):
+            queue += [parent for parent in dict.fromkeys(one.parents.values()) if parent not in known]
+            known.update(one.parents.values())
+    return tuple(one for one in queue if isinstance(one, Discrete))
+
+
 def is_hyperparameter(value: Any) -> bool:
     return isinstance(value, Discrete | DependentHyperparameter)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from bostruct.domains.language.hyperparameters import DependentHyperparameter, Discrete, Value
 from bostruct.domains.language.modules import Module
-from bostruct.domains.language.stable import is_filled
+from bostruct.domains.language.stable import held
 from bostruct.domains.language.walk import MISSING
 
 
@@ -64,9 +64,7 @@ class _Reader:
         if isinstance(thing, DependentHyperparameter):
             return tuple((name, self.of(h)) for name, h in thing.parents.items()), ById(thing)
         if isinstance(thing, FunctionType):
-            cells = [cell.cell_contents for cell in thing.__closure__ or () if is_filled(cell)]
-            parts = [*cells, *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
-            return ById(thing.__code__), tuple(map(self.of, parts))
+            return ById(thing.__code__), tuple(map(self.of, held(thing)))
         if isinstance(thing, partial):
             return partial, self.of(thing.func), tuple(map(self.of, thing.args)), self.of(thing.keywords)
         if isinstance(thing, dict):

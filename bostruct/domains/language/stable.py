@@ -60,9 +60,7 @@ def named(thing: Any, around: tuple[int, ...] = ()) -> Any:
         return ["around", around.index(id(thing))]
     inside = (*around, id(thing))
     if isinstance(thing, FunctionType):
-        cells = [cell.cell_contents for cell in thing.__closure__ or () if is_filled(cell)]
-        parts = [*cells, *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
-        return [*_name(thing), [named(part, inside) for part in parts]]
+        return [*_name(thing), [named(part, inside) for part in held(thing)]]
     if isinstance(thing, partial):
         parts = [thing.func, *thing.args, *(part for item in sorted(thing.keywords.items()) for part in item)]
         return ["partial", [named(part, inside) for part in parts]]
@@ -88,8 +86,14 @@ def _name(thing: Any) -> list[str]:
     return ["__main__" if where == WORKERS_MAIN else where, getattr(thing, "__qualname__", thing.__name__)]
 
 
-def is_filled(cell: Any) -> bool:
-    """Whether the name that a function has from around it is bound yet."""
+def held(function: FunctionType) -> list[Any]:
+    """What a function holds: the names from around it that are bound, then its defaults, by position and by name."""
+    cells = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
+    return [*cells, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+
+
+def _is_filled(cell: Any) -> bool:
+    """Whether the name from around a function is bound yet."""
     try:
         _ = cell.cell_contents
     except ValueError:

@@ -21,7 +21,14 @@ from bostruct.contracts import Infeasible
 from bostruct.domains.language.agenda import Agenda
 from bostruct.domains.language.errors import LanguageError, PortNames, SubstitutionError, TooDeep, TraceError
 from bostruct.domains.language.fragments import Fragment, Input, Output, opened
-from bostruct.domains.language.hyperparameters import DependentHyperparameter, Discrete, Hyperparameter, Value, as_value
+from bostruct.domains.language.hyperparameters import (
+    DependentHyperparameter,
+    Discrete,
+    Hyperparameter,
+    Value,
+    as_value,
+    independent,
+)
 from bostruct.domains.language.modules import Module, Substitution
 
 MISSING: Any = object()  # None is a value
@@ -121,7 +128,7 @@ class Walk:
         self.waiting = [module for module in modules if module.substitution is not None]
         for module in modules:
             for h in module.hyperparameters.values():
-                for one in ancestors(h) if isinstance(h, DependentHyperparameter) else (h,):
+                for one in independent(h):
                     if one.path not in self.values:
                         found.setdefault(one.path, one)
         asked = list(self._underived(modules))
@@ -232,18 +239,6 @@ class Walk:
 def opens_choices(module: Module) -> bool:
     """Whether a visible module may yet bring choices that are not visible."""
     return module.substitution is not None and module.substitution.opens_choices
-
-
-def ancestors(h: DependentHyperparameter) -> Iterator[Discrete]:
-    """The independent hyperparameters that it depends on, breadth-first, by local name."""
-    queue: list[Hyperparameter] = [h]
-    known: set[Hyperparameter] = {h}
-    for one in queue:  # grows as it goes
-        if isinstance(one, Discrete):
-            yield one
-        else:
-            queue += [parent for parent in dict.fromkeys(one.parents.values()) if parent not in known]
-            known.update(one.parents.values())
 
 
 def derive(h: DependentHyperparameter, given: dict[str, Value]) -> Value:
