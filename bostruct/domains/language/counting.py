@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from bostruct.contracts import Infeasible
 from bostruct.domains.language.errors import TooDeep
+from bostruct.domains.language.expansion import expansion
 from bostruct.domains.language.fragments import Fragment
 from bostruct.domains.language.hyperparameters import (
     DependentHyperparameter,
@@ -25,12 +26,20 @@ from bostruct.domains.language.hyperparameters import (
 )
 from bostruct.domains.language.modules import Module
 from bostruct.domains.language.signatures import signature
-from bostruct.domains.language.walk import MISSING, Walk, expansion, opens_choices
+from bostruct.domains.language.tables import (
+    NOTHING,
+    Row,
+    Table,
+    collapsed,
+    eliminated,
+    joined,
+    mentioned,
+    scaled,
+    total,
+)
+from bostruct.domains.language.walk import MISSING, Walk, opens_choices
 
-Setting: TypeAlias = frozenset[tuple[Discrete, Value]]  # what some hyperparameters must be
-Table: TypeAlias = dict[Setting, int]
 Part: TypeAlias = Module | DependentHyperparameter  # what may hold choices, or lead nowhere
-NOTHING: Setting = frozenset()
 NESTED = 100  # substitutions around each other that are followed: each takes five calls of the interpreter's thousand
 KEPT = 2_000  # parts that are kept for those who will ask again; of more, most time would go to collecting garbage
 MOST_OF_ONE = 1_000  # settings looked at of modules that have more than the budget allows
@@ -216,13 +225,6 @@ class Tally:
         return self.fragment(expansion(part, given, self.max_depth, keep=self.budget >= self.unkept))
 
 
-class Row(NamedTuple):
-    """What modules count when their hyperparameters are chosen so."""
-
-    chosen: dict[Any, Value]
-    table: Table
-
-
 class Known(NamedTuple):
     """What a module counted. free: its own hyperparameters without a value; inward: whether what it builds looks at
     them by itself; read: what that found of all others made outside, however it came by them.
@@ -237,66 +239,6 @@ class Known(NamedTuple):
         """Whether a module of the same signature with these free hyperparameters counts the same."""
         alike = not self.inward or free == self.free
         return alike and all(values.get(h.path, MISSING) is value for h, value in self.read.items())
-
-
-def total(table: Table) -> int:
-    return sum(table.values())
-
-
-def scaled(table: Table, factor: int) -> Table:
-    return {setting: n * factor for setting, n in table.items()} if factor != 1 else table
-
-
-def mentioned(tables: Iterable[Table]) -> dict[Discrete, None]:
-    """The hyperparameters that these speak of, in order."""
-    return {h: None for table in tables for setting in table for h, _ in setting}
-
-
-def collapsed(rows: Iterable[Row]) -> Table:
-    table: Table = {}
-    for row in rows:
-        chosen = frozenset(row.chosen.items())
-        for setting, n in row.table.items():
-            if n and (both := united(chosen, setting)) is not None:
-                table[both] = table.get(both, 0) + n
-    return table
-
-
-def united(a: Setting, b: Setting) -> Setting | None:
-    """None where they contradict each other."""
-    if not a or not b:
-        return a or b
-    both = a | b
-    return both if len({h for h, _ in both}) == len(both) else None
-
-
-def joined(tables: Iterable[Table]) -> Table:
-    result: Table = {NOTHING: 1}
-    for table in tables:
-        found: Table = {}
-        for (a, n), (b, m) in product(result.items(), table.items()):
-            if n and m and (both := united(a, b)) is not None:
-                found[both] = found.get(both, 0) + n * m
-        result = found
-    return result
-
-
-def eliminated(tables: list[Table], fragment: Fragment) -> Table:
-    """Their join, without the hyperparameters that were made here."""
-    kept = dict(enumerate(tables))
-    places: dict[Discrete, dict[int, None]] = {}  # of the tables that mention each of these
-    for place, table in kept.items():
-        for h in mentioned([table]):
-            places.setdefault(h, {})[place] = None
-    for last, h in enumerate((h for h in [*places] if h.fragment is fragment), len(kept)):
-        summed: Table = {}
-        for setting, n in joined([kept.pop(place) for place in places[h] if place in kept]).items():
-            without = frozenset(item for item in setting if item[0] is not h)
-            summed[without] = summed.get(without, 0) + n
-        kept[last] = summed
-        for other in mentioned([summed]):
-            places[other][last] = None
-    return joined(kept.values())
 
 
 def connected(

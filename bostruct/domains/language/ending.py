@@ -15,10 +15,11 @@ import numpy as np
 
 from bostruct.contracts import Infeasible
 from bostruct.domains.language.errors import NoneFeasible, TooDeep
+from bostruct.domains.language.expansion import expansion
 from bostruct.domains.language.hyperparameters import Discrete, Value, independent
 from bostruct.domains.language.modules import Module
 from bostruct.domains.language.signatures import signature
-from bostruct.domains.language.walk import Walk, expansion, opens_choices
+from bostruct.domains.language.walk import Walk, opens_choices
 
 NESTED = 8  # substitutions around each other, and
 CHOSEN = 100  # choices, beyond which a draw is led to an end

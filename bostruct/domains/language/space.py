@@ -22,13 +22,14 @@ from bostruct.domains.language import drawing, sampling
 from bostruct.domains.language.counting import Exact, Infinite, Size, count
 from bostruct.domains.language.enumeration import depth_first, shortest_first
 from bostruct.domains.language.errors import LanguageError, NoneFeasible, TooDeep, TraceError
+from bostruct.domains.language.expansion import ENDLESS
 from bostruct.domains.language.features import Recent, coordinates, tokens
 from bostruct.domains.language.fragments import Fragment, opened
 from bostruct.domains.language.hyperparameters import Discrete, Value
 from bostruct.domains.language.modules import Builder
 from bostruct.domains.language.program import DEEPEST, Program, program
 from bostruct.domains.language.trace import Trace
-from bostruct.domains.language.walk import ENDLESS, Walk
+from bostruct.domains.language.walk import Walk
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 
 Render: TypeAlias = Callable[[str], str]

@@ -12,7 +12,6 @@ dependent one followed by those it depends on; when all that was visible has val
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,7 +19,8 @@ from bostruct.checks import shown
 from bostruct.contracts import Infeasible
 from bostruct.domains.language.agenda import Agenda
 from bostruct.domains.language.errors import LanguageError, PortNames, SubstitutionError, TooDeep, TraceError
-from bostruct.domains.language.fragments import Fragment, Input, Output, opened
+from bostruct.domains.language.expansion import expansion
+from bostruct.domains.language.fragments import Fragment, Input, Output
 from bostruct.domains.language.hyperparameters import (
     DependentHyperparameter,
     Discrete,
@@ -29,12 +29,9 @@ from bostruct.domains.language.hyperparameters import (
     as_value,
     independent,
 )
-from bostruct.domains.language.modules import Module, Substitution
+from bostruct.domains.language.modules import Module
 
 MISSING: Any = object()  # None is a value
-ESCAPED = {"%": "%25", "/": "%2F", ",": "%2C", "]": "%5D"}  # what places are made of
-MOST_KEPT = 4_096  # parts at one module
-ENDLESS = "its function calls itself without end: put a choice between, such as siso_optional or siso_or"
 
 
 class Walk:
@@ -248,77 +245,3 @@ def derive(h: DependentHyperparameter, given: dict[str, Value]) -> Value:
         raise
     except Exception as error:
         raise SubstitutionError(f"{h.path}: its function failed for {given}: {error!r}") from error
-
-
-def expansion(module: Module, given: tuple[Value, ...], max_depth: int, *, keep: bool = True) -> Fragment:
-    """What stands for a substitution module with these values. keep: whether it will be asked for again. Raises
-    Infeasible, LanguageError.
-    """
-    known = module.expansions.get(given)
-    if known is None:
-        known = _expanded(module, given, max_depth)
-        if keep and len(module.expansions) >= MOST_KEPT:
-            module.expansions.clear()
-        if keep:
-            module.expansions[given] = known
-    if isinstance(known, str):
-        raise Infeasible(known)
-    return known
-
-
-def _expanded(module: Module, given: tuple[Value, ...], max_depth: int) -> Fragment | str:
-    """The part, or why there is none."""
-    substitution: Substitution = module.substitution  # type: ignore[assignment]
-    values = dict(zip(module.hyperparameters, given, strict=True))
-    fragment = Fragment(module.path + _key(values, substitution.keyed_by), module)
-    if fragment.depth > max_depth:
-        raise TooDeep(f"{module.path}: more than {max_depth} substitutions around each other")
-    try:
-        with opened(fragment):
-            made = substitution.fn(module.constants | values)
-    except Infeasible as error:
-        if not substitution.opens_choices:
-            raise LanguageError(f"{module.path}: opens_choices=False, but {values} is infeasible: {error}") from error
-        return str(error)
-    except LanguageError as error:
-        if module.path in str(error):
-            raise
-        raise type(error)(f"{module.path}: {error}") from error
-    except RecursionError as error:
-        raise SubstitutionError(f"{module.path}: for {values} {ENDLESS}") from error
-    except Exception as error:
-        raise SubstitutionError(f"{module.path}: its function failed for {values}: {error!r}") from error
-    fragment.close(made)
-    if not substitution.opens_choices and not fragment.is_plain:
-        raise LanguageError(f"{module.path}: opens_choices=False, but what {values} builds holds choices")
-    for kind, declared, there, subset in (
-        ("inputs", module.inputs, fragment.inputs, substitution.allow_input_subset),
-        ("outputs", module.outputs, fragment.outputs, substitution.allow_output_subset),
-    ):
-        if not (there.keys() <= declared.keys() if subset else there.keys() == declared.keys()):
-            expected = f"{'some of ' if subset else ''}{', '.join(declared)}"
-            raise PortNames(f"{fragment}: expected the {kind} {expected}; got {', '.join(there)}")
-    return fragment
-
-
-def _key(values: dict[str, Value], keyed_by: frozenset[str] | None) -> str:
-    shown_values = [_token(value) for name, value in values.items() if keyed_by is None or name in keyed_by]
-    return f"[{','.join(shown_values)}]" if shown_values else ""
-
-
-def _token(value: Value) -> str:
-    """Another one for every value; text is as it is, in quotes only where it could be taken for something else."""
-    if isinstance(value, tuple):
-        return f"({','.join(map(_token, value))})"
-    if not isinstance(value, str):
-        return str(value)
-    text = json.dumps(value, ensure_ascii=False) if _is_ambiguous(value) else value
-    return "".join(ESCAPED.get(character, character) for character in text)
-
-
-def _is_ambiguous(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return text in ("", "None", "True", "False") or text[0] in '("'
-    return True
