@@ -24,19 +24,17 @@ import torch
 from torch import nn
 
 import bostruct as bo
-from bostruct.domains.language.program import Program
-from bostruct.language import SearchSpace
 from bostruct.nas import Dataset, Examples, NetworkObjective, Recipe, Trained, cifar10
 from bostruct.nas.cifar import MEAN, SCALE
 from bostruct.nas.devices import Body, Place
 from bostruct.nas.objectives import built
 from bostruct.nas.recipes import COMBO
-from bostruct.nas.spaces.combo_cell import NODES, PAIRS, ComboObjective, bits_space, combo_cell
-from bostruct.nas.spaces.wiring import on_paths
+from bostruct.nas.spaces.combo_cell import ComboObjective, bits_space, decoded, program_of
 from bostruct.nas.training import Training, train_together
 
 MEAN_CELL = 17.9e6  # multiplications and additions forward, the mean over random cells that have a path
 ASKED = 20.0  # seconds for an evaluation
+WINDOWS = {(1, 0): 9, (1, 1): 25}  # of the convolutions, by type and size of a node
 SHAPE, FILTERS = (3, 32, 32), (16, 32, 64)
 PASSES = 3  # of a step: forward, and backward twice as much
 STREAMS = (1, 4, 8)
@@ -111,17 +109,9 @@ class UntunedTraining(Training):
 KINDS: dict[str, type[Training]] = {"eager": EagerTraining, "graph": Training, "untuned": UntunedTraining}
 
 
-def program(bits: list[int]) -> Program:
-    return SearchSpace(combo_cell()).replay({f"bit_{i}": bit for i, bit in enumerate(bits)}).program()
-
-
 def multiplications(bits: list[int]) -> int:
     """With their additions, of a forward pass of one image; those of convolutions and of the last layer."""
-    edges = {pair: bits[10 + position] for position, pair in enumerate(PAIRS)}
-    used = on_paths(NODES, edges)
-    if not used:
-        raise bo.Infeasible("no path leads from the cell's input to its output")
-    kernels = [{(1, 0): 9, (1, 1): 25}.get((bits[2 * j - 2], bits[2 * j - 1]), 0) for j in used if 0 < j < NODES - 1]
+    kernels = [WINDOWS.get(node.kind, 0) for node in decoded(bits)]
     total, channels, area = 0, 3, 32 * 32
     for width in FILTERS:
         total += area * width * (channels * (9 if width == FILTERS[0] else 1) + width * sum(kernels))
@@ -190,7 +180,7 @@ def steps(bench: Bench) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     for name, bits in (("mean", mean_cell()), ("maximum", [1] * 31)):
-        module = program(bits).to_torch((2, *SHAPE))
+        module = program_of(bits).to_torch((2, *SHAPE))
         found[name] = {
             "bits": "".join(map(str, bits)),
             "multiplications": multiplications(bits),
@@ -207,7 +197,7 @@ def steps(bench: Bench) -> dict[str, Any]:
 
 def step_milliseconds(bench: Bench, bits: list[int], kind: type[Training], streams: int) -> float:
     """Of a step of all the trainings together, captures and warm-up not counted."""
-    wanted = program(bits)
+    wanted = program_of(bits)
     recipe = bench.recipe(1_000)
     every = [kind(lambda: built(wanted, bench.data, 0.0), bench.data, recipe, seed, device=bench.device)
              for seed in range(streams)]  # fmt: skip
@@ -271,7 +261,7 @@ def shares(bench: Bench) -> dict[str, Any]:
 
 def evaluation(bench: Bench) -> dict[str, Any]:
     """COMBO's evaluation of the mean cell: its recipe, its repeats, the best epoch of each."""
-    recipe, wanted = bench.recipe(bench.sizes.epochs), program(mean_cell())
+    recipe, wanted = bench.recipe(bench.sizes.epochs), program_of(mean_cell())
     builds = [lambda: built(wanted, bench.data, 0.0)] * bench.sizes.repeats
     began = time.perf_counter()
     trainings = train_together(

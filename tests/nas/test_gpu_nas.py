@@ -49,7 +49,7 @@ def test_the_mean_cell_is_counted_and_the_same_at_every_call():
     bits = gpu_nas.mean_cell(300)
     assert bits == gpu_nas.mean_cell(300)
     for chosen in (bits, [1] * 31):
-        network = gpu_nas.program(chosen).to_torch((2, *gpu_nas.SHAPE))
+        network = gpu_nas.program_of(chosen).to_torch((2, *gpu_nas.SHAPE))
         assert gpu_nas.multiplications(chosen) == cost(network, gpu_nas.SHAPE).flops // 2
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 from bostruct.checks import check_integer
 from bostruct.contracts import Infeasible
@@ -21,6 +21,7 @@ from bostruct.nas.spaces.wiring import applied, combined, conv_bn_relu, on_paths
 
 NODES = 7
 PAIRS = tuple(combinations(range(NODES), 2))  # the upper triangle row by row, as the bits are
+IDENTITY, POOL, SMALL = (0, 0), (0, 1), (1, 0)  # type and size of a node; the fourth is the 5 x 5 convolution
 
 
 def combo_cell(filters: tuple[int, ...] = (16, 32, 64), classes: int = 10) -> Builder:
@@ -33,32 +34,56 @@ def combo_cell(filters: tuple[int, ...] = (16, 32, 64), classes: int = 10) -> Bu
     return partial(_network, tuple(filters), classes)
 
 
+class Node(NamedTuple):
+    """A node on a path from a cell's input to its output. reads: positions of the nodes whose outputs it adds up. kind:
+    its bits of type and size, those of the identity at the output.
+    """
+
+    position: int
+    reads: tuple[int, ...]
+    kind: tuple[int, int]
+
+
+def decoded(bits: Sequence[int]) -> tuple[Node, ...]:
+    """The nodes after the input, the output last. bits: 31, as of `combo_cell`.
+
+    Raises Infeasible where no path leads through the cell; TypeError, ValueError for anything but 31 bits.
+    """
+    b = [check_integer("bits", bit, 0, 1) for bit in bits]
+    if len(b) != 31:
+        raise ValueError(f"bits: expected 31 of them, got {len(b)}")
+    edges = dict(zip(PAIRS, b[10:], strict=True))
+    used = on_paths(NODES, edges)
+    if not used:
+        raise Infeasible("no path leads from the cell's input to its output")
+    kinds = [IDENTITY, *zip(b[0:10:2], b[1:10:2], strict=True), IDENTITY]
+    return tuple(Node(j, tuple(i for i in used if edges.get((i, j))), kinds[j]) for j in used[1:])
+
+
+def program_of(bits: Sequence[int]) -> Program:
+    """The network of `combo_cell` as it is by default. bits: 31 of them."""
+    return SearchSpace(combo_cell()).replay({f"bit_{i}": bit for i, bit in enumerate(bits)}).program()
+
+
 def published_flops(bits: Sequence[int], filters: Sequence[int] = (16, 32, 64), size: int = 32) -> int:
     """FLOPs of one image as the authors' code counts them; bits: 31; size: of the image, with 3 channels.
 
     A convolution counts each multiplication once and its bias; normalization, ReLU and each of the inputs that a node
     adds up count 2 a number, pooling one less than its window. All 31 bits at 1 give 101,055,498. Raises Infeasible
-    where no path leads through the cell, ValueError for anything but 31 bits.
+    where no path leads through the cell; TypeError, ValueError for anything but 31 bits.
     """
-    b = [check_integer("bits", bit, 0, 1) for bit in bits]
-    if len(b) != 31:
-        raise ValueError(f"bits: expected 31 of them, got {len(b)}")
-    edges = {pair: b[10 + position] for position, pair in enumerate(PAIRS)}
-    used = on_paths(NODES, edges)
-    if not used:
-        raise Infeasible("no path leads from the cell's input to its output")
+    nodes = decoded(bits)
     total, channels = 0, 3
     for position, width in enumerate(filters):
         area = size * size
         each = 2 * area * width  # normalization, ReLU, or one input of a sum
         total += area * width * (channels * (9 if position == 0 else 1) + 1) + (2 * each if position == 0 else 0)
-        for j in used[1:]:
-            total += each * sum(1 for i in used if edges.get((i, j)))
-            kind = (b[2 * (j - 1)], b[2 * j - 1]) if j < NODES - 1 else (0, 0)
-            if kind == (0, 1):
+        for node in nodes:
+            total += each * len(node.reads)
+            if node.kind == POOL:
                 total += 8 * area * width
-            elif kind != (0, 0):
-                total += area * width * (width * (9 if kind == (1, 0) else 25) + 1) + 2 * each
+            elif node.kind != IDENTITY:
+                total += area * width * (width * (9 if node.kind == SMALL else 25) + 1) + 2 * each
         size, channels = size // 2, width
         total += 3 * size * size * width
     return total + 10 * (size * size * channels + 1)
@@ -96,12 +121,8 @@ class ComboObjective:
             flops = published_flops(bits)
         except Infeasible:
             return 0.92
-        program = point if isinstance(point, Program) else _program(bits)
+        program = point if isinstance(point, Program) else program_of(bits)
         return self.error(program) + 0.02 * flops / published_flops([1] * 31)
-
-
-def _program(bits: Sequence[int]) -> Program:
-    return SearchSpace(combo_cell()).replay({f"bit_{i}": bit for i, bit in enumerate(bits)}).program()
 
 
 def bits_space() -> Space:
@@ -121,22 +142,17 @@ def _network(filters: tuple[int, ...], classes: int) -> IO:
 
 
 def _cell(width: int, bits: dict[str, Any]) -> IO:
-    edges = {pair: bits[f"bit_{10 + position}"] for position, pair in enumerate(PAIRS)}
-    used = on_paths(NODES, edges)
-    if not used:
-        raise Infeasible("no path leads from the cell's input to its output")
+    nodes = decoded([bits[f"bit_{i}"] for i in range(31)])
     inputs, outputs = identity()
     made = {0: outputs}
-    for j in used[1:]:
-        read = combined([made[i] for i in used if edges.get((i, j))])
-        kind = (bits[f"bit_{2 * (j - 1)}"], bits[f"bit_{2 * j - 1}"]) if j < NODES - 1 else (0, 0)
-        made[j] = applied(_node(kind, width), read)
+    for node in nodes:
+        made[node.position] = applied(_part(node.kind, width), combined([made[i] for i in node.reads]))
     return inputs, made[NODES - 1]
 
 
-def _node(kind: tuple[int, int], width: int) -> IO:
-    if kind == (0, 0):
+def _part(kind: tuple[int, int], width: int) -> IO:
+    if kind == IDENTITY:
         return identity()
-    if kind == (0, 1):
+    if kind == POOL:
         return ops.max_pool(3, 1)
-    return conv_bn_relu(width, 3 if kind == (1, 0) else 5, bias=True)
+    return conv_bn_relu(width, 3 if kind == SMALL else 5, bias=True)
