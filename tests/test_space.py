@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import pickle
 import time
 
 import networkx as nx
@@ -232,3 +233,19 @@ def test_every_valid_point_of_a_large_constrained_space_is_found():
     assert len(seen) == 17
     with pytest.raises(SpaceExhausted, match="17 were seen; more may exist"):
         space.sample_unseen(frozenset(seen), rng)
+
+
+def test_a_space_that_was_written_and_read_has_the_same_neighbors():
+    """Its graphs lie at other addresses then, some of them where others lay before."""
+    names = ["cycle", "star", "row", "list"]
+    kinds = [bo.Graph(nx.cycle_graph(7)), bo.Graph(nx.star_graph(6)), range(7), list(range(7))]
+    expected = bo.Space(dict(zip(names, kinds, strict=True)))
+    for seed in range(300):
+        space = pickle.loads(pickle.dumps(expected))
+        xs = space.sample(20, np.random.default_rng(seed))
+        for x in xs:
+            space.neighbors(x)
+        data = pickle.dumps(space)
+        del space  # which leaves its places to others
+        read = pickle.loads(data)
+        assert all(np.array_equal(read.neighbors(x), expected.neighbors(x)) for x in xs)

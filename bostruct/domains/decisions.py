@@ -13,7 +13,8 @@ import numpy.typing as npt
 from bostruct.contracts import Infeasible
 from bostruct.domains.constraints import holds
 from bostruct.domains.graphs import IntArray
-from bostruct.domains.variables import STEPS, Variable
+from bostruct.domains.scale import STEPS
+from bostruct.domains.variables import Variable
 
 if TYPE_CHECKING:
     from bostruct.domains.space import Space

@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from bostruct.checks import shown
 from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
+from bostruct.domains.adjacency import Adjacency
 from bostruct.domains.constraints import holds, rule_name, sample_satisfying, satisfied, unseen_nearby, walk
 from bostruct.domains.decisions import Coordinate, coordinate, finished, redrawn, token_table
-from bostruct.domains.graphs import MOST_CHOICES, IntArray, LadderGraph, PathGraph, VariableGraph
+from bostruct.domains.graphs import IntArray
 from bostruct.domains.moves import Moves
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 from bostruct.domains.variables import Variable, variable, variable_from_json
@@ -169,7 +170,7 @@ class Space:
 
     def neighbors(self, x: IntArray) -> IntArray:
         """Valid points that differ in one variable by one edge: variable 0 first, its vertices ascending."""
-        rows = self._changes(x, *self._moves(x, self._distinct_graphs))
+        rows = self._changes(x, *self._adjacency.moves(x))
         return rows[self._holds(rows)]
 
     def some_neighbors(self, x: IntArray, m: int, rng: np.random.Generator) -> IntArray:
@@ -181,8 +182,7 @@ class Space:
 
         leaps: of ordered variables also steps of half their choices, a quarter and so on.
         """
-        graphs = self._leaping if leaps else self._distinct_graphs
-        found = [self._some_moves(x, m, rng, graphs) for x in xs]
+        found = [self._some_moves(x, m, rng, leaps) for x in xs]
         of = np.repeat(np.arange(len(found)), [len(which) for which, _ in found])
         which, vertices = (np.concatenate(part) for part in zip(*found, strict=True))
         return Moves(np.array(xs, dtype=np.int64), of, which, vertices), of  # a base of its own, which never changes
@@ -284,15 +284,9 @@ class Space:
         rows[np.arange(len(which)), which] = vertices
         return rows
 
-    def _moves(self, x: IntArray, graphs: Sequence[VariableGraph]) -> tuple[IntArray, IntArray]:
-        adjacent = [self._adjacent(graphs[self._graphs[i]], int(v)) for i, v in enumerate(x)]
-        return np.repeat(np.arange(self.d), [len(a) for a in adjacent]), np.concatenate(adjacent)
-
-    def _some_moves(
-        self, x: IntArray, m: int, rng: np.random.Generator, graphs: Sequence[VariableGraph]
-    ) -> tuple[IntArray, IntArray]:
-        """All valid moves from x along these graphs, one a distinct one, or m of them, in their order."""
-        which, vertices = self._moves(x, graphs)
+    def _some_moves(self, x: IntArray, m: int, rng: np.random.Generator, leaps: bool) -> tuple[IntArray, IntArray]:
+        """All valid moves from x, or m of them, in their order."""
+        which, vertices = self._adjacency.moves(x, leaps)
         if len(which) <= m:
             chosen = np.flatnonzero(self._holds(self._changes(x, which, vertices))) if self.constraints else slice(None)
         elif not self.constraints:
@@ -308,14 +302,6 @@ class Space:
                 n_kept += len(kept[-1])
             chosen = np.sort(np.concatenate(kept)[:m])
         return which[chosen], vertices[chosen]
-
-    def _adjacent(self, graph: VariableGraph, vertex: int) -> IntArray:
-        if graph.size > MOST_CHOICES:
-            return graph.neighbors(vertex)
-        key = (id(graph), vertex)  # the graphs are kept, and large ones are slow to hash
-        if key not in self._neighbor_cache:
-            self._neighbor_cache[key] = graph.neighbors(vertex)
-        return self._neighbor_cache[key]
 
     @cached_property
     def _all(self) -> IntArray:
@@ -338,19 +324,5 @@ class Space:
         return token_table(tuple(self.variables), self.n_choices)
 
     @cached_property
-    def _distinct_graphs(self) -> list[VariableGraph]:
-        return list(dict.fromkeys(v.graph for v in self.variables.values()))
-
-    @cached_property
-    def _graphs(self) -> list[int]:
-        """Position of each variable's graph among the distinct ones: a large graph is slow to hash."""
-        position = {graph: i for i, graph in enumerate(self._distinct_graphs)}
-        return [position[v.graph] for v in self.variables.values()]
-
-    @cached_property
-    def _leaping(self) -> list[VariableGraph]:
-        return [LadderGraph(g.size) if isinstance(g, PathGraph) else g for g in self._distinct_graphs]
-
-    @cached_property
-    def _neighbor_cache(self) -> dict[tuple[int, int], IntArray]:
-        return {}
+    def _adjacency(self) -> Adjacency:
+        return Adjacency([v.graph for v in self.variables.values()])

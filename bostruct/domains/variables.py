@@ -24,45 +24,7 @@ from bostruct.domains.graphs import (
     edges_from_json,
     weighted_graph,
 )
-
-STEPS = 10**12  # of a Real: few enough to find each again from its value, and decimal, as people's numbers are
-DIGITS = 11  # of a number, which a grid of a trillion steps can tell apart
-
-
-class Scale(Sequence[float]):
-    """`STEPS` + 1 numbers from low to high, at even distances, of logarithms with log."""
-
-    def __init__(self, low: float, high: float, *, log: bool) -> None:
-        self.low, self.high, self.log = low, high, log
-
-    def __len__(self) -> int:
-        return STEPS + 1
-
-    def __getitem__(self, vertex: Any) -> Any:
-        share = int(vertex) / STEPS
-        if share in (0.0, 1.0):
-            return self.high if share else self.low
-        if self.log:
-            value = math.exp(math.log(self.low) + share * (math.log(self.high) - math.log(self.low)))
-            short = float(f"{value:.{DIGITS}g}")
-        else:
-            value = self.low + share * (self.high - self.low)
-            short = round(value, self._decimals)
-        # what people write, where it is the same place of the grid
-        return short if self.low <= short <= self.high and self.vertex(short) == vertex else value
-
-    @cached_property
-    def _decimals(self) -> int:
-        return math.floor(-math.log10((self.high - self.low) / STEPS))
-
-    def vertex(self, value: Any) -> int:
-        """The nearest; raises PointError for what is no number between low and high."""
-        value = plain(value)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not self.low <= value <= self.high:
-            raise PointError(f"expected a number from {self.low} to {self.high}, got {shown(value)}")
-        if self.log:
-            return round(STEPS * (math.log(value / self.low) / math.log(self.high / self.low)))
-        return round(STEPS * ((value - self.low) / (self.high - self.low)))
+from bostruct.domains.scale import STEPS, Scale
 
 
 class Variable:
@@ -94,9 +56,9 @@ class Variable:
 
     def vertex(self, value: Any) -> int:
         """Position of a choice; raises PointError where value is none of them."""
+        value = plain(value)
         if isinstance(self.choices, Scale):
             return self.choices.vertex(value)
-        value = plain(value)
         try:
             return self._positions[value]
         except KeyError:
