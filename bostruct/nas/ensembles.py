@@ -15,7 +15,17 @@ from torch.func import functional_call, stack_module_state, vmap
 from bostruct.nas.data import Dataset, Task
 from bostruct.nas.devices import Place, check_device, memory_reason
 from bostruct.nas.networks import ACTIVATIONS, ArchitectureNetwork
-from bostruct.nas.outcomes import Epoch, Stopped, Trained, TrainingFailed, ended, hopeless, out_of_memory
+from bostruct.nas.outcomes import (
+    Epoch,
+    Stopped,
+    Trained,
+    TrainingFailed,
+    ended,
+    hopeless,
+    not_finite,
+    out_of_memory,
+    out_of_time,
+)
 from bostruct.nas.recipes import Recipe
 from bostruct.nas.residency import resident
 from bostruct.nas.steps import SCORED_AT_ONCE, one_loss, optimizer_of, set_rate, summed_errors
@@ -141,7 +151,7 @@ class Ensemble:
         """Whether there is no more time; then all end."""
         if self.seconds() <= longest:
             return False
-        self.end_all(TrainingFailed(f"epoch {max(map(len, self.epochs))}: out of time"))
+        self.end_all(out_of_time(max(map(len, self.epochs))))
         return True
 
     def _step(self, inputs: Tensor, targets: Tensor) -> Tensor:
@@ -176,11 +186,9 @@ class Ensemble:
         return functional_call(self._ghost.network, {_inner(name): one for name, one in parameters.items()}, (inputs,))
 
     def _note(self, member: int, epoch: Epoch) -> None:
-        if math.isfinite(epoch.loss) and math.isfinite(epoch.error):
+        self.outcomes[member] = not_finite(len(self.epochs[member]), epoch)
+        if self.outcomes[member] is None:
             self.epochs[member].append(epoch)
-            return
-        reason = f"epoch {len(self.epochs[member])}: the loss is {epoch.loss}, the error {epoch.error}"
-        self.outcomes[member] = TrainingFailed(reason)
 
     def _trained(self, member: int) -> Trained:
         """A network of its own, with the member's values as they are now."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -79,6 +80,18 @@ def scored_on_test(network: nn.Module, data: Dataset, recipe: Recipe, device: to
         if reason is None:
             raise
     raise out_of_memory(reason, place)
+
+
+def out_of_time(epoch: int) -> TrainingFailed:
+    """epoch: that had not ended."""
+    return TrainingFailed(f"epoch {epoch}: out of time")
+
+
+def not_finite(number: int, epoch: Epoch) -> TrainingFailed | None:
+    """What a training has come to in this epoch, unless its loss and error are numbers. number: of the epoch."""
+    if math.isfinite(epoch.loss) and math.isfinite(epoch.error):
+        return None
+    return TrainingFailed(f"epoch {number}: the loss is {epoch.loss}, the error {epoch.error}")
 
 
 def out_of_memory(reason: str, place: Place) -> OutOfMemory:

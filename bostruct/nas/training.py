@@ -20,7 +20,18 @@ from torch import nn
 from bostruct.nas.checkpoints import delete_checkpoint, described, load_checkpoint, save_checkpoint
 from bostruct.nas.data import Dataset
 from bostruct.nas.devices import CaptureFailed, Place, memory_reason
-from bostruct.nas.outcomes import Epoch, OutOfMemory, Stopped, Trained, TrainingFailed, ended, hopeless, out_of_memory
+from bostruct.nas.outcomes import (
+    Epoch,
+    OutOfMemory,
+    Stopped,
+    Trained,
+    TrainingFailed,
+    ended,
+    hopeless,
+    not_finite,
+    out_of_memory,
+    out_of_time,
+)
 from bostruct.nas.recipes import Recipe
 from bostruct.nas.residency import resident
 from bostruct.nas.steps import Batches, Scoring, optimizer_of, set_rate, step_of
@@ -114,7 +125,7 @@ class Training:
                 while steps is None or steps > 0:
                     next(self._work)
                     if self._seconds() > self._longest or time.monotonic() > self._deadline:
-                        raise TrainingFailed(f"epoch {len(self._epochs)}: out of time")
+                        raise out_of_time(len(self._epochs))
                     steps = None if steps is None else steps - 1
         except StopIteration:
             pass
@@ -168,9 +179,10 @@ class Training:
         while len(run.epochs) < recipe.epochs and not hopeless(run.epochs, recipe.patience):
             loss = yield from self._epoch(run, batches, step)
             error = yield from validation.steps()
-            if not math.isfinite(loss) or not math.isfinite(error):
-                raise TrainingFailed(f"epoch {len(run.epochs)}: the loss is {loss}, the error {error}")
-            run.epochs.append(Epoch(loss, error))
+            epoch = Epoch(loss, error)
+            if (failure := not_finite(len(run.epochs), epoch)) is not None:
+                raise failure
+            run.epochs.append(epoch)
             save_checkpoint(checkpoint, run, about)
             if watch is not None:
                 self.watching = True
