@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -90,7 +90,7 @@ def _cifar10(path: Path, protocol: str) -> Search:
     return Search(
         "cifar10",
         partial(_same, cifar10(official, len(official.train[1]) - held, held)),
-        _cifar10_domain,
+        _CIFAR10,
         "conv3-32 conv3-64/2 conv3-64 conv3-128/2 conv3-128 softmax",
         chosen.recipe,
         40,
@@ -119,50 +119,56 @@ def retrained(search: Search, architecture: Architecture, seeds: int = 5, first:
     return Retrained(float(np.mean(found)), float(np.std(found, ddof=1) / np.sqrt(seeds)))
 
 
-def _digits_domain() -> ArchitectureDomain:
-    chains = (
+def _domain(make: Callable[..., ArchitectureDomain], bounds: Bounds, pool: Sequence[str]) -> ArchitectureDomain:
+    """pool: chains."""
+    return make(bounds, [Architecture.chain(chain) for chain in pool])
+
+
+_DIGITS = partial(
+    _domain,
+    cnn_domain,
+    Bounds(min_layers=4, max_layers=14, max_units=96, max_edges=30, max_halvings=3, max_mass=60_000),
+    (
         "conv3-16 conv3-32/2 conv3-32 softmax",
         "conv3-16 conv3-16 max-pool conv3-32 softmax",
         "conv5-16 max-pool conv3-32 fc-64 softmax",
         "res3-16 res3-32/2 fc-32 softmax",
         "conv3-24 avg-pool conv3-48 avg-pool fc-64 softmax",
         "conv3-16 conv3-32 conv3-32/2 fc-64 softmax",
-    )
-    bounds = Bounds(min_layers=4, max_layers=14, max_units=96, max_edges=30, max_halvings=3, max_mass=60_000)
-    return cnn_domain(bounds, [Architecture.chain(chain) for chain in chains])
-
-
-def _cifar10_domain() -> ArchitectureDomain:
-    chains = (
+    ),
+)
+_CIFAR10 = partial(
+    _domain,
+    cnn_domain,
+    Bounds(min_layers=4, max_layers=20, max_units=256, max_edges=50, max_halvings=4, max_mass=250_000),
+    (
         "conv3-32 conv3-64/2 conv3-64 softmax",
         "conv3-32 max-pool conv3-64 max-pool conv3-128 softmax",
         "conv3-32 conv3-64/2 conv3-128/2 fc-128 softmax",
         "conv5-32 max-pool conv3-64 conv3-64 max-pool fc-128 softmax",
         "res3-32 res3-64/2 res3-128/2 softmax",
         "res3-32 res3-32 res3-64/2 res3-64 fc-64 softmax",
-    )
-    bounds = Bounds(min_layers=4, max_layers=20, max_units=256, max_edges=50, max_halvings=4, max_mass=250_000)
-    return cnn_domain(bounds, [Architecture.chain(chain) for chain in chains])
-
-
-def _diabetes_domain() -> ArchitectureDomain:
-    chains = (
+    ),
+)
+_DIABETES = partial(
+    _domain,
+    mlp_domain,
+    Bounds(min_layers=3, max_layers=12, max_units=256, max_edges=30),
+    (
         "relu-32 linear",
         "tanh-32 linear",
         "elu-64 relu-32 linear",
         "relu-64 relu-64 linear",
         "logistic-32 relu-16 linear",
         "softplus-32 tanh-16 linear",
-    )
-    bounds = Bounds(min_layers=3, max_layers=12, max_units=256, max_edges=30)
-    return mlp_domain(bounds, [Architecture.chain(chain) for chain in chains])
-
+    ),
+)
 
 SEARCHES = {
     "digits": Search(
         "digits",
         digits,
-        _digits_domain,
+        _DIGITS,
         "conv3-16 max-pool conv3-32 max-pool fc-64 softmax",
         replace(FAST, epochs=10, batch_size=32),
         40,
@@ -171,7 +177,7 @@ SEARCHES = {
     "diabetes": Search(
         "diabetes",
         diabetes,
-        _diabetes_domain,
+        _DIABETES,
         "relu-64 relu-64 linear",
         replace(FAST, epochs=40, batch_size=32),
         40,
