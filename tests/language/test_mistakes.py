@@ -14,7 +14,7 @@ import pytest
 
 import bostruct as bo
 from bostruct import language as lang
-from bostruct.domains.language import errors, sampling
+from bostruct.domains.language import changes, errors
 from bostruct.language import D, Infeasible, LanguageError, SearchSpace, TraceError
 from examples.language_figures import conv2d, figure_4, figure_18
 
@@ -503,16 +503,16 @@ def test_a_change_that_leads_nowhere_is_tried_once(monkeypatch):
             raise Infeasible("unlike")
         return conv2d(dh["c"])
 
-    def changes(c):
+    def unlike(c):
         def builder():
             return lang.substitution_module("S", alike, {"a": D([0, 1]), "b": D([0, 1]), "c": D(c)}, ["in"], ["out"])
 
         return SearchSpace(builder)
 
     tried = []
-    followed = sampling.followed
-    monkeypatch.setattr(sampling, "followed", lambda *given: tried.append(1) or followed(*given))
-    rng, space, stuck = np.random.default_rng(0), changes([1, 2]), changes([1])
+    followed = changes.followed
+    monkeypatch.setattr(changes, "followed", lambda *given: tried.append(1) or followed(*given))
+    rng, space, stuck = np.random.default_rng(0), unlike([1, 2]), unlike([1])
     x = space.sample(1, rng)[0]
     changed = [space.mutate(x, rng) for _ in range(20)]
     assert {dict(one)["S-0.c"] for one in changed} == {3 - x["S-0.c"]}

@@ -18,7 +18,7 @@ from bostruct.checks import check_choice, check_integer, shown
 from bostruct.contracts import DomainError, Infeasible, Json, PointError, SpaceExhausted
 from bostruct.domains.architecture.drawing import rendered_svg
 from bostruct.domains.decisions import Coordinate
-from bostruct.domains.language import drawing, sampling
+from bostruct.domains.language import changes, drawing, sampling
 from bostruct.domains.language.counting import Exact, Infinite, Size, count
 from bostruct.domains.language.enumeration import depth_first, shortest_first
 from bostruct.domains.language.errors import LanguageError, NoneFeasible, TooDeep, TraceError
@@ -38,7 +38,6 @@ NEIGHBORS_LISTED = 100_000
 NEIGHBORS_COUNTED = 2_000
 NEIGHBORS_COUNTED_OF_ENDLESS = 100  # a change there may open any number of programs
 LISTED = 2_000  # programs of a space whose unseen ones are known
-COMPLETIONS = 100  # drawn for one that has all keys asked for
 SAMPLED = 8  # programs that a space's fingerprint looks at
 
 
@@ -112,16 +111,7 @@ class SearchSpace:
         """The terminal space of values in the order of choice; raises TraceError unless they are as many as choices."""
         if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
             raise TraceError(f"values: expected a list of values in the order of choice, got {shown(values)}")
-        values = list(values)
-        walk = self._walk.copy()
-        for position, value in enumerate(values):
-            h = walk.next()
-            if h is None:
-                raise TraceError(f"values: expected {position}, got {len(values)}")
-            walk.assign(h, Trace({h.path: value})[h.path])
-        if (h := walk.next()) is not None:
-            raise TraceError(f"values: expected more than {len(values)}; the next is that of {h.path}")
-        return self._with(walk)
+        return self._with(sampling.specified(self._walk, list(values)))
 
     def replay(self, trace: Mapping[str, Value]) -> SearchSpace:
         """The terminal space of a trace; raises TraceError where a key is unknown or missing, Infeasible."""
@@ -132,17 +122,7 @@ class SearchSpace:
 
         Raises TraceError where no draw has one of its keys with such a value, NoneFeasible.
         """
-        given = Trace(trace)
-        choose = sampling.keeping(given, sampling.uniformly(_generator(rng)))
-        unused: list[str] = []
-        for _ in range(COMPLETIONS):
-            end = sampling.feasible(lambda: sampling.followed(self._walk, choose, self.max_decisions))
-            unused = [key for key, value in given.items() if key not in end.values or end.values[key] != value]
-            if not unused:
-                return self._with(end)
-        raise TraceError(
-            f"trace: {', '.join(unused)}: no such choice or value in {COMPLETIONS} programs with the others"
-        )
+        return self._with(sampling.completed(self._walk, Trace(trace), _generator(rng), self.max_decisions))
 
     def program(self) -> Program:
         """Of a terminal space; raises LanguageError for any other."""
@@ -281,28 +261,18 @@ class SearchSpace:
 
         Raises DomainError where nothing can be chosen, NoneFeasible.
         """
-        _generator(rng)
-        end = self._end(x)
-        choices = list(sampling.open_choices(end, self._walk.values).values())
-        if not choices:
-            raise DomainError("nothing can be chosen differently in this program")
-        for i in rng.permutation(len(choices)):
-            try:
-                return self._trace(sampling.changed(self._walk, end, choices[i], rng, self.max_decisions))
-            except NoneFeasible:
-                continue
-        raise NoneFeasible(f"no feasible change of {x}")
+        return self._trace(changes.mutated(self._walk, self._end(x), _generator(rng), self.max_decisions))
 
     def crossover(self, x: Mapping[str, Value], y: Mapping[str, Value], rng: np.random.Generator) -> Trace:
         """Each value from x or from y, by chance."""
-        return self._trace(sampling.crossed(self._walk, Trace(x), Trace(y), _generator(rng), self.max_decisions))
+        return self._trace(changes.crossed(self._walk, Trace(x), Trace(y), _generator(rng), self.max_decisions))
 
     def neighbors(self, x: Trace) -> list[Trace]:
         """All traces of which exactly one of the keys they share with x has another value, in a fixed order.
 
         Raises DomainError where these are more than 100,000.
         """
-        found = sampling.some(sampling.neighbors(self._walk, self._end(x)), NEIGHBORS_LISTED)
+        found = changes.some(changes.neighbors(self._walk, self._end(x)), NEIGHBORS_LISTED)
         if found is None:
             raise DomainError(f"neighbors: more than {NEIGHBORS_LISTED}; use some_neighbors")
         return found
@@ -314,14 +284,14 @@ class SearchSpace:
         changes evenly, what they open by chance.
         """
         counted = NEIGHBORS_COUNTED_OF_ENDLESS if self._is_endless else max(m, NEIGHBORS_COUNTED)
-        found = sampling.some(sampling.neighbors(self._walk, self._end(x)), counted)
+        found = changes.some(changes.neighbors(self._walk, self._end(x)), counted)
         if found is not None and len(found) <= m:
             return found
         if found is not None:
             return [found[i] for i in np.sort(rng.choice(len(found), size=m, replace=False, shuffle=False))]
         drawn: dict[Trace, None] = {}
         for _ in range(50 * m):
-            if sampling.differing(x, near := self.mutate(x, rng)) == 1:  # no other value had to give way
+            if changes.differing(x, near := self.mutate(x, rng)) == 1:  # no other value had to give way
                 drawn[near] = None
             if len(drawn) == m:
                 break

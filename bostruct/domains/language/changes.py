@@ -1,0 +1,127 @@
+"""Traces made of others: all that differ in one choice, one of these drawn, and what two are crossed into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+import numpy as np
+
+from bostruct.contracts import DomainError, Infeasible
+from bostruct.domains.language.enumeration import depth_first
+from bostruct.domains.language.errors import NoneFeasible, TooDeep, TraceError
+from bostruct.domains.language.hyperparameters import Discrete, Value
+from bostruct.domains.language.sampling import feasible, followed, keeping, uniformly
+from bostruct.domains.language.trace import Trace
+from bostruct.domains.language.walk import Walk
+
+
+def open_choices(end: Walk, fixed: Mapping[str, Value]) -> dict[str, Discrete]:
+    """The hyperparameters of a finished walk that could have another value, in order."""
+    return {h.path: h for h in end.chosen if len(h.values) > 1 and h.path not in fixed}
+
+
+def neighbors(walk: Walk, end: Walk) -> Iterator[Trace]:
+    """All traces that have, of the keys they share with that of `end`, exactly one other value: a symmetric relation,
+    in a fixed order.
+    """
+    kept = end.values
+    for path, h in open_choices(end, walk.values).items():
+        for value in h.values:
+            if value != kept[path]:
+                yield from completions(walk, kept | {path: value})
+
+
+def completions(walk: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
+    """All ways through the space that have these values where they have these keys; none where they cannot have one."""
+    stack = [walk.copy()]
+    while stack:
+        at = stack.pop()
+        try:
+            h = at.next()
+            while h is not None and h.path in fixed:
+                at.assign(h, fixed[h.path])
+                h = at.next()
+            settled = h is not None and at.is_settled()
+        except (Infeasible, TooDeep, TraceError):
+            continue
+        if h is None:
+            yield Trace.trusted(at.values)
+        elif settled:
+            yield from _settled(at, fixed)
+        else:
+            for value in reversed(h.values):
+                child = at.copy()
+                child.assign(h, value)
+                stack.append(child)
+
+
+def _settled(at: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
+    given = [h for h in at.left() if h.path in fixed]
+    if any(fixed[h.path] not in h.positions for h in given):
+        return iter(())
+    for h in given:
+        at.assign(h, fixed[h.path])
+    return depth_first(at)
+
+
+def differing(x: Mapping[str, Value], y: Mapping[str, Value]) -> int:
+    """How many of the keys that both have differ in value."""
+    return sum(value != y[key] for key, value in x.items() if key in y)
+
+
+def some(traces: Iterator[Trace], m: int) -> list[Trace] | None:
+    """All of them where they are at most m, else None."""
+    found = list(islice(traces, m + 1))
+    return found if len(found) <= m else None
+
+
+def mutated(walk: Walk, end: Walk, rng: np.random.Generator, max_decisions: int) -> Walk:
+    """One choice of `end` changed, drawn among those for which that is feasible; raises DomainError, NoneFeasible."""
+    choices = list(open_choices(end, walk.values).values())
+    if not choices:
+        raise DomainError("nothing can be chosen differently in this program")
+    for i in rng.permutation(len(choices)):
+        try:
+            return changed(walk, end, choices[i], rng, max_decisions)
+        except NoneFeasible:
+            continue
+    raise NoneFeasible(f"no feasible change of {Trace.trusted(end.values)}")
+
+
+def changed(walk: Walk, end: Walk, h: Discrete, rng: np.random.Generator, max_decisions: int) -> Walk:
+    """The trace of `end` with another value of h, all other keys kept that still exist, new ones drawn.
+
+    A value that leads nowhere though nothing was drawn is not tried again. Raises NoneFeasible.
+    """
+    others = [value for value in h.values if value != end.values[h.path]]
+    anything = uniformly(rng)
+    fresh: list[Discrete] = []
+
+    def drawn(one: Discrete, at: Walk) -> Value:
+        fresh.append(one)
+        return anything(one, at)
+
+    def draw() -> Walk:
+        if not others:
+            raise NoneFeasible(f"{h.path}: no other value is feasible beside what the others are")
+        value = others[int(rng.integers(len(others)))]
+        fresh.clear()
+        try:
+            return followed(walk, keeping(end.values | {h.path: value}, drawn), max_decisions)
+        except (Infeasible, TooDeep):
+            if not fresh:
+                others.remove(value)
+            raise
+
+    return feasible(draw)
+
+
+def crossed(walk: Walk, x: Trace, y: Trace, rng: np.random.Generator, max_decisions: int) -> Walk:
+    """Each value from one of the two, by chance, where they have one; drawn where they have none."""
+
+    def choose(h: Discrete, at: Walk) -> Value:
+        given = [trace[h.path] for trace in (x, y) if h.path in trace and trace[h.path] in h.positions]
+        return given[int(rng.integers(len(given)))] if given else uniformly(rng)(h, at)
+
+    return feasible(lambda: followed(walk, choose, max_decisions))
