@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.contracts import Array, MissingExtra
+from bostruct.contracts import MissingExtra
 
 
 def shown(value: Any, limit: int = 80) -> str:
@@ -43,11 +43,11 @@ def check_choice(name: str, value: Any, allowed: Any) -> Any:
     return value
 
 
-def check_shape(name: str, array: Array, shape: tuple[int, ...]) -> Array:
-    """Raises ValueError unless array has this shape."""
-    if np.shape(array) != shape:
-        raise ValueError(f"{name}: expected shape {shape}, got {np.shape(array)}")
-    return array
+def check_bool(name: str, value: Any) -> bool:
+    """True or False; raises TypeError."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name}: expected True or False, got {shown(value)}")
+    return value
 
 
 def optional_import(module: str, extra: str) -> ModuleType:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bostruct.acquisition.selection import ByRank
-from bostruct.checks import check_integer, check_number
+from bostruct.checks import check_bool, check_integer, check_number
 from bostruct.contracts import Array, Batch, DomainError, HasMutation, Info, Score
 
 Selection = Callable[[Array], Array]  # fitness (m,), in order of birth -> chances (m,)
@@ -43,9 +43,7 @@ class Evolution:
         check_integer("elite", self.elite, 1)
         check_number("growth", self.growth, 0.0)
         check_integer("most", self.most, check_integer("least", self.least, 1))
-        if not isinstance(self.pool_only, bool):
-            raise TypeError(f"pool_only: expected True or False, got {self.pool_only!r}")
-        if self.pool_only and not len(self.pool):
+        if check_bool("pool_only", self.pool_only) and not len(self.pool):
             raise ValueError("pool_only: there is no pool to start from")
 
     def __call__(

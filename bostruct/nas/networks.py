@@ -17,7 +17,6 @@ from bostruct.domains.language.program import Program
 
 Shape: TypeAlias = tuple[int, ...]  # of one example: (channels, height, width), or (features,)
 MAIN = "out"  # of several outputs of a program the one that is scored
-Build: TypeAlias = Callable[[Layer, Shape], nn.Module]
 
 
 def _is_number(value: Any, *types: type) -> bool:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from bostruct.checks import check_choice, check_integer, check_number, shown
+from bostruct.checks import check_bool, check_choice, check_integer, check_number, shown
 
 Optimizer = Literal["adam", "sgd"]
 Schedule = Literal["constant", "cosine", "steps", "triangle"]
@@ -58,8 +58,7 @@ class Recipe:
             check_choice(name, getattr(self, name), get_args(allowed))
         check_choice("loss", self.loss, ("squared", "absolute"))
         for name in ("every_decision", "flip"):
-            if not isinstance(getattr(self, name), bool):
-                raise TypeError(f"{name}: expected True or False, got {shown(getattr(self, name))}")
+            check_bool(name, getattr(self, name))
         object.__setattr__(self, "drops", _checked_drops(self.drops))
         if bool(self.drops) != (self.schedule == "steps"):
             raise ValueError(

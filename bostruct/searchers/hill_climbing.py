@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.checks import check_integer
+from bostruct.checks import check_bool, check_integer
 from bostruct.contracts import HasNeighbors, HistoryView, Json, Point, State, Suggestion
 
 
@@ -27,8 +27,7 @@ class HillClimbing:
 
     def __post_init__(self) -> None:
         check_integer("n_initial", self.n_initial, 1)
-        if not isinstance(self.best_improvement, bool):
-            raise TypeError(f"best_improvement: expected True or False, got {self.best_improvement!r}")
+        check_bool("best_improvement", self.best_improvement)
 
     def settings(self) -> dict[str, Json]:
         return {"n_initial": self.n_initial, "best_improvement": self.best_improvement}
