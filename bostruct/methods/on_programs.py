@@ -24,7 +24,7 @@ from bostruct.surrogates.nasbot_priors import around
 from bostruct.surrogates.priors import Normal
 from bostruct.surrogates.tempered import Tempered
 
-DRAWN_TO_SCALE = 32  # architectures whose distances say what is far in a domain
+DRAWN_TO_SCALE = 32  # points whose distances say what is far in a domain
 
 
 def for_programs(domain: SearchSpace) -> BayesianSearch:

@@ -21,8 +21,8 @@ _HOME = {
     "cifar10": "bostruct.nas.cifar",
     "NetworkObjective": "bostruct.nas.objectives",
     "Recipe": "bostruct.nas.recipes",
-    "Trained": "bostruct.nas.training",
-    "TrainingFailed": "bostruct.nas.training",
+    "Trained": "bostruct.nas.outcomes",
+    "TrainingFailed": "bostruct.nas.outcomes",
     "train": "bostruct.nas.training",
     "train_together": "bostruct.nas.training",
 }
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from bostruct.nas.data import Dataset, Examples, diabetes, digits, regression
     from bostruct.nas.networks import to_torch
     from bostruct.nas.objectives import NetworkObjective
+    from bostruct.nas.outcomes import Trained, TrainingFailed
     from bostruct.nas.recipes import Recipe
-    from bostruct.nas.training import Trained, TrainingFailed, train, train_together
+    from bostruct.nas.training import train, train_together
 
 __all__ = [
     "CIFAR10Objective",

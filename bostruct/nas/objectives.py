@@ -141,7 +141,8 @@ class NetworkObjective:
     def _checkpoint(self, wanted: Wanted, seed: int) -> Path | None:
         if self.checkpoints is None:
             return None
-        text = repr((wanted.key, sorted(wanted.settings.items()), wanted.fraction, self.data.name, self.recipe, seed))
+        network, settings = wanted.network.fingerprint, sorted(wanted.settings.items())
+        text = repr((network, settings, wanted.fraction, self.data.name, self.recipe, seed))
         return Path(self.checkpoints) / f"{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}.pt"
 
 
@@ -169,11 +170,6 @@ class Wanted:
     network: Architecture | Program
     settings: dict[str, Any]
     fraction: float
-
-    @property
-    def key(self) -> str:
-        """The same for the same network in every process."""
-        return self.network.fingerprint if isinstance(self.network, Architecture) else str(self.network.fingerprint)
 
 
 def wanted_of(point: Any) -> Wanted:
