@@ -12,8 +12,8 @@ import bostruct as bo
 from bostruct.nas import Dataset, Examples, NetworkObjective, TrainingFailed, diabetes, to_torch, train
 from bostruct.nas import objectives as objectives_module
 from bostruct.nas.ensembles import is_batched, train_ensemble
-from bostruct.nas.recipes import FAST, NASBOT_MLP, NASBOT_MLP_MODERN
 from bostruct.nas.outcomes import OutOfMemory, Stopped, Trained
+from bostruct.nas.recipes import FAST, NASBOT_MLP, NASBOT_MLP_MODERN
 
 QUICK = replace(FAST, epochs=6, batch_size=32)
 LAYERS = ["ip", "relu-16", "tanh-8", "crelu-8", "linear", "linear", "op"]
