@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -254,3 +255,16 @@ def test_two_choices_have_one_correlation_however_they_are_joined():
     kernel = kernel_of(weight, LogEdgeWeight())
     gram = kernel.gram(np.array([math.log(beta)]), kernel.prepare(both, both))
     np.testing.assert_allclose(gram, [[1.0, math.tanh(beta)], [math.tanh(beta), 1.0]], atol=1e-14)
+
+
+def test_a_kernel_that_was_used_can_be_pickled():
+    space = bo.Space({"a": bool, "b": bo.Ordinal([1, 2, 3, 4]), "c": ["x", "y", "z"]})
+    rng = np.random.default_rng(0)
+    xs = space.sample(5, rng)
+    for kernel in (kernel_of(space, LogEdgeWeight()), auto(space).surrogate.surrogate.kernel):
+        theta = near_initial(kernel, rng, 1.0)
+        moves, _ = space.around(xs[:2], 4, rng)
+        expected = kernel.gram(theta, kernel.prepare(moves, xs))
+        sent = pickle.loads(pickle.dumps(kernel))
+        assert np.array_equal(sent.gram(theta, sent.prepare(xs, xs)), kernel.gram(theta, kernel.prepare(xs, xs)))
+        assert np.array_equal(sent.gram(theta, sent.prepare(moves, xs)), expected)

@@ -139,6 +139,9 @@ class DiffusionKernel:
         tables = tuple(part.prepare(xs[:, part.which], ys[:, part.which]) for part in self._tables)
         return DiffusionPair((len(xs), len(ys)), self._complete.prepare(xs, ys), tables)
 
+    def _base(self, xs: IntArray, ys: IntArray) -> Base:
+        return Base(self._prepare_rows(xs, ys), {})
+
     def _prepare_moves(self, moves: Moves, ys: IntArray) -> MovedPair:
         place = self._places[moves.which]
         rows, others = np.flatnonzero(place >= 0), np.flatnonzero(place < 0)
@@ -181,7 +184,7 @@ class DiffusionKernel:
 
     @cached_property
     def _bases(self) -> Latest[Base]:
-        return Latest(lambda xs, ys: Base(self._prepare_rows(xs, ys), {}))
+        return Latest(self._base)
 
     @cached_property
     def _table_of(self) -> dict[int, TablePart]:

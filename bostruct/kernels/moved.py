@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,8 @@ Value = TypeVar("Value")
 class Latest(Generic[Value]):
     """The value that was made for the last two arrays, which are told apart as objects and only read.
 
-    Moves from one base are scored in many small batches, all of which need what was made of the base.
+    Moves from one base are scored in many small batches, all of which need what was made of the base. A pickle leaves
+    the value out: the arrays that it was made for stay behind.
     """
 
     def __init__(self, make: Callable[[IntArray, IntArray], Value]) -> None:
@@ -29,6 +30,9 @@ class Latest(Generic[Value]):
         if held is None or held[0] is not xs or held[1] is not ys:
             self._held = held = (xs, ys, self._make(xs, ys))
         return held[2]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_held": None}
 
 
 def by_variable(which: IntArray) -> Iterator[tuple[int, IntArray]]:
