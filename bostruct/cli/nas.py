@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,8 +154,18 @@ def _searched(
         Study(search.domain(), method=method, seed=seed, storage=storage, name=name) as study,
         trial_bar(study, trials, None, progress) as show,
     ):
-        folder.mkdir(parents=True, exist_ok=True)
+        _make(folder)
         return study.optimize(search.objective(), trials, workers=workers, progress=False, callbacks=(show,))
+
+
+def _make(folder: Path) -> None:
+    """Raises BadParameter where nothing can be left there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise click.BadParameter(f"nothing can be written to {folder}: {error.strerror}", param_hint="--out") from error
 
 
 def _left(search: Search, result: Result, folder: Path) -> list[str]:

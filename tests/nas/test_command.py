@@ -7,6 +7,7 @@ import runpy
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -142,3 +143,15 @@ def test_storage_that_cannot_be_opened_leaves_nothing(tmp_path):
     done = run("diabetes", "--storage", str(tmp_path / "none" / "x.db"), "--out", str(tmp_path / "out"))
     assert done.exit_code != 0
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_trained(there, tmp_path, monkeypatch):
+    monkeypatch.setattr(searches.Search, "objective", lambda *_: pytest.fail("trained"))
+    folder = "/proc" if there else str(tmp_path / "file" / "out")
+    (tmp_path / "file").write_text("")
+    if there and not Path(folder).is_dir():
+        pytest.skip("no folder here in which nobody can write")
+    done = run("diabetes", "--trials", "2", "--out", folder)
+    assert done.exit_code == 2, done.output
+    assert f"Invalid value for --out: nothing can be written to {folder}: " in " ".join(done.output.split())
