@@ -66,13 +66,13 @@ def figure_3():
     return rnn_cell(hidden, figure_2)
 
 
-def figure_4():
+def figure_4(conv2d=conv2d, dropout=dropout, concat=concat, filters=(64, 128)):
     """Two parallel chains, the second twice as long: 25,008."""
     h_n = D([1, 2, 4])
     h_ndep = lang.DependentHyperparameter(lambda dh: 2 * dh["x"], {"x": h_n})
-    c_inputs, c_outputs = conv2d(D([64, 128]))
+    c_inputs, c_outputs = conv2d(D(filters))
     o_inputs, o_outputs = lang.siso_optional(lambda: dropout(D([0.25, 0.5])), D([0, 1]))
-    fn = lambda: conv2d(D([64, 128]))  # noqa: E731
+    fn = lambda: conv2d(D(filters))  # noqa: E731
     r1_inputs, r1_outputs = lang.siso_repeat(fn, h_n)
     r2_inputs, r2_outputs = lang.siso_repeat(fn, h_ndep)
     cc_inputs, cc_outputs = concat(2)
@@ -120,12 +120,9 @@ def figure_13():
     return lang.mimo_or([one, two, two], lang.OneOfK(3), ["in"], ["out"])
 
 
-def figure_15():
-    """A cell like an LSTM, of functions for its parts; two connections of the print mended: c reads i and g once."""
-    names = ("input", "forget", "gate", "output")
-    i, f, g, o = (lang.module(f"Affine_{n}", {"units": D([8, 16])}, ["in0", "in1"]) for n in names)
+def lstm_cell(i, f, g, o, c, h):
+    """A cell like an LSTM, of its parts; two connections of the print mended: c reads i and g once."""
     x, hprev, cprev = lang.identity(), lang.identity(), lang.identity()
-    c, h = lang.combiner(4, "Cell"), lang.combiner(2, "Hidden")
     for part in (i, f, g, o):
         part[0]["in0"].connect(x[1]["out"])
         part[0]["in1"].connect(hprev[1]["out"])
@@ -135,6 +132,13 @@ def figure_15():
     h[0]["in1"].connect(c[1]["out"])
     inputs = {"x": x[0]["in"], "hprev": hprev[0]["in"], "cprev": cprev[0]["in"]}
     return inputs, {"c": c[1]["out"], "h": h[1]["out"]}
+
+
+def figure_15():
+    """A cell like an LSTM, of four gates and two functions of what they let through: 16."""
+    names = ("input", "forget", "gate", "output")
+    gates = [lang.module(f"Affine_{n}", {"units": D([8, 16])}, ["in0", "in1"]) for n in names]
+    return lstm_cell(*gates, lang.combiner(4, "Cell"), lang.combiner(2, "Hidden"))
 
 
 def figure_16(num_nodes=8):

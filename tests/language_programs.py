@@ -7,7 +7,6 @@ from typing import Any
 
 from bostruct.language import (
     D,
-    DependentHyperparameter,
     FloatRange,
     combiner,
     siso_module,
@@ -21,27 +20,6 @@ from bostruct.language import (
 
 def conv2d(filters: Any) -> Any:
     return siso_module("Conv2D", {"filters": filters})
-
-
-def dropout(rate: Any) -> Any:
-    return siso_module("Dropout", {"rate": rate})
-
-
-def two_chains() -> Any:
-    """Negrinho et al. 2019, figure 4: 25,008 programs."""
-    h_n = D([1, 2, 4])
-    h_ndep = DependentHyperparameter(lambda dh: 2 * dh["x"], {"x": h_n})
-    c_inputs, c_outputs = conv2d(D([64, 128]))
-    o_inputs, o_outputs = siso_optional(lambda: dropout(D([0.25, 0.5])), D([0, 1]))
-    r1_inputs, r1_outputs = siso_repeat(lambda: conv2d(D([64, 128])), h_n)
-    r2_inputs, r2_outputs = siso_repeat(lambda: conv2d(D([64, 128])), h_ndep)
-    cc_inputs, cc_outputs = combiner(2, "Concat")
-    o_inputs["in"].connect(c_outputs["out"])
-    r1_inputs["in"].connect(o_outputs["out"])
-    r2_inputs["in"].connect(o_outputs["out"])
-    cc_inputs["in0"].connect(r1_outputs["out"])
-    cc_inputs["in1"].connect(r2_outputs["out"])
-    return c_inputs, cc_outputs
 
 
 def layers_of_kinds() -> Any:
@@ -99,7 +77,7 @@ def _sum(outputs: list[Any]) -> Any:
 
 
 def shallow_and_wide(program: Any) -> float:
-    """An objective on `two_chains`: the chains should have 300 and 500 filters in all, by unlike layers."""
+    """An objective on `figure_4` of the examples: chains of 300 and 500 filters in all, by unlike layers."""
     trace = program.trace
     total = abs(trace["Conv2D-0.filters"] - 128) / 64
     for place, wanted in (("SISORepeat-0/", 300), ("SISORepeat-1/", 500)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from language_programs import shallow_and_wide, two_chains
+from language_programs import shallow_and_wide
 from laws.searcher_laws import check_exhausts, check_searcher
 
 import bostruct as bo
@@ -12,6 +12,7 @@ from bostruct.domains.decisions import coordinate_values
 from bostruct.language import SearchSpace
 from bostruct.methods import METHODS
 from bostruct.surrogates.forest import RandomForest
+from examples.language_figures import figure_4
 
 SPACE = bo.Space({"a": ["x", "y", "z"], "b": range(6), "c": bool, "r": bo.Real(0.1, 10.0, log=True)})
 
@@ -53,7 +54,7 @@ def test_any_values_are_fitted(values):
 
 
 def test_choices_that_no_trial_had_are_left_out():
-    space = SearchSpace(two_chains)
+    space = SearchSpace(figure_4)
     xs = sorted(space.sample(40, np.random.default_rng(0)), key=len)
     posterior, *_ = RandomForest(space.coordinates).condition(xs[:12], np.arange(12.0), None, np.random.default_rng(0))
     assert np.isfinite(posterior.predict(xs[-5:]).mean).all()
@@ -69,7 +70,7 @@ def test_searcher_laws(method):
 
 
 def test_smac_searches_programs():
-    check_searcher(METHODS["smac"], SearchSpace(two_chains), shallow_and_wide, np.random.default_rng(0), n_trials=14)
+    check_searcher(METHODS["smac"], SearchSpace(figure_4), shallow_and_wide, np.random.default_rng(0), n_trials=14)
 
 
 @pytest.mark.parametrize("method", ["smac", "tpe"])

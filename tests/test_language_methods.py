@@ -7,7 +7,7 @@ import statistics
 
 import numpy as np
 import pytest
-from language_programs import endless, genetic_stages, layers_of_kinds, shallow_and_wide, two_chains, wiring_cost
+from language_programs import endless, genetic_stages, layers_of_kinds, shallow_and_wide, wiring_cost
 from laws.domain_laws import check_crossover, check_domain, check_mutation
 from laws.kernel_laws import check_kernel
 from laws.searcher_laws import check_exhausts, check_searcher
@@ -25,8 +25,9 @@ from bostruct.searchers.mcts import MCTS, rewards
 from bostruct.searchers.smbo import SMBO
 from bostruct.storage import StudyMismatch
 from bostruct.surrogates.hashed import HashedRidge
+from examples.language_figures import figure_4
 
-SPACE = SearchSpace(two_chains)
+SPACE = SearchSpace(figure_4)
 ON_PROGRAMS = ["auto", "evolution", "regularized-evolution", "annealing", "hill-climbing", "smbo", "mcts", "random"]
 BITS = bo.Space({f"b{i}": bool for i in range(6)})
 TRAINED = bo.Space({"rate": [0.1, 0.01, 0.001], "width": range(8), "epochs": bo.Fidelity([1, 3, 9])})
@@ -169,12 +170,12 @@ def test_a_study_of_programs_resumes_exactly(tmp_path, method):
     whole = bo.minimize(shallow_and_wide, SPACE, 18, method=method, seed=5)
     path = tmp_path / "runs.db"
     for cut in (1, 11, 15, 18):
-        with bo.Study(SearchSpace(two_chains), method=method, seed=5, storage=path) as study:
+        with bo.Study(SearchSpace(figure_4), method=method, seed=5, storage=path) as study:
             study.optimize(shallow_and_wide, cut)
             if cut == 11:
                 study.ask()
     assert [t.value for t in study.trials] == [t.value for t in whole.trials]
-    with pytest.raises(DomainError, match="two_chains is a function, which no file holds"):
+    with pytest.raises(DomainError, match="figure_4 is a function, which no file holds"):
         bo.Study.load(path)
     with bo.Study.load(path, read_only=True) as stored:
         assert stored.best_point == dict(whole.best_point.trace)

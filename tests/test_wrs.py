@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from language_programs import layers_of_kinds, shallow_and_wide, two_chains
+from language_programs import layers_of_kinds, shallow_and_wide
 from laws.searcher_laws import check_exhausts, check_searcher
 
 import bostruct as bo
@@ -14,6 +14,7 @@ from bostruct.history import History
 from bostruct.language import SearchSpace
 from bostruct.methods import wrs
 from bostruct.searchers.wrs import WeightedRandomSearch, wrs_trials
+from examples.language_figures import figure_4
 
 SPACE = bo.Space({"a": range(20), "b": range(20), "c": range(20), "d": ["x", "y"]})
 MODES = ("shared", "independent", "single")
@@ -34,7 +35,7 @@ def test_laws(mode):
         return wrs(domain, 8, mode)
 
     check_searcher(make, SPACE, objective, np.random.default_rng(0), n_trials=18)
-    check_searcher(make, SearchSpace(two_chains), shallow_and_wide, np.random.default_rng(1), n_trials=14)
+    check_searcher(make, SearchSpace(figure_4), shallow_and_wide, np.random.default_rng(1), n_trials=14)
     small = bo.Space({"a": range(4), "b": ["x", "y"], "c": bool}, [lambda p: p["a"] > 0 or p["c"]])
     check_exhausts(make, small, lambda p: p["a"] + p["c"], np.random.default_rng(2))
 

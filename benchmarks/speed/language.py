@@ -15,16 +15,9 @@ import numpy as np
 
 import bostruct as bo
 from benchmarks.speed.report import Row, at_most, main, median, shown, timed
-from bostruct.language import (
-    D,
-    DependentHyperparameter,
-    SearchSpace,
-    combiner,
-    siso_module,
-    siso_optional,
-    siso_repeat,
-)
+from bostruct.language import D, SearchSpace, siso_module, siso_repeat
 from bostruct.nas.spaces.genetic import genetic_cnn
+from examples.language_figures import figure_4
 
 GROWTH = (100, 200, 400, 800, 1600, 3200)
 N_TRIALS = 500  # by then a tree has seen all there is below its best choices
@@ -32,23 +25,6 @@ N_TRIALS = 500  # by then a tree has seen all there is below its best choices
 
 def conv2d(filters: Any) -> Any:
     return siso_module("Conv2D", {"filters": filters})
-
-
-def two_chains() -> Any:
-    """Figure 4."""
-    n = D([1, 2, 4])
-    twice = DependentHyperparameter(lambda dh: 2 * dh["x"], {"x": n})
-    stem, option = (
-        conv2d(D([64, 128])),
-        siso_optional(lambda: siso_module("Dropout", {"rate": D([0.25, 0.5])}), D([0, 1])),
-    )
-    one, two = (siso_repeat(lambda: conv2d(D([64, 128])), h) for h in (n, twice))
-    joined = combiner(2, "Concat")
-    option[0]["in"].connect(stem[1]["out"])
-    for position, chain in enumerate((one, two)):
-        chain[0]["in"].connect(option[1]["out"])
-        joined[0][f"in{position}"].connect(chain[1]["out"])
-    return stem[0], joined[1]
 
 
 def chain(n: int) -> Any:
@@ -83,7 +59,7 @@ def measure(miniature: bool) -> list[Row]:
     repeats = 1 if miniature else 9
     growth = GROWTH[:2] if miniature else GROWTH
     times = {n: specification(n, repeats) for n in growth}
-    space = SearchSpace(two_chains)
+    space = SearchSpace(figure_4)
     slope = np.polyfit(np.log(list(times)), np.log(list(times.values())), 1)[0]
     rows = [
         at_most("random specification of a chain of 400, built anew", 10.0, times.get(400, times[growth[-1]]), " ms"),
@@ -95,7 +71,7 @@ def measure(miniature: bool) -> list[Row]:
             milliseconds(lambda: list(space.enumerate()), repeats),
             " ms",
         ),
-        at_most("counting them", 5.0, milliseconds(lambda: SearchSpace(two_chains).count(), repeats), " ms"),
+        at_most("counting them", 5.0, milliseconds(lambda: SearchSpace(figure_4).count(), repeats), " ms"),
     ]
     for method in ("smbo", "mcts"):
         n_trials = 20 if miniature else N_TRIALS

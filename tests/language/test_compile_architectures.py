@@ -8,6 +8,7 @@ from bostruct import language as lang
 from bostruct.domains.architecture.labels import CNN, Label
 from bostruct.language import CompileError, SearchSpace, labelled_module
 from bostruct.nas import ops
+from examples import language_figures
 from tests.language.programs import figure_4
 
 
@@ -21,16 +22,7 @@ def abstract_figure_4():
     def conv(h):
         return labelled_module("Conv2D", lambda values: f"conv3-{values['filters']}", {"filters": h})
 
-    h_n = lang.D([1, 2, 4])
-    c, o = conv(lang.D([64, 128])), lang.siso_optional(lambda: lang.siso_module("Dropout"), lang.D([0, 1]))
-    h_ndep = lang.DependentHyperparameter(lambda dh: 2 * dh["x"], {"x": h_n})
-    r1, r2 = (lang.siso_repeat(lambda: conv(lang.D([64, 128])), h) for h in (h_n, h_ndep))
-    cc = lang.combiner(2, "Concat")
-    o[0]["in"].connect(c[1]["out"])
-    for i, part in enumerate((r1, r2)):
-        part[0]["in"].connect(o[1]["out"])
-        cc[0][f"in{i}"].connect(part[1]["out"])
-    return c[0], cc[1]
+    return language_figures.figure_4(conv, lambda _rate: lang.siso_module("Dropout"))
 
 
 def test_a_chain_is_the_chain_of_its_layers():

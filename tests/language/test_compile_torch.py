@@ -18,7 +18,8 @@ from bostruct import language as lang
 from bostruct.domains.language.compilers.networks import spelled
 from bostruct.language import CompileError, SearchSpace
 from bostruct.nas import ops
-from tests.language.programs import enas_cell, enas_space, figure_4, lstm_space
+from bostruct.nas.spaces.enas import enas_cell
+from tests.language.programs import enas_space, figure_4, lstm_space
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -213,8 +214,8 @@ def test_enas_cell_of_figure_16_runs_forward_and_backward(seed):
 
 def test_enas_cell_computes_what_its_equations_say():
     """Three nodes, 0 tanh, 1 relu of node 0, 2 sigmoid of node 0: the mean of 1 and 2."""
-    space = SearchSpace(lambda: enas_cell(3, 4))
-    trace = next(x for x in space.enumerate() if sorted(x.values(), key=str) == [0, 0, "relu", "sigmoid", "tanh"]
+    space = SearchSpace(enas_cell(3, (4,)))
+    trace = next(x for x in space.enumerate() if sorted(x.values(), key=str) == [0, 0, 4, "relu", "sigmoid", "tanh"]
                  and [node.kind for node in space.present(x).nodes].index("Tanh") == 3)  # fmt: skip
     program = space.present(trace)
     net = program.to_torch({"x": (2, 3), "ht": (2, 3)})
