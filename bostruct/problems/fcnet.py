@@ -21,7 +21,7 @@ from bostruct.domains.variables import Categorical, Ordinal
 from bostruct.problems import official
 from bostruct.problems.architectures import ArchitectureProblem
 from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, Problem, proved_by_enumeration
-from bostruct.problems.tabular import read_arrays
+from bostruct.problems.tabular import noisy, read_arrays
 
 SOURCE = "Klein and Hutter 2019 (tabular benchmarks for joint architecture and hyperparameter optimisation)"
 DATA = ("protein_structure", "naval_propulsion", "slice_localization", "parkinsons_telemonitoring")
@@ -92,8 +92,8 @@ def fcnet(file: str, data: str = "protein_structure", noise: int | None = None) 
     known = proved_by_enumeration(quiet)
     if seed is None:
         return known
-    noisy = Trained(table, seed)
-    return replace(known, name=f"{quiet.name},noise={seed}", objective=noisy, mean=noisy.mean)
+    drawn = Trained(table, seed)
+    return replace(known, name=f"{quiet.name},noise={seed}", objective=drawn, mean=drawn.mean)
 
 
 def fcnet_joint(file: str, data: str = "protein_structure", noise: int | None = None) -> ArchitectureProblem:
@@ -103,7 +103,6 @@ def fcnet_joint(file: str, data: str = "protein_structure", noise: int | None = 
     those of FC-Net.
     """
     space, table = _stored(file, data)
-    seed = None if noise is None else check_integer("noise", noise, 0)
     listed = list(space.variables)
     for name, choices in zip(NETWORK, PERCEPTRONS, strict=True):
         found = tuple(map(str, space.variables[name].choices)) if name in listed else ()
@@ -113,22 +112,20 @@ def fcnet_joint(file: str, data: str = "protein_structure", noise: int | None = 
     networks = shared_table("fcnet")
     domain = joint_domain({"network": networks, "training": Space({name: space.variables[name] for name in training})})
     axes = tuple(map(listed.index, (*NETWORK, *training)))
-    mean = JointTrained(Trained(table, None), networks, axes)
     means = table.mean(axis=-1).transpose(axes)
     code = tuple(map(int, np.unravel_index(means.argmin(), means.shape)))
     networks_of, rows = [networks.at(networks.place_of(code[:4]))], np.array([code[4:]])
-    named = f"fcnet-joint:file={file},data={data}"
-    return ArchitectureProblem(
-        name=named if seed is None else f"{named},noise={seed}",
+    quiet = ArchitectureProblem(
+        name=f"fcnet-joint:file={file},data={data}",
         space=domain,
-        objective=mean if seed is None else JointTrained(Trained(table, seed), networks, axes),
+        objective=JointTrained(Trained(table, None), networks, axes),
         source=SOURCE,
         n_initial=N_INITIAL,
         optimum=float(means.min()),
         optimum_source="proved by enumeration of the table",
         optimal=domain.points([networks_of, rows])[0],
-        mean=None if seed is None else mean,
     )
+    return noisy(quiet, noise, lambda seed: JointTrained(Trained(table, seed), networks, axes))
 
 
 def _stored(file: str, data: str) -> tuple[Space, Array]:

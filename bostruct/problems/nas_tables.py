@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from bostruct.checks import check_choice, check_integer
+from bostruct.checks import check_choice
 from bostruct.contracts import Array
 from bostruct.domains.graphs import IntArray
 from bostruct.problems import official
 from bostruct.problems.architectures import ArchitectureProblem
-from bostruct.problems.tabular import Lookup, NoisyLookup, point_means, read_arrays, rows_of, table
+from bostruct.problems.tabular import Lookup, NoisyLookup, noisy, point_means, read_arrays, rows_of, table
 
 NB101_SOURCE = "Ying et al., ICML 2019 (NAS-Bench-101)"
 TRANSNAS_SOURCE = "Duan et al., CVPR 2021 (TransNAS-Bench-101)"
@@ -87,11 +87,8 @@ def nasbench_macro(file: str, noise: int | None = None) -> ArchitectureProblem:
     errors = 100.0 - arrays["test_acc"].astype(np.float64)
     name = f"nasbench-macro:file={file}"
     quiet = _problem(name, "nasbench-macro", arrays["arch"], errors.mean(axis=1), MACRO_SOURCE)
-    if noise is None:
-        return quiet
-    seed = check_integer("noise", noise, 0)
-    drawn = NoisyLookup(quiet.space, errors, rows_of(quiet.space, arrays["arch"]), seed)
-    return replace(quiet, name=f"{name},noise={seed}", objective=drawn, mean=quiet.objective)
+    rows = rows_of(quiet.space, arrays["arch"])
+    return noisy(quiet, noise, partial(NoisyLookup, quiet.space, errors, rows))
 
 
 def _problem(name: str, space: str, codes: IntArray, values: Array, source: str) -> ArchitectureProblem:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from bostruct.checks import check_choice, check_integer
+from bostruct.checks import check_choice
 from bostruct.problems import official
 from bostruct.problems.architectures import ArchitectureProblem
-from bostruct.problems.tabular import Lookup, NoisyLookup, point_means, read_arrays, rows_of, table
+from bostruct.problems.tabular import Lookup, NoisyLookup, noisy, point_means, read_arrays, rows_of, table
 
 SOURCE = "Dong and Yang, ICLR 2020 (NAS-Bench-201); Dong et al. 2021 (NATS-Bench, topology)"
 DATA = {"cifar10": "c10", "cifar100": "c100", "imagenet16-120": "in16"}
@@ -37,19 +39,16 @@ def nasbench201(file: str, data: str = "cifar100", noise: int | None = None) -> 
     errors = 100.0 - arrays[validation].astype(np.float64)
     means = point_means(np.nanmean(errors, axis=1), rows)
     tested = point_means(100.0 - arrays[test].astype(np.float64), rows)
-    mean = Lookup(domain, means)
-    named = f"nasbench201:file={file},data={data}"
-    seed = None if noise is None else check_integer("noise", noise, 0)
-    return ArchitectureProblem(
-        name=named if seed is None else f"{named},noise={seed}",
+    quiet = ArchitectureProblem(
+        name=f"nasbench201:file={file},data={data}",
         space=domain,
-        objective=mean if seed is None else NoisyLookup(domain, errors, rows, seed),
+        objective=Lookup(domain, means),
         source=SOURCE,
         n_initial=min(N_INITIAL, domain.size),
         optimum=float(means.min()),
         optimum_source="proved by enumeration",
         optimal=domain.at(int(means.argmin())),
-        mean=None if seed is None else mean,
         report=Lookup(domain, tested),
         report_optimum=float(tested.min()),
     )
+    return noisy(quiet, noise, partial(NoisyLookup, domain, errors, rows))

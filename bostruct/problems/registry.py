@@ -40,6 +40,11 @@ def _seed_or_none(text: str) -> int | None:
     return None if text == "none" else int(text)
 
 
+FILE = Parameter("file", "file", str, "")
+NOISE = Parameter("noise", "noise", _seed_or_none, "none")  # a seed that draws one of several trainings
+FCNET = (FILE, Parameter("data", "data", str, "protein_structure"), NOISE)
+
+
 ENTRIES: dict[str, Entry] = {
     "contamination": Entry(
         "bostruct.problems.contamination",
@@ -75,7 +80,7 @@ ENTRIES: dict[str, Entry] = {
         "maxsat",
         "weighted MaxSAT from a .wcnf file (plain, .gz, .xz)",
         (
-            Parameter("file", "file", str, ""),
+            FILE,
             Parameter("weights", "weights", str, "raw"),
         ),
     ),
@@ -124,54 +129,46 @@ ENTRIES: dict[str, Entry] = {
         "nasbench201",
         "cells of 6 operations from NAS-Bench-201, .npz or official",
         (
-            Parameter("file", "file", str, ""),
+            FILE,
             Parameter("data", "data", str, "cifar100"),
-            Parameter("noise", "noise", _seed_or_none, "none"),
+            NOISE,
         ),
     ),
     "nasbench101": Entry(
         "bostruct.problems.nas_tables",
         "nasbench101",
         "cells of up to 5 operations from an .npz file of NAS-Bench-101",
-        (Parameter("file", "file", str, ""),),
+        (FILE,),
     ),
     "transnas-macro": Entry(
         "bostruct.problems.nas_tables",
         "transnas_macro",
         "chains of 4 to 6 modules from an .npz file of TransNAS-Bench-101",
-        (Parameter("file", "file", str, ""), Parameter("task", "task", str, "class_scene")),
+        (FILE, Parameter("task", "task", str, "class_scene")),
     ),
     "transnas-micro": Entry(
         "bostruct.problems.nas_tables",
         "transnas_micro",
         "cells of 6 operations from an .npz file of TransNAS-Bench-101",
-        (Parameter("file", "file", str, ""),),
+        (FILE,),
     ),
     "nasbench-macro": Entry(
         "bostruct.problems.nas_tables",
         "nasbench_macro",
         "chains of 8 blocks from NAS-Bench-Macro, .npz or official",
-        (Parameter("file", "file", str, ""), Parameter("noise", "noise", _seed_or_none, "none")),
+        (FILE, NOISE),
     ),
     "fcnet": Entry(
         "bostruct.problems.fcnet",
         "fcnet",
         "widths, activations and training of perceptrons from FC-Net, .npz or official",
-        (
-            Parameter("file", "file", str, ""),
-            Parameter("data", "data", str, "protein_structure"),
-            Parameter("noise", "noise", _seed_or_none, "none"),
-        ),
+        FCNET,
     ),
     "fcnet-joint": Entry(
         "bostruct.problems.fcnet",
         "fcnet_joint",
         "the same, a perceptron and how it is trained being parts of a point",
-        (
-            Parameter("file", "file", str, ""),
-            Parameter("data", "data", str, "protein_structure"),
-            Parameter("noise", "noise", _seed_or_none, "none"),
-        ),
+        FCNET,
     ),
 }
 

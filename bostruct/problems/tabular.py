@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 import zipfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from bostruct.checks import shown
+from bostruct.checks import check_integer, shown
 from bostruct.contracts import Array
 from bostruct.domains.architecture.cells import SPACES
 from bostruct.domains.architecture.table import TableDomain, shared_table
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.graphs import IntArray
+from bostruct.problems.architectures import ArchitectureProblem, Value
 
 ENUMERABLE = 100_000  # codes of a space
 
@@ -50,6 +51,17 @@ class NoisyLookup:
         trained = found[~np.isnan(found)]
         rng = np.random.default_rng([self.seed, int(x.fingerprint, 16)])
         return float(trained[int(rng.integers(len(trained)))])
+
+
+def noisy(quiet: ArchitectureProblem, noise: int | None, drawn: Callable[[int], Value]) -> ArchitectureProblem:
+    """The problem with one of several trainings in place of their mean; noise: its seed, None for `quiet` itself.
+
+    drawn: the objective of a seed. Raises TypeError, ValueError.
+    """
+    if noise is None:
+        return quiet
+    seed = check_integer("noise", noise, 0)
+    return replace(quiet, name=f"{quiet.name},noise={seed}", objective=drawn(seed), mean=quiet.objective)
 
 
 def read_arrays(file: str, names: Sequence[str], official: str = "") -> Arrays:
