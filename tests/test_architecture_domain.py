@@ -1,8 +1,11 @@
 """Domains of architectures: the laws of a domain, pools, bounds, and the nine modifiers, many thousand times."""
 
+import contextlib
 import dataclasses
 import hashlib
+import itertools
 import json
+import time
 
 import numpy as np
 import pytest
@@ -28,6 +31,7 @@ from bostruct.domains.architecture.modifiers import (
     wedge_layer,
 )
 from bostruct.domains.architecture.pools import cnn_pool, mlp_pool, vgg
+from bostruct.domains.architecture.reach import changes
 from bostruct.domains.architecture.relabel import SWAPS, drawn_label
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.registry import domain_from_json
@@ -61,8 +65,72 @@ def test_unseen(rng, monkeypatch):
     assert domain.sample_unseen(seen, rng).fingerprint not in seen  # the same stream as drew those seen
     stuck = domain.sample(1, rng)
     monkeypatch.setattr(ArchitectureDomain, "sample", lambda _domain, m, _rng: stuck * m)
-    with pytest.raises(SpaceExhausted, match="1 were seen"):
-        domain.sample_unseen(frozenset(domain.keys(stuck)), rng)
+    found = domain.sample_unseen(frozenset(domain.keys(stuck)), rng)
+    assert found in domain.pool
+    monkeypatch.setattr(domain_module, "LISTED", 100)
+    with pytest.raises(SpaceExhausted, match=f"no unseen architecture in 1024 draws; {len(domain.pool) + 1} were seen"):
+        domain.sample_unseen(frozenset(domain.keys([*stuck, *domain.pool])), rng)
+
+
+CHAINS = Bounds(min_layers=4, max_layers=5, min_units=8, max_units=8, max_edges=4, max_halvings=0)
+WIDE = dataclasses.replace(CHAINS, max_layers=4, max_units=9)
+SMALL = {
+    "mlp": mlp_domain(CHAINS, [Architecture.chain("relu-8 linear")]),
+    "wide mlp": mlp_domain(dataclasses.replace(WIDE, max_edges=3), [Architecture.chain("relu-8 linear")]),
+    "wide cnn": cnn_domain(WIDE, [Architecture.chain("conv3-8 softmax")]),
+    "cnn": cnn_domain(CHAINS, [Architecture.chain("conv3-8 softmax")]),
+}
+
+
+def chains(domain: ArchitectureDomain) -> set[Architecture]:
+    """All of a domain that are chains of one or two processing layers and not fully connected."""
+    labels = [label for label in domain.family.labels if label.role == "processing" and not label.dense]
+    units = range(domain.bounds.min_units, domain.bounds.max_units + 1)
+    layers = [Layer(label.name, n) for label in labels for n in (units if label.units else (None,))]
+    first, *_, decision, last = domain.pool[0].layers
+    found = set()
+    for inner in [*itertools.product(layers), *itertools.product(layers, repeat=2)]:
+        edges = list(itertools.pairwise(range(len(inner) + 3)))
+        with contextlib.suppress(PointError):
+            domain.check(x := Architecture([first, *inner, decision, last], edges, domain.family))
+            found.add(x)
+    return found
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_small_domain_is_proposed_wholly_and_then_said_to_be_exhausted(name, rng):
+    domain = SMALL[name]
+    proposed: set[Architecture] = set()
+
+    def go_on() -> None:
+        for _ in range(100):
+            proposed.add(domain.sample_unseen(frozenset(domain.keys(proposed)), rng))
+
+    with pytest.raises(SpaceExhausted, match="no change leads to an unseen architecture"):
+        go_on()
+    assert {x for x in proposed if not any(layer.label == "fc" for layer in x.layers)} == chains(domain)
+    assert set(domain.sample(30, rng)) <= proposed
+    began = time.monotonic()
+    with pytest.raises(SpaceExhausted, match=f"{len(proposed)} were seen"):
+        domain.sample_unseen(frozenset(domain.keys(proposed)), rng)
+    assert time.monotonic() - began < 10.0
+
+
+@pytest.mark.parametrize("chain", ["conv3-16 conv5-24 max-pool res3-16 fc-8 softmax", "relu-8 tanh-9 elu-9 linear"])
+def test_listed_changes_are_those_that_can_be_drawn(chain, rng):
+    x = Architecture.chain(chain)
+    for step in (duplicate_path, skip, swap_label):  # one after the other: graphs with branches
+        listed = {(y.layers, y.edges) for y in changes(x) if y is not None}
+        drawn = set()
+        for modifier, _ in MODIFIERS:
+            for _ in range(200):
+                with contextlib.suppress(PointError):
+                    y = modifier(x, rng)
+                    drawn.add((y.layers, y.edges))
+        assert drawn <= listed
+        assert len(drawn) > len(listed) / 3
+        with contextlib.suppress(PointError):
+            x = step(x, rng)
 
 
 def test_what_a_user_may_write():

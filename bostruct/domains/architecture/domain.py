@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,17 @@ from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
 from bostruct.domains.architecture.labels import CNN, MLP, Family, family_from_json
 from bostruct.domains.architecture.modifiers import MODIFIERS
 from bostruct.domains.architecture.pools import cnn_pool, mlp_pool
+from bostruct.domains.architecture.reach import changes
 from bostruct.domains.architecture.value import Architecture, check_of_family
-from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
+from bostruct.domains.unseen import BLOCKS, DRAWS_UNSEEN
 from bostruct.domains.variables import plain
 
 STEPS = (0.5, 0.25, 0.125, 0.075, 0.05)  # chances of 1 to 5 modifiers in one mutation (the released NASBOT code)
 TRIES = 50  # draws of a modifier and its site for one step
 RESTARTS = 20
 LONGEST_WALK = 8  # mutations between a member of the pool and a sampled point
+LISTED_AFTER = 2  # blocks of draws that found nothing unseen: changes are listed then
+LISTED = 20_000  # changes at most: up to three seconds
 
 
 @dataclass(frozen=True)
@@ -110,11 +114,16 @@ class ArchitectureDomain:
         return [self._walked(rng) for _ in range(m)]
 
     def sample_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> Architecture:
-        """A sampled architecture whose fingerprint is not in `seen`; raises SpaceExhausted where none is found."""
-        x = draw_unseen(self, seen, rng)
-        if x is None:
-            raise SpaceExhausted(f"no unseen architecture in {DRAWS_UNSEEN} draws; {len(seen)} were seen")
-        return x
+        """A sampled architecture whose fingerprint is not in `seen`; where draws find none, one that changes lead to,
+        as far as these can be listed. Raises SpaceExhausted where there is none, or none is found.
+        """
+        for position, block in enumerate(BLOCKS):
+            if position == LISTED_AFTER and (x := self._listed_unseen(seen, rng)) is not None:
+                return x
+            for x in self.sample(block, rng):
+                if x.fingerprint not in seen:
+                    return x
+        raise SpaceExhausted(f"no unseen architecture in {DRAWS_UNSEEN} draws; {len(seen)} were seen")
 
     def check(self, x: Any) -> None:
         self.bounds.check(check_of_family(x, self.family))
@@ -181,6 +190,34 @@ class ArchitectureDomain:
             except DomainError:  # tight bounds leave some architectures no way on
                 break
         return x
+
+    def _listed_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> Architecture | None:
+        """An unseen member of the pool, or change of seen architectures that such changes reach from the pool.
+
+        None where `LISTED` changes do not settle it; raises SpaceExhausted where all were seen.
+        """
+        met: set[Hashable] = set()  # with the order of the layers, on which it depends where modifiers lead
+        waiting: list[Architecture] = []
+        born, left = list(self.pool), LISTED
+        while True:
+            fresh = {key: x for x in born if (key := (x.layers, x.edges)) not in met}
+            if unseen := [x for x in fresh.values() if x.fingerprint not in seen]:
+                return unseen[int(rng.integers(len(unseen)))]
+            met.update(fresh)
+            waiting += fresh.values()
+            if not waiting:
+                raise SpaceExhausted(f"no change leads to an unseen architecture; {len(seen)} were seen")
+            tried = list(islice(changes(waiting.pop(int(rng.integers(len(waiting))))), left))
+            born, left = [x for x in tried if x is not None and self._holds(x)], left - len(tried)
+            if left <= 0:
+                return None
+
+    def _holds(self, x: Architecture) -> bool:
+        try:
+            self.bounds.check(x)
+        except PointError:
+            return False
+        return True
 
     def _modified(self, x: Architecture, rng: np.random.Generator) -> Architecture:
         for _ in range(TRIES):
