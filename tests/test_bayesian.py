@@ -20,7 +20,7 @@ from bostruct.acquisition.functions import (
     ProbabilityOfImprovement,
 )
 from bostruct.acquisition.local_search import LocalSearch
-from bostruct.contracts import DomainError, NumericalError
+from bostruct.contracts import DomainError, NumericalError, SpaceExhausted
 from bostruct.history import History
 from bostruct.methods import auto, combo, searcher
 from bostruct.searchers import bayesian
@@ -233,10 +233,19 @@ def test_where_maxima_and_neighbours_were_seen_random_points_are_scored(monkeypa
     found = search.suggest(history, {"surrogate": 0}, np.random.default_rng(0))
     assert found.info["origin"] == "model"
     assert found.point.tolist() == everything[3].tolist()  # the best of those left
-    monkeypatch.setattr(bayesian, "DRAWS_TRIED", 0)
+    monkeypatch.setattr(bayesian, "DRAWS_TRIED", 0)  # where draws meet seen points alone
     found = search.suggest(history, {"surrogate": 0}, np.random.default_rng(0))
-    assert found.info["origin"] == "fallback"
-    assert "were all seen" in found.info["why"]
+    assert tuple(found.point) not in set(map(tuple, seen))
+
+
+def test_a_space_without_an_unseen_point_is_not_drawn_from(monkeypatch):
+    search = known_search(np.arange(16.0), np.full(16, 1e-6))
+    everything = search.domain.enumerate()
+    monkeypatch.setattr(bayesian, "DRAWS_TRIED", -1)  # a draw would raise
+    with pytest.raises(SpaceExhausted):
+        search.suggest(
+            History.of(search.domain, everything, np.arange(16.0)), {"surrogate": 0}, np.random.default_rng(0)
+        )
 
 
 def test_values_too_large_for_a_variance_do_not_end_a_run():

@@ -118,8 +118,6 @@ class BayesianSearch:
         maxima, found = self.maximizer(score, self.domain, starts, search_rng)
         state = {"surrogate": learned}
         x = self._first_unseen(maxima, score, history, search_rng)
-        if x is None:
-            return self._fallback(history, state, random_rng, "maxima, neighbours and random points were all seen")
         return Suggestion(x, state, {"origin": "model", **info, **found})
 
     def _score(self, history: HistoryView, posterior: Posterior, rng: np.random.Generator) -> Score:
@@ -130,24 +128,28 @@ class BayesianSearch:
         succeeded = np.repeat([1.0, 0.0], [len(history.completed), len(history.failed)])
         return FeasibleScore(score, self.feasibility.condition(points, succeeded, None, rng)[0])
 
-    def _first_unseen(
-        self, maxima: Batch, score: Score, history: HistoryView, rng: np.random.Generator
-    ) -> Point | None:
-        """The best new maximum; else, maximum by maximum, its best new neighbour; else the best of new draws."""
+    def _first_unseen(self, maxima: Batch, score: Score, history: HistoryView, rng: np.random.Generator) -> Point:
+        """The best new maximum; else, maximum by maximum, its best new neighbour; else the best of new draws. Raises
+        SpaceExhausted.
+        """
         for x, key in zip(maxima, self.domain.keys(maxima), strict=True):
             if key not in history.seen:
                 return x
         for x in maxima:
-            around = self.surroundings(self.domain, x, rng)
-            if (found := self._best_unseen(around, score, history)) is not None:
-                return found
-        return self._best_unseen(self.domain.sample(DRAWS_TRIED, rng), score, history)
+            fresh = self._unseen(self.surroundings(self.domain, x, rng), history)
+            if len(fresh):
+                return _best(fresh, score)
+        one = self.domain.sample_unseen(history.seen, rng)  # first: where none is left it says so before many draws do
+        drawn_too = self.domain.sample(DRAWS_TRIED, rng)
+        return _best(self._unseen(self.domain.join([one], drawn_too), history), score)
 
-    def _best_unseen(self, xs: Batch, score: Score, history: HistoryView) -> Point | None:
-        unseen = [i for i, key in enumerate(self.domain.keys(xs)) if key not in history.seen]
-        fresh = taken(self.domain, xs, unseen)
-        return fresh[int(np.argmax(score(fresh)))] if len(fresh) else None
+    def _unseen(self, xs: Batch, history: HistoryView) -> Batch:
+        return taken(self.domain, xs, [i for i, key in enumerate(self.domain.keys(xs)) if key not in history.seen])
 
     def _fallback(self, history: HistoryView, state: State, rng: np.random.Generator, why: str) -> Suggestion:
         info: Info = {"origin": "fallback", "why": why}
         return Suggestion(self.domain.sample_unseen(history.seen, rng), state, info)
+
+
+def _best(xs: Batch, score: Score) -> Point:
+    return xs[int(np.argmax(score(xs)))]
