@@ -88,25 +88,13 @@ class Eager(Place):
         return body
 
 
-class Untuned(Place):
-    """A place where cuDNN takes the convolutions that it thinks are fast, and tries none."""
-
-    tunes = False
-
-
 class EagerTraining(Training):
     """A training without graphs, otherwise the same."""
 
     place_of = Eager
 
 
-class UntunedTraining(Training):
-    """A training whose convolutions are not tried, otherwise the same."""
-
-    place_of = Untuned
-
-
-KINDS: dict[str, type[Training]] = {"eager": EagerTraining, "graph": Training, "untuned": UntunedTraining}
+KINDS: dict[str, type[Training]] = {"eager": EagerTraining, "graph": Training}
 
 
 def multiplications(bits: list[int]) -> int:
@@ -175,9 +163,7 @@ def _seconds(bench: Bench, call: Callable[[], Any], times: int = 20) -> float:
 
 
 def steps(bench: Bench) -> dict[str, Any]:
-    """Milliseconds a step, and a step and training, of both cells: eager, replayed on several streams, and replayed
-    with convolutions that cuDNN has not tried (untuned).
-    """
+    """Milliseconds a step, and a step and training, of both cells: eager, and replayed on several streams."""
     found: dict[str, Any] = {}
     for name, bits in (("mean", mean_cell()), ("maximum", [1] * 31)):
         module = program_of(bits).to_torch((2, *SHAPE))
@@ -186,7 +172,7 @@ def steps(bench: Bench) -> dict[str, Any]:
             "multiplications": multiplications(bits),
             "bytes_per_step": traffic(module, bench.sizes.batch, 2 if bench.device == "cuda" else 4),
         }
-        for kind, streams in (("eager", 1), *(("graph", streams) for streams in STREAMS), ("untuned", 1)):
+        for kind, streams in (("eager", 1), *(("graph", streams) for streams in STREAMS)):
             if bench.left() < 0.0:
                 found[name]["skipped"] = "out of time"
                 break

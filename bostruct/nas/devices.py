@@ -44,10 +44,13 @@ def check_device(name: str) -> torch.device:
 
 
 @contextmanager
-def tuned(wanted: bool = True) -> Iterator[None]:
-    """cuDNN tries its convolutions the first time that it meets a shape and keeps the fastest, in this block alone."""
+def tuned() -> Iterator[None]:
+    """cuDNN tries its convolutions the first time that it meets a shape and keeps the fastest, in this block alone.
+
+    What meets a shape first decides for the process, as choices are kept however they were made.
+    """
     before = torch.backends.cudnn.benchmark
-    torch.backends.cudnn.benchmark = wanted
+    torch.backends.cudnn.benchmark = True
     try:
         yield
     finally:
@@ -65,8 +68,6 @@ class Place:
     from its last turn, whatever others have drawn in between. On a GPU this also holds while graphs of several
     trainings are replayed at once: a graph reads seed and offset of the generator's state that it was captured with.
     """
-
-    tunes = True  # a training's shapes are fixed, so that the trying is paid once in a process
 
     def __init__(self, device: torch.device, seed: int, *, graphs: bool = True) -> None:
         self.device = device
@@ -100,10 +101,9 @@ class Place:
         before = default.graphsafe_get_state()  # states change places, nothing is copied: graphs keep theirs
         default.graphsafe_set_state(self._generator)
         try:
-            with (
-                tuned(self.tunes),
-                torch.cuda.stream(self._stream),
-            ):  # sets the device too, and both back after a capture that failed
+            # The stream sets the device too, and both back after a capture that failed. A training's shapes are
+            # fixed, so that the trying is paid once in a process.
+            with tuned(), torch.cuda.stream(self._stream):
                 yield
         finally:
             default.graphsafe_set_state(before)

@@ -25,7 +25,7 @@ def test_all_sections_run_in_miniature(tmp_path, capsys, monkeypatch):
     assert found["peaks"]["bytes_per_second"] > 0
     for cell in ("mean", "maximum"):
         steps = found["steps"][cell]
-        for way in ("eager_1", "graph_1", "graph_4", "graph_8", "untuned_1"):
+        for way in ("eager_1", "graph_1", "graph_4", "graph_8"):
             streams = int(way.partition("_")[2])
             assert steps[way]["step_ms"] == pytest.approx(streams * steps[way]["per_training_ms"])
             assert found["shares"][f"{cell}_{way}"]["arithmetic"] > 0
