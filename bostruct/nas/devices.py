@@ -6,8 +6,10 @@ What only a GPU needs is here and nowhere else.
 from __future__ import annotations
 
 import gc
+import traceback
+import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import torch
 
@@ -23,6 +25,7 @@ MEMORY = (
     "DefaultCPUAllocator: can't allocate memory",
     "DefaultCPUAllocator: not enough memory",
 )  # what a RuntimeError says where memory is short, besides torch.OutOfMemoryError
+WAITS = "called a synchronizing CUDA operation"  # what torch says where it was told to raise instead of waiting
 
 Body = Callable[[], None]
 
@@ -73,6 +76,7 @@ class Place:
         self.device = device
         self.cuda = device.type == "cuda"
         self.graphs = self.cuda and graphs  # what is repeated is captured
+        self._warned = False
         self._state = torch.Generator().manual_seed(seed).get_state()
         if self.cuda:
             torch.cuda.init()
@@ -115,9 +119,38 @@ class Place:
     def repeated(self, body: Body) -> Body:
         """What does as `body` does, again and again: on a GPU as a CUDA graph.
 
-        body: reads and writes tensors that stay where they are, and nothing on the CPU that changes.
+        body: reads and writes tensors that stay where they are, and nothing on the CPU that changes. One that waits for
+        the device half-way, as for a number that its network asks for, is run as it is, and from its beginning where
+        this is found out; a warning says so, one for each place.
         """
-        return Repeated(body, self.captured) if self.graphs else body
+        return Repeated(body, self) if self.graphs else body
+
+    @contextmanager
+    def waiting_raises(self) -> Iterator[None]:
+        """What waits for the device raises a RuntimeError that says WAITS; for all threads, as torch has one setting.
+
+        A capture would fail for the same reason, but does not give back all of its memory then.
+        """
+        if not self.cuda:
+            yield
+            return
+        before = torch.cuda.get_sync_debug_mode()
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            yield
+        finally:
+            torch.cuda.set_sync_debug_mode(before)
+
+    def warn_of_waiting(self, error: RuntimeError) -> None:
+        """Once, with the line of code that waits. error: that was raised there."""
+        if not self._warned:
+            self._warned = True
+            at = traceback.extract_tb(error.__traceback__)[-1]
+            warnings.warn(
+                f"trained without CUDA graphs, which is slower: a step waits for the device at {at.filename}:"
+                f"{at.lineno} ({at.line}), which a graph cannot do",
+                stacklevel=2,
+            )
 
     def wait(self) -> None:
         """Until the device has done all that it was told, on any stream."""
@@ -128,10 +161,11 @@ class Place:
         """After a failure: memory that nothing refers to any more goes back to the device."""
         if self.cuda:
             gc.collect()  # an error's frames can refer to themselves
-            torch.cuda.empty_cache()
+            with suppress(RuntimeError):  # of a device that is lost, or of torch after a failed capture: the reason
+                torch.cuda.empty_cache()  # of the failure is what counts
 
     def captured(self, body: Body) -> Body:
-        """`body` as a graph, captured and not run. Raises CaptureFailed, and leaves nothing behind."""
+        """`body` as a graph, captured and not run. Raises CaptureFailed; torch keeps some memory of it then."""
         graph = torch.cuda.CUDAGraph()
         try:
             # thread_local: other threads of the process may allocate meanwhile
@@ -144,23 +178,34 @@ class Place:
 
 
 class Repeated:
-    """A body that runs as it is WARM_UP times, is captured, and is replayed from then on.
-
-    captured: gives the replay of a body, without running it.
+    """A body that runs as it is WARM_UP times, is captured, and is replayed from then on; unless the last of these runs
+    shows that it waits for the device: then it is run as it is, always.
     """
 
-    def __init__(self, body: Body, captured: Callable[[Body], Body]) -> None:
-        self._body, self._captured, self._runs = body, captured, 0
+    def __init__(self, body: Body, place: Place) -> None:
+        self._body, self._place, self._runs = body, place, 0
         self._replay: Body | None = None
 
     def __call__(self) -> None:
-        if self._runs < WARM_UP:
-            self._runs += 1
-            self._body()
-            return
-        if self._replay is None:
-            self._replay = self._captured(self._body)
-        self._replay()
+        self._runs += 1
+        if self._runs == WARM_UP:
+            if self._ran_without_waiting():
+                return
+            self._replay = self._body
+        elif self._runs > WARM_UP and self._replay is None:
+            self._replay = self._place.captured(self._body)
+        (self._replay or self._body)()
+
+    def _ran_without_waiting(self) -> bool:
+        try:
+            with self._place.waiting_raises():
+                self._body()
+        except RuntimeError as error:
+            if WAITS not in str(error):
+                raise
+            self._place.warn_of_waiting(error)
+            return False
+        return True
 
 
 def memory_reason(error: BaseException | None) -> str | None:

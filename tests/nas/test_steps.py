@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -15,7 +16,7 @@ import bostruct as bo
 from bostruct.nas import Dataset, TrainingFailed, diabetes, digits, to_torch, train
 from bostruct.nas.checkpoints import load_checkpoint, save_checkpoint
 from bostruct.nas.data import Examples
-from bostruct.nas.devices import WARM_UP, CaptureFailed, Place, Repeated, check_device, memory_reason, tuned
+from bostruct.nas.devices import WAITS, WARM_UP, CaptureFailed, Place, Repeated, check_device, memory_reason, tuned
 from bostruct.nas.recipes import FAST, Recipe
 from bostruct.nas.residency import fraction_of, resident
 from bostruct.nas.steps import Batches
@@ -136,14 +137,78 @@ def test_a_step_that_is_replayed_is_the_step(monkeypatch, data, architecture, re
 def test_a_body_is_run_then_captured_then_replayed():
     told = []
 
-    def captured(_):
-        told.append("captured")
-        return lambda: told.append("replayed")
+    class Telling(Graphs):
+        def captured(self, body):
+            del body
+            told.append("captured")
+            return lambda: told.append("replayed")
 
-    step = Repeated(lambda: told.append("run"), captured)
+    step = Repeated(lambda: told.append("run"), Telling(CPU, 0))
     for _ in range(WARM_UP + 2):
         step()
     assert told == ["run"] * WARM_UP + ["captured", "replayed", "replayed"]
+
+
+class Strict(Graphs):
+    """Says `WAITS` where it is told to, as a GPU does."""
+
+    strict = False
+
+    @contextmanager
+    def waiting_raises(self):
+        Strict.strict = True
+        try:
+            yield
+        finally:
+            Strict.strict = False
+
+
+class Asking(torch.nn.Module):
+    """Asks for a number half-way, or fails there for another reason."""
+
+    def __init__(self, reason=WAITS):
+        super().__init__()
+        self.linear, self.reason = torch.nn.Linear(10, 1), reason
+
+    def forward(self, x):
+        given = self.linear(x)
+        if Strict.strict:
+            raise RuntimeError(self.reason)
+        return given * (1.0 if float(given.detach().sum()) > 0.0 else 0.5)
+
+
+def test_a_network_that_waits_is_trained_without_graphs_and_said_so_once(monkeypatch):
+    data, recipe = diabetes(), replace(QUICK, statistics="batch")  # batches enough for a graph of the scoring too
+    monkeypatch.setattr(Training, "place_of", type("P", (Graphs,), {"record": False}))
+    expected = train(Asking, data, recipe, 1)
+    monkeypatch.setattr(Training, "place_of", type("P", (Strict,), {"captures": 0}))
+    with pytest.warns(UserWarning, match=r"without CUDA graphs.* waits for the device at .*test_steps.py:") as told:
+        found = train(Asking, data, recipe, 1)
+    assert len(told) == 1
+    assert Training.place_of.captures == 0  # type: ignore[attr-defined]
+    assert found.epochs == expected.epochs  # the run that was broken off has done nothing
+
+
+def test_what_fails_in_the_last_run_for_another_reason_fails(monkeypatch):
+    monkeypatch.setattr(Training, "place_of", Strict)
+    with pytest.raises(RuntimeError, match="another reason"):
+        train(lambda: Asking("another reason"), diabetes(), QUICK, 1)
+
+
+def test_waiting_raises_for_a_while_and_a_cache_that_cannot_be_emptied_hides_nothing(monkeypatch):
+    place, modes = Place(CPU, 0), [0]
+    place.cuda = True
+    monkeypatch.setattr(torch.cuda, "get_sync_debug_mode", lambda: modes[-1])
+    monkeypatch.setattr(torch.cuda, "set_sync_debug_mode", modes.append)
+    with pytest.raises(KeyError), place.waiting_raises():
+        raise KeyError
+    assert modes == [0, "error", 0]
+
+    def broken():
+        raise RuntimeError("captures_underway.empty() INTERNAL ASSERT FAILED")
+
+    monkeypatch.setattr(torch.cuda, "empty_cache", broken)
+    place.release()
 
 
 def failed_capture(cause):
