@@ -6,6 +6,7 @@ What only a GPU needs is here and nowhere else.
 from __future__ import annotations
 
 import gc
+import math
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -20,11 +21,15 @@ WARM_UP = 3  # steps before a graph is captured, on the stream that it is captur
 MEMORY = (
     "CUDA error: out of memory",
     "CUDA out of memory",
+    "CUDA driver error: out of memory",
     "CUDNN_STATUS_ALLOC_FAILED",
+    "DEVICE_ALLOCATION_FAILED",
     "CUBLAS_STATUS_ALLOC_FAILED",
     "DefaultCPUAllocator: can't allocate memory",
     "DefaultCPUAllocator: not enough memory",
 )  # what a RuntimeError says where memory is short, besides torch.OutOfMemoryError
+NO_ENGINE = "unable to find an engine"  # where no convolution of cuDNN's has room, and where there is none for numbers
+LITTLE = 2**30  # bytes free; with fewer it was for lack of room
 WAITS = "called a synchronizing CUDA operation"  # what torch says where it was told to raise instead of waiting
 
 Body = Callable[[], None]
@@ -157,6 +162,12 @@ class Place:
         if self.cuda:
             torch.cuda.synchronize(self._index)
 
+    def free_memory(self) -> float:
+        """Bytes that the device could give to anybody; not counted on a CPU, nor where a GPU does not answer."""
+        with suppress(RuntimeError):
+            return torch.cuda.mem_get_info(self._index)[0] if self.cuda else math.inf
+        return math.inf
+
     def release(self) -> None:
         """After a failure: memory that nothing refers to any more goes back to the device."""
         if self.cuda:
@@ -208,14 +219,17 @@ class Repeated:
         return True
 
 
-def memory_reason(error: BaseException | None) -> str | None:
+def memory_reason(error: BaseException | None, free_memory: Callable[[], float]) -> str | None:
     """The first line about memory in an error or what led to it; None where it is about something else.
 
-    A capture that runs out of memory can raise an error about the capture, with the cause as its context.
+    A capture that runs out of memory can raise an error about the capture, with the cause as its context. cuDNN passes
+    over convolutions that have no room for their work, and in the end says only that it found none. free_memory: of the
+    device, in bytes, asked for in this case alone.
     """
     while error is not None:
         text = str(error)
-        if isinstance(error, MemoryError | torch.cuda.OutOfMemoryError) or any(one in text for one in MEMORY):
+        known = isinstance(error, MemoryError | torch.cuda.OutOfMemoryError) or any(one in text for one in MEMORY)
+        if known or (NO_ENGINE in text and free_memory() < LITTLE):
             return _first_line(error).partition(". ")[0]
         error = error.__cause__ or error.__context__
     return None

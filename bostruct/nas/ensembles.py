@@ -80,7 +80,7 @@ def train_ensemble(
                 if all_or_none and any(isinstance(one, TrainingFailed) for one in ensemble.outcomes):
                     ensemble.end_all(Stopped("another training has failed"))
     except Exception as error:
-        reason = memory_reason(error)
+        reason = memory_reason(error, place.free_memory)
         if reason is None:
             raise
         return [out_of_memory(reason, place)] * len(seeds)

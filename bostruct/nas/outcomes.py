@@ -76,7 +76,7 @@ def scored_on_test(network: nn.Module, data: Dataset, recipe: Recipe, device: to
         with place.turn():
             return run_out(Scoring(network, resident(data, device).test, data.task, recipe, place).steps())
     except Exception as error:
-        reason = memory_reason(error)
+        reason = memory_reason(error, place.free_memory)
         if reason is None:
             raise
     raise out_of_memory(reason, place)

@@ -153,7 +153,7 @@ class Training:
         """A new error, without the frames of the one that was raised, which hold what is on the device; None for errors
         that are not the training's.
         """
-        reason = memory_reason(error)
+        reason = memory_reason(error, self._place.free_memory)
         if reason is not None:
             return out_of_memory(reason, self._place)
         if ONE_VALUE in str(error):
