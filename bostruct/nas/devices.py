@@ -9,6 +9,7 @@ import gc
 import math
 import traceback
 import warnings
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -30,6 +31,10 @@ MEMORY = (
 )  # what a RuntimeError says where memory is short, besides torch.OutOfMemoryError
 NO_ENGINE = "unable to find an engine"  # where no convolution of cuDNN's has room, and where there is none for numbers
 LITTLE = 2**30  # bytes free; with fewer it was for lack of room
+STREAMS = 32  # that torch has on a GPU: asked for more it gives the same ones again
+BFLOAT16 = (8, 0)  # the compute capability from which cuDNN has all convolutions in bfloat16
+
+_FREE_STREAMS: dict[int, list[torch.cuda.Stream]] = {}  # number of a GPU -> those that no place has
 WAITS = "called a synchronizing CUDA operation"  # what torch says where it was told to raise instead of waiting
 
 Body = Callable[[], None]
@@ -51,6 +56,31 @@ def check_device(name: str) -> torch.device:
     return device
 
 
+def numbered(device: torch.device) -> torch.device:
+    """The same with its number, which for ``cuda`` is that of the current device."""
+    if device.type == "cuda" and device.index is None:
+        return torch.device("cuda", torch.cuda.current_device())
+    return device
+
+
+def taken_stream(number: int) -> torch.cuda.Stream:
+    """One that no other place has, of a GPU by its number; to be put back. Raises RuntimeError where there is none.
+
+    When a graph goes, torch frees the working memory of cuBLAS on its stream, also where another graph that was
+    captured on the same stream still writes there.
+    """
+    if number not in _FREE_STREAMS:
+        torch.cuda.init()
+        every = [torch.cuda.Stream(number) for _ in range(STREAMS)]
+        _FREE_STREAMS[number] = list({stream.cuda_stream: stream for stream in every}.values())
+    free = _FREE_STREAMS[number]
+    if not free:
+        gc.collect()  # errors can hold trainings that have failed, and refer to themselves
+    if not free:
+        raise RuntimeError(f"device: cuda:{number} has {STREAMS} streams, and as many trainings there are still held")
+    return free.pop()
+
+
 @contextmanager
 def tuned() -> Iterator[None]:
     """cuDNN tries its convolutions the first time that it meets a shape and keeps the fastest, in this block alone.
@@ -70,7 +100,7 @@ class CaptureFailed(BostructError, RuntimeError):
 
 
 class Place:
-    """A device with a stream and random numbers that belong to one training.
+    """A device with random numbers, and where there are graphs a stream, that belong to one training.
 
     Everything that a training does happens within `turn`: then torch's global random numbers are its own, and go on
     from its last turn, whatever others have drawn in between. On a GPU this also holds while graphs of several
@@ -81,17 +111,24 @@ class Place:
         self.device = device
         self.cuda = device.type == "cuda"
         self.graphs = self.cuda and graphs  # what is repeated is captured
-        self._warned = False
+        self._warned = self._bfloat16 = False
         self._state = torch.Generator().manual_seed(seed).get_state()
         if self.cuda:
             torch.cuda.init()
-            self._index = torch.cuda.current_device() if device.index is None else device.index
-            self._stream = torch.cuda.Stream(self._index)
+            self._index = numbered(device).index
+            self._stream = self._own_stream() if graphs else torch.cuda.current_stream(self._index)
             self._generator = torch.Generator(torch.device("cuda", self._index)).manual_seed(seed)
+            self._bfloat16 = torch.cuda.get_device_capability(self._index) >= BFLOAT16
+
+    def _own_stream(self) -> torch.cuda.Stream:
+        """Given back when this place, and with it what was captured here, is gone."""
+        stream = taken_stream(self._index)
+        weakref.finalize(self, _FREE_STREAMS[self._index].append, stream)
+        return stream
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """This place's stream and random numbers, then those of before."""
+        """This place's random numbers and stream, then those of before."""
         before = torch.get_rng_state()
         torch.set_rng_state(self._state)
         try:
@@ -118,8 +155,8 @@ class Place:
             default.graphsafe_set_state(before)
 
     def precision(self) -> torch.autocast:
-        """bfloat16 for matrix products and convolutions on a GPU; float32 for everything on a CPU."""
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.cuda)
+        """bfloat16 for matrix products and convolutions on a GPU of BFLOAT16; float32 for everything elsewhere."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self._bfloat16)
 
     def repeated(self, body: Body) -> Body:
         """What does as `body` does, again and again: on a GPU as a CUDA graph.

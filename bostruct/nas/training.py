@@ -1,8 +1,8 @@
 """Training networks: data on the device, augmentation in bulk there, the same code on a CPU and on a GPU.
 
 On a CPU everything is float32 and eager, and repeats bit for bit with the same seed and number of threads. On a GPU
-images are channels-last, matrix products bfloat16 with float32 weights, normalization and loss, optimizers fused, and a
-step is one CUDA graph that also gathers its batch.
+images are channels-last, matrix products bfloat16 with float32 weights, normalization and loss (from compute capability
+8.0 on, else float32), optimizers fused, and a step is one CUDA graph that also gathers its batch.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch import nn
 
 from bostruct.nas.checkpoints import delete_checkpoint, described, load_checkpoint, save_checkpoint
 from bostruct.nas.data import Dataset
-from bostruct.nas.devices import CaptureFailed, Place, memory_reason
+from bostruct.nas.devices import STREAMS, CaptureFailed, Place, memory_reason
 from bostruct.nas.outcomes import (
     Epoch,
     OutOfMemory,
@@ -226,12 +226,16 @@ def train_together(
     A training that fails fails alone, and its failure is in its place, also where `build` or the network raised it (a
     wrong shape); one that runs out of memory is tried once more when the others have ended. What `watch` raises is the
     caller's: it is raised here and ends all. On a CPU every result is, bit for bit, that of `train`, and nothing is
-    gained. Raises ValueError where numbers differ.
+    gained. Raises ValueError where numbers differ, or for more trainings than a GPU has streams, 32.
     """
     files = [None] * len(builds) if checkpoints is None else list(checkpoints)
     if not len(builds) == len(seeds) == len(files):
         raise ValueError(
             f"builds, seeds, checkpoints: expected as many of each, got {len(builds)}, {len(seeds)} and {len(files)}"
+        )
+    if torch.device(device).type == "cuda" and len(builds) > STREAMS:
+        raise ValueError(
+            f"builds: expected at most {STREAMS}, as many as torch has streams on a GPU, got {len(builds)}"
         )
 
     def begun(member: int) -> Training:
@@ -243,13 +247,15 @@ def train_together(
 
     trainings = [begun(member) for member in range(len(builds))]
     _take_turns(trainings, all_or_none)
-    for member, training in enumerate(trainings):
-        if isinstance(training.outcome, OutOfMemory) and len(trainings) > 1:
-            trainings[member] = begun(member)
-            _take_turns(trainings[member : member + 1], all_or_none)
-        if isinstance(trainings[member].outcome, TrainingFailed):
-            delete_checkpoint(files[member])
-    return [training.outcome for training in trainings]  # type: ignore[misc]
+    outcomes = [training.outcome for training in trainings]
+    trainings.clear()  # their streams can be taken again
+    for member, file in enumerate(files):
+        if isinstance(outcomes[member], OutOfMemory) and len(outcomes) > 1:
+            _take_turns([again := begun(member)], all_or_none)
+            outcomes[member] = again.outcome
+        if isinstance(outcomes[member], TrainingFailed):
+            delete_checkpoint(file)
+    return outcomes  # type: ignore[return-value]
 
 
 def _take_turns(trainings: Sequence[Training], all_or_none: bool) -> None:
