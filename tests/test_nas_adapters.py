@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
+import ast
+import importlib
 import runpy
 import sys
 from pathlib import Path
@@ -14,14 +15,13 @@ import pytest
 FOLDER = Path(__file__).parents[1] / "examples" / "nas_adapters"
 
 
+@pytest.fixture(autouse=True)
+def _importable(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+
+
 def example(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # PyGlove looks there for the module of a class
-    spec.loader.exec_module(module)
-    return module
+    return importlib.import_module(name)
 
 
 class LookAlike:
@@ -62,25 +62,48 @@ class TestNats:
         assert api.used_time == 4000.0
 
 
+def lines_of_code(file: Path) -> int:
+    """Without imports, docstrings, comments and blank lines."""
+    tree = ast.parse(file.read_text())
+    kept = ast.Module([node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)], [])
+    aside = [
+        node.body[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None
+    ]
+    hidden = {line for node in aside for line in range(node.lineno, (node.end_lineno or 0) + 1)}
+    used = {line for node in kept.body for line in range(node.lineno, (node.end_lineno or 0) + 1)} - hidden
+    text = file.read_text().splitlines()
+    return sum(1 for line in used if text[line - 1].strip() and not text[line - 1].lstrip().startswith("#"))
+
+
+@pytest.mark.parametrize("name", ["nats_bench_search", "neps_optimizer", "pyglove_generator"])
+def test_an_adapter_has_at_most_30_lines(name):
+    assert lines_of_code(FOLDER / f"{name}.py") <= 30
+
+
 @pytest.mark.parametrize(
-    ("name", "module", "package"),
+    ("arguments", "module", "package"),
     [
-        ("nats_bench_search", "nats_bench", "nats_bench"),
-        ("neps_optimizer", "neps", "neural-pipeline-search"),
-        ("pyglove_generator", "pyglove", "pyglove"),
+        (["nats", "folder"], "nats_bench", "nats_bench"),
+        (["neps"], "neps", "neural-pipeline-search"),
+        (["pyglove"], "pyglove", "pyglove"),
     ],
 )
-def test_without_its_package_an_example_ends_with_how_to_get_it(name, module, package, monkeypatch):
+def test_without_its_package_a_demo_ends_with_how_to_get_it(arguments, module, package, monkeypatch):
+    for own in ("nats_bench_search", "neps_optimizer", "pyglove_generator"):
+        monkeypatch.delitem(sys.modules, own, raising=False)
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(SystemExit, match=f"this example needs .*: pip install {package}$"):
-        runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
+    monkeypatch.setattr(sys, "argv", ["demo.py", *arguments])
+    with pytest.raises(SystemExit, match=f"this demo needs {arguments[0]}: pip install {package}$"):
+        runpy.run_path(str(FOLDER / "demo.py"), run_name="__main__")
 
 
-def test_the_folder_of_nats_bench_is_asked_for(monkeypatch):
-    monkeypatch.setitem(sys.modules, "nats_bench", SimpleNamespace(create=None))
-    monkeypatch.setattr(sys, "argv", ["nats_bench_search.py"])
-    with pytest.raises(SystemExit, match="expected the folder of NATS-Bench"):
-        runpy.run_path(str(FOLDER / "nats_bench_search.py"), run_name="__main__")
+@pytest.mark.parametrize("arguments", [[], ["ax"], ["nats"], ["neps", "folder"]])
+def test_the_demo_says_what_it_takes(arguments, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["demo.py", *arguments])
+    with pytest.raises(SystemExit, match=r"expected one of these:(.|\n)*demo.py nats NATS-tss"):
+        runpy.run_path(str(FOLDER / "demo.py"), run_name="__main__")
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -90,31 +113,44 @@ class TestNePS:
         pytest.importorskip("neps")
         return example("neps_optimizer")
 
+    @pytest.fixture
+    def space(self, made):
+        class Space(made.neps.PipelineSpace):
+            rate = made.neps.Float(1e-4, 1e-1, log=True)
+            layers = made.neps.Integer(1, 3)
+            activation = made.neps.Categorical(("relu", "tanh"))
+
+        return Space()
+
     def report(self, value):
         return SimpleNamespace(objective_to_minimize=value, err="lost" if value is None else None)
 
     def test_a_run_beats_random_search(self, made):
-        assert made.run(made.Bostruct, 30) < made.run("random_search", 30)
+        run = example("demo").run_neps
+        assert run(made.Bostruct, 30) < run("random_search", 30)
 
-    def test_it_knows_what_others_run_and_what_failed(self, made):
-        optimizer = made.Bostruct(made.Space(), method="random", steps=3)
-        first = optimizer({}, None, 4)
+    def test_it_knows_what_others_run_and_what_failed(self, made, space):
+        optimizer = made.Bostruct(space, method="random")
+        first = optimizer(trials={}, budget_info=None, n=4)
         assert [one.id for one in first] == ["1", "2", "3", "4"]
         reports = [None, self.report(None), self.report(1.0), None]
         trials = {
             one.id: SimpleNamespace(config=one.config, report=own) for one, own in zip(first, reports, strict=True)
         }
         size = optimizer.space.size
-        rest = made.Bostruct(made.Space(), method="random", steps=3)(trials, None, size - 4)
+        assert size == 33 * 3 * 2
+        rest = made.Bostruct(space, method="random")(trials, None, size - 4)
         assert rest[0].id == "5"
         every = [tuple(sorted(one.config.items())) for one in first + rest]
         assert len(set(every)) == size
 
-    def test_numbers_of_other_origin_move_to_the_grid(self, made):
-        optimizer = made.Bostruct(made.Space(), steps=4)
+    def test_numbers_of_other_origin_move_to_the_grid(self, made, space):
+        optimizer = made.Bostruct(space)
         config = optimizer({}, None).config
-        rate = next(key for key in config if "rate" in key)
-        assert optimizer.point(dict(config) | {rate: 0.0009})[rate] == pytest.approx(0.001)
+        rate, layers = (next(key for key in config if name in key) for name in ("rate", "layers"))
+        grid = optimizer.space.variables[rate].choices
+        assert (grid[0], grid[-1], len(grid)) == (1e-4, 1e-1, 33)
+        assert optimizer.point(dict(config) | {rate: 0.000101, layers: 2}) == dict(config) | {rate: 1e-4, layers: 2}
 
     def test_a_fidelity_is_at_its_highest_and_nested_spaces_are_refused(self, made):
         class Epochs(made.neps.PipelineSpace):
@@ -127,10 +163,14 @@ class TestNePS:
             rate = made.neps.Float(0.1, 1.0)
             layer = made.neps.Categorical((made.neps.Operation("conv"), made.neps.Operation("pool")))
 
-        with pytest.raises(
-            ValueError, match=r"space: expected floats, integers and categories of simple values.*layer"
-        ):
-            made.Bostruct(Nested())
+        class Inside(made.neps.PipelineSpace):
+            layer = made.neps.Operation("conv", kwargs={"size": made.neps.Integer(1, 3)})
+
+        for nested in (Nested(), Inside()):
+            with pytest.raises(
+                ValueError, match=r"space: expected floats, integers and categories of simple values; layer"
+            ):
+                made.Bostruct(nested)
 
 
 class TestPyGlove:
@@ -140,28 +180,57 @@ class TestPyGlove:
         return example("pyglove_generator")
 
     def test_a_run_beats_random_search(self, made):
-        assert made.run(made.Bostruct(steps=7), 25) > made.run(made.pg.geno.Random(seed=0), 25)
+        run = example("demo").run_pyglove
+        assert run(made.Bostruct(), 25) > run(made.pg.geno.Random(seed=0), 25)
 
     @pytest.mark.parametrize(("distinct", "ordered"), [(True, True), (True, False), (False, True), (False, False)])
     def test_every_dna_is_proposed_once(self, made, distinct, ordered):
         pg = made.pg
         inner = pg.Dict(a=pg.manyof(2, [1, pg.oneof([7, 8]), 3], distinct=distinct, sorted=ordered), b=pg.oneof([5]))
-        spec = pg.dna_spec(pg.Dict(x=pg.oneof([0, inner])))
+        spec = pg.dna_spec(pg.Dict(x=pg.oneof([0, inner]), y=pg.oneof([0, 1])))
         generator = made.Bostruct(method="random")
         generator.setup(spec)
-        found = [tuple(dna.to_numbers()) for dna, _ in generator]
+        found = [tuple(dna.to_numbers()) for dna in proposed(generator)]
         assert len(found) == len(set(found)) == spec.space_size
 
-    def test_history_is_taken_over(self, made):
+    @pytest.mark.parametrize("scale", [None, "log"])
+    def test_floats_are_on_a_grid(self, made, scale):
         pg = made.pg
-        spec = pg.dna_spec(pg.Dict(x=pg.oneof([1, 2, 3]), y=pg.floatv(0.0, 1.0)))
-        generator = made.Bostruct(method="random", steps=2)
+        generator = made.Bostruct(method="random")
+        generator.setup(pg.dna_spec(pg.Dict(rate=pg.floatv(0.01, 1.0, scale=scale))))
+        found = sorted(dna.to_numbers()[0] for dna in proposed(generator))
+        assert (found[0], found[-1], len(found)) == (0.01, 1.0, 33)
+        assert found[16] == pytest.approx(0.1 if scale else 0.505)
+
+    def test_rewards_are_told_of_the_dna_that_earned_them(self, made):
+        pg = made.pg
+        generator = made.Bostruct(method="random")
+        generator.setup(pg.dna_spec(pg.Dict(x=pg.manyof(2, [1, pg.oneof([7, 8]), 3]), y=pg.oneof([0, 1]))))
+        asked = [generator.propose() for _ in range(5)]
+        for reward, dna in reversed([*enumerate(asked)]):
+            generator.feedback(dna, float(reward))
+        assert [trial.value for trial in generator._study.trials] == [0.0, 1.0, 2.0, 3.0, 4.0]
+        for dna, trial in zip(asked, generator._study.trials, strict=True):
+            assert [module.values["value"] for module in trial.point.nodes] == dna.to_numbers()
+
+    def test_what_it_did_not_propose_is_refused(self, made):
+        pg = made.pg
+        spec = pg.dna_spec(pg.Dict(x=pg.oneof([1, 2, 3])))
+        generator = made.Bostruct()
         generator.setup(spec)
-        known = [pg.DNA([0, 0.2], spec=spec), pg.DNA([2, 0.9], spec=spec)]
-        generator.recover([(dna, 1.0) for dna in known])
-        left = [tuple(dna.to_numbers()) for dna, _ in generator]
-        assert sorted(left) == [(0, 1.0), (1, 0.0), (1, 1.0), (2, 0.0)]
+        with pytest.raises(TypeError, match="trial: expected an integer"):
+            generator.recover([(pg.DNA([0], spec=spec), 1.0)])
 
     def test_a_custom_decision_is_refused(self, made):
-        with pytest.raises(ValueError, match="expected oneof, manyof or floatv, got CustomDecisionPoint"):
-            made.Bostruct().setup(made.pg.geno.custom())
+        with pytest.raises(AttributeError, match="CustomDecisionPoint"):
+            made.Bostruct().setup(made.pg.geno.space([made.pg.geno.custom()]))
+
+
+def proposed(generator: Any) -> list[Any]:
+    """All that it proposes, never told anything."""
+    found = []
+    while True:
+        try:
+            found.append(generator.propose())
+        except StopIteration:
+            return found

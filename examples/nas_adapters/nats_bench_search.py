@@ -1,9 +1,4 @@
-"""NATS-Bench through its own API, searched by bostruct.
-
-python examples/nas_adapters/nats_bench_search.py NATS-tss-v1_0-3ffb9-simple [cifar10 | cifar100 | ImageNet16-120]
-"""
-
-import sys
+"""NATS-Bench (topology) through its own API: search(nats_bench.create(FOLDER, "tss"), "cifar100")."""
 
 import bostruct as bo
 
@@ -30,21 +25,3 @@ def test_error(api, point, data):
     """What a run is judged by, and must not choose by: the mean over the trainings."""
     index = api.query_index_by_arch(cell(point))
     return 100 - api.get_more_info(index, data, hp="200", is_random=False)["test-accuracy"]
-
-
-def main():
-    try:
-        from nats_bench import create
-    except ModuleNotFoundError:
-        sys.exit("this example needs nats_bench: pip install nats_bench")
-    if len(sys.argv) < 2:
-        sys.exit(f"expected the folder of NATS-Bench (topology):\n{__doc__}")
-    folder, data = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "cifar100"
-    for method in ("auto", "random"):
-        api = create(folder, "tss", fast_mode=True, verbose=False)
-        best = search(api, data, method=method).best_point
-        print(f"{method}: test error {test_error(api, best, data):.2f}, {api.used_time / 3600:.0f} hours, {cell(best)}")
-
-
-if __name__ == "__main__":
-    main()
