@@ -65,6 +65,31 @@ def test_a_section_that_fails_or_has_no_time_leaves_the_others(monkeypatch):
     assert "peaks: failed" in gpu_nas.table(found)
 
 
+def test_a_section_keeps_to_its_time(monkeypatch):
+    given = []
+
+    class Slow:
+        def __init__(self, *_, seconds, **settings):
+            del settings
+            given.append(seconds)
+
+        def __call__(self, _):
+            time.sleep(0.1)
+            return 0.5
+
+    def bench(seconds):
+        data = gpu_nas.synthetic(gpu_nas.MINIATURE)
+        return gpu_nas.Bench(data, "cpu", gpu_nas.MINIATURE, time.monotonic() + seconds, {})
+
+    late = gpu_nas.evaluation(bench(-1.0))
+    assert all("out of time" in error for error in late["errors"])
+    monkeypatch.setattr(gpu_nas, "NetworkObjective", Slow)
+    gpu_nas.search(bench(30.0))
+    assert len(given) == gpu_nas.MINIATURE.trials
+    assert given == sorted(given, reverse=True)
+    assert given[0] - given[-1] > 0.1
+
+
 def test_traffic_is_that_by_hand():
     module = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3 * 32 * 32, 10))
     weights, numbers = 30_730, 2 * 3_072 + 3_072 + 10
