@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any, TypeAlias
 
 import torch
@@ -164,8 +165,13 @@ class Joined(nn.Module):
 def _summed(inputs: Sequence[Tensor]) -> Tensor:
     """The sum of tensors (m, channels, ...), with as many channels as the widest; others are filled up with zeros."""
     widest = max(x.shape[1] for x in inputs)
-    padded = [functional.pad(x, (0, 0) * (x.dim() - 2) + (0, widest - x.shape[1])) for x in inputs]
-    return torch.stack(padded).sum(dim=0)
+    # one after the other: autocast takes `sum` to float32, and additions as they come
+    return reduce(torch.add, [_widened(x, widest - x.shape[1]) for x in inputs])
+
+
+def _widened(x: Tensor, added: int) -> Tensor:
+    """With so many channels of zeros behind those that it has."""
+    return functional.pad(x, (0, 0) * (x.dim() - 2) + (0, added)) if added else x
 
 
 def _concatenated(inputs: Sequence[Tensor]) -> Tensor:
@@ -186,8 +192,7 @@ class Residual(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         short = x if self.stride == 1 else functional.avg_pool2d(x, 2, ceil_mode=True, count_include_pad=False)
-        short = functional.pad(self.narrowed(short), (0, 0, 0, 0, 0, self.added))
-        return functional.relu(self.second(self.first(x)) + short)
+        return functional.relu(self.second(self.first(x)) + _widened(self.narrowed(short), self.added))
 
 
 class ConcatenatedReLU(nn.Module):

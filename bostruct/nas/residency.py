@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from bostruct.nas.data import Dataset, Examples
+from bostruct.nas.devices import numbered
 
 
 class Parts(NamedTuple):
@@ -26,7 +27,8 @@ _WHOLES = WeakTensorKeyDictionary()  # inputs of the first share of some trainin
 
 def resident(data: Dataset, device: torch.device) -> Parts:
     """A data set's parts on a device, the same tensors at every call; they must not be changed."""
-    return Parts(*(_on_device(part, data, device) for part in (data.train, data.validation, data.test)))
+    there = numbered(device)  # "cuda" and "cuda:0" can be one
+    return Parts(*(_on_device(part, data, there) for part in (data.train, data.validation, data.test)))
 
 
 def fraction_of(data: Dataset, fraction: float) -> Dataset:

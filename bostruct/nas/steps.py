@@ -69,10 +69,19 @@ def rows(inputs: Tensor, chosen: Tensor) -> Tensor:
     return inputs.index_select(0, chosen)
 
 
+def to_channels_last(network: nn.Module) -> None:
+    """The weights of its convolutions of images, in place; torch would refuse those of volumes, of five dimensions."""
+    for one in network.parameters():
+        if one.dim() == 4:
+            one.data = one.data.contiguous(memory_format=torch.channels_last)
+
+
 def optimizer_of(parameters: Sequence[Tensor], recipe: Recipe, place: Place) -> torch.optim.Optimizer:
     """Where there are graphs fused, with a learning rate on the device that they read at every step."""
     extra: dict[str, Any] = {"fused": True} if place.graphs else {}
-    rate: Any = torch.tensor(recipe.learning_rate, device=place.device) if place.graphs else recipe.learning_rate
+    rate: Any = recipe.learning_rate
+    if place.graphs:
+        rate = torch.tensor(rate, dtype=torch.float32, device=place.device)  # what fused kernels read
     if recipe.optimizer == "sgd":
         return torch.optim.SGD(parameters, rate, recipe.momentum, weight_decay=recipe.weight_decay, **extra)
     if place.graphs:

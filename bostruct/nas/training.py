@@ -34,7 +34,7 @@ from bostruct.nas.outcomes import (
 )
 from bostruct.nas.recipes import Recipe
 from bostruct.nas.residency import resident
-from bostruct.nas.steps import Batches, Scoring, optimizer_of, set_rate, step_of
+from bostruct.nas.steps import Batches, Scoring, optimizer_of, set_rate, step_of, to_channels_last
 
 ONE_VALUE = "Expected more than 1 value per channel when training"  # torch, of batch normalization
 
@@ -294,6 +294,6 @@ def _begun(build: Build, recipe: Recipe, seed: int, place: Place, epochs: list[E
     device = place.device
     network = build().to(device)
     if place.cuda:
-        network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        to_channels_last(network)
     optimizer = optimizer_of(list(network.parameters()), recipe, place)
     return Run(network, optimizer, torch.Generator(device).manual_seed(seed), epochs)

@@ -22,6 +22,7 @@ from bostruct.nas.devices import (
     Repeated,
     check_device,
     memory_reason,
+    numbered,
     tuned,
 )
 from bostruct.nas.recipes import FAST
@@ -204,6 +205,13 @@ def test_devices_are_there_or_refused(monkeypatch):
     assert check_device("cuda:0").type == "cuda"
     with pytest.raises(ValueError, match="torch finds 1 CUDA devices here, got 'cuda:1'"):
         check_device("cuda:1")
+
+
+def test_a_device_has_one_name(gpu):
+    del gpu
+    assert numbered(torch.device("cuda")) == numbered(torch.device("cuda:1")) == torch.device("cuda:1")
+    assert numbered(torch.device("cuda:0")) == torch.device("cuda:0")
+    assert numbered(CPU) == CPU
 
 
 def test_convolutions_are_tuned_in_a_training_and_nowhere_else():

@@ -15,7 +15,7 @@ from bostruct.nas.checkpoints import load_checkpoint, save_checkpoint
 from bostruct.nas.data import Examples
 from bostruct.nas.recipes import FAST, Recipe
 from bostruct.nas.residency import fraction_of, resident
-from bostruct.nas.steps import Batches
+from bostruct.nas.steps import Batches, to_channels_last
 from bostruct.nas.training import Run, Trained, Training, optimizer_of
 from tests.nas.graphs import CPU, Graphs
 
@@ -113,6 +113,24 @@ def test_a_checkpoint_leaves_the_rate_where_graphs_read_it(tmp_path):
     rate = runs[1].optimizer.param_groups[0]["lr"]
     load_checkpoint(tmp_path / "c.pt", runs[1], {})
     assert runs[1].optimizer.param_groups[0]["lr"] is rate
+
+
+def test_the_rate_that_graphs_read_is_of_the_type_that_they_read():
+    torch.set_default_dtype(torch.float64)
+    try:
+        optimizer = optimizer_of([torch.zeros(2, requires_grad=True)], QUICK, Graphs(CPU, 0))
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert optimizer.param_groups[0]["lr"].dtype == torch.float32
+
+
+def test_weights_for_images_become_channels_last_and_others_stay():
+    network = torch.nn.ModuleList([torch.nn.Conv2d(3, 4, 3), torch.nn.Conv3d(3, 4, 3), torch.nn.Linear(3, 2)])
+    before = [one.detach().clone() for one in network.parameters()]
+    to_channels_last(network)
+    assert network[0].weight.is_contiguous(memory_format=torch.channels_last)
+    assert all(torch.equal(one, old) for one, old in zip(network.parameters(), before, strict=True))
+    assert network[1].weight.is_contiguous()
 
 
 def test_data_are_moved_once_and_go_with_the_data_set():
