@@ -9,6 +9,8 @@ import json
 import pickle
 import subprocess
 import sys
+import tracemalloc
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +174,110 @@ class TestNats:
         (tmp_path / "z").write_text("a,b")
         with pytest.raises(ValueError, match=r"is no .npz file of plain arrays, or the folder NATS-tss"):
             load(f"nasbench201:file={tmp_path / 'z'}")
+
+
+def saved(path: Path, what) -> Path:
+    """As torch.save wrote before torch 1.6: magic number, version, machine, object, keys of tensors."""
+    machine = {"protocol_version": 1001, "little_endian": True, "type_sizes": {"short": 2, "int": 4, "long": 4}}
+    with open(path, "wb") as stream:
+        for one in (0x1950A86A20F9469CFC6C, 1001, machine, what, []):
+            pickle.dump(one, stream, protocol=2)
+    return path
+
+
+def archived(path: Path, what) -> Path:
+    """As torch.save writes since torch 1.6."""
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("any/data.pkl", pickle.dumps(what, protocol=2))
+        archive.writestr("any/version", "3\n")
+    return path
+
+
+def first_file(results):
+    """What the files of NAS-Bench-201 hold: 12 epochs are `less`, 200 are `full`."""
+    infos = {index: {"full": own["200"], "less": own["12"]} for index, own in results.items()}
+    archs = [own["200"]["arch_str"] for own in results.values()]
+    return {"meta_archs": archs, "total_archs": len(archs), "arch2infos": infos, "evaluated_indexes": set(results)}
+
+
+class TestPth:
+    """Agreement with the authors' own API, nas_201_api 2.1, on files made by its classes was checked by hand."""
+
+    @pytest.mark.parametrize("write", [saved, archived])
+    def test_it_is_the_problem_of_nats_bench(self, nats, tmp_path, write):
+        whole = {index: nats_results(index) for index in range(4)}
+        whole[1] = nats_results(1, SEEDS | {"cifar10-valid": (999, 777)})
+        file = write(tmp_path / "NAS-Bench-201-v1_1-096897.pth", first_file(whole))
+        told, found = official.nats_topology(nats), official.nats_topology(file)
+        assert told.keys() == found.keys()
+        for name in told:
+            np.testing.assert_array_equal(told[name], found[name])
+        assert (
+            load(f"nasbench201:file={file},data=cifar10").optimum
+            == load(f"nasbench201:file={nats},data=cifar10").optimum
+        )
+
+    def test_curves_are_not_held(self, tmp_path):
+        def with_curves(training):
+            epochs = range(training["epochs"])
+            names = [f"{part}@{epoch}" for part in training["eval_names"] for epoch in epochs]
+            for what in ("eval_losses", "eval_times"):
+                training[what] = {name: float(place) for place, name in enumerate(names)}  # the same names in both
+            training["eval_acc1es"] |= {name: training["eval_acc1es"].get(name, 0.5) for name in names}
+            training["train_times"] = collections.OrderedDict((epoch, float(epoch)) for epoch in epochs)
+
+        few, whole = ({place: nats_results(place % 4) for place in range(12)} for _ in range(2))
+        for own in whole.values():
+            for trained in own.values():
+                for training in trained["all_results"].values():
+                    with_curves(training)
+        plain = official.nats_topology(saved(tmp_path / "few.pth", first_file(few)))
+        file = saved(tmp_path / "many.pth", first_file(whole))
+        tracemalloc.start()
+        found = official.nats_topology(file)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        for name in plain:
+            np.testing.assert_array_equal(plain[name], found[name])
+        assert peak < file.stat().st_size / 3  # pickle's own unpickler needs several times the file
+
+    def test_files_that_could_run_code_are_refused(self, tmp_path):
+        class Trap:
+            def __reduce__(self):
+                return (tmp_path.joinpath("sprung").touch, ())
+
+        file = saved(tmp_path / "x.pth", {"arch2infos": {0: Trap()}})
+        with pytest.raises(ValueError, match=r"x.pth is no file of NAS-Bench-201: it asks for"):
+            load(f"nasbench201:file={file}")
+        assert not (tmp_path / "sprung").exists()
+
+    @pytest.mark.parametrize(
+        ("what", "said"),
+        [
+            ({"a": 1}, r"no results of architectures \(arch2infos\); expected NAS-Bench-201-v1_1"),
+            ([1.5, "x"], "no results of architectures"),
+            ({"arch2infos": {}}, "found no architecture"),
+            ({"arch2infos": {0: {"less": {}}}}, "architecture 0: expected trainings of 200 epochs"),
+            ({"arch2infos": {0: 3}}, "architecture 0: expected trainings of 200 epochs"),
+            ({"arch2infos": {"a": {}, 1: {}}}, "no results of architectures"),
+        ],
+    )
+    def test_other_contents_are_refused(self, tmp_path, what, said):
+        with pytest.raises(ValueError, match=said):
+            load(f"nasbench201:file={saved(tmp_path / 'x.pth', what)}")
+
+    def test_broken_files_are_refused(self, tmp_path):
+        whole = saved(tmp_path / "x.pth", first_file({0: nats_results(0)})).read_bytes()
+        for length in (20, len(whole) // 2, len(whole) - 10):
+            (tmp_path / "y.pth").write_bytes(whole[:length])
+            with pytest.raises(ValueError, match=r"y.pth is no file of NAS-Bench-201"):
+                load(f"nasbench201:file={tmp_path / 'y.pth'}")
+
+    def test_files_with_tensors_are_refused(self, tmp_path):
+        torch = pytest.importorskip("torch")
+        torch.save({"arch2infos": {0: torch.zeros(3)}}, tmp_path / "x.pth")
+        with pytest.raises(ValueError, match=r"it asks for torch._utils._rebuild_tensor_v2"):
+            load(f"nasbench201:file={tmp_path / 'x.pth'}")
 
 
 def macro_entry(accuracies):

@@ -1,6 +1,7 @@
 """Tables of trained networks in the files that their authors publish, as the arrays that our .npz files hold.
 
-NATS-Bench (topology): Dong et al. 2021; NAS-Bench-Macro: Su et al. 2021; FC-Net: Klein and Hutter 2019.
+NAS-Bench-201: Dong and Yang 2020; NATS-Bench (topology): Dong et al. 2021; NAS-Bench-Macro: Su et al. 2021; FC-Net:
+Klein and Hutter 2019.
 
     python -m bostruct.problems.official NATS OUT.npz
 
@@ -16,7 +17,6 @@ import math
 import pickle
 import re
 import sys
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,8 +26,12 @@ import numpy as np
 from bostruct.checks import optional_import, shown
 from bostruct.contracts import Array
 from bostruct.domains.architecture.cells import NB201
+from bostruct.problems import official_pth
 
-NATS = "the folder NATS-tss-v1_0-3ffb9-simple or the file NATS-tss-v1_0-3ffb9.pickle.pbz2 of NATS-Bench"
+NATS = (
+    "the folder NATS-tss-v1_0-3ffb9-simple or the file NATS-tss-v1_0-3ffb9.pickle.pbz2 of NATS-Bench, or the file "
+    f"{official_pth.PTH}"
+)
 MACRO = "nas-bench-macro_cifar10.json"
 FCNET = "fcnet_*_data.hdf5 or a folder of them"
 EPOCHS = 200
@@ -38,13 +42,6 @@ SETS = {  # our name of a data set: where it is validated, where it is tested
 }
 EDGE = re.compile(r"(\w+)~(\d)")
 SOURCES = ("0", "01", "012")  # of the edges into each tensor of a cell, as its string lists them
-SCALAR = np.float64(0).__reduce__()[0]  # the function that makes NumPy scalars from bytes, wherever NumPy keeps it
-HARMLESS = {
-    ("collections", "OrderedDict"): OrderedDict,
-    ("numpy", "dtype"): np.dtype,
-    ("numpy.core.multiarray", "scalar"): SCALAR,
-    ("numpy._core.multiarray", "scalar"): SCALAR,
-}
 
 
 class Grid(NamedTuple):
@@ -58,9 +55,7 @@ class _Plain(pickle.Unpickler):
     """Unpickles containers and numbers; a pickle that asks for anything else is refused before it can run code."""
 
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in HARMLESS:
-            raise pickle.UnpicklingError(f"it asks for {module}.{name}, which a table of numbers does not need")
-        return HARMLESS[module, name]
+        return official_pth.harmless(module, name)
 
 
 def starts_with(file: str | Path, *marks: bytes) -> bool:
@@ -72,8 +67,8 @@ def starts_with(file: str | Path, *marks: bytes) -> bool:
 
 
 def is_nats(file: str | Path) -> bool:
-    """Whether it is a folder or a bzip2 file, as NATS-Bench is distributed."""
-    return Path(file).is_dir() or starts_with(file, b"BZh")
+    """Whether it is a folder or a bzip2 file, as NATS-Bench is distributed, or a .pth file, as NAS-Bench-201 was."""
+    return Path(file).is_dir() or starts_with(file, b"BZh") or official_pth.is_pth(file)
 
 
 def is_json(file: str | Path) -> bool:
@@ -87,8 +82,8 @@ def is_hdf5(file: str | Path) -> bool:
 def nats_topology(file: str | Path) -> dict[str, np.ndarray]:
     """The arrays of ``nasbench201`` from NATS-Bench: a row for each architecture that is there, in its order.
 
-    file: the folder of pickles of one architecture each, or the pickle of all. Validation accuracies are in the order
-    of the seeds; test accuracies are means over them. Raises ValueError.
+    file: the folder of pickles of one architecture each, or the pickle of all, or the .pth file of NAS-Bench-201.
+    Validation accuracies are in the order of the seeds; test accuracies are means over them. Raises ValueError.
     """
     found = [_cell(results, f"file: {name}") for name, results in _architectures(Path(file))]
     if not found:
@@ -145,6 +140,9 @@ def _architectures(path: Path) -> Iterator[tuple[str, Any]]:
         numbered = {int(one.name.partition(".")[0]): one for one in path.glob("*.pickle.pbz2") if one.name[0].isdigit()}
         for _, one in sorted(numbered.items()):
             yield str(one), _unpickled(one)
+        return
+    if official_pth.is_pth(path):
+        yield from official_pth.architectures(path)
         return
     stored = _unpickled(path)
     if not isinstance(stored, dict) or not isinstance(stored.get("arch2infos"), dict):
@@ -249,7 +247,9 @@ def _values(name: str, values: set[Any]) -> tuple[Any, ...]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="NATS-Bench (topology) as an .npz file for the problem nasbench201")
+    parser = argparse.ArgumentParser(
+        description="NATS-Bench (topology), or NAS-Bench-201, as an .npz file for the problem nasbench201"
+    )
     parser.add_argument("nats", type=Path, metavar="NATS")
     parser.add_argument("out", type=Path, metavar="OUT.npz")
     given = parser.parse_args()
