@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from weakref import WeakSet
 
 import pytest
 import torch
@@ -11,8 +12,9 @@ from torch import nn
 import bostruct as bo
 from bostruct.nas import NetworkObjective, TrainingFailed, diabetes, digits, to_torch, train
 from bostruct.nas import objectives as objectives_module
+from bostruct.nas.devices import Place
 from bostruct.nas.recipes import COMBO, FAST
-from bostruct.nas.training import Epoch, OutOfMemory, Trained, train_together
+from bostruct.nas.training import Epoch, OutOfMemory, Trained, Training, train_together
 
 QUICK = replace(FAST, epochs=3, batch_size=32)
 PERCEPTRON = bo.Architecture.chain("relu-16 linear")
@@ -93,6 +95,24 @@ def test_one_without_memory_beside_others_is_tried_alone():
     assert not tries
 
 
+def test_one_that_is_tried_again_finds_the_places_of_the_others_free(monkeypatch):
+    data, places, seen = diabetes(), WeakSet(), []
+
+    class Counted(Place):
+        def __init__(self, device, seed):
+            super().__init__(device, seed)
+            places.add(self)
+
+    def build():
+        seen.append(len(places))
+        return Hungry(SHORT[0], 5)
+
+    monkeypatch.setattr(Training, "place_of", Counted)
+    found = train_together([built(PERCEPTRON, data), build, built(PERCEPTRON, data)], data, QUICK, [0, 1, 2])
+    assert isinstance(found[1], OutOfMemory)
+    assert seen == [3, 1]
+
+
 def test_checkpoints_are_each_its_own_and_an_error_of_the_caller_ends_all(tmp_path):
     data = digits()
     files = [tmp_path / "0.pt", tmp_path / "1.pt"]
@@ -148,4 +168,4 @@ def test_too_little_memory_is_a_failed_trial_and_the_study_goes_on(monkeypatch, 
     failed = [trial for trial in study.trials if trial.status == "failed"]
     assert len(study.trials) == 4
     assert len(failed) == 1
-    assert "OutOfMemory: out of memory" in failed[0].reason
+    assert "OutOfMemory: out of memory" in str(failed[0].reason)
