@@ -105,7 +105,7 @@ def test_one_that_is_tried_again_finds_the_places_of_the_others_free(monkeypatch
 
     def build():
         seen.append(len(places))
-        return Hungry(SHORT[0], 5)
+        return Hungry(MemoryError, 5)  # the class: an error that is kept would keep the places
 
     monkeypatch.setattr(Training, "place_of", Counted)
     found = train_together([built(PERCEPTRON, data), build, built(PERCEPTRON, data)], data, QUICK, [0, 1, 2])
