@@ -239,7 +239,7 @@ class TestPth:
         tracemalloc.stop()
         for name in plain:
             np.testing.assert_array_equal(plain[name], found[name])
-        assert peak < file.stat().st_size / 3  # pickle's own unpickler needs several times the file
+        assert peak < file.stat().st_size / 2  # pickle's own unpickler needs several times the file
 
     def test_files_that_could_run_code_are_refused(self, tmp_path):
         class Trap:
