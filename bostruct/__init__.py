@@ -32,13 +32,16 @@ _HOME = {
     "Study": "bostruct.study",
     "Result": "bostruct.result",
     "Trial": "bostruct.history",
+    "BostructError": "bostruct.contracts",
     "Infeasible": "bostruct.contracts",
+    "ObjectiveError": "bostruct.run",
+    "SpaceExhausted": "bostruct.contracts",
     "minimize": "bostruct.optimize",
     "maximize": "bostruct.optimize",
 }
 
 if TYPE_CHECKING:
-    from bostruct.contracts import Infeasible
+    from bostruct.contracts import BostructError, Infeasible, SpaceExhausted
     from bostruct.domains.architecture.domain import Bounds, cnn_domain, mlp_domain
     from bostruct.domains.architecture.drawing import plot_architecture
     from bostruct.domains.architecture.value import Architecture
@@ -52,21 +55,25 @@ if TYPE_CHECKING:
     from bostruct.optimize import maximize, minimize
     from bostruct.plots import plot_importance
     from bostruct.result import Result
+    from bostruct.run import ObjectiveError
     from bostruct.study import Study
 
 __all__ = [
     "Architecture",
     "Binary",
+    "BostructError",
     "Bounds",
     "Categorical",
     "Fidelity",
     "Graph",
     "Infeasible",
     "Integer",
+    "ObjectiveError",
     "Ordinal",
     "Real",
     "Result",
     "Space",
+    "SpaceExhausted",
     "Study",
     "Trial",
     "cnn_domain",

@@ -6,7 +6,6 @@ from functools import partial
 import pyglove as pg
 
 import bostruct as bo
-from bostruct.contracts import SpaceExhausted
 from bostruct.language import D, FloatRange, SearchSpace, identity, siso_module, siso_sequential, substitution_module
 
 
@@ -21,7 +20,7 @@ class Bostruct(pg.DNAGenerator):
     def _propose(self):
         try:
             trial = self._study.ask()
-        except SpaceExhausted:
+        except bo.SpaceExhausted:
             raise StopIteration from None
         dna = pg.DNA.from_numbers([module.values["value"] for module in trial.point.nodes], self.dna_spec)
         return dna.set_metadata("trial", trial.number)
