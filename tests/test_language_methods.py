@@ -18,7 +18,7 @@ from bostruct.contracts import DomainError
 from bostruct.domains.fidelity import Levels
 from bostruct.domains.language import sampling
 from bostruct.domains.language.walk import Walk
-from bostruct.language import D, Infeasible, SearchSpace, siso_module, substitution_module
+from bostruct.language import D, Infeasible, SearchSpace, siso_module, siso_sequential, substitution_module
 from bostruct.methods.on_programs import trace_kernel
 from bostruct.searchers.hyperband import Hyperband
 from bostruct.searchers.mcts import MCTS, rewards
@@ -53,6 +53,30 @@ def test_domain_laws(space):
 @pytest.mark.parametrize("method", ON_PROGRAMS)
 def test_searcher_laws(method):
     check_searcher(methods.METHODS[method], SPACE, shallow_and_wide, np.random.default_rng(0), n_trials=16)
+
+
+def rising():
+    """A number, and behind it one that is not below: at one place, of more choices or of fewer."""
+    low = D(range(4))
+
+    def above(values):
+        return siso_module("High", {"value": D(range(values["low"], 5))})
+
+    rest = substitution_module("Rest", above, {"low": low}, ["in"], ["out"], keyed_by=())
+    return siso_sequential([siso_module("Low", {"value": low}), rest])
+
+
+@pytest.mark.parametrize("method", [*ON_PROGRAMS, "smac", "wrs"])
+def test_a_place_with_other_choices_from_program_to_program(method):
+    def objective(program):
+        low, high = (module.values["value"] for module in program.nodes)
+        return abs(low - 1) + abs(high - 4)
+
+    study = bo.Study(SearchSpace(rising), method=method, seed=0)
+    result = study.optimize(objective, 60, progress=False)
+    assert len(result.trials) == 14  # 5 + 4 + 3 + 2, all of them
+    assert result.best_value == 0.0
+    assert len(bo.importance(study).main) == 2
 
 
 @pytest.mark.parametrize("method", [name for name in ON_PROGRAMS if name != "hill-climbing"])

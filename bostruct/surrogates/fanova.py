@@ -185,7 +185,9 @@ def design_of(points: Sequence[Sequence[Choice]]) -> tuple[Array, list[Factor]]:
     kinds: dict[str, Choice] = {}
     for point in points:
         for one in point:
-            kinds.setdefault(one.path, one)
+            known = kinds.setdefault(one.path, one)
+            if known.count < one.count < np.inf:  # what can be chosen there follows from other choices
+                kinds[one.path] = one
     present = {path: 0 for path in kinds}
     for point in points:
         for one in point:
@@ -207,7 +209,7 @@ def design_of(points: Sequence[Sequence[Choice]]) -> tuple[Array, list[Factor]]:
 
 
 def filled(points: Sequence[Sequence[Choice]], factors: Sequence[Factor]) -> Array:
-    """Points in the columns of the factors (n, c); choices that no factor stands for are left out."""
+    """Points in the columns of the factors (n, c); choices that no factor, or no atom of it, stands for are left out."""
     known = {factor.name: factor for factor in factors}
     width = max((factor.columns.stop for factor in factors), default=0)
     design: npt.NDArray[np.float64] = np.full((len(points), width), -1.0)
@@ -218,7 +220,7 @@ def filled(points: Sequence[Sequence[Choice]], factors: Sequence[Factor]) -> Arr
                 continue
             if one.count == np.inf:
                 design[row, factor.columns] = one.value
-            elif factor.atoms is not None:
+            elif factor.atoms is not None and one.value < len(factor.atoms):
                 design[row, factor.columns] = factor.atoms[int(one.value)]
     return design
 
