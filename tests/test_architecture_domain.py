@@ -67,7 +67,7 @@ def test_unseen(rng, monkeypatch):
     monkeypatch.setattr(ArchitectureDomain, "sample", lambda _domain, m, _rng: stuck * m)
     found = domain.sample_unseen(frozenset(domain.keys(stuck)), rng)
     assert found in domain.pool
-    monkeypatch.setattr(domain_module, "LISTED", 100)
+    monkeypatch.setattr(domain_module, "LISTED", 0)
     with pytest.raises(SpaceExhausted, match=f"no unseen architecture in 1024 draws; {len(domain.pool) + 1} were seen"):
         domain.sample_unseen(frozenset(domain.keys([*stuck, *domain.pool])), rng)
 

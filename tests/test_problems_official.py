@@ -273,6 +273,27 @@ class TestPth:
             with pytest.raises(ValueError, match=r"y.pth is no file of NAS-Bench-201"):
                 load(f"nasbench201:file={tmp_path / 'y.pth'}")
 
+    def test_broken_archives_are_refused(self, tmp_path):
+        file = archived(tmp_path / "x.pth", first_file({0: nats_results(0)}))
+        whole = bytearray(file.read_bytes())
+        whole[60] ^= 1  # in the pickle, whose checksum it then has not
+        file.write_bytes(whole)
+        with pytest.raises(ValueError, match=r"x.pth is no file of NAS-Bench-201: Bad CRC-32"):
+            load(f"nasbench201:file={file}")
+        np.savez(tmp_path / "x.npz", edges=np.zeros(3))
+        damaged = (tmp_path / "x.npz").read_bytes().replace(b"PK\x01\x02", b"PK\x01\x00")
+        (tmp_path / "x.npz").write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"x.npz is no .npz file of plain arrays"):
+            load(f"nasbench201:file={tmp_path / 'x.npz'}")
+
+    def test_a_file_that_shares_what_is_forgotten_is_refused(self, tmp_path):
+        results = first_file({0: nats_results(0)})
+        results["arch2infos"][1] = {"shared": results["arch2infos"][0]["full"]}
+        first = next(iter(results["arch2infos"][0]["full"]["all_results"].values()))
+        results["arch2infos"][2] = {"full": first["eval_acc1es"]}
+        with pytest.raises(ValueError, match="it refers to what is in a training before"):
+            load(f"nasbench201:file={saved(tmp_path / 'x.pth', results)}")
+
     def test_files_with_tensors_are_refused(self, tmp_path):
         torch = pytest.importorskip("torch")
         torch.save({"arch2infos": {0: torch.zeros(3)}}, tmp_path / "x.pth")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -12,9 +12,11 @@ DRAWS_UNSEEN = 1024
 BLOCKS = (1, 15, 112, 896)  # most first draws are unseen: begin small
 
 
-def draw_unseen(domain: Domain, seen: frozenset[Hashable], rng: np.random.Generator) -> Point | None:
-    """By rejection; None where all of `DRAWS_UNSEEN` draws were seen before."""
-    for block in BLOCKS:
+def draw_unseen(
+    domain: Domain, seen: frozenset[Hashable], rng: np.random.Generator, blocks: Sequence[int] = BLOCKS
+) -> Point | None:
+    """By rejection; None where all draws were seen before. blocks: how many are drawn at once, in turn."""
+    for block in blocks:
         drawn = domain.sample(block, rng)
         for x, key in zip(drawn, domain.keys(drawn), strict=True):
             if key not in seen:

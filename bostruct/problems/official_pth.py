@@ -11,6 +11,7 @@ import pickle
 import struct
 import sys
 import zipfile
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,10 @@ import numpy as np
 PTH = "NAS-Bench-201-v1_1-096897.pth"
 MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # of torch.save before torch 1.6
 HEADERS = 3  # pickles in front of the object's: magic number, version of the format, machine
+BROKEN = (
+    pickle.UnpicklingError, zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, LookupError, TypeError,
+    ValueError, AttributeError, OverflowError, RuntimeError,
+)  # fmt: skip  # what reading a damaged, cut or encrypted file can raise
 SCALAR: Any = np.float64(0).__reduce__()[0]  # the function that makes NumPy scalars from bytes, wherever NumPy keeps it
 
 
@@ -67,7 +72,7 @@ def architectures(path: Path) -> Iterator[tuple[str, Any]]:
     try:
         with _pickle(path) as stream:
             stored = _LastEpochs(stream).load()
-    except (pickle.UnpicklingError, struct.error, OSError, LookupError, TypeError, ValueError, AttributeError) as error:
+    except BROKEN as error:
         raise ValueError(f"file: {path} is no file of NAS-Bench-201: {error}") from error
     found = stored.get("arch2infos") if isinstance(stored, dict) else None
     if not isinstance(found, dict) or not all(isinstance(index, int) for index in found):
@@ -92,10 +97,11 @@ def _pickle(path: Path) -> Iterator[IO[bytes]]:
 
 def _member(path: Path) -> str | None:
     """The object's pickle in an archive, as torch.save writes since 1.6; None where there is none."""
-    if not zipfile.is_zipfile(path):
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return next((name for name in archive.namelist() if name.endswith("/data.pkl")), None)
+    except zipfile.BadZipFile:
         return None
-    with zipfile.ZipFile(path) as archive:
-        return next((name for name in archive.namelist() if name.endswith("/data.pkl")), None)
 
 
 class _LastEpochs:
@@ -153,8 +159,8 @@ class _LastEpochs:
             pickle.SETITEMS: lambda: self._update(self._marked()),
             pickle.BINPUT: lambda: self._remember(byte()),
             pickle.LONG_BINPUT: lambda: self._remember(word()),
-            pickle.BINGET: lambda: push(self._memo[byte()]),
-            pickle.LONG_BINGET: lambda: push(self._memo[word()]),
+            pickle.BINGET: lambda: push(self._recall(byte())),
+            pickle.LONG_BINGET: lambda: push(self._recall(word())),
             pickle.GLOBAL: lambda: push(harmless(self._line(), self._line())),
             pickle.REDUCE: lambda: push(pop(-2)(*pop())),
             pickle.BUILD: lambda: self._build(pop()),
@@ -202,3 +208,8 @@ class _LastEpochs:
         self._memo[place] = one
         if isinstance(one, dict | list | bytes | np.generic) or (isinstance(one, str) and "@" in one):
             self._passing.append(place)
+
+    def _recall(self, place: int) -> Any:
+        if place not in self._memo:
+            raise pickle.UnpicklingError("it refers to what is in a training before, which is forgotten by then")
+        return self._memo[place]

@@ -73,7 +73,8 @@ def read_arrays(file: str, names: Sequence[str], official: str = "") -> Arrays:
     if not Path(file).is_file():
         raise ValueError(f"file: expected an .npz file{other}, found none at {file}")
     try:
-        with np.load(file, allow_pickle=False) as stored:
+        # opened here: NumPy leaves the file of a damaged archive open
+        with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in names if name in stored}
             known = ", ".join(stored)
     except (ValueError, OSError, EOFError, AttributeError, zipfile.BadZipFile) as error:

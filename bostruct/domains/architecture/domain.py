@@ -17,7 +17,7 @@ from bostruct.domains.architecture.modifiers import MODIFIERS
 from bostruct.domains.architecture.pools import cnn_pool, mlp_pool
 from bostruct.domains.architecture.reach import changes
 from bostruct.domains.architecture.value import Architecture, check_of_family
-from bostruct.domains.unseen import BLOCKS, DRAWS_UNSEEN
+from bostruct.domains.unseen import BLOCKS, DRAWS_UNSEEN, draw_unseen
 from bostruct.domains.variables import plain
 
 STEPS = (0.5, 0.25, 0.125, 0.075, 0.05)  # chances of 1 to 5 modifiers in one mutation (the released NASBOT code)
@@ -25,7 +25,7 @@ TRIES = 50  # draws of a modifier and its site for one step
 RESTARTS = 20
 LONGEST_WALK = 8  # mutations between a member of the pool and a sampled point
 LISTED_AFTER = 2  # blocks of draws that found nothing unseen: changes are listed then
-LISTED = 20_000  # changes at most: up to three seconds
+LISTED = 10_000  # changes at most, which is seconds
 
 
 @dataclass(frozen=True)
@@ -117,13 +117,12 @@ class ArchitectureDomain:
         """A sampled architecture whose fingerprint is not in `seen`; where draws find none, one that changes lead to,
         as far as these can be listed. Raises SpaceExhausted where there is none, or none is found.
         """
-        for position, block in enumerate(BLOCKS):
-            if position == LISTED_AFTER and (x := self._listed_unseen(seen, rng)) is not None:
-                return x
-            for x in self.sample(block, rng):
-                if x.fingerprint not in seen:
-                    return x
-        raise SpaceExhausted(f"no unseen architecture in {DRAWS_UNSEEN} draws; {len(seen)} were seen")
+        x = draw_unseen(self, seen, rng, BLOCKS[:LISTED_AFTER])
+        x = self._listed_unseen(seen, rng) if x is None else x
+        x = draw_unseen(self, seen, rng, BLOCKS[LISTED_AFTER:]) if x is None else x
+        if x is None:
+            raise SpaceExhausted(f"no unseen architecture in {DRAWS_UNSEEN} draws; {len(seen)} were seen")
+        return x
 
     def check(self, x: Any) -> None:
         self.bounds.check(check_of_family(x, self.family))
@@ -203,14 +202,14 @@ class ArchitectureDomain:
             fresh = {key: x for x in born if (key := (x.layers, x.edges)) not in met}
             if unseen := [x for x in fresh.values() if x.fingerprint not in seen]:
                 return unseen[int(rng.integers(len(unseen)))]
+            if left <= 0:  # the last list may have been cut
+                return None
             met.update(fresh)
             waiting += fresh.values()
             if not waiting:
                 raise SpaceExhausted(f"no change leads to an unseen architecture; {len(seen)} were seen")
             tried = list(islice(changes(waiting.pop(int(rng.integers(len(waiting))))), left))
             born, left = [x for x in tried if x is not None and self._holds(x)], left - len(tried)
-            if left <= 0:
-                return None
 
     def _holds(self, x: Architecture) -> bool:
         try:
