@@ -227,7 +227,8 @@ class Place:
 
 class Repeated:
     """A body that runs as it is WARM_UP times, is captured, and is replayed from then on; unless the last of these runs
-    shows that it waits for the device: then it is run as it is, always.
+    shows that it waits for the device: then it is run as it is, always. The run that showed it is made anew; running
+    averages and random numbers that it moved on before it was broken off stay so.
     """
 
     def __init__(self, body: Body, place: Place) -> None:

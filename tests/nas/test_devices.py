@@ -89,7 +89,7 @@ def test_a_network_that_waits_is_trained_without_graphs_and_said_so_once(monkeyp
         found = train(Asking, data, recipe, 1)
     assert len(told) == 1
     assert Training.place_of.captures == 0  # type: ignore[attr-defined]
-    assert found.epochs == expected.epochs  # the run that was broken off has done nothing
+    assert found.epochs == expected.epochs  # of a network without buffers, the run that was broken off has done nothing
 
 
 def test_what_fails_in_the_last_run_for_another_reason_fails(monkeypatch):
