@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import math
 from collections import defaultdict
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from test_problems_nas import edges_file
 
 import bostruct as bo
 from bostruct import plots, problems
@@ -79,6 +81,27 @@ def test_the_table_is_that_of_the_incumbents(folder):
         else:
             assert row["difference"] == pytest.approx(paired.mean())
             assert row["difference_error"] == pytest.approx(paired.std(ddof=1) / math.sqrt(2))
+
+
+def test_what_runs_are_judged_by_has_a_column_and_noisy_values_no_regret(tmp_path):
+    file = edges_file(
+        tmp_path / "cells.npz", np.array(list(itertools.product(range(1, 4), repeat=2)))[:, [0, 0, 1, 1, 0, 1]]
+    )
+    spec = f"nasbench201:file={file},noise=1"
+    line = ("compare", spec, "--methods", "random,annealing", "--seeds", 2, "--trials", 4, "--out", tmp_path / "out")
+    found = json.loads(call(*line, "--json").stdout)
+    table = (tmp_path / "out" / "comparison.txt").read_text(encoding="utf-8")
+    assert "reported" in table
+    problem = problems.load(spec)
+    for row in found["methods"]:
+        tests = []
+        for seed in (0, 1):
+            with bo.Study.load(tmp_path / "out" / "runs" / f"{row['method']}-{seed}.db") as study:
+                tests.append(problem.reported(study.result.best_point))
+        assert row["reported"] == pytest.approx(np.mean(tests))
+        assert row["reported_error"] == pytest.approx(np.std(tests, ddof=1) / math.sqrt(2))
+    with open(tmp_path / "out" / "incumbents.csv", encoding="utf-8") as lines:
+        assert {row["regret"] for row in csv.DictReader(lines)} == {""}
 
 
 def test_finished_runs_are_left_alone(folder, monkeypatch):
@@ -181,7 +204,8 @@ class TestStatistics:
     def test_a_single_seed_has_no_error(self):
         row = statistics.rows(problems.load("branin"), {Cell("a", 0): self.result([3.0])})[0]
         assert math.isnan(row.error)
-        assert statistics.cells_of(row)[2] == "-"
+        header, cells = statistics.table_of([row])
+        assert (header, cells[0][2]) == (statistics.HEADER, "-")
 
     def test_optima_are_counted(self):
         problem = problems.load("branin")

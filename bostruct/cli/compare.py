@@ -76,7 +76,7 @@ def compare(
 
 def _report(comparison: Comparison, problem: AnyProblem, failed: dict[Cell, str], as_json: bool) -> None:
     from bostruct.cli.comparison import read_all
-    from bostruct.cli.statistics import HEADER, cells_of, rows, write_incumbents
+    from bostruct.cli.statistics import rows, table_of, write_incumbents
 
     for cell, why in failed.items():
         click.echo(f"failed: {cell.method}, seed {cell.seed}: {why}", err=True)
@@ -86,17 +86,17 @@ def _report(comparison: Comparison, problem: AnyProblem, failed: dict[Cell, str]
     if not results:
         return
     found = rows(problem, results)
-    cells = [cells_of(row) for row in found]
+    header, cells = table_of(found)
     title = _title(comparison, problem)
     out = comparison.folder
-    (out / "comparison.txt").write_text(f"{title}\n\n{table(HEADER, cells)}\n", encoding="utf-8")
-    (out / "comparison.md").write_text(f"{title}\n\n{markdown(HEADER, cells)}\n", encoding="utf-8")
+    (out / "comparison.txt").write_text(f"{title}\n\n{table(header, cells)}\n", encoding="utf-8")
+    (out / "comparison.md").write_text(f"{title}\n\n{markdown(header, cells)}\n", encoding="utf-8")
     write_incumbents(out / "incumbents.csv", problem, results)
     picture = _draw(comparison, problem, results)
     if as_json:
         echo_json(_as_json(comparison, problem, found, failed, picture))
         return
-    click.echo(f"{title}\n\n{table(HEADER, cells)}\n")
+    click.echo(f"{title}\n\n{table(header, cells)}\n")
     click.echo(f"in {out}: comparison.txt, comparison.md, incumbents.csv{', convergence.png' if picture else ''}")
 
 
@@ -117,13 +117,14 @@ def _draw(comparison: Comparison, problem: AnyProblem, results: dict[Cell, Resul
         groups.setdefault(cell.method, []).append(result)
     path = comparison.folder / "convergence.png"
     try:
-        axes = plot_convergence(groups, optimum=problem.optimum)
+        axes = plot_convergence(groups, optimum=None if problem.noisy else problem.optimum)
     except MissingExtra as error:
         click.echo(f"no picture: {error}", err=True)
         return None
     runs = sorted({len(group) for group in groups.values()})
     means = counted(runs[0], "run") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
-    axes.set_title(f"{problem.name}, mean of {means}, one standard error", loc="left", fontsize=10)
+    noise = ", values with their noise" if problem.noisy else ""
+    axes.set_title(f"{problem.name}, mean of {means}, one standard error{noise}", loc="left", fontsize=10, wrap=True)
     save(axes, path)
     return path
 

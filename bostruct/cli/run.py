@@ -173,7 +173,7 @@ def _summary(problem: AnyProblem, study: Study, result: Result) -> dict[str, Any
         "optimum": problem.optimum,
         "best_known": problem.best_known,
         "optimum_source": problem.optimum_source,
-        "reported": _reported(problem, result),
+        "reported": reported(problem, result),
         "regret": None if problem.optimum is None else value - problem.optimum,
         "seconds_per_suggestion": suggestion_seconds(result),
         "seconds_suggesting": result.timing.suggest,
@@ -181,7 +181,7 @@ def _summary(problem: AnyProblem, study: Study, result: Result) -> dict[str, Any
     }
 
 
-def _reported(problem: AnyProblem, result: Result) -> float | None:
+def reported(problem: AnyProblem, result: Result) -> float | None:
     """What runs on the problem are judged by at the best point, such as a test error; None where that is its value."""
     from bostruct.problems.architectures import ArchitectureProblem
 

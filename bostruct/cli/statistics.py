@@ -10,7 +10,7 @@ from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING, NamedTuple
 
 from bostruct.cli.comparison import Cell
-from bostruct.cli.run import suggestion_seconds
+from bostruct.cli.run import reported, suggestion_seconds
 from bostruct.cli.text import number
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bostruct.result import Result
 
 HEADER = ("method", "best value", "s.e.", "minus first", "s.e. of it", "regret", "optima", "s a suggestion")
+REPORTED = ("reported", "s.e. of it")
 CSV_HEADER = ("method", "seed", "n_trials", "value", "best_value", "regret", "origin", "suggest_seconds")
 
 
@@ -26,7 +27,7 @@ class Row(NamedTuple):
 
     mean, error: of the best value, without noise where the problem has any. difference, difference_error: paired by
     seed, to the first method. regret: mean above the optimum; optima: how many runs reached it. seconds: median of a
-    suggestion.
+    suggestion. reported, reported_error: of what runs are judged by, None where that is the value.
     """
 
     method: str
@@ -37,6 +38,8 @@ class Row(NamedTuple):
     regret: float | None
     optima: int | None
     seconds: float | None
+    reported: float | None
+    reported_error: float | None
 
 
 def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
@@ -47,12 +50,18 @@ def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
 def rows(problem: AnyProblem, results: Mapping[Cell, Result]) -> list[Row]:
     """One a method, in their order; the differences are over the seeds that both methods have."""
     final = {cell: _final_value(problem, result) for cell, result in results.items()}
+    judged = {cell: reported(problem, result) for cell, result in results.items()}
     methods = list(dict.fromkeys(cell.method for cell in results))
-    return [_row(method, methods[0], problem.optimum, final, results) for method in methods]
+    return [_row(method, methods[0], problem.optimum, final, judged, results) for method in methods]
 
 
 def _row(
-    method: str, first: str, optimum: float | None, final: Mapping[Cell, float], results: Mapping[Cell, Result]
+    method: str,
+    first: str,
+    optimum: float | None,
+    final: Mapping[Cell, float],
+    judged: Mapping[Cell, float | None],
+    results: Mapping[Cell, Result],
 ) -> Row:
     own = {cell.seed: value for cell, value in final.items() if cell.method == method}
     others = {cell.seed: value for cell, value in final.items() if cell.method == first}
@@ -63,7 +72,9 @@ def _row(
     paired = mean_and_error(differences) if differences and method != first else (math.nan, math.nan)
     reached = None if optimum is None else sum(_close(value, optimum) for value in own.values())
     regret = None if optimum is None else mean - optimum
-    return Row(method, mean, error, *paired, regret, reached, median(known) if known else None)
+    tests = [value for cell, value in judged.items() if cell.method == method and value is not None]
+    test = mean_and_error(tests) if tests else (None, None)
+    return Row(method, mean, error, *paired, regret, reached, median(known) if known else None, *test)
 
 
 def _close(value: float, optimum: float) -> bool:
@@ -74,20 +85,27 @@ def _final_value(problem: AnyProblem, result: Result) -> float:
     return problem.noise_free(result.best_point) if problem.noisy else result.best_value
 
 
-def cells_of(row: Row) -> tuple[str, ...]:
-    """A row of a table, under `HEADER`."""
+def table_of(found: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Header and rows; what runs are judged by has columns of its own where that is not the value."""
+    has_reported = any(row.reported is not None for row in found)
+    return HEADER + REPORTED * has_reported, [_cells(row, has_reported) for row in found]
+
+
+def _cells(row: Row, has_reported: bool) -> tuple[str, ...]:
     optima = "-" if row.optima is None else str(row.optima)
     numbers = (number(value, 5) for value in (row.mean, row.error, row.difference, row.difference_error, row.regret))
-    return (row.method, *numbers, optima, number(row.seconds, 3))
+    test = (number(row.reported, 5), number(row.reported_error, 5)) * has_reported
+    return (row.method, *numbers, optima, number(row.seconds, 3), *test)
 
 
 def write_incumbents(path: Path, problem: AnyProblem, results: Mapping[Cell, Result]) -> None:
-    """A CSV file with a line for each finished trial of each run."""
+    """A CSV file with a line for each finished trial of each run, values as they were told; of noisy ones no regret."""
+    optimum = None if problem.noisy else problem.optimum
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(CSV_HEADER)
         for cell, result in results.items():
             for position, (trial, best) in enumerate(result.incumbents, start=1):
-                regret = None if best is None or problem.optimum is None else best - problem.optimum
+                regret = None if best is None or optimum is None else best - optimum
                 seconds = trial.info.get("suggest_seconds")
                 writer.writerow((*cell, position, trial.value, best, regret, trial.origin, seconds))

@@ -209,7 +209,7 @@ def design_of(points: Sequence[Sequence[Choice]]) -> tuple[Array, list[Factor]]:
 
 
 def filled(points: Sequence[Sequence[Choice]], factors: Sequence[Factor]) -> Array:
-    """Points in the columns of the factors (n, c); choices that no factor, or no atom of it, stands for are left out."""
+    """Points in the columns of the factors (n, c); choices that no factor or atom stands for are left out."""
     known = {factor.name: factor for factor in factors}
     width = max((factor.columns.stop for factor in factors), default=0)
     design: npt.NDArray[np.float64] = np.full((len(points), width), -1.0)
