@@ -73,7 +73,9 @@ class Result:
         """The first told of those with the best value; raises BostructError where no trial completed."""
         completed = self._completed()
         if not completed and self.n_completed:
-            raise BostructError(f"no completed trial was kept: {len(self.trials)} trials, {self.n_completed} completed")
+            raise BostructError(
+                f"no completed trial was kept: where's condition is false for all {self.n_completed} that completed"
+            )
         if not completed:
             raise BostructError(f"no trial has completed: {len(self.trials)} trials, {self.n_failed} failed")
         sign = -1.0 if self.direction == "maximize" else 1.0

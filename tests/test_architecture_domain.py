@@ -207,7 +207,9 @@ def test_bounds_that_make_no_sense():
 def test_the_default_pool_keeps_what_fits():
     small = cnn_domain(Bounds(max_layers=16))
     assert [len(x) for x in small.pool] == [10, 13, 16, 13, 15]
-    with pytest.raises(DomainError, match=r"no architecture of the default pool is within the bounds .* pass pool="):
+    with pytest.raises(
+        DomainError, match=r"no architecture of the default pool is within the bounds \(the smallest: .*\); pass pool="
+    ):
         cnn_domain(Bounds(max_layers=9))
     with pytest.raises(DomainError, match="expected at least one architecture"):
         cnn_domain(pool=[])

@@ -75,6 +75,11 @@ class NetworkObjective:
         check_device(self.device)
         if not isinstance(self.checkpoints, str | os.PathLike | None):
             raise TypeError(f"checkpoints: expected a folder or None, got {shown(self.checkpoints)}")
+        if self.checkpoints is not None:
+            try:
+                Path(self.checkpoints).mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise ValueError(f"checkpoints: {self.checkpoints} cannot be a folder: {error.strerror}") from error
         if self.watch is not None and not callable(self.watch):
             raise TypeError(f"watch: expected a function or None, got {shown(self.watch)}")
         if self.seconds is not None:

@@ -76,6 +76,8 @@ def test_of_several_outputs_the_main_one_is_trained():
     [
         ({"device": "gpu"}, ValueError, "device: expected 'cpu'"),
         ({"checkpoints": 3}, TypeError, "checkpoints: expected a folder or None, got 3"),
+        ({"checkpoints": __file__}, ValueError, "checkpoints: .* cannot be a folder: File exists"),
+        ({"checkpoints": f"{__file__}/below"}, ValueError, "checkpoints: .* cannot be a folder: Not a directory"),
         ({"watch": 3}, TypeError, "watch: expected a function or None, got 3"),
     ],
 )

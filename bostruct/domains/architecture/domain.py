@@ -261,16 +261,18 @@ def _domain(
     if not {label.name for x in default for label in x.family.labels} <= set(family.by_name):
         raise DomainError(f"pool: the default one uses labels that the family {family.name} does not know; pass pool=")
     fitting = []
-    refusal = ""
+    refusal, smallest = "", min(default, key=len)
     for x in default:
         try:
             bounds.check(x)
         except PointError as error:
-            refusal = str(error)
+            refusal = str(error) if x is smallest else refusal
         else:
             fitting.append(x if family == x.family else Architecture(x.layers, x.edges, family))
     if not fitting:
-        raise DomainError(f"no architecture of the default pool is within the bounds ({refusal}); pass pool=[...]")
+        raise DomainError(
+            f"no architecture of the default pool is within the bounds (the smallest: {refusal}); pass pool=[...]"
+        )
     return ArchitectureDomain(family, bounds, tuple(fitting))
 
 
