@@ -320,6 +320,7 @@ def measured(data: Dataset, device: str, sizes: Sizes, seconds: float, output: P
             found[name] = {"error": repr(error), "where": traceback.format_exc().splitlines()[-8:]}
         found.setdefault("section_seconds", {})[name] = time.monotonic() - now
         if output is not None:
+            output.parent.mkdir(parents=True, exist_ok=True)
             output.write_text(json.dumps(found, indent=1) + "\n")
     return found
 
@@ -361,9 +362,11 @@ def _short(value: Any) -> str:
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", help="CIFAR-10, as bostruct.nas.cifar reads it")
-    parser.add_argument("--output", type=Path, default=Path("gpu_nas.json"))
-    parser.add_argument("--minutes", type=float, default=9.0)
-    parser.add_argument("--miniature", action="store_true", default=not torch.cuda.is_available())
+    parser.add_argument("--output", type=Path, default=Path("out/gpu_nas.json"), help="what was measured, as JSON")
+    parser.add_argument("--minutes", type=float, default=9.0, help="that all sections may take together")
+    parser.add_argument(
+        "--miniature", action="store_true", default=not torch.cuda.is_available(), help="sizes for seconds on a CPU"
+    )
     given = parser.parse_args(arguments)
     sizes = MINIATURE if given.miniature else FULL
     device = "cuda" if torch.cuda.is_available() else "cpu"
