@@ -50,9 +50,9 @@ def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
 def rows(problem: AnyProblem, results: Mapping[Cell, Result]) -> list[Row]:
     """One a method, in their order; the differences are over the seeds that both methods have."""
     final = {cell: _final_value(problem, result) for cell, result in results.items()}
-    judged = {cell: reported(problem, result) for cell, result in results.items()}
+    reports = {cell: reported(problem, result) for cell, result in results.items()}
     methods = list(dict.fromkeys(cell.method for cell in results))
-    return [_row(method, methods[0], problem.optimum, final, judged, results) for method in methods]
+    return [_row(method, methods[0], problem.optimum, final, reports, results) for method in methods]
 
 
 def _row(
@@ -60,7 +60,7 @@ def _row(
     first: str,
     optimum: float | None,
     final: Mapping[Cell, float],
-    judged: Mapping[Cell, float | None],
+    reports: Mapping[Cell, float | None],
     results: Mapping[Cell, Result],
 ) -> Row:
     own = {cell.seed: value for cell, value in final.items() if cell.method == method}
@@ -72,9 +72,9 @@ def _row(
     paired = mean_and_error(differences) if differences and method != first else (math.nan, math.nan)
     reached = None if optimum is None else sum(_close(value, optimum) for value in own.values())
     regret = None if optimum is None else mean - optimum
-    tests = [value for cell, value in judged.items() if cell.method == method and value is not None]
-    test = mean_and_error(tests) if tests else (None, None)
-    return Row(method, mean, error, *paired, regret, reached, median(known) if known else None, *test)
+    own_reports = [value for cell, value in reports.items() if cell.method == method and value is not None]
+    report = mean_and_error(own_reports) if own_reports else (None, None)
+    return Row(method, mean, error, *paired, regret, reached, median(known) if known else None, *report)
 
 
 def _close(value: float, optimum: float) -> bool:
@@ -88,14 +88,14 @@ def _final_value(problem: AnyProblem, result: Result) -> float:
 def table_of(found: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Header and rows; what runs are judged by has columns of its own where that is not the value."""
     has_reported = any(row.reported is not None for row in found)
-    return HEADER + REPORTED * has_reported, [_cells(row, has_reported) for row in found]
+    return HEADER + (REPORTED if has_reported else ()), [_cells(row, has_reported) for row in found]
 
 
 def _cells(row: Row, has_reported: bool) -> tuple[str, ...]:
     optima = "-" if row.optima is None else str(row.optima)
     numbers = (number(value, 5) for value in (row.mean, row.error, row.difference, row.difference_error, row.regret))
-    test = (number(row.reported, 5), number(row.reported_error, 5)) * has_reported
-    return (row.method, *numbers, optima, number(row.seconds, 3), *test)
+    report = (number(row.reported, 5), number(row.reported_error, 5)) if has_reported else ()
+    return (row.method, *numbers, optima, number(row.seconds, 3), *report)
 
 
 def write_incumbents(path: Path, problem: AnyProblem, results: Mapping[Cell, Result]) -> None:

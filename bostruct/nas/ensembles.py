@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
 from bostruct.nas.data import Dataset, Task
-from bostruct.nas.devices import Place, check_device, memory_reason
+from bostruct.nas.devices import Place, check_device
 from bostruct.nas.networks import ACTIVATIONS, ArchitectureNetwork
 from bostruct.nas.outcomes import (
     Epoch,
@@ -80,10 +80,10 @@ def train_ensemble(
                 if all_or_none and any(isinstance(one, TrainingFailed) for one in ensemble.outcomes):
                     ensemble.end_all(Stopped("another training has failed"))
     except Exception as error:
-        reason = memory_reason(error, place.free_memory)
-        if reason is None:
+        failure = out_of_memory(error, place)
+        if failure is None:
             raise
-        return [out_of_memory(reason, place)] * len(seeds)
+        return [failure] * len(seeds)
     return ensemble.outcomes  # type: ignore[return-value]
 
 

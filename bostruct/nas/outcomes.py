@@ -76,10 +76,10 @@ def scored_on_test(network: nn.Module, data: Dataset, recipe: Recipe, device: to
         with place.turn():
             return run_out(Scoring(network, resident(data, device).test, data.task, recipe, place).steps())
     except Exception as error:
-        reason = memory_reason(error, place.free_memory)
-        if reason is None:
+        failure = out_of_memory(error, place)
+        if failure is None:
             raise
-    raise out_of_memory(reason, place)
+    raise failure
 
 
 def out_of_time(epoch: int) -> TrainingFailed:
@@ -94,8 +94,11 @@ def not_finite(number: int, epoch: Epoch) -> TrainingFailed | None:
     return TrainingFailed(f"epoch {number}: the loss is {epoch.loss}, the error {epoch.error}")
 
 
-def out_of_memory(reason: str, place: Place) -> OutOfMemory:
-    """reason: `memory_reason`."""
+def out_of_memory(error: Exception, place: Place) -> OutOfMemory | None:
+    """What an error comes to, without its frames, which hold what is on the device; None where memory was not short."""
+    reason = memory_reason(error, place.free_memory)
+    if reason is None:
+        return None
     where = f" on {place.device}" if place.cuda else ""
     return OutOfMemory(f"out of memory{where}: {reason}".removesuffix(": "))
 

@@ -19,7 +19,7 @@ from torch import nn
 
 from bostruct.nas.checkpoints import delete_checkpoint, described, load_checkpoint, save_checkpoint
 from bostruct.nas.data import Dataset
-from bostruct.nas.devices import STREAMS, CaptureFailed, Place, memory_reason
+from bostruct.nas.devices import STREAMS, CaptureFailed, Place
 from bostruct.nas.outcomes import (
     Epoch,
     OutOfMemory,
@@ -153,9 +153,8 @@ class Training:
         """A new error, without the frames of the one that was raised, which hold what is on the device; None for errors
         that are not the training's.
         """
-        reason = memory_reason(error, self._place.free_memory)
-        if reason is not None:
-            return out_of_memory(reason, self._place)
+        if (failure := out_of_memory(error, self._place)) is not None:
+            return failure
         if ONE_VALUE in str(error):
             return TrainingFailed(
                 f"batch normalization was given one value a channel ({str(error).partition(': ')[2]}): images of one "

@@ -8,6 +8,7 @@ and, for one that not every point has, its absence, with the share of points tha
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -183,15 +184,13 @@ def design_of(points: Sequence[Sequence[Choice]]) -> tuple[Array, list[Factor]]:
     atom for their absence.
     """
     kinds: dict[str, Choice] = {}
-    for point in points:
-        for one in point:
-            known = kinds.setdefault(one.path, one)
-            if known.count < one.count < np.inf:  # what can be chosen there follows from other choices
-                kinds[one.path] = one
-    present = {path: 0 for path in kinds}
+    present: Counter[str] = Counter()
     for point in points:
         for one in point:
             present[one.path] += 1
+            known = kinds.setdefault(one.path, one)
+            if known.count < one.count < np.inf:  # what can be chosen there follows from other choices
+                kinds[one.path] = one
     factors: list[Factor] = []
     width = 0
     for path, one in kinds.items():
