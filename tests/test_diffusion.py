@@ -24,7 +24,7 @@ from bostruct.kernels import complete
 from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.kernels.links import Link, LogEdgeWeight, LogLengthscale
 from bostruct.methods import auto
-from bostruct.methods.on_spaces import graphs
+from bostruct.methods.default_kernels import graphs
 from bostruct.surrogates.priors import Normal
 from bostruct.threads import ThreadLimit
 

@@ -20,7 +20,7 @@ from bostruct.kernels.factors import (
     eigenvalues,
 )
 from bostruct.kernels.links import Link, LogEdgeWeight, LogLengthscale
-from bostruct.surrogates.combo_priors import EDGE_WEIGHT_PRIOR, NOISE_PRIOR, ComboPriors
+from bostruct.methods.combo import EDGE_WEIGHT_PRIOR, NOISE_PRIOR, ComboPriors
 from bostruct.surrogates.priors import LogHorseshoe, Normal, TruncatedNormal
 from bostruct.threads import ThreadLimit
 

@@ -17,8 +17,8 @@ from bostruct.acquisition.functions import ExpectedImprovement
 from bostruct.contracts import Array, NumericalError
 from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.kernels.links import LogEdgeWeight
-from bostruct.methods.on_spaces import graphs
-from bostruct.surrogates.combo_priors import EDGE_WEIGHT_PRIOR
+from bostruct.methods.combo import EDGE_WEIGHT_PRIOR
+from bostruct.methods.default_kernels import graphs
 from bostruct.surrogates.gaussian import JITTER_LADDER, evidence, factor, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters
 from bostruct.surrogates.posterior import SMALLEST_VARIANCE, GaussianPosterior, member

@@ -21,8 +21,8 @@ from bostruct.integrations.gpytorch import GramKernel, diffusion_kernel
 from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.kernels.links import LogEdgeWeight
 from bostruct.methods import combo
-from bostruct.methods.on_spaces import graphs, lengthscale_kernel
-from bostruct.surrogates.combo_priors import EDGE_WEIGHT_PRIOR
+from bostruct.methods.combo import EDGE_WEIGHT_PRIOR
+from bostruct.methods.default_kernels import graphs, space_kernel
 from bostruct.surrogates.hyperparameters import Hyperparameters
 from bostruct.surrogates.posterior import GaussianPosterior, member
 
@@ -140,7 +140,7 @@ def test_stock_gp_predicts_as_our_posterior_does() -> None:
     model = StockGP(torch.from_numpy(xs), values, diffusion_kernel(SPACE))
     model.covar_module.outputscale, model.likelihood.noise, mean = 1.7, 0.02, 0.3
     model.mean_module.constant.data.fill_(mean)
-    kernel = lengthscale_kernel(SPACE)
+    kernel = space_kernel(SPACE)
     theta = np.full(SPACE.d, kernel.initial)
     hyper = Hyperparameters(mean, float(np.log(1.7)), float(np.log(0.02)), theta)
     one = member(kernel, xs, values.numpy() - mean, hyper, 0.0)

@@ -9,7 +9,7 @@ from test_joint import NETWORKS, TRAINING, joint
 import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.methods import auto, nasbot
-from bostruct.methods.beginnings import beginning
+from bostruct.methods.initial_designs import initial_design
 from bostruct.threads import ThreadLimit
 
 
@@ -38,14 +38,14 @@ def test_laws_of_a_searcher(rng):
 
 
 def test_begins_with_the_pool_and_some_training():
-    design, n_initial = beginning(NETWORKS)
+    design, n_initial = initial_design(NETWORKS)
     seen: set = set()
     for _ in range(n_initial):
         seen.add(design(NETWORKS, frozenset(seen), np.random.default_rng(0)).key)
     assert {key[0] for key in seen} == {x.fingerprint for x in SMALL_CNN.pool}
     assert len({key[1] for key in seen}) > 1
-    assert beginning(joint(TRAINING, TRAINING))[1] == beginning(TRAINING)[1]
-    assert beginning(joint(TRAINING, NETWORKS, SMALL_MLP))[1] == len(SMALL_CNN.pool)
+    assert initial_design(joint(TRAINING, TRAINING))[1] == initial_design(TRAINING)[1]
+    assert initial_design(joint(TRAINING, NETWORKS, SMALL_MLP))[1] == len(SMALL_CNN.pool)
 
 
 def test_finds_both_parts_where_mutations_alone_do_not():

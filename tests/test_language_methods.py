@@ -19,7 +19,7 @@ from bostruct.domains.fidelity import Levels
 from bostruct.domains.language import sampling
 from bostruct.domains.language.walk import Walk
 from bostruct.language import D, Infeasible, SearchSpace, siso_module, siso_sequential, substitution_module
-from bostruct.methods.on_programs import trace_kernel
+from bostruct.methods.default_kernels import program_kernel
 from bostruct.searchers.hyperband import Hyperband
 from bostruct.searchers.mcts import MCTS, rewards
 from bostruct.searchers.smbo import SMBO
@@ -216,7 +216,7 @@ def test_programs_travel_to_workers():
 def test_kernels_on_programs():
     rng = np.random.default_rng(0)
     for space in (SPACE, SearchSpace(layers_of_kinds), SearchSpace(endless)):
-        check_kernel(trace_kernel(space), space, rng)
+        check_kernel(program_kernel(space), space, rng)
 
 
 def test_ordered_values_are_alike_by_their_distance():
@@ -224,7 +224,7 @@ def test_ordered_values_are_alike_by_their_distance():
     path = {"SISORepeat-0.num_reps": 1, "SISORepeat-0/SISOOr-0.idx": "dense"}
     key = "SISORepeat-0/SISOOr-0[dense]/Dense-0.units"
     xs = [space.parse(path | {key: units}) for units in (1.0, 2.0, 4.0)]
-    kernel = trace_kernel(space)
+    kernel = program_kernel(space)
     gram = kernel.gram(np.zeros(kernel.parameters[0].size), kernel.prepare(xs, xs))
     np.testing.assert_allclose(gram[0], np.exp([0.0, -1.0 / 3.0, -1.0]))
 

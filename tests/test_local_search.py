@@ -21,9 +21,9 @@ from bostruct.acquisition.local_search import LocalSearch, ascend, first_of_each
 from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.kernels.links import LogEdgeWeight
 from bostruct.methods import auto, combo
-from bostruct.methods.on_spaces import graphs
+from bostruct.methods.combo import EDGE_WEIGHT_PRIOR
+from bostruct.methods.default_kernels import graphs
 from bostruct.searchers.scores import AcquisitionScore
-from bostruct.surrogates.combo_priors import EDGE_WEIGHT_PRIOR
 from bostruct.surrogates.hyperparameters import Hyperparameters
 from bostruct.surrogates.posterior import GaussianPosterior, member
 from bostruct.threads import ThreadLimit

@@ -15,7 +15,7 @@ import bostruct as bo
 from bostruct.contracts import NumericalError
 from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.kernels.links import LogLengthscale
-from bostruct.methods.on_spaces import graphs
+from bostruct.methods.default_kernels import graphs
 from bostruct.surrogates.mode import LOG_NOISE_RANGE, THETA_REACH, Fit, ModeGP
 from bostruct.surrogates.priors import Normal
 from bostruct.threads import ThreadLimit

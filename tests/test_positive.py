@@ -15,13 +15,13 @@ from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.otmann.kernel import OtmannKernel, Terms
 from bostruct.kernels.positive import PositivePart
 from bostruct.methods import at_mode, marginalized
-from bostruct.methods.on_architectures import otmann_kernel
+from bostruct.methods.default_kernels import architecture_kernel
 from bostruct.surrogates.hyperparameters import Hyperparameters
-from bostruct.surrogates.nasbot_priors import around
 from bostruct.surrogates.posterior import GaussianPosterior, member
+from bostruct.surrogates.priors import bounded_normal
 
-SQUARED = Terms(around(np.log(3.0), 0.05), float(np.log(3.0)), power=2.0)
-FORGOTTEN = Terms(around(-30.0, 0.1), -30.0)  # rates so small that these distances do not count
+SQUARED = Terms(bounded_normal(np.log(3.0), 0.05), float(np.log(3.0)), power=2.0)
+FORGOTTEN = Terms(bounded_normal(-30.0, 0.1), -30.0)  # rates so small that these distances do not count
 INDEFINITE = OtmannKernel(FORGOTTEN, SQUARED)
 THETA = np.array([-30.0] * 4 + [np.log(3.0)] * 4)
 
@@ -41,7 +41,7 @@ def raw_gram(xs: Sequence[Architecture], ys: Sequence[Architecture]) -> np.ndarr
 
 
 def test_a_definite_similarity_stays_as_it_is(training):
-    similarity = otmann_kernel(SMALL_CNN)
+    similarity = architecture_kernel(SMALL_CNN)
     kernel, strangers = PositivePart(similarity), list(some(5, 3))
     theta = np.concatenate([np.full(block.size, block.initial) for block in similarity.parameters])
     check_gram(kernel, training, strangers, theta)
@@ -155,6 +155,6 @@ def test_models_of_an_indefinite_similarity_predict_what_they_were_told_and_repo
     found = posterior.predict(list(training))
     assert np.all(found.variance > 0.0)
     assert np.corrcoef(found.mean.mean(axis=0), values)[0, 1] > 0.8
-    definite = fit(otmann_kernel(SMALL_CNN), SMALL_CNN).condition(training, values, None, rng)[2]
+    definite = fit(architecture_kernel(SMALL_CNN), SMALL_CNN).condition(training, values, None, rng)[2]
     assert definite["smallest_eigenvalue"] > -1e-9
     assert definite["negative_share"] < 1e-9

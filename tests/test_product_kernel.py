@@ -11,7 +11,7 @@ from bostruct.kernels.links import LogLengthscale
 from bostruct.kernels.otmann import distance, table
 from bostruct.kernels.otmann.kernel import OtmannKernel, Terms
 from bostruct.kernels.product import PartKernel, Product
-from bostruct.surrogates.combo_priors import ComboPriors
+from bostruct.methods.combo import ComboPriors
 from bostruct.surrogates.marginalized import MarginalizedGP
 from bostruct.surrogates.mode import ModeGP
 from bostruct.surrogates.priors import Normal

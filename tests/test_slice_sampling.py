@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bostruct.surrogates.combo_priors import EDGE_WEIGHT_PRIOR
+from bostruct.methods.combo import EDGE_WEIGHT_PRIOR
 from bostruct.surrogates.slice_sampling import slice_update
 
 

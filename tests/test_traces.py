@@ -11,7 +11,7 @@ from laws.kernel_laws import check_kernel
 import bostruct as bo
 from bostruct.kernels.traces import TraceKernel
 from bostruct.language import D, IntRange, SearchSpace, siso_module, substitution_module
-from bostruct.methods.on_programs import trace_kernel
+from bostruct.methods.default_kernels import program_kernel
 from bostruct.surrogates.priors import Normal
 
 
@@ -37,7 +37,7 @@ class Chosen(NamedTuple):
 
 def test_laws_where_the_values_of_a_place_differ():
     space = SearchSpace(growing)
-    check_kernel(trace_kernel(space), space, np.random.default_rng(0))
+    check_kernel(program_kernel(space), space, np.random.default_rng(0))
     result = bo.minimize(lambda p: -float(p.nodes[0].values["x"]), space, 6, method="auto", seed=0)
     assert result.best_value == -3.0
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from bostruct.contracts import Array, Batch, DomainError, HasGradient, Parameter
 from bostruct.domains.graphs import IntArray
 from bostruct.domains.space import Space
-from bostruct.methods.on_spaces import lengthscale_kernel
+from bostruct.methods.default_kernels import space_kernel
 
 DIAGONAL_BLOCK = 256  # rows whose Gram matrix is made for the gradient of a diagonal
 
@@ -139,9 +139,7 @@ def diffusion_kernel(space: Space, priors: bool = True, batch_shape: torch.Size 
     Its variance is 1 everywhere: wrap it in `gpytorch.kernels.ScaleKernel` for an amplitude. priors: add the
     log-normal prior of its lengthscales, which grows with the number of variables, to the loss. Raises DomainError.
     """
-    return GramKernel(
-        lengthscale_kernel(space), n_choices=space.n_choices.tolist(), priors=priors, batch_shape=batch_shape
-    )
+    return GramKernel(space_kernel(space), n_choices=space.n_choices.tolist(), priors=priors, batch_shape=batch_shape)
 
 
 class LogDensity(Prior):

@@ -7,27 +7,16 @@ from typing import Any
 
 from bostruct.checks import check_choice, shown
 from bostruct.contracts import Searcher
-from bostruct.methods.on_anything import (
-    annealing,
-    auto,
-    evolution,
-    hill_climbing,
-    hyperband,
-    model_based_hyperband,
-    random,
-    regularized_evolution,
-    smac,
-    successive_halving,
-    wrs,
-)
-from bostruct.methods.on_architectures import (
-    at_mode,
-    marginalized,
-    nasbot,
-    nasbot_as_published,
-)
-from bostruct.methods.on_programs import for_programs, mcts, smbo
-from bostruct.methods.on_spaces import bocs, combo, for_space, tpe
+from bostruct.methods.auto import auto, for_programs, for_space
+from bostruct.methods.baselines import annealing, evolution, hill_climbing, random, regularized_evolution
+from bostruct.methods.bocs import bocs
+from bostruct.methods.combo import combo
+from bostruct.methods.deeparchitect import mcts, smbo
+from bostruct.methods.hyperband import hyperband, model_based_hyperband, successive_halving
+from bostruct.methods.nasbot import at_mode, marginalized, nasbot, nasbot_as_published
+from bostruct.methods.smac import smac
+from bostruct.methods.tpe import tpe
+from bostruct.methods.wrs import wrs
 
 METHODS: dict[str, Callable[[Any], Searcher]] = {
     "auto": auto,

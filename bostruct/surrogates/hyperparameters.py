@@ -10,6 +10,7 @@ import numpy as np
 
 from bostruct.contracts import Array, Json, NumericalError, Prior
 
+LOG_LOW, LOG_HIGH = -12.0, math.log(1e4)  # of amplitude and noise, on the scale of the values
 LARGEST_VALUE = 1e150  # whose square is finite
 
 

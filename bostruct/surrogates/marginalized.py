@@ -11,8 +11,7 @@ import numpy as np
 from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Array, Batch, HasLine, Info, State
 from bostruct.surrogates.chain import Data, Tally, sweep
-from bostruct.surrogates.combo_priors import LOG_HIGH, LOG_LOW
-from bostruct.surrogates.hyperparameters import Hyperparameters, PriorsOfValues, check_values
+from bostruct.surrogates.hyperparameters import LOG_HIGH, LOG_LOW, Hyperparameters, PriorsOfValues, check_values
 from bostruct.surrogates.posterior import GaussianPosterior, member
 
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.contracts import Array
+from bostruct.contracts import Array, HasSlope
+
+REACH = 50.0  # of a logarithm, from the mean of its prior: exponentials beyond overflow
 
 
 @dataclass(frozen=True)
@@ -63,3 +65,31 @@ class LogHorseshoe:
         inside = (self.low <= theta) & (theta <= self.high)
         total = float(np.sum(np.log(np.log1p(u)))) if inside.all() else -math.inf
         return total, np.where(inside, -2.0 * u / ((1.0 + u) * np.log1p(u)), 0.0)
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """Another prior restricted to [low, high], where its density stays what it is."""
+
+    prior: HasSlope
+    low: float
+    high: float
+
+    def log_density(self, theta: float) -> float:
+        return self.prior.log_density(theta) if self.low <= theta <= self.high else -math.inf
+
+    def total_and_slope(self, theta: Array) -> tuple[float, Array]:
+        """The slope is that of the density itself, outside too, where the total is -inf."""
+        total, slope = self.prior.total_and_slope(theta)
+        inside = bool(np.all((self.low <= theta) & (theta <= self.high)))
+        return (total if inside else -math.inf), slope
+
+
+def bounded_normal(mean: float, sd: float) -> Bounded:
+    """Return a normal prior of a logarithm, cut off `REACH` away from its mean, where exponentials overflow."""
+    return Bounded(Normal(mean, sd), mean - REACH, mean + REACH)
+
+
+def match_log_uniform(low: float, high: float) -> Bounded:
+    """Return the normal prior of a logarithm with the mean and variance of a log-uniform range from low to high."""
+    return bounded_normal(0.5 * math.log(low * high), math.log(high / low) / math.sqrt(12.0))

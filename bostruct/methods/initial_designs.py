@@ -14,7 +14,7 @@ from bostruct.searchers.designs import Design, PoolFirst, drawn
 INITIAL = 12  # points before a model of architectures is asked, where there is no pool
 
 
-def beginning(domain: Any) -> tuple[Design, int]:
+def initial_design(domain: Any) -> tuple[Design, int]:
     """How searches of architectures begin: with the pool; with 12 random points where the domain has none."""
     pool = pool_of(domain)
     return (PoolFirst(pool), len(pool)) if pool else (drawn, INITIAL)

@@ -1,4 +1,4 @@
-"""Priors of mean, amplitude and noise as COMBO's published code has them (Oh et al. 2019, supplement 1)."""
+"""COMBO as published (Oh et al. 2019), with its priors."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bostruct.acquisition.functions import ExpectedImprovement
+from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import Array
-from bostruct.surrogates.hyperparameters import LevelPriors
+from bostruct.domains.space import Space
+from bostruct.kernels.diffusion import DiffusionKernel
+from bostruct.kernels.links import LogEdgeWeight
+from bostruct.methods.default_kernels import graphs
+from bostruct.searchers.bayesian import BayesianSearch, best_observed
+from bostruct.surrogates.hyperparameters import LOG_HIGH, LOG_LOW, LevelPriors
+from bostruct.surrogates.marginalized import MarginalizedGP
 from bostruct.surrogates.priors import LogHorseshoe, TruncatedNormal
 
-LOG_LOW, LOG_HIGH = -12.0, math.log(1e4)  # of amplitude and noise, on the scale of the values
 LOG_EDGE_WEIGHT_HIGH = math.log(100.0)
 NOISE_SCALE = math.sqrt(0.005)  # 2 scale^2 = 0.01
 SMALLEST_KERNEL_VALUE = math.log(1e-100)
@@ -39,3 +46,11 @@ class ComboPriors:
             TruncatedNormal(0.5 * (least + most), max(0.25 * (most - least), NARROWEST), LOG_LOW, LOG_HIGH),
             NOISE_PRIOR,
         )
+
+
+def combo(domain: Space) -> BayesianSearch:
+    """COMBO as published (Oh et al. 2019): ARD diffusion kernel, horseshoe priors, slice sampling, EI, local search."""
+    kernel = DiffusionKernel(graphs(domain), EDGE_WEIGHT_PRIOR, LogEdgeWeight())
+    priors = ComboPriors(*kernel.extreme_eigenvalues(np.zeros(domain.d)))
+    surrogate = MarginalizedGP(kernel, domain.join, priors)
+    return BayesianSearch(domain, surrogate, ExpectedImprovement(), LocalSearch(), incumbent=best_observed)

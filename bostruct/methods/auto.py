@@ -1,0 +1,64 @@
+"""The default method."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bostruct.acquisition.evolution import Evolution
+from bostruct.acquisition.functions import LogExpectedImprovement
+from bostruct.acquisition.local_search import LocalSearch
+from bostruct.domains.language.space import SearchSpace
+from bostruct.domains.space import Space
+from bostruct.kernels.blend import Blend
+from bostruct.kernels.main_effects import MainEffects
+from bostruct.methods.default_kernels import graphs, program_kernel, space_kernel
+from bostruct.methods.nasbot import nasbot
+from bostruct.searchers.bayesian import BayesianSearch, best_predicted
+from bostruct.searchers.surroundings import mutants
+from bostruct.surrogates.mode import ModeGP
+from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.tempered import Tempered
+
+
+def auto(domain: Any) -> BayesianSearch:
+    """The best that we know how to build: `for_space`, `for_programs`, or `nasbot` on anything else."""
+    if isinstance(domain, SearchSpace):
+        return for_programs(domain)
+    return for_space(domain) if isinstance(domain, Space) else nasbot(domain)
+
+
+def for_space(domain: Space) -> BayesianSearch:
+    """A GP at its mode, log EI, local search around the best points; values far worse than the middle are drawn in.
+
+    Its kernel blends main effects, which most objectives have and few data suffice for, with diffusion under a prior
+    that is scaled by the number of variables.
+    """
+    kernel = Blend(MainEffects(graphs(domain)), space_kernel(domain), Normal(0.4, 1.0), initial=0.4)
+    noise = Normal(-4.0 - 1.0, 1.0)  # the same for a noise variance that is log-normal with location -4, scale 1
+    surrogate = ModeGP(kernel, domain.join, noise, noise.mean)
+    return BayesianSearch(
+        domain,
+        Tempered(surrogate),
+        LogExpectedImprovement(),
+        LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000),
+        n_initial=10,
+        n_starts=5,
+        incumbent=best_predicted,
+        feasibility=surrogate,
+    )
+
+
+def for_programs(domain: SearchSpace) -> BayesianSearch:
+    """A GP at its mode with a kernel on choices, log EI, evolution from the best evaluated programs."""
+    surrogate = ModeGP(program_kernel(domain), domain.join, Normal(-5.0, 1.0), -5.0)
+    return BayesianSearch(
+        domain,
+        Tempered(surrogate),
+        LogExpectedImprovement(),
+        Evolution(),
+        n_initial=10,
+        n_starts=None,
+        incumbent=best_predicted,
+        feasibility=surrogate,
+        surroundings=mutants,
+    )

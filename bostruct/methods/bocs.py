@@ -1,0 +1,32 @@
+"""BOCS (Baptista and Poloczek 2018)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from bostruct.acquisition.pseudo_boolean import SemidefiniteRelaxation, SimulatedAnnealing
+from bostruct.checks import check_choice, check_integer
+from bostruct.contracts import DomainError, Searcher
+from bostruct.domains.space import Space
+from bostruct.methods.refusals import kind_of, refuse_real
+from bostruct.searchers.bocs import BOCS
+from bostruct.surrogates.horseshoe import HorseshoeRegression
+from bostruct.surrogates.monomials import Monomials
+
+MINIMIZERS = {"relaxation": SemidefiniteRelaxation(), "annealing": SimulatedAnnealing()}
+
+
+def bocs(domain: Any, order: int = 2, minimizer: Literal["relaxation", "annealing"] | None = None) -> Searcher:
+    """BOCS (Baptista and Poloczek 2018): sparse Bayesian regression on products of up to `order` choices.
+
+    minimizer: of its samples; the semidefinite relaxation up to order 2, annealing for any; None: the first it can be.
+    """
+    if not isinstance(domain, Space):
+        raise DomainError(f"method: bocs needs a Space, got {kind_of(domain)}")
+    refuse_real("bocs", domain)
+    check_integer("order", order, 1, 3)
+    minimizer = minimizer or ("relaxation" if order <= 2 else "annealing")
+    if check_choice("minimizer", minimizer, MINIMIZERS) == "relaxation" and order > 2:
+        raise ValueError(f"minimizer: relaxation serves orders 1 and 2, got order {order}; use 'annealing'")
+    regression = HorseshoeRegression(Monomials(tuple(domain.n_choices.tolist()), order))
+    return BOCS(domain, regression, MINIMIZERS[minimizer])

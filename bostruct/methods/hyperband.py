@@ -1,0 +1,34 @@
+"""Methods over a `Fidelity`: Hyperband, successive halving, and Hyperband with a model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from bostruct.contracts import Searcher
+from bostruct.domains.fidelity import Levels
+from bostruct.methods.auto import auto
+from bostruct.searchers.bayesian import best_predicted
+from bostruct.searchers.hyperband import Hyperband
+from bostruct.surrogates.at_top import AtTop
+
+
+def hyperband(domain: Any) -> Searcher:
+    """Hyperband, asynchronous (Li et al. 2018, 2020), over the domain's one `Fidelity`."""
+    return Hyperband(domain, Levels(domain))
+
+
+def successive_halving(domain: Any) -> Searcher:
+    """Successive halving, asynchronous (Li et al. 2020), over the domain's one `Fidelity`."""
+    return Hyperband(domain, Levels(domain), halving=True)
+
+
+def model_based_hyperband(domain: Any) -> Searcher:
+    """Hyperband whose new points a model proposes, which learns from all fidelities (MOBSTER: Klein et al. 2020).
+
+    The model is that of `auto`; its kernel has a factor for the fidelity, and log EI is asked about the highest.
+    """
+    levels = Levels(domain)
+    model = auto(domain)
+    at_top = AtTop(model.surrogate, levels.raised)
+    return Hyperband(domain, levels, proposals=replace(model, surrogate=at_top, incumbent=best_predicted))

@@ -1,0 +1,36 @@
+"""SMAC (Hutter, Hoos and Leyton-Brown 2011)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from bostruct.acquisition.evolution import Evolution
+from bostruct.acquisition.functions import ExpectedImprovement
+from bostruct.acquisition.local_search import LocalSearch
+from bostruct.contracts import DomainError
+from bostruct.domains.decisions import coordinate_values
+from bostruct.domains.space import Space
+from bostruct.methods.refusals import kind_of
+from bostruct.searchers.bayesian import BayesianSearch
+from bostruct.searchers.surroundings import mutants, neighboring
+from bostruct.surrogates.forest import RandomForest
+
+
+def smac(domain: Any) -> BayesianSearch:
+    """Like SMAC (Hutter, Hoos and Leyton-Brown 2011): a random forest, EI, local search from the best and at random.
+
+    On programs and joint domains evolution takes the place of local search.
+    """
+    if not callable(getattr(domain, "coordinates", None)):
+        raise DomainError(f"method: smac needs a domain of named choices, got {kind_of(domain)}")
+    is_space = isinstance(domain, Space)
+    return BayesianSearch(
+        domain,
+        RandomForest(domain.coordinates, values=partial(coordinate_values, domain) if is_space else None),
+        ExpectedImprovement(),
+        LocalSearch(random=500, spray=100, ascents=10) if is_space else Evolution(),
+        n_initial=10,
+        n_starts=10 if is_space else None,
+        surroundings=neighboring if is_space else mutants,
+    )

@@ -1,0 +1,17 @@
+"""The tree-structured Parzen estimator, from Optuna."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bostruct.contracts import DomainError, Searcher
+from bostruct.domains.space import Space
+from bostruct.methods.refusals import kind_of
+from bostruct.searchers.tpe import TPE
+
+
+def tpe(domain: Any) -> Searcher:
+    """The tree-structured Parzen estimator of Optuna (Bergstra et al. 2011), the extra `optuna`."""
+    if not isinstance(domain, Space):
+        raise DomainError(f"method: tpe needs a Space, got {kind_of(domain)}")
+    return TPE(domain)
