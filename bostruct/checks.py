@@ -50,12 +50,27 @@ def check_bool(name: str, value: Any) -> bool:
     return value
 
 
-def optional_import(module: str, extra: str) -> ModuleType:
-    """Import a module that an extra brings; raises MissingExtra, which says how to get it."""
+def install_command(extra: str = "") -> str:
+    """Say how to install bostruct with an extra; from a checkout, since no package index has bostruct yet."""
+    target = f"'.[{extra}]'" if extra else "."
+    return f"pip install {target} in a checkout of bostruct"
+
+
+def optional_import(module: str, extra: str | None = None) -> ModuleType:
+    """Import a module that the core runs without; raises MissingExtra, which says how to get what is missing.
+
+    module: dotted name; what it imports in turn may be missing, too.
+    extra: the extra that brings it; None for torch and gpytorch, which a plain install brings.
+    """
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        raise MissingExtra(
-            f"{module} is not installed; it comes with the extra {extra!r}: pip install 'bostruct[{extra}]', or in a "
-            f"clone pip install -e '.[{extra}]'"
-        ) from error
+        raise missing_package(error.name or module, extra) from error
+
+
+def missing_package(module: str, extra: str | None = None) -> MissingExtra:
+    """Make the exception for a module that is not installed; extra: as of `optional_import`."""
+    if extra is None:
+        package = module.partition(".")[0]
+        return MissingExtra(f"{package} is not installed, and this part of bostruct needs it: pip install {package}")
+    return MissingExtra(f"{module} is not installed; it comes with the extra {extra!r}: {install_command(extra)}")

@@ -379,4 +379,4 @@ class NumericalError(BostructError, ArithmeticError):
 
 
 class MissingExtra(BostructError, ImportError):
-    """An optional dependency is not installed; the message names the extra."""
+    """A package that only some parts need is not installed; the message says how to get it."""

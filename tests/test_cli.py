@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -267,8 +268,20 @@ class TestDoctor:
         known = doctor.installed
         monkeypatch.setattr(doctor, "installed", lambda name: None if name == "pandas" else known(name))
         shown = call("doctor").stdout
-        assert "pip install 'bostruct[pandas]'" in shown
+        assert "no data frames (to_dataframe); pip install '.[pandas]' in a checkout of bostruct" in shown
         assert "passed" in shown
+
+    def test_knows_what_every_optional_package_is_for(self):
+        project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        assert set(doctor.EXTRAS) == set(project["optional-dependencies"]) - {"all", "dev"}
+        assert set(doctor.OPTIONAL) < set(doctor.requirements(project["dependencies"])[""])
+
+    def test_a_torch_that_cannot_be_imported_is_a_problem(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "torch", None)
+        torch, problems = doctor.load_torch()
+        assert torch is None
+        assert len(problems) == 1
+        assert problems[0].startswith("torch is installed, but cannot be imported: ")
 
     def test_reads_what_is_needed_from_the_package(self):
         lines = [

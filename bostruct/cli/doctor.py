@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, distribution, requires, version
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import click
@@ -20,6 +21,18 @@ from bostruct.cli.text import echo_json, pairs
 
 NAME = re.compile(r"[\w.-]+")
 EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
+OPTIONAL = {  # package that a plain install brings, but the core runs without -> what is lost without it
+    "torch": "no network can be built or trained (bostruct nas, bostruct.nas, Program.to_torch)",
+    "gpytorch": "no kernels for GPyTorch and BoTorch (bostruct.integrations.gpytorch)",
+}
+EXTRAS = {  # extra -> what is lost without it
+    "plot": "no pictures, and no CIFAR-10 from folders of images",
+    "pandas": "no data frames (to_dataframe)",
+    "sat": "no proof of the optimum of a MaxSAT file by the solver RC2 (prove_optimum)",
+    "botorch": "no BoTorch for the kernels of bostruct.integrations.gpytorch",
+    "optuna": "no method tpe",
+    "tables": "no published tables in HDF5 files (problem fcnet)",
+}
 LARGEST_POT = 60e6  # bytes; the wheels of 0.9.7 were shipped with debug symbols, 174 MB
 
 
@@ -27,6 +40,8 @@ LARGEST_POT = 60e6  # bytes; the wheels of 0.9.7 were shipped with debug symbols
 @json_option
 def doctor(as_json: bool) -> None:
     """Check the installation: versions, threads, extras, and a tiny study from ask to disk.
+
+    A missing package that the core needs is a PROBLEM (exit code 1); a missing optional one is a note.
 
     \b
     Example:
@@ -43,13 +58,17 @@ def doctor(as_json: bool) -> None:
 
 
 def examine() -> dict[str, Any]:
-    """Everything that the command prints; `problems` is empty where all is well."""
+    """Collect everything that the command prints; `problems` is empty where all is well."""
+    from bostruct.checks import install_command
+
     needed = requirements(requires("bostruct") or []) if installed("bostruct") else {}
     versions = {name: installed(name) for name in needed.pop("", [])}
     extras = {extra: all(installed(name) for name in names) for extra, names in needed.items()}
-    missing = [f"{name} is not installed: pip install bostruct" for name, found in versions.items() if found is None]
+    absent = [name for name, found in versions.items() if found is None]
+    missing = [f"{name} is not installed: {install_command()}" for name in absent if name not in OPTIONAL]
     if not versions:
-        missing = ["bostruct is not installed as a package, so that nobody knows what it needs: pip install -e ."]
+        missing = [f"bostruct is not installed as a package, so what it needs is unknown: {install_command()}"]
+    torch, broken = load_torch()
     test = self_test() if not missing else {"ok": False, "why": "packages are missing"}
     return {
         "bostruct": installed("bostruct"),
@@ -57,11 +76,12 @@ def examine() -> dict[str, Any]:
         "platform": platform.platform(),
         "cores": os.cpu_count(),
         "versions": versions,
-        "threads": thread_pools() if not missing else [],
+        "threads": thread_pools(torch) if not missing else [],
         "extras": extras,
         "self_test": test,
         "warnings": pot_warnings(),
-        "problems": [*missing, *([] if test["ok"] else [f"the self-test failed: {test['why']}"])],
+        "notes": notes(absent, [extra for extra, present in extras.items() if not present]),
+        "problems": [*missing, *broken, *([] if test["ok"] else [f"the self-test failed: {test['why']}"])],
     }
 
 
@@ -83,18 +103,41 @@ def installed(name: str) -> str | None:
         return None
 
 
-def thread_pools() -> list[dict[str, Any]]:
-    """The libraries with threads that numerical work loads, and how many each would use."""
+def load_torch() -> tuple[ModuleType | None, list[str]]:
+    """Import torch where it is installed; the list says why an installed one cannot be imported."""
+    if installed("torch") is None:
+        return None, []
+    try:
+        import torch
+    except (ImportError, OSError) as error:
+        return None, [f"torch is installed, but cannot be imported: {error}"]
+    return torch, []
+
+
+def notes(packages: Sequence[str], extras: Sequence[str]) -> list[str]:
+    """Say what each absent optional package or extra costs, and how to get it."""
+    from bostruct.checks import install_command
+
+    lost = [f"{name} is not installed: {OPTIONAL[name]}; pip install {name}" for name in OPTIONAL if name in packages]
+    for extra, cost in EXTRAS.items():
+        if extra in extras:
+            lost.append(f"the extra {extra} is not installed: {cost}; {install_command(extra)}")
+    return lost
+
+
+def thread_pools(torch: ModuleType | None) -> list[dict[str, Any]]:
+    """List the libraries with threads that numerical work loads, torch where it is given, and their threads."""
     import numpy  # noqa: F401  (loads its BLAS)
     import scipy.linalg  # noqa: F401
-    import torch
     from threadpoolctl import threadpool_info
 
     pools = [
         {"library": pool["internal_api"], "version": pool.get("version"), "threads": pool["num_threads"]}
         for pool in threadpool_info()
     ]
-    return [*pools, {"library": "torch", "version": torch.__version__, "threads": torch.get_num_threads()}]
+    if torch is not None:
+        pools.append({"library": "torch", "version": torch.__version__, "threads": torch.get_num_threads()})
+    return pools
 
 
 def pot_warnings() -> list[str]:
@@ -139,13 +182,11 @@ def _text(found: dict[str, Any]) -> str:
         ("bostruct", f"{found['bostruct'] or 'not installed as a package'} in {Path(__file__).parents[1]}"),
         ("python", f"{found['python']} ({sys.executable})"),
         ("platform", f"{found['platform']}, {found['cores']} cores"),
-        ("packages", ", ".join(f"{name} {number or 'MISSING'}" for name, number in found["versions"].items())),
+        ("packages", ", ".join(f"{name} {number or 'absent'}" for name, number in found["versions"].items())),
         *(("threads", f"{p['library']} {p['version'] or ''}: {p['threads']}") for p in found["threads"]),
-        *(
-            (f"extra {extra}", "present" if present else f"absent: pip install 'bostruct[{extra}]'")
-            for extra, present in found["extras"].items()
-        ),
+        ("extras", ", ".join(extra for extra, present in found["extras"].items() if present) or "none"),
         ("self-test", passed),
+        *(("note", text) for text in found["notes"]),
         *(("warning", text) for text in found["warnings"]),
         *(("PROBLEM", text) for text in found["problems"]),
     ]

@@ -83,10 +83,13 @@ def nas(
       bostruct nas diabetes --method evolution --trials 60 --storage nas.db
       bostruct nas cifar10 --data ~/data --download --device cuda
     """
-    from bostruct.nas.searches import retrained
+    from bostruct.checks import optional_import
 
     folder = Path(out or f"nas-{dataset}")
     with plain_errors("" if storage is None else f"The same line goes on with the study in {storage}."):
+        optional_import("torch")
+        from bostruct.nas.searches import retrained
+
         search = _search(dataset, data, download, protocol, epochs, device)
         result = _searched(search, method, trials or search.trials, workers, seed, storage, folder, progress)
         best = result.best_point
@@ -170,6 +173,9 @@ def _make(folder: Path) -> None:
 
 def _left(search: Search, result: Result, folder: Path) -> list[str]:
     """Write the files; pictures only where matplotlib is installed."""
+    from bostruct.checks import optional_import
+    from bostruct.contracts import MissingExtra
+
     best = result.best_point
     text = json.dumps(best.to_json(), indent=1)
     (folder / "best.json").write_text(text + "\n", encoding="utf-8")
@@ -177,9 +183,9 @@ def _left(search: Search, result: Result, folder: Path) -> list[str]:
     (folder / "retrain.py").write_text(script, encoding="utf-8")
     files = ["best.json", "retrain.py"]
     try:
-        import matplotlib
-    except ModuleNotFoundError:
-        click.echo("No pictures: matplotlib is not installed; it comes with the extra 'plot'.", err=True)
+        matplotlib = optional_import("matplotlib", "plot")
+    except MissingExtra as error:
+        click.echo(f"no pictures: {error}", err=True)
         return [str(folder / name) for name in files]
     from bostruct.domains.architecture.drawing import plot_architecture
 

@@ -1,1 +1,1 @@
-"""Bridges to other libraries, each behind an extra."""
+"""Bridges to other libraries, which only the bridges themselves import."""

@@ -10,15 +10,20 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import torch
-from gpytorch.kernels import Kernel
-from gpytorch.priors import Prior
-from torch import Tensor
 
+from bostruct.checks import missing_package
 from bostruct.contracts import Array, Batch, DomainError, HasGradient, Parameter
 from bostruct.domains.graphs import IntArray
 from bostruct.domains.space import Space
 from bostruct.methods.default_kernels import space_kernel
+
+try:
+    import torch
+    from gpytorch.kernels import Kernel
+    from gpytorch.priors import Prior
+    from torch import Tensor
+except ModuleNotFoundError as error:
+    raise missing_package(error.name or "gpytorch") from error
 
 DIAGONAL_BLOCK = 256  # rows whose Gram matrix is made for the gradient of a diagonal
 

@@ -1,12 +1,14 @@
 """Neural architectures to be searched and trained: modules, spaces of the literature, networks, data, objectives.
 
-Names are imported when they are asked for: torch is loaded by what needs it.
+Names are imported when they are asked for: torch is loaded by what needs it. Without torch such a name raises
+MissingExtra; the modules and the spaces can be imported and searched all the same.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from bostruct.checks import optional_import
 
 _HOME = {
     "to_torch": "bostruct.nas.networks",
@@ -60,7 +62,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'bostruct.nas' has no attribute {name!r}")
-    found = getattr(import_module(_HOME[name]), name)
+    found = getattr(optional_import(_HOME[name]), name)
     globals()[name] = found
     return found
 

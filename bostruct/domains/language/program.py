@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from bostruct.checks import shown
+from bostruct.checks import optional_import, shown
 from bostruct.domains.language.combinators import IDENTITY
 from bostruct.domains.language.fragments import Input, Output
 from bostruct.domains.language.modules import Module
@@ -108,8 +108,10 @@ class Program:
         input_shapes: of each of the program's inputs by name, or the shape itself where there is one; each with the
         batch, such as (8, 3, 32, 32), or a tensor of that shape and type. Shapes are inferred before anything is
         allocated; raises CompileError where they do not fit, which names the module, its values and the shapes.
-        Parameters are drawn from torch's own generator: call ``torch.manual_seed`` before.
+        Parameters are drawn from torch's own generator: call ``torch.manual_seed`` before. Raises MissingExtra without
+        torch.
         """
+        optional_import("torch")
         from bostruct.domains.language.compilers.networks import network
 
         return network(self, {} if input_shapes is None else input_shapes)

@@ -1,0 +1,140 @@
+"""The core and the command line run where torch and gpytorch are missing, and say in a sentence what needs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bostruct.checks import optional_import
+from bostruct.contracts import MissingExtra
+
+ROOT = Path(__file__).parents[1]
+# Python runs this file at its start, in worker processes as well: the packages can neither be imported nor be found.
+SITE = """
+import importlib.metadata
+import sys
+
+ABSENT = {"torch", "gpytorch", "linear_operator", "botorch"}
+distribution = importlib.metadata.distribution
+
+
+class Absent:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] in ABSENT:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def distribution_of(name):
+    if name in ABSENT:
+        raise importlib.metadata.PackageNotFoundError(name)
+    return distribution(name)
+
+
+sys.meta_path.insert(0, Absent)
+importlib.metadata.distribution = distribution_of
+"""
+METHODS = """
+import bostruct as bo
+
+space = {"a": bool, "b": [1, 2, 3], "c": range(4)}
+for method in ("auto", "combo", "bocs", "smac", "wrs"):
+    bo.minimize(lambda point: point["b"] + point["c"], space, method=method, n_trials=14, seed=0)
+    print(method)
+bo.minimize(len, bo.cnn_domain(), method="nasbot", n_trials=12, seed=0)
+print("nasbot")
+"""
+PROGRAM = """
+import bostruct as bo
+from bostruct.language import SearchSpace
+from bostruct.nas.spaces.wrs_cnn import reduced_wrs_cnn
+
+found = bo.minimize(len, SearchSpace(reduced_wrs_cnn()), method="random", n_trials=3, seed=0)
+found.best_point.to_torch((1, 3, 32, 32))
+"""
+NEEDS_TORCH = "torch is not installed, and this part of bostruct needs it: pip install torch"
+
+
+@pytest.fixture
+def python(tmp_path):
+    """Run Python without torch and its kin: arguments -> the finished process."""
+    (tmp_path / "sitecustomize.py").write_text(SITE, encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+
+    def call(*arguments):
+        return subprocess.run(
+            [sys.executable, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+
+    return call
+
+
+@pytest.mark.parametrize("package", ["torch", "gpytorch"])
+def test_the_packages_are_hidden(python, package):
+    assert f"No module named '{package}'" in python("-c", f"import {package}").stderr
+
+
+def test_methods_run(python):
+    done = python("-c", METHODS)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == ["auto", "combo", "bocs", "smac", "wrs", "nasbot"]
+
+
+@pytest.mark.parametrize(
+    ("line", "printed"),
+    [
+        ("problems", "contamination"),
+        ("methods", "nasbot"),
+        ("run contamination:stages=8 --trials 22 --workers 2", "22 completed, 0 failed"),
+        ("compare branin --methods auto,random --seeds 1 --trials 10 --out out", "10 trials a run"),
+    ],
+)
+def test_commands_run(python, line, printed):
+    done = python("-m", "bostruct", *line.split())
+    assert done.returncode == 0, done.stderr
+    assert printed in done.stdout
+
+
+def test_doctor_finds_no_problem_and_says_what_is_lost(python):
+    done = python("-m", "bostruct", "doctor", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["problems"] == []
+    assert (found["versions"]["torch"], found["versions"]["gpytorch"]) == (None, None)
+    assert [note.partition(" is not installed: ")[0] for note in found["notes"]][:2] == ["torch", "gpytorch"]
+    assert found["notes"][0].endswith("; pip install torch")
+    assert found["self_test"]["ok"]
+
+
+def test_doctor_in_words(python):
+    lines = python("-m", "bostruct", "doctor").stdout.splitlines()
+    assert any(line.startswith("note") and "torch is not installed: no network can be built" in line for line in lines)
+    assert any(line.startswith("packages") and "torch absent" in line for line in lines)
+
+
+def test_nas_answers_in_a_sentence(python):
+    done = python("-m", "bostruct", "nas", "digits")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"Error: {NEEDS_TORCH}\n")
+
+
+@pytest.mark.parametrize(
+    "statement", ["from bostruct.nas import to_torch", "import bostruct.integrations.gpytorch", PROGRAM]
+)
+def test_what_needs_torch_says_so(python, statement):
+    done = python("-c", statement)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == f"bostruct.contracts.MissingExtra: {NEEDS_TORCH}"
+
+
+def test_a_missing_extra_is_asked_of_a_checkout():
+    with pytest.raises(MissingExtra) as caught:
+        optional_import("bostruct_has_no_such_module", "plot")
+    assert str(caught.value) == (
+        "bostruct_has_no_such_module is not installed; it comes with the extra 'plot': pip install '.[plot]' in a "
+        "checkout of bostruct"
+    )
