@@ -7,11 +7,11 @@ A module-level import counts for layers, cycles and weight; one inside a functio
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+
+from benchmarks.house.imports import Import, cycles, module_name, read_imports
 
 ROOT = Path(__file__).resolve().parents[1] / "bostruct"
 
@@ -52,12 +52,6 @@ VERSION = "bostruct.__version__"  # which anybody may know
 OUTSIDE = {"benchmarks", "tests"}
 
 
-class Import(NamedTuple):
-    target: str  # a dotted module; inside the package resolved to a file
-    runs: bool  # at import time
-    line: int
-
-
 def layer(module: str) -> str:
     """The row of the table that a module belongs to; a top-level module of no row of its own is part of the shell."""
     parts = module.split(".")
@@ -68,27 +62,7 @@ def layer(module: str) -> str:
 
 def imports(source: str, module: str, modules: set[str]) -> list[Import]:
     """All imports in a file; `from a import b` means a.b where that is a module."""
-    found = []
-    for node, runs in statements(ast.parse(source), True):
-        if isinstance(node, ast.Import):
-            found += [Import(alias.name, runs, node.lineno) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            home = node.module or ""
-            if node.level:
-                parent = module.split(".")[: -node.level]
-                home = ".".join([*parent, home] if home else parent)
-            for alias in node.names:
-                full = f"{home}.{alias.name}"
-                found.append(Import(full if full in {*modules, *HEAVY, VERSION} else home, runs, node.lineno))
-    return found
-
-
-def statements(node: ast.AST, runs: bool) -> Iterator[tuple[ast.AST, bool]]:
-    for child in ast.iter_child_nodes(node):
-        yield child, runs
-        deferred = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        typing_only = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
-        yield from statements(child, runs and not deferred and not typing_only)
+    return read_imports(source, module, {*modules, *HEAVY, VERSION})
 
 
 def violations(found: dict[str, list[Import]]) -> list[str]:
@@ -114,7 +88,7 @@ def violations(found: dict[str, list[Import]]) -> list[str]:
 
 def running(found: dict[str, list[Import]]) -> dict[str, set[str]]:
     """module -> what importing it imports, itself and parent packages left out."""
-    return {module: {e.target for e in edges if e.runs} - {module} for module, edges in found.items()}
+    return {module: {e.target for e in edges if e.when == "load"} - {module} for module, edges in found.items()}
 
 
 def reachable(start: str, graph: dict[str, set[str]]) -> dict[str, str]:
@@ -131,23 +105,6 @@ def reachable(start: str, graph: dict[str, set[str]]) -> dict[str, str]:
     return parent
 
 
-def cycles(graph: dict[str, set[str]]) -> list[str]:
-    """Modules that import themselves by way of others."""
-    inside = {module: targets & graph.keys() for module, targets in graph.items()}
-    found = []
-    for module in inside:
-        seen: set[str] = set()
-        waiting = list(inside[module])
-        while waiting:
-            target = waiting.pop()
-            if target not in seen:
-                seen.add(target)
-                waiting.extend(inside[target])
-        if module in seen:
-            found.append(module)
-    return found
-
-
 def weights(start: str, graph: dict[str, set[str]]) -> list[str]:
     """Heavy packages imported with `start`, and by whom."""
     parents = reachable(start, graph)
@@ -158,14 +115,9 @@ def weights(start: str, graph: dict[str, set[str]]) -> list[str]:
     ]
 
 
-def module_name(path: Path) -> str:
-    parts = path.relative_to(ROOT.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
 @pytest.fixture(scope="module")
 def found() -> dict[str, list[Import]]:
-    sources = {module_name(path): path for path in sorted(ROOT.rglob("*.py"))}
+    sources = {module_name(path, ROOT): path for path in sorted(ROOT.rglob("*.py"))}
     return {
         module: imports(path.read_text(), f"{module}.__init__" if path.stem == "__init__" else module, set(sources))
         for module, path in sources.items()
@@ -244,7 +196,7 @@ class TestTheChecksCanFail:
         assert violations(self.edges(source, module)) == []
 
     def test_cycles_are_found(self):
-        assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == ["a", "b", "c"]
+        assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
         assert cycles({"a": {"b"}, "b": {"c"}, "c": set()}) == []
 
     def test_weight_is_found_behind_another_module_unless_deferred(self):

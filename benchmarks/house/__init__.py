@@ -1,0 +1,1 @@
+"""Figures of how the package is built and worded, beside their limits."""

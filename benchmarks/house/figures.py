@@ -1,0 +1,48 @@
+"""A figure, its limit, and the table of limits."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Figure(NamedTuple):
+    """A measured number. name: as in the table. value: the number. places: what was counted, one text each."""
+
+    name: str
+    value: float
+    places: tuple[str, ...] = ()
+
+    @staticmethod
+    def count(name: str, places: list[str]) -> Figure:
+        """Return the figure that counts these places."""
+        return Figure(name, len(places), tuple(places))
+
+
+class Limit(NamedTuple):
+    """The largest value that a figure may have. name: of the figure. value: the limit."""
+
+    name: str
+    value: float
+
+
+# Where there is no limit a figure is printed for comparison alone.
+LIMITS = (
+    Limit("files at the root", 8),
+    Limit("functions over 40 lines", 0),
+    Limit("import cycles", 0),
+    Limit("functions named by a participle, %", 4.0),
+    Limit("docstrings opening with Of, That, What, ...", 0),
+    Limit("code lines in Markdown over 100 characters", 0),
+    Limit("British spellings", 0),
+)
+
+
+def limit_of(name: str) -> float | None:
+    """Return the limit of a figure, or None where there is none."""
+    return next((limit.value for limit in LIMITS if limit.name == name), None)
+
+
+def is_exceeded(figure: Figure) -> bool:
+    """Tell whether a figure is above its limit."""
+    limit = limit_of(figure.name)
+    return limit is not None and figure.value > limit

@@ -1,0 +1,86 @@
+"""The package as it is measured: its files, functions and definitions, read and not run."""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from benchmarks.house.imports import Import, module_name, read_imports
+
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+class Item(NamedTuple):
+    """A function or class, and whether users see it: no name on its way begins with one underscore, none is local."""
+
+    node: Definition
+    public: bool
+
+
+class File:
+    """One Python file of the package.
+
+    path: where it lies. root: the folder of the package. known: the dotted names of all its modules.
+    """
+
+    def __init__(self, path: Path, root: Path, known: set[str]) -> None:
+        self.source = path.read_text(encoding="utf-8")
+        self.tree = ast.parse(self.source)
+        self.name = path.relative_to(root.parent).as_posix()
+        self.module = module_name(path, root)
+        at = f"{self.module}.__init__" if path.stem == "__init__" else self.module
+        self.imports: list[Import] = read_imports(self.source, at, known)
+
+    @cached_property
+    def items(self) -> list[Item]:
+        """All functions and classes, methods and local ones too."""
+        return list(_items(self.tree, not any(_is_private(part) for part in self.module.split("."))))
+
+    @property
+    def functions(self) -> list[Function]:
+        """All functions, methods and local ones too."""
+        return [item.node for item in self.items if not isinstance(item.node, ast.ClassDef)]
+
+    @cached_property
+    def code_lines(self) -> int:
+        """The number of lines that hold code: no blank line, comment or docstring."""
+        layout = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+        lines: set[int] = set()
+        for token in tokenize.generate_tokens(io.StringIO(self.source).readline):
+            if token.type not in layout:
+                lines |= set(range(token.start[0], token.end[0] + 1))
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Module | ast.ClassDef | Function) and ast.get_docstring(node) is not None:
+                lines -= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+        return len(lines)
+
+    def place(self, line: int) -> str:
+        """Return where a line is, as people write it."""
+        return f"{self.name}:{line}"
+
+
+def read_package(root: Path) -> list[File]:
+    """Return all Python files of the package in the folder `root`, in the order of their paths."""
+    paths = sorted(root.rglob("*.py"))
+    known = {module_name(path, root) for path in paths} | {f"{root.name}.__version__"}
+    return [File(path, root, known) for path in paths]
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__")
+
+
+def _items(node: ast.AST, public: bool) -> Iterator[Item]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, Definition):
+            seen = public and not _is_private(child.name)
+            yield Item(child, seen)
+            yield from _items(child, seen and isinstance(child, ast.ClassDef))
+        else:
+            yield from _items(child, public)

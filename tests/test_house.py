@@ -1,0 +1,211 @@
+"""The figures of the package's form, on trees whose figures are known."""
+
+from __future__ import annotations
+
+import ast
+import json
+
+import pytest
+
+from benchmarks.house.__main__ import main, measure
+from benchmarks.house.figures import LIMITS
+from benchmarks.house.imports import Import, cycles, read_imports
+from benchmarks.house.sentences import wide_markdown
+from benchmarks.house.words import british, is_participle
+
+LONG = "def long(a):\n    '''Return a.\n\n    a: a number.\n    '''\n" + "    a = a + 1\n" * 39 + "    return a\n"
+SHARED = {
+    "bostruct/__init__.py": '"""A package."""\n__version__ = "0"\n',
+    "bostruct/one.py": '"""One module."""\nfrom typing import Any\nLIMIT: Any = 1\n'
+    "def _draw():\n    from bostruct import two\n",
+    "bostruct/two.py": '"""Another module."""\nfrom typing import TYPE_CHECKING\nfrom bostruct import __version__\n'
+    "if TYPE_CHECKING:\n    from bostruct.one import LIMIT as BOUND\nLIMIT = 2\ndef _draw(): ...\n",
+}
+
+
+@pytest.fixture
+def plant(tmp_path):
+    def write(**files: str):
+        for name, text in (SHARED | files).items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return tmp_path
+
+    return write
+
+
+def figures(repository) -> dict[str, float]:
+    return {figure.name: figure.value for figure in measure(repository)}
+
+
+def places(repository, name: str) -> tuple[str, ...]:
+    return next(figure.places for figure in measure(repository) if figure.name == name)
+
+
+def test_every_limit_is_of_a_figure(plant):
+    assert {limit.name for limit in LIMITS} <= set(figures(plant()))
+
+
+def test_files_are_counted_at_the_root_and_by_length(plant):
+    root = plant(
+        **{"bostruct/inner/__init__.py": "", "bostruct/inner/long.py": "\n" * 301, "bostruct/old.py": "\n" * 401}
+    )
+    found = figures(root)
+    assert (found["files at the root"], found["files over 300 lines"], found["files over 400 lines"]) == (4, 2, 1)
+
+
+def test_a_long_function_is_found_and_its_docstring_is_no_part_of_its_length(plant):
+    assert figures(plant(**{"bostruct/long.py": LONG}))["functions over 40 lines"] == 1
+    assert places(plant(), "functions over 40 lines") == ("bostruct/long.py:1 long 41",)
+    assert (
+        figures(plant(**{"bostruct/long.py": LONG.replace("    a = a + 1\n", "", 1)}))["functions over 40 lines"] == 0
+    )
+
+
+def test_a_cycle_of_a_deferred_and_a_typing_import_is_named(plant):
+    assert places(plant(), "import cycles") == ("bostruct.one <> bostruct.two",)
+    assert figures(plant(**{"bostruct/one.py": ""}))["import cycles"] == 0
+
+
+def test_cycles_that_touch_are_one_and_others_apart():
+    assert cycles({"a": {"b"}, "b": {"a", "c"}, "c": {"b"}, "d": {"a"}, "e": {"e"}}) == [["a", "b", "c"], ["e"]]
+
+
+def test_an_import_is_told_by_when_it_happens():
+    source = (
+        "import a\nfrom typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import b\n"
+        "def f():\n    import c\n    if TYPE_CHECKING:\n        import d\n"
+        "class E:\n    import e\n"
+    )
+    found = [edge for edge in read_imports(source, "p.m", set()) if edge.target != "typing"]
+    assert found == [
+        Import("a", "load", 1),
+        Import("b", "typing", 4),
+        Import("c", "call", 6),
+        Import("d", "typing", 8),
+        Import("e", "load", 10),
+    ]
+
+
+def test_relative_imports_and_modules_of_a_package_are_resolved():
+    known = {"p.q", "p.q.m"}
+    assert [e.target for e in read_imports("from . import m, other\nfrom ..a import b", "p.q.n", known)] == [
+        "p.q.m",
+        "p.q",
+        "p.a",
+    ]
+
+
+def test_any_is_counted_with_its_import_in_lines_of_code(plant):
+    lines = 1 + 4 + 6  # of the three files; their docstrings are none
+    assert figures(plant())["Any per 1,000 code lines"] == pytest.approx(1000 * 2 / lines, abs=0.05)
+
+
+@pytest.mark.parametrize("name", ["drawn", "_held", "points_told", "standardized", "rebuilt", "begun", "unseen", "fed"])
+def test_a_participle_is_one(name):
+    assert is_participle(function(f"def {name}(x): ..."))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def draw(x): ...",
+        "def seed(x): ...",
+        "def read_feed(x): ...",
+        "def run(x): ...",
+        "def put(x): ...",
+        "def drawn_points(x): ...",
+        "def is_drawn(x): ...",
+        "def _has_failed(x): ...",
+        "def stopped(self) -> bool: ...",
+    ],
+)
+def test_verbs_nouns_and_predicates_are_none(source):
+    assert not is_participle(function(source))
+
+
+def function(source: str) -> ast.FunctionDef:
+    node = ast.parse(source).body[0]
+    assert isinstance(node, ast.FunctionDef)
+    return node
+
+
+def test_the_share_of_participles_is_of_all_functions(plant):
+    found = figures(
+        plant(**{"bostruct/more.py": "class A:\n    def held(self): ...\n    def hold(self):\n        def f(): ...\n"})
+    )
+    assert found["functions named by a participle, %"] == 20.0  # held, of five
+
+
+def test_openings_are_counted_and_the_public_ones_apart(plant):
+    docs = {"f": "Of the chain.", "_g": "Whether so.", "h": "Offer it."}
+    more = '"""What it is."""\n' + "".join(f'def {name}():\n    """{text}"""\n' for name, text in docs.items())
+    found = figures(plant(**{"bostruct/more.py": more}))
+    assert found["docstrings opening with Of, That, What, ..."] == 3
+    assert found["the same, public ones"] == 2
+    assert found["the same, % of docstrings"] == pytest.approx(100 * 3 / 7, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("text", "unlisted"),
+    [
+        ("Draw n points.", 1),
+        ("Draw points. n: how many.", 1),
+        ("Draw points.\n\n    n: how many, at least 1.\n    ", 0),
+        ("Draw points.\n\n    m, n: the shape.\n    ", 0),
+        ("Draw points.\n\n    n (int): how many.\n    ", 0),
+    ],
+)
+def test_parameters_have_lines_of_their_own(plant, text, unlisted):
+    root = plant(**{"bostruct/more.py": f'def draw(n):\n    """{text}"""\ndef _draw(n):\n    """No list."""\n'})
+    assert figures(root)["public docstrings that list no parameter"] == unlisted
+
+
+def test_coverage_is_of_public_things(plant):
+    more = "def f(): ...\nclass A:\n    '''A class.'''\n    def __len__(self): ...\n    def _g(self): ...\n"
+    assert figures(plant(**{"bostruct/more.py": more}))["public docstring coverage, %"] == pytest.approx(66.7)
+
+
+def test_names_with_several_meanings_are_definitions_private_ones_too(plant):
+    root = plant(
+        **{"bostruct/more.py": "from bostruct.one import LIMIT\nclass A:\n    LIMIT = 1\ndef __getattr__(n): ...\n"}
+    )
+    assert places(root, "names with several meanings") == (
+        "LIMIT: bostruct/one.py, bostruct/two.py",
+        "_draw: bostruct/one.py, bostruct/two.py",
+    )
+
+
+def test_wide_lines_are_those_of_code_blocks():
+    page = f"{'x' * 200}\n\n```python\n{'y' * 100}\n{'z' * 101}\n```\n{'x' * 200}\n"
+    assert wide_markdown({"page.md": page}).places == ("page.md:5 101",)
+
+
+@pytest.mark.parametrize("word", ["optimisation", "Maximisers", "standardised", "neighbouring", "colour", "centred"])
+def test_british_spellings_are_found(word):
+    assert british({"page.md": f"the {word} of"}).value == 1
+
+
+@pytest.mark.parametrize("word", ["optimization", "optimism", "promise", "realism", "analyses", "precise", "center"])
+def test_american_ones_are_not(word):
+    assert british({"page.md": f"the {word} of"}).places == ()
+
+
+def test_check_fails_where_a_figure_is_over_its_limit_and_only_there(plant, capsys):
+    assert main([], plant()) == 0
+    assert main(["--check"], plant()) == 1  # the cycle
+    assert "| import cycles | 1 | 0 | over |" in capsys.readouterr().out
+    assert main(["--check"], plant(**{"bostruct/one.py": '"""One module."""\n'})) == 0
+
+
+def test_json_of_another_revision_becomes_a_column(plant, tmp_path, capsys):
+    main(["--json"], plant())
+    file = tmp_path / "before.json"
+    file.write_text(capsys.readouterr().out)
+    assert {key: value for key, value in json.loads(file.read_text())[0].items() if key != "places"} == {
+        "name": "files at the root",
+        "value": 3,
+    }
+    main(["--before", str(file)], plant(**{"bostruct/one.py": ""}))
+    assert "| import cycles | 1 | 0 | 0 | kept |" in capsys.readouterr().out
