@@ -127,39 +127,32 @@ def evaluate(objective: Callable[[Any], Any], point: Any, handlers: frozenset[Co
     or one of `handlers`, which may have uninstalled itself. A process that the objective has forked ends here.
     """
     process = os.getpid()
-    error: BaseException | None = None
-    try:
-        outcome = _call(objective, point)
-        error = outcome.error
-    except BaseException as another:
-        error = another
-        if process == os.getpid() and _ends_the_run(error, handlers):
-            raise
-        outcome = failure(error)
-    if process != os.getpid():
-        _end_fork(error)
-    return outcome
-
-
-def _call(objective: Callable[[Any], Any], point: Any) -> Outcome:
     try:
         value = objective(point)
-    except Infeasible as error:
-        return Outcome(infeasible=_render(str, error) or "infeasible")
-    except Exception as error:
+        if os.getpid() != process:
+            sys.exit()
+        return _outcome_returned(value)
+    except BaseException as error:  # in no other variable: its frames, and what they hold, go with the outcome
+        if os.getpid() != process:
+            _end_fork(error)
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        if not isinstance(error, Exception) and is_from_handler(error, handlers | handler_codes()):
+            raise
+        if isinstance(error, Infeasible):
+            return Outcome(infeasible=_render(str, error) or "infeasible")
         _advise(error, point)
         return failure(error)
+
+
+def _outcome_returned(value: Any) -> Outcome:
     try:
         return outcome_of(value)
     except Exception as error:
         return failure(error.with_traceback(None))  # its frames are ours, and say nothing of the objective
 
 
-def _ends_the_run(error: BaseException, handlers: frozenset[CodeType]) -> bool:
-    return isinstance(error, KeyboardInterrupt) or is_from_handler(error, handlers | handler_codes())
-
-
-def _advise(error: Exception, point: Any) -> None:
+def _advise(error: BaseException, point: Any) -> None:
     """Add a note to the errors that come of habits from elsewhere."""
     text = _render(str, error)
     received = "a dict of values" if isinstance(point, dict) else f"of type {type(point).__name__}"
@@ -176,16 +169,16 @@ def _advise(error: Exception, point: Any) -> None:
         )
 
 
-def _end_fork(error: BaseException | None) -> NoReturn:
-    """End a process that the objective has forked as its interpreter would have; the study is not its own."""
+def _end_fork(error: BaseException) -> NoReturn:
+    """End a process that the objective has forked, with the status that its interpreter would have given it."""
     status = 1
     try:
-        if isinstance(error, SystemExit):
-            status = error.code & 0xFF if isinstance(error.code, int) else int(error.code is not None)
-        elif error is None:
-            status = 0
-        else:
+        if not isinstance(error, SystemExit):
             traceback.print_exception(error)
+        elif isinstance(error.code, int | None):
+            status = (error.code or 0) & 0xFF
+        else:
+            print(error.code, file=sys.stderr)
         flush_output()
     finally:
         os._exit(status)

@@ -194,11 +194,11 @@ class Study:
         their trial.
 
         An exception of the objective fails its trial, and the study goes on. While no trial that was asked for has
-        completed, TypeError, AttributeError, NameError, and what is returned and no number, end the run at once with
-        ObjectiveError, and so does any other exception that five trials in a row raised; these are given back. A
-        broken executor ends it with ExecutorError, and fails no trial. KeyboardInterrupt ends the run, which stays
-        resumable, and SIGTERM does so with ``SystemExit(143)``, in the main thread and where it has no handler. Raises
-        TypeError, ValueError.
+        completed, ObjectiveError ends the run at the first TypeError, AttributeError, NameError or returned value that
+        is not a number, and at any other exception that five trials in a row raise; these are given back. A broken
+        executor ends it with ExecutorError, and fails no trial. KeyboardInterrupt ends the run, which stays resumable;
+        so does SIGTERM, with ``SystemExit(143)``, in the main thread and unless it has a handler. Raises TypeError,
+        ValueError.
         """
         how = Run.of(objective, n_trials, workers, executor, trial_timeout, callbacks, progress, reraise)
         self._writable()
