@@ -18,12 +18,14 @@ from typing import Any
 
 from bostruct.contracts import BostructError
 from bostruct.outcomes import Outcome
-from bostruct.worker import unpacked
 from bostruct.workers import Finished
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 PATIENCE = 5.0  # seconds that a process gets to end by itself
 LOADING = 60.0  # seconds that it gets to load the objective, or the time-out of a trial where that is longer
+CHECKING = 0.5  # seconds after which is looked whether a silent process has ended
+MERCY = 2.0  # seconds that the study's own SIGTERM may come after that of a worker
+TERMINATED = "its worker process died (signal SIGTERM)"
 START = "import sys; sys.path[:] = sys.argv[2:]; from bostruct.worker import main; main()"
 
 
@@ -58,7 +60,9 @@ class Processes:
             if self._broken is not None:  # what had finished by then was told first
                 raise self._broken
             deadlines = [worker.deadline for worker in self._busy.values() if worker.deadline is not None]
-            patience = max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
+            patience = min([CHECKING, *(max(0.0, deadline - time.monotonic()) for deadline in deadlines)])
+            for worker in self._busy.values():
+                worker.end_stream_of_the_dead()
             for connection in wait(list(self._busy), patience):
                 worker = self._busy[connection]  # type: ignore[index]  # we gave it nothing but connections
                 if worker.loading:
@@ -72,6 +76,8 @@ class Processes:
                 else:
                     self._drop(worker)
                     finished.append((worker.number, Outcome(failed=f"timed out after {self._timeout:g} s")))
+        if any(outcome.failed == TERMINATED for _, outcome in finished):
+            time.sleep(MERCY)  # who ends a job ends workers and study, in any order: then no trial is to fail for it
         return sorted(finished, key=lambda pair: pair[0])
 
     def close(self) -> None:
@@ -87,13 +93,16 @@ class Processes:
 
     def _received(self, worker: _Worker) -> Outcome:
         try:
-            data = worker.connection.recv_bytes()
+            number, outcome = worker.connection.recv()
         except (EOFError, OSError):
             how = worker.ended()
             self._drop(worker)
             return Outcome(failed=f"its worker process died ({how})")
+        if number != worker.number:
+            self._drop(worker)
+            return Outcome(failed=f"its worker process answered for trial {number}")
         self._idle.append(self._busy.pop(worker.connection))
-        return unpacked(data)
+        return outcome
 
     def _drop(self, worker: _Worker) -> None:
         del self._busy[worker.connection]
@@ -145,8 +154,14 @@ class _Worker:
 
     def _send(self, timeout: float | None) -> None:
         with contextlib.suppress(OSError):  # it died while idle: `wait` finds the end of the stream, and says how
-            self.connection.send_bytes(self._point)
+            self.connection.send((self.number, self._point))
         self.deadline = None if timeout is None else time.monotonic() + timeout
+
+    def end_stream_of_the_dead(self) -> None:
+        """Let `wait` find that the process has ended, though what it left behind may hold the socket open."""
+        if self._process.poll() is not None and not self.connection.poll():
+            with socket.socket(fileno=os.dup(self.connection.fileno())) as ours:
+                ours.shutdown(socket.SHUT_RDWR)
 
     def alive(self) -> bool:
         return self.loading or self._process.poll() is None

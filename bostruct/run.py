@@ -10,16 +10,18 @@ from typing import Any
 from bostruct.checks import check_integer, check_number, shown
 from bostruct.contracts import BostructError, SpaceExhausted
 from bostruct.history import Trial
+from bostruct.interrupts import exit_on_sigterm
 from bostruct.outcomes import Outcome
 from bostruct.processes import Processes
 from bostruct.progress import shown_progress
 from bostruct.workers import InProcess, OnExecutor, Pool
 
+MISTAKES = (TypeError, AttributeError, NameError)  # from the first trial: of the objective, not a property of points
 ALIKE = 5  # first trials with one and the same error: a mistake in the objective, not a property of points
 
 
 class ObjectiveError(BostructError):
-    """The objective fails with the same error wherever it is evaluated; the message holds its traceback."""
+    """The objective fails for a mistake in it, not for a property of points; the message holds its traceback."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,7 @@ class Run:
         return Processes(self.objective, self.workers, self.trial_timeout)
 
 
+@exit_on_sigterm()
 def run(study: Any, how: Run) -> str:
     """Drive the study to the end of `how`; returns why it ended."""
     if study.n_finished >= how.n_trials:
@@ -95,7 +98,7 @@ def run(study: Any, how: Run) -> str:
             return _loop(study, how, pool, pending, (*how.callbacks, show))
     except BaseException as error:
         _give_back(study, pending, error)
-        if isinstance(error, KeyboardInterrupt) and study.where is not None:
+        if isinstance(error, KeyboardInterrupt | SystemExit) and study.where is not None:
             error.add_note(
                 f"Study {study.name!r} is safe in {study.where}, with {study.n_finished} trials finished. To go on, "
                 f"make the same call again, or Study.load({study.where!r}, {study.name!r})."
@@ -133,16 +136,42 @@ def _loop(
         if not pending:
             return study.stopping or (str(exhausted) if exhausted else _reached(how))
         finished = pool.wait()
-        trials = []
+        mistakes = _mistakes(study, how, finished)
+        told: list[tuple[Trial, Outcome]] = []
         for number, outcome in finished:
-            trials.append(_tell(study, number, outcome))
-            pending.discard(number)
-        for trial, (_, outcome) in zip(trials, finished, strict=True):
+            if number not in mistakes:
+                told.append((_tell(study, number, outcome), outcome))
+                pending.discard(number)
+        for trial, outcome in told:
             _check_alike(trial, outcome, alike, study)
             if outcome.error is not None and isinstance(outcome.error, how.reraise):
                 raise outcome.error
             for callback in callbacks:
                 callback(study, trial)
+        if mistakes:
+            number, outcome = next(iter(mistakes.items()))
+            raise ObjectiveError(
+                f"trial {number} ended in {_kind(outcome)}, and none has completed before: this is taken for a mistake "
+                "in the objective. The trial is given back, and so are those in flight; mend the objective, and make "
+                f"the same call again. Where the point was at fault, raise bo.Infeasible instead.\n{outcome.trace}"
+            ) from outcome.error
+
+
+def _mistakes(study: Any, how: Run, finished: list[tuple[int, Outcome]]) -> dict[int, Outcome]:
+    """The trials whose errors no point explains, as long as nothing has completed."""
+    found = {number: outcome for number, outcome in finished if isinstance(outcome.error, MISTAKES)}
+    if not found or any(outcome.value is not None for _, outcome in finished) or _has_completed(study):
+        return {}
+    return {number: outcome for number, outcome in found.items() if not isinstance(outcome.error, how.reraise)}
+
+
+def _has_completed(study: Any) -> bool:
+    """Whether any trial has, but for the added ones, which this objective may never have seen."""
+    return any(trial.status == "completed" and trial.origin != "added" for trial in study.trials)
+
+
+def _kind(outcome: Outcome) -> str:
+    return (outcome.failed or "").partition(":")[0]
 
 
 def _tell(study: Any, number: int, outcome: Outcome) -> Trial:
@@ -154,12 +183,12 @@ def _check_alike(trial: Trial, outcome: Outcome, alike: list[tuple[str, int]], s
 
     The trials are given back then: they say nothing about their points.
     """
-    kind = "" if outcome.trace is None else (outcome.failed or "").partition(":")[0]
+    kind = "" if outcome.trace is None else _kind(outcome)
     if not kind or (alike and alike[-1][0] != kind):
         alike.clear()
     if kind:
         alike.append((kind, trial.number))
-    if len(alike) >= ALIKE and study.incumbent is None:
+    if len(alike) >= ALIKE and not _has_completed(study):
         for _, number in alike:
             study.requeue(number)
         raise ObjectiveError(

@@ -18,7 +18,7 @@ from bostruct.checks import check_choice, check_integer, shown
 from bostruct.contracts import BostructError, Domain, Searcher
 from bostruct.history import Trial
 from bostruct.ledger import Ledger
-from bostruct.outcomes import outcome_told
+from bostruct.outcomes import outcome_told, storable
 from bostruct.records import (
     as_domain,
     check_call,
@@ -68,8 +68,8 @@ class Study:
         domain = as_domain(space)
         searcher = same_domain(methods.searcher(method, domain), domain)
         check_choice("direction", direction, ("minimize", "maximize"))
-        if not isinstance(name, str) or not name:
-            raise ValueError(f"name: expected a non-empty string, got {shown(name)}")
+        if not isinstance(name, str) or not name or name != storable(name):
+            raise ValueError(f"name: expected a non-empty string of valid Unicode, got {shown(name)}")
         given = StudyRow(
             name=name,
             domain=dump(domain.to_json()),
@@ -193,9 +193,12 @@ class Study:
         progress: a bar on stderr, None shows it on a terminal. reraise: exceptions that end the run, beside failing
         their trial.
 
-        An exception of the objective fails its trial, and the study goes on; the same one from the first five trials
-        ends the run with ObjectiveError, and gives them back. A broken executor ends it with ExecutorError, and fails
-        no trial. KeyboardInterrupt ends the run, which stays resumable. Raises TypeError, ValueError.
+        An exception of the objective fails its trial, and the study goes on. While no trial that was asked for has
+        completed, ObjectiveError ends the run at the first TypeError, AttributeError, NameError or returned value that
+        is not a number, and at any other exception that five trials in a row raise; these are given back. A broken
+        executor ends it with ExecutorError, and fails no trial. KeyboardInterrupt ends the run, which stays resumable;
+        so does SIGTERM, with ``SystemExit(143)``, in the main thread and unless it has a handler. Raises TypeError,
+        ValueError.
         """
         how = Run.of(objective, n_trials, workers, executor, trial_timeout, callbacks, progress, reraise)
         self._writable()

@@ -13,17 +13,19 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-from bostruct.outcomes import Outcome, evaluate, failure
+from bostruct.outcomes import Outcome, evaluate, failure, flush_output
 
 
 def main() -> None:
     """Serve the socket whose descriptor is the first argument until it closes.
 
-    Answers "ready", or why not, then an outcome for each point.
+    Answers "ready", or why not, then the number and the outcome of each trial.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the study, which ends its workers itself
-    threading.Thread(target=_die_with_parent, daemon=True).start()
+    threading.Thread(target=_die_with_parent, args=(_take_stdin(),), daemon=True).start()
     connection = Connection(int(sys.argv[1]))
+    os.set_inheritable(connection.fileno(), False)
+    os.register_at_fork(after_in_child=connection.close)  # nobody but this process may answer, or seem to be it
     with contextlib.suppress(EOFError, ConnectionError):  # the study is gone: nobody is left to be told
         _serve(connection)
 
@@ -37,11 +39,10 @@ def _serve(connection: Connection) -> None:
         return
     connection.send("ready")
     while True:
-        point = connection.recv_bytes()
-        answer = _packed(_evaluated(objective, point))
-        sys.stdout.flush()  # a worker may be killed at any time from here on
-        sys.stderr.flush()
-        connection.send_bytes(answer)
+        number, point = connection.recv()
+        outcome = _evaluated(objective, point)
+        flush_output()  # a worker may be killed at any time from here on
+        connection.send((number, outcome))
 
 
 def _evaluated(objective: Callable[[Any], Any], packed: bytes) -> Outcome:
@@ -52,31 +53,17 @@ def _evaluated(objective: Callable[[Any], Any], packed: bytes) -> Outcome:
     return evaluate(objective, point)
 
 
-def _packed(outcome: Outcome) -> bytes:
-    """The outcome as plain data, and apart from it the exception, which may load here only, or nowhere."""
-    import cloudpickle
-
-    try:
-        error = cloudpickle.dumps(outcome.error)
-    except Exception:  # its text travels with the outcome
-        error = b""
-    return pickle.dumps((outcome._replace(error=None), error))
+def _take_stdin() -> int:
+    """Give the objective an empty stdin; returns the descriptor of what was there, the pipe from the study."""
+    pipe = os.dup(0)
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
+    return pipe
 
 
-def unpacked(data: bytes) -> Outcome:
-    """Inverse of what a worker sends; an exception that does not load here is stood in for by its text."""
-    outcome, error = pickle.loads(data)
-    if outcome.trace is None:  # nothing was raised
-        return outcome
-    try:
-        loaded = pickle.loads(error)
-    except Exception:  # of any kind: this is the objective's own code
-        loaded = None
-    return outcome._replace(error=loaded if isinstance(loaded, Exception) else RuntimeError(outcome.failed))
-
-
-def _die_with_parent() -> None:
-    # Nothing is ever written to stdin: reading ends when the study's process does, however it does.
-    while os.read(0, 1):
+def _die_with_parent(pipe: int) -> None:
+    # Nothing is ever written to it: reading ends when the study's process does, however it does.
+    while os.read(pipe, 1):
         pass
     os.killpg(0, signal.SIGKILL)

@@ -8,6 +8,7 @@ from pickle import PicklingError
 from typing import Any, Protocol
 
 from bostruct.contracts import BostructError
+from bostruct.interrupts import handler_codes
 from bostruct.outcomes import Outcome, evaluate, failure
 
 Finished = list[tuple[int, Outcome]]
@@ -44,13 +45,14 @@ class InProcess:
     def __init__(self, objective: Callable[[Any], Any]) -> None:
         self._objective = objective
         self._next: list[tuple[int, Any]] = []
+        self._handlers = handler_codes()
 
     def submit(self, number: int, point: Any) -> None:
         self._next.append((number, point))
 
     def wait(self) -> Finished:
         number, point = self._next.pop()
-        return [(number, evaluate(self._objective, point))]
+        return [(number, evaluate(self._objective, point, self._handlers))]
 
     def close(self) -> None:
         self._next.clear()

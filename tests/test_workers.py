@@ -88,7 +88,7 @@ def test_each_kind_of_failure_costs_one_trial():
         4: "objective returned nan",
         5: "ValueError: five",
         6: "six",
-        7: "its worker process died (exit code 4)",
+        7: "SystemExit: 4",
     }
     assert {t.value for t in result.trials if t.status == "completed"} == {0.0, 8.0, 9.0, 10.0, 11.0}
     assert time.monotonic() - began < 50

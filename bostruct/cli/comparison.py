@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bostruct.cli.bars import bar
 from bostruct.contracts import BostructError
+from bostruct.interrupts import exit_on_sigterm
 from bostruct.schema import StorageError
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class Comparison:
         fresh.replace(path)  # at once, or not at all
 
 
+@exit_on_sigterm()
 def execute(comparison: Comparison, processes: int, progress: bool | None) -> dict[Cell, str]:
     """Bring every run to its number of trials; returns why runs failed, if any did. KeyboardInterrupt passes."""
     from bostruct.processes import Processes

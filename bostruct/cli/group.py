@@ -16,7 +16,8 @@ from bostruct.cli.show import show
 
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done, 1 failed, 2 wrong use of the command line, 3 storage refused, 130 interrupted.",
+    epilog="Exit codes: 0 done, 1 failed, 2 wrong use of the command line, 3 storage refused, 130 interrupted, "
+    "143 terminated.",
 )
 @click.version_option(__version__, prog_name="bostruct")
 def main() -> None:

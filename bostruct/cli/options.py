@@ -59,6 +59,7 @@ class Refused(click.ClickException):
 def plain_errors(when_interrupted: str = "") -> Iterator[None]:
     """Turn what the package raises on purpose into a line on stderr and an exit code."""
     from bostruct.contracts import BostructError
+    from bostruct.interrupts import TERMINATED
     from bostruct.storage import StorageError, StudyMismatch
 
     try:
@@ -72,6 +73,10 @@ def plain_errors(when_interrupted: str = "") -> Iterator[None]:
     except KeyboardInterrupt:
         click.echo(f"Interrupted. {when_interrupted}".rstrip(), err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
+    except SystemExit as error:
+        if error.code == TERMINATED:
+            click.echo(f"Terminated. {when_interrupted}".rstrip(), err=True)
+        raise
 
 
 def relabelled_spec(spec: str, relabel: int | None) -> str:

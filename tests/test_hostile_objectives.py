@@ -1,0 +1,281 @@
+"""Objectives that fork, exit, or raise what cannot be shown, stored or sent: each costs its own trial, and alike."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+
+import pytest
+
+import bostruct as bo
+from bostruct.outcomes import Outcome
+from bostruct.run import ObjectiveError
+
+SPACE = bo.Space({"x": bo.Integer(0, 9)})
+WAYS = ["here", "workers", "threads", "processes"]
+
+
+def minimize(objective: Callable[[Any], Any], way: str = "workers", n_trials: int = 10, **given: Any) -> bo.Result:
+    """Run a study in one of the ways to evaluate; the second trial of each is hostile at the earliest."""
+    given = {"method": "random", "seed": 0, "progress": False, "initial_points": [{"x": 0}]} | given
+    if way == "here":
+        return bo.minimize(objective, SPACE, n_trials, **given)
+    if way == "workers":
+        return bo.minimize(objective, SPACE, n_trials, workers=2, **given)
+    with (ThreadPoolExecutor if way == "threads" else ProcessPoolExecutor)(1) as executor:
+        return bo.minimize(objective, SPACE, n_trials, executor=executor, **given)
+
+
+def check_values(result: bo.Result, but: dict[int, str]) -> None:
+    """Every trial has the value of its own point, but for those that failed for these reasons."""
+    assert len(result.trials) == 10
+    assert {t.point["x"]: t.reason for t in result.trials if t.status == "failed"} == but
+    assert all(t.value == t.point["x"] for t in result.trials if t.point["x"] not in but)
+
+
+def _forks(point: dict) -> float:
+    os.fork()
+    return float(point["x"])
+
+
+def _forks_and_raises_in_the_child(point: dict) -> float:
+    if os.fork() == 0:
+        raise ValueError("of the child")
+    return float(point["x"])
+
+
+def _forks_and_exits(point: dict) -> float:
+    child = os.fork()
+    if child == 0:
+        sys.exit(3)
+    return point["x"] + os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) - 3.0
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("objective", [_forks, _forks_and_raises_in_the_child, _forks_and_exits])
+@pytest.mark.parametrize("way", ["workers", "processes"])
+def test_a_forked_child_does_not_answer_for_its_parent(objective: Callable[[dict], float], way: str) -> None:
+    for seed in range(2):
+        check_values(minimize(objective, way, seed=seed), {})
+
+
+FORKS_HERE = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+import bostruct as bo
+def objective(point):
+    if point["x"] == 4 and os.fork() == 0:
+        print("forked")
+        if sys.argv[2] == "exit":
+            sys.exit("left")
+        elif sys.argv[2] == "raise":
+            raise ValueError("of the child")
+    elif point["x"] == 4:
+        print("child", os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
+    return float(point["x"])
+result = bo.minimize(objective, {"x": range(9)}, 9, method="random", seed=0, progress=False)
+print([trial.value == trial.point["x"] for trial in result.trials].count(True), flush=True)
+"""
+
+
+@pytest.mark.parametrize(("ending", "status", "said"), [("return", 0, ""), ("exit", 1, "left"), ("raise", 1, "child")])
+def test_a_child_forked_in_the_study_s_own_process_ends_in_the_objective(ending: str, status: int, said: str) -> None:
+    root = str(Path(bo.__file__).parent.parent)
+    command = [sys.executable, "-W", "ignore", "-c", FORKS_HERE, root, ending]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == ["forked", f"child {status}", "9"]
+    assert done.stderr.strip().endswith(said)
+
+
+def test_a_worker_that_died_is_not_waited_for_because_of_its_child() -> None:
+    def objective(point: dict) -> float:
+        if point["x"] == 4:
+            if os.fork() == 0:
+                os.setsid()  # nobody ends it with the worker
+                signal.alarm(120)
+                signal.pause()
+            os._exit(3)
+        return float(point["x"])
+
+    check_values(minimize(objective), {4: "its worker process died (exit code 3)"})
+
+
+def test_a_worker_that_died_is_not_waited_for_because_of_its_socket(tmp_path: Path) -> None:
+    def objective(point: dict) -> float:
+        if point["x"] == 4:
+            command = [sys.executable, "-c", "import time; time.sleep(200)"]
+            sleeper = subprocess.Popen(command, pass_fds=[int(sys.argv[1])], start_new_session=True)
+            (tmp_path / "pid").write_text(str(sleeper.pid))
+            os._exit(3)
+        return float(point["x"])
+
+    try:
+        check_values(minimize(objective), {4: "its worker process died (exit code 3)"})
+        os.kill(int((tmp_path / "pid").read_text()), 0)  # the sleeper still has the socket
+    finally:
+        os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+
+
+def test_an_answer_for_another_trial_is_not_taken() -> None:
+    def objective(point: dict) -> float:
+        if point["x"] == 4:
+            Connection(os.dup(int(sys.argv[1]))).send((77, Outcome(value=-1.0)))
+        return float(point["x"])
+
+    check_values(minimize(objective), {4: "its worker process answered for trial 77"})
+
+
+def test_in_a_worker_stdin_is_empty() -> None:
+    def objective(point: dict) -> float:
+        return point["x"] + float(len(sys.stdin.read()))
+
+    check_values(minimize(objective), {})
+
+
+def test_a_worker_whose_stdout_was_closed_answers() -> None:
+    def objective(point: dict) -> float:
+        sys.stdout.close()
+        return float(point["x"])
+
+    check_values(minimize(objective), {})
+
+
+class TwoArguments(Exception):
+    def __init__(self, text: str, code: int) -> None:
+        super().__init__(f"{text} {code}")
+
+
+class Locked(Exception):
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.lock = threading.Lock()
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+class Untraceable(Exception):
+    @property
+    def __notes__(self) -> list[str]:
+        raise ValueError("no notes")
+
+
+class Own(BaseException):
+    pass
+
+
+RAISED: list[tuple[Callable[[], BaseException], str]] = [
+    (lambda: OSError("caf\udce9.txt"), r"OSError: caf\udce9.txt"),
+    (lambda: Mute(), "Mute: (cannot be shown: RuntimeError)"),
+    (lambda: Untraceable("diverged"), "Untraceable: diverged"),
+    (lambda: SystemExit(2), "SystemExit: 2"),
+    (lambda: asyncio.CancelledError(), "CancelledError"),
+    (lambda: GeneratorExit("closed"), "GeneratorExit: closed"),
+    (lambda: Own("own"), "Own: own"),
+    (lambda: HTTPError("http://a", 404, "gone", None, None), "HTTPError: HTTP Error 404: gone"),  # type: ignore[arg-type]
+    (lambda: TwoArguments("code", 7), "TwoArguments: code 7"),
+    (lambda: Locked("locked"), "Locked: locked"),
+]
+
+
+def _raises_all(point: dict) -> float:
+    """Every point but the first raises another error."""
+    if point["x"]:
+        raise RAISED[point["x"]][0]()
+    return 0.0
+
+
+def _raises_the_first(point: dict) -> float:
+    if point["x"] == 1:
+        raise RAISED[0][0]()
+    return float(point["x"])
+
+
+@pytest.mark.parametrize("storage", [False, True])
+@pytest.mark.parametrize("way", WAYS)
+def test_whatever_is_raised_fails_its_own_trial(way: str, storage: bool, tmp_path: Path) -> None:
+    file = tmp_path / "runs.db" if storage else None
+    expected = {x: reason for x, (_, reason) in enumerate(RAISED) if x}
+    check_values(minimize(_raises_all, way, storage=file), expected)
+    check_values(minimize(_raises_the_first, way), {1: RAISED[0][1]})
+    if file is not None:
+        with bo.Study.load(file, read_only=True) as study:
+            check_values(study.result, expected)
+
+
+def _exits(_: dict) -> float:
+    sys.exit("always")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_objective_that_always_exits_is_a_mistake(way: str) -> None:
+    with pytest.raises(ObjectiveError, match=r"SystemExit in each of the first 5 trials(.|\n)*in _exits"):
+        minimize(_exits, way)
+
+
+@pytest.mark.parametrize("way", ["here", "threads", "processes"])
+def test_an_interrupt_still_ends_the_run(way: str) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        minimize(_interrupts, way)
+
+
+def _interrupts(_: dict) -> float:
+    raise KeyboardInterrupt
+
+
+def test_reasons_that_utf_8_cannot_hold_are_stored_escaped(tmp_path: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.txt")
+
+    def objective(_: dict) -> float:
+        raise bo.Infeasible(name)
+
+    with bo.Study(SPACE, method="random", seed=0, storage=tmp_path / "runs.db") as study:
+        study.tell(study.ask(), failed=name)
+        study.tell(study.ask(), infeasible=name)
+        study.add({"x": 9}, failed=name)
+        study.optimize(objective, 3, progress=False)
+        assert {t.reason for t in study.trials} == {r"caf\udce9.txt"}
+    with pytest.raises(ValueError, match=r"name: expected .* got 'caf\\udce9.txt'"):
+        bo.Study(SPACE, method="random", storage=tmp_path / "runs.db", name=name)
+
+
+class Handler:
+    """Leaves the script, as handlers do that run once."""
+
+    def __call__(self, number: int, *_: object, frame: object = None) -> None:
+        del frame
+        signal.signal(number, signal.SIG_DFL)
+        sys.exit("preempted")
+
+
+@pytest.mark.parametrize("handler", [Handler(), Handler().__call__, partial(Handler(), frame=None)])
+def test_an_exit_from_a_signal_handler_ends_the_run_and_gives_its_trial_back(handler: Any) -> None:
+    def objective(point: dict) -> float:
+        if point["x"] == 4:
+            signal.raise_signal(signal.SIGUSR1)
+        return float(point["x"])
+
+    study = bo.Study(SPACE, method="random", seed=0)
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        with pytest.raises(SystemExit, match="preempted"):
+            study.optimize(objective, 10, progress=False)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert [t.point["x"] for t in study.trials if t.status == "running"] == [4]
+    assert not study.result.n_failed
+    check_values(study.optimize(lambda point: point["x"], 10, progress=False), {})
