@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from bostruct.checks import shown
 from bostruct.domains.language.combinators import IDENTITY
-from bostruct.domains.language.fragments import Input, Output
-from bostruct.domains.language.modules import Module
+from bostruct.domains.language.graph import Input, Module, Output
 from bostruct.domains.language.stable import named, stable
 from bostruct.domains.language.trace import Trace
 from bostruct.domains.language.walk import Walk
@@ -206,7 +205,7 @@ def program(walk: Walk, builder: Callable[[], Any]) -> Program:
     for name in sorted(walk.root.outputs):
         output = walk.behind(walk.root.outputs[name], None)
         outputs[name] = source(output, next(iter(output.module.inputs.values()), None))  # type: ignore[arg-type]
-    return Program(tuple(nodes), tuple(walk.root.inputs), outputs, Trace.trusted(walk.values.copy()), builder)
+    return Program(tuple(nodes), tuple(walk.root.inputs), outputs, walk.trace(), builder)
 
 
 def _is_nothing(module: Module) -> bool:

@@ -19,16 +19,16 @@ from bostruct.contracts import DomainError, Infeasible, Json, PointError, SpaceE
 from bostruct.domains.architecture.drawing import rendered_svg
 from bostruct.domains.decisions import Coordinate
 from bostruct.domains.language import changes, drawing, sampling
+from bostruct.domains.language.closing import close
 from bostruct.domains.language.counting import Exact, Infinite, Size, count
 from bostruct.domains.language.enumeration import depth_first, shortest_first
 from bostruct.domains.language.errors import LanguageError, NoneFeasible, TooDeep, TraceError
 from bostruct.domains.language.expansion import ENDLESS
 from bostruct.domains.language.features import Recent, coordinates, tokens
-from bostruct.domains.language.fragments import Fragment, opened
-from bostruct.domains.language.hyperparameters import Discrete, Value
-from bostruct.domains.language.modules import Builder
+from bostruct.domains.language.graph import Builder, Discrete, Fragment, opened
 from bostruct.domains.language.program import DEEPEST, Program, program
 from bostruct.domains.language.trace import Trace
+from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 
@@ -63,7 +63,7 @@ class SearchSpace:
                 made = builder()
         except RecursionError as error:
             raise LanguageError(f"builder: {ENDLESS}") from error
-        root.close(made)
+        close(root, made)
         self._walk = Walk(root, self.max_depth)
         self._walk.next()
 
@@ -82,7 +82,7 @@ class SearchSpace:
     @cached_property
     def trace(self) -> Trace:
         """What was assigned."""
-        return Trace.trusted(self._walk.values.copy())
+        return self._walk.trace()
 
     @property
     def is_terminal(self) -> bool:
@@ -346,7 +346,7 @@ class SearchSpace:
         return Recent(lambda x: tokens(self._end(x)))
 
     def _trace(self, end: Walk) -> Trace:
-        trace = Trace.trusted(end.values)
+        trace = end.trace()
         self._ends.add(trace, end)
         return trace
 
