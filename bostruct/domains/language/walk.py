@@ -76,16 +76,16 @@ class Walk:
     """
 
     __slots__ = (
-        "_round",
         "_chosen",
         "_cursor",
         "_derived",
         "_derives",
         "_expanded",
-        "max_depth",
-        "root",
+        "_round",
         "_values",
         "_waiting",
+        "max_depth",
+        "root",
     )
 
     def __init__(self, root: Fragment, max_depth: int, values: dict[str, Value] | None = None) -> None:
