@@ -54,16 +54,8 @@ from bostruct.domains.language.errors import (
     TooDeep,
     TraceError,
 )
-from bostruct.domains.language.hyperparameters import (
-    Bool,
-    D,
-    DependentHyperparameter,
-    Discrete,
-    FloatRange,
-    IntRange,
-    OneOfK,
-    OneOfKFactorial,
-)
+from bostruct.domains.language.graph import DependentHyperparameter, Discrete
+from bostruct.domains.language.hyperparameters import Bool, D, FloatRange, IntRange, OneOfK, OneOfKFactorial
 from bostruct.domains.language.modules import module, siso_module, substitution_module
 from bostruct.domains.language.program import Program
 from bostruct.domains.language.space import SearchSpace

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from bostruct.domains.language.combinators import combiner
 from bostruct.domains.language.compilers.implementations import Shapes, TorchLayer, Values, siso_torch_module
 from bostruct.domains.language.errors import LanguageError
-from bostruct.domains.language.modules import IO
+from bostruct.domains.language.graph import IO
 
 if TYPE_CHECKING:
     from torch import nn

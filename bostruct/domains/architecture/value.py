@@ -11,7 +11,7 @@ from typing import Any
 from bostruct.checks import shown
 from bostruct.contracts import DomainError, Json, PointError
 from bostruct.domains.architecture.canonical import canonical_order
-from bostruct.domains.architecture.drawing import dot_source, rendered_svg
+from bostruct.domains.architecture.dot import dot_source
 from bostruct.domains.architecture.labels import BUILT_IN, Family, family_from_json
 from bostruct.domains.architecture.layers import Layer, as_layer, layer_to_json
 from bostruct.domains.architecture.validity import (
@@ -24,6 +24,7 @@ from bostruct.domains.architecture.validity import (
     image_halvings,
     topological_order,
 )
+from bostruct.domains.graphviz import render_svg
 
 
 class Architecture:
@@ -123,11 +124,12 @@ class Architecture:
 
     def to_dot(self) -> str:
         """The architecture in Graphviz's language."""
-        return dot_source(self)
+        labels = [self.family.by_name[layer.label] for layer in self.layers]
+        return dot_source([str(layer) for layer in self.layers], labels, self.edges)
 
     def to_svg(self) -> str:
         """A drawing, as SVG; raises MissingExtra without the extra ``plot`` or the Graphviz program."""
-        return rendered_svg(self.to_dot())
+        return render_svg(self.to_dot())
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"an Architecture is immutable; build another instead of setting {name}")

@@ -10,9 +10,10 @@ import numpy as np
 from bostruct.contracts import DomainError, Infeasible
 from bostruct.domains.language.enumeration import depth_first
 from bostruct.domains.language.errors import NoneFeasible, TooDeep, TraceError
-from bostruct.domains.language.hyperparameters import Discrete, Value
+from bostruct.domains.language.graph import Discrete
 from bostruct.domains.language.sampling import feasible, followed, keeping, uniformly
 from bostruct.domains.language.trace import Trace
+from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
 
 
@@ -29,7 +30,7 @@ def neighbors(walk: Walk, end: Walk) -> Iterator[Trace]:
     for path, h in open_choices(end, walk.values).items():
         for value in h.values:
             if value != kept[path]:
-                yield from completions(walk, kept | {path: value})
+                yield from completions(walk, {**kept, path: value})
 
 
 def completions(walk: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
@@ -46,7 +47,7 @@ def completions(walk: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
         except (Infeasible, TooDeep, TraceError):
             continue
         if h is None:
-            yield Trace.trusted(at.values)
+            yield at.trace()
         elif settled:
             yield from _settled(at, fixed)
         else:
@@ -86,7 +87,7 @@ def mutated(walk: Walk, end: Walk, rng: np.random.Generator, max_decisions: int)
             return changed(walk, end, choices[i], rng, max_decisions)
         except NoneFeasible:
             continue
-    raise NoneFeasible(f"no feasible change of {Trace.trusted(end.values)}")
+    raise NoneFeasible(f"no feasible change of {end.trace()}")
 
 
 def changed(walk: Walk, end: Walk, h: Discrete, rng: np.random.Generator, max_decisions: int) -> Walk:
@@ -108,7 +109,7 @@ def changed(walk: Walk, end: Walk, h: Discrete, rng: np.random.Generator, max_de
         value = others[int(rng.integers(len(others)))]
         fresh.clear()
         try:
-            return followed(walk, keeping(end.values | {h.path: value}, drawn), max_decisions)
+            return followed(walk, keeping({**end.values, h.path: value}, drawn), max_decisions)
         except (Infeasible, TooDeep):
             if not fresh:
                 others.remove(value)

@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 
 from bostruct.checks import shown
 from bostruct.domains.language.errors import LanguageError
-from bostruct.domains.language.hyperparameters import Discrete, Hyperparameter, Value
-from bostruct.domains.language.modules import IO, Builder, module, siso_module, substitution_module
+from bostruct.domains.language.graph import IO, Builder, Discrete, Hyperparameter
+from bostruct.domains.language.modules import module, siso_module, substitution_module
+from bostruct.domains.language.values import Value
 
 Choices: TypeAlias = Sequence[Builder] | Mapping[Any, Builder]
 REPEATS = "num_reps"

@@ -16,15 +16,8 @@ from typing import Any, NamedTuple, TypeAlias
 from bostruct.contracts import Infeasible
 from bostruct.domains.language.errors import TooDeep
 from bostruct.domains.language.expansion import expansion
-from bostruct.domains.language.fragments import Fragment
-from bostruct.domains.language.hyperparameters import (
-    DependentHyperparameter,
-    Discrete,
-    Hyperparameter,
-    Value,
-    independent,
-)
-from bostruct.domains.language.modules import Module
+from bostruct.domains.language.graph import DependentHyperparameter, Discrete, Fragment, Hyperparameter, Module
+from bostruct.domains.language.hyperparameters import independent
 from bostruct.domains.language.signatures import signature
 from bostruct.domains.language.tables import (
     NOTHING,
@@ -37,6 +30,7 @@ from bostruct.domains.language.tables import (
     scaled,
     total,
 )
+from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import MISSING, Walk, opens_choices
 
 Part: TypeAlias = Module | DependentHyperparameter  # what may hold choices, or lead nowhere
@@ -116,7 +110,7 @@ class Tally:
     """
 
     def __init__(self, walk: Walk, budget: int, recurring: int) -> None:
-        self.values = walk.values
+        self.values = dict(walk.values)
         self.max_depth = walk.max_depth
         self.budget = budget
         self.unkept = budget - KEPT  # the budget left from where on parts are not kept
@@ -214,8 +208,7 @@ class Tally:
 
     def _expanded(self, part: Part) -> Table:
         self.budget -= 1
-        reader = Walk(part.fragment, self.max_depth)
-        reader.values = self.values
+        reader = Walk(part.fragment, self.max_depth, self.values)
         if isinstance(part, DependentHyperparameter):
             reader.value(part)
             return {NOTHING: 1}

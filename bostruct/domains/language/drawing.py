@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bostruct.checks import shown
-from bostruct.domains.language.hyperparameters import DependentHyperparameter, Discrete, Hyperparameter, Value
-from bostruct.domains.language.modules import Module
+from bostruct.domains.language.graph import DependentHyperparameter, Discrete, Hyperparameter, Module
+from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import MISSING, Walk
 
 NEW, ASSIGNED, WAITING, PLAIN = "#cfe8cf", "#f4b6b0", "#eeeeee", "#ffffff"

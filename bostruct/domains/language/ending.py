@@ -16,9 +16,10 @@ import numpy as np
 from bostruct.contracts import Infeasible
 from bostruct.domains.language.errors import NoneFeasible, TooDeep
 from bostruct.domains.language.expansion import expansion
-from bostruct.domains.language.hyperparameters import Discrete, Value, independent
-from bostruct.domains.language.modules import Module
+from bostruct.domains.language.graph import Discrete, Module
+from bostruct.domains.language.hyperparameters import independent
 from bostruct.domains.language.signatures import signature
+from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk, opens_choices
 
 NESTED = 8  # substitutions around each other, and
@@ -31,12 +32,12 @@ SETTINGS = 256  # of the hyperparameters of one module
 def is_overgrown(h: Discrete, walk: Walk) -> bool:
     """Whether a draw that comes to h should be led to an end."""
     depth = h.fragment.depth
-    return depth > NESTED and (len(walk.values) > CHOSEN or depth > walk.max_depth // 2)
+    return depth > NESTED and (len(walk) > CHOSEN or depth > walk.max_depth // 2)
 
 
 def ending(h: Discrete, walk: Walk, rng: np.random.Generator) -> Value:
     """One of the values of h that are nearest to an end, drawn; raises NoneFeasible where none is near one."""
-    touched = [module for module in walk.waiting or () if opens_choices(module) and h in independent_of(module)]
+    touched = [module for module in walk.waiting() if opens_choices(module) and h in independent_of(module)]
     search = Ends(walk.max_depth, walk.values)
     for steps in range(FURTHEST + 1):
         values = [v for v in h.values if all(search.within(m, {h.path: v}, steps) for m in touched)]
@@ -74,8 +75,7 @@ class Ends:
         if self.budget <= 0:
             return False
         self.budget -= 1
-        reader = Walk(module.fragment, self.max_depth)
-        reader.values = {**self.values, **chosen}
+        reader = Walk(module.fragment, self.max_depth, {**self.values, **chosen})
         try:
             given = tuple(reader.value(h) for h in module.hyperparameters.values())
             inner = expansion(module, given, self.max_depth).modules

@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 from itertools import count, product
 
 from bostruct.contracts import Infeasible
-from bostruct.domains.language.hyperparameters import Discrete
+from bostruct.domains.language.graph import Discrete
 from bostruct.domains.language.trace import Trace
 from bostruct.domains.language.walk import Walk
 
@@ -53,10 +53,10 @@ def _further(at: Walk) -> Iterator[tuple[int, Walk | Iterator[Trace]]]:
         return
     if settled:
         left = at.left() if h is not None else []
-        yield len(at.values) + len(left), _products(at, left)
+        yield len(at) + len(left), _products(at, left)
     elif h is not None:
-        asked = {one.path for one in at.agenda.choices[at.cursor :]} | at.values.keys()
-        yield from ((len(asked), child) for child in _children(at, h))
+        least = at.least_length()
+        yield from ((least, child) for child in _children(at, h))
 
 
 def _children(at: Walk, h: Discrete) -> list[Walk]:
@@ -72,6 +72,6 @@ def _products(at: Walk, left: list[Discrete]) -> Iterator[Trace]:
     """What is left opens nothing: all combinations, without another look at the space."""
     places = tuple(h.path for h in left)
     for values in product(*[h.values for h in left]):
-        trace = at.values.copy()
+        trace = dict(at.values)
         trace.update(zip(places, values, strict=True))
         yield Trace.trusted(trace)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 from bostruct.contracts import Infeasible
+from bostruct.domains.language.closing import close
 from bostruct.domains.language.errors import LanguageError, PortNames, SubstitutionError, TooDeep
-from bostruct.domains.language.fragments import Fragment, opened
-from bostruct.domains.language.hyperparameters import Value
-from bostruct.domains.language.modules import Module, Substitution
+from bostruct.domains.language.graph import Fragment, Module, Substitution, opened
+from bostruct.domains.language.values import Value
 
 ESCAPED = {"%": "%25", "/": "%2F", ",": "%2C", "]": "%5D"}  # what places are made of
 MOST_KEPT = 4_096  # parts at one module
@@ -53,7 +53,7 @@ def _expanded(module: Module, given: tuple[Value, ...], max_depth: int) -> Fragm
         raise SubstitutionError(f"{module.path}: for {values} {ENDLESS}") from error
     except Exception as error:
         raise SubstitutionError(f"{module.path}: its function failed for {values}: {error!r}") from error
-    fragment.close(made)
+    close(fragment, made)
     if not substitution.opens_choices and not fragment.is_plain:
         raise LanguageError(f"{module.path}: opens_choices=False, but what {values} builds holds choices")
     for kind, declared, there, subset in (

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.domains.decisions import Coordinate, token
-from bostruct.domains.language.fragments import Fragment
-from bostruct.domains.language.hyperparameters import Value
+from bostruct.domains.language.graph import Fragment
+from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
 
 MOST_REMEMBERED = 4_096
@@ -62,9 +62,7 @@ def coordinates(walk: Walk) -> tuple[Coordinate, ...]:
 
 def tokens(walk: Walk) -> npt.NDArray[np.int64]:
     """Of a walk at its end: the tokens of its parts and of its choices, repeated as often as they occur."""
-    for module in walk.waiting or ():
-        walk.expansion(module)  # what was not needed so far
-    parts = map(_of_part, (walk.root, *walk.expanded.values()))
+    parts = map(_of_part, walk.fragments())
     chosen = map(_of_choice, walk.values.keys(), walk.values.values())
     return np.frombuffer(b"".join((*parts, *chosen)), dtype=np.int64)
 

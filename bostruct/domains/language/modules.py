@@ -2,95 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 from bostruct.checks import shown
-from bostruct.domains.language.errors import ForeignHyperparameter, LanguageError, NameClash
-from bostruct.domains.language.fragments import Input, Output, building
-from bostruct.domains.language.hyperparameters import Hyperparameter, Value, as_properties, is_hyperparameter
-from bostruct.domains.language.stable import stable
-
-IO: TypeAlias = tuple[dict[str, Input], dict[str, Output]]  # what every function that builds a part returns
-Builder: TypeAlias = Callable[[], IO]
-NAME = re.compile(r"[^/\[\].:\s]+")
-
-
-class Substitution(NamedTuple):
-    """fn: of a dict from local names to values, builds what takes the module's place. keyed_by: the local names whose
-    values are part of the place of what is built; all where None. opens_choices: whether that may hold choices.
-    """
-
-    fn: Callable[[dict[str, Value]], IO]
-    keyed_by: frozenset[str] | None
-    allow_input_subset: bool
-    allow_output_subset: bool
-    opens_choices: bool
-
-
-class Module:
-    """A node with named inputs, outputs and hyperparameters.
-
-    hyperparameters: local name -> hyperparameter, sorted. constants: local name -> what is fixed. implementation: what
-    compilers turn the module into; None for a node that nobody compiles. substitution: None for basic modules.
-    expansions: what took its place, by the values of its hyperparameters.
-    """
-
-    __slots__ = (
-        "constants",
-        "expansions",
-        "fragment",
-        "hyperparameters",
-        "implementation",
-        "inputs",
-        "kind",
-        "name",
-        "outputs",
-        "path",
-        "substitution",
-    )
-
-    def __init__(
-        self,
-        kind: str,
-        properties: Mapping[str, Any],
-        ports: tuple[Iterable[str], Iterable[str]],
-        implementation: Any = None,
-        substitution: Substitution | None = None,
-    ) -> None:
-        if not isinstance(kind, str) or not NAME.fullmatch(kind):
-            raise LanguageError(f"name: expected text without spaces and any of / [ ] . :, got {shown(kind)}")
-        fragment = building(f"the module {kind}")
-        self.kind = kind
-        self.fragment = fragment
-        self.name = fragment.number(kind)
-        self.path = fragment.place(self.name)
-        self.inputs = {name: Input(self, name) for name in ports[0]}
-        self.outputs = {name: Output(self, name) for name in ports[1]}
-        self.hyperparameters: dict[str, Hyperparameter] = {}
-        self.constants: dict[str, Any] = {}
-        self.implementation = implementation
-        self.substitution = substitution
-        self.expansions: dict[tuple[Value, ...], Any] = {}
-        for name in sorted(properties):
-            self._hold(name, properties[name])
-        fragment.modules.append(self)
-
-    def _hold(self, name: str, value: Any) -> None:
-        if not is_hyperparameter(value):
-            if self.substitution is None:
-                stable(f"{self.path}: {name}", value)  # programs are told apart by it
-            self.constants[name] = value
-        elif value.fragment.encloses(self.fragment):
-            self.hyperparameters[name] = value
-        else:
-            raise ForeignHyperparameter(
-                f"{self.path}: {name} is {value}, made in {value.fragment}, which does not enclose {self.fragment}"
-            )
-
-    def __repr__(self) -> str:
-        return f"Module {self.path}"
+from bostruct.domains.language.errors import LanguageError, NameClash
+from bostruct.domains.language.graph import (
+    IO,
+    Module,
+    Substitution,
+)
+from bostruct.domains.language.values import Value, as_properties
 
 
 def module(

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from bostruct.checks import optional_import, shown
+from bostruct.domains.graphviz import render_svg
+from bostruct.domains.language import drawing
+from bostruct.domains.language.beginning import begin
 from bostruct.domains.language.combinators import IDENTITY
-from bostruct.domains.language.fragments import Input, Output
-from bostruct.domains.language.modules import Module
+from bostruct.domains.language.graph import Input, Module, Output
+from bostruct.domains.language.sampling import replayed
 from bostruct.domains.language.stable import named, stable
 from bostruct.domains.language.trace import Trace
 from bostruct.domains.language.walk import Walk
@@ -22,14 +26,17 @@ if TYPE_CHECKING:
 
     from bostruct.domains.architecture.labels import Family
     from bostruct.domains.architecture.value import Architecture
-    from bostruct.domains.language.compilers.flow import Backend
-    from bostruct.domains.language.compilers.functions import Calculation
-    from bostruct.domains.language.compilers.networks import Network
-    from bostruct.domains.language.space import SearchSpace
 
 T = TypeVar("T")
 DEEPEST = 400  # substitutions around each other that a space may allow
 SHOWN = 200  # characters of a trace, in a program's repr
+COMPILERS = {  # loaded when first used: torch, scikit-learn and the compilers themselves, which import this file
+    "backend": "flow:compiled",
+    "torch": "networks:network",
+    "sklearn": "pipelines:pipeline",
+    "function": "functions:Calculation",
+    "architecture": "architectures:architecture",
+}
 
 
 class Source(NamedTuple):
@@ -51,6 +58,17 @@ class Node(NamedTuple):
     implementation: Any
     sources: dict[str, Source]
     outputs: tuple[str, ...]
+
+
+class Backend(Protocol[T]):
+    """A target that a program is compiled for, node by node."""
+
+    def make(self, node: Node, inputs: dict[str, T]) -> T | Mapping[str, T]:
+        """Return what the node gives: one thing where it has one output, else a mapping by the names of its outputs.
+
+        inputs: by the names of the node's inputs, in the order they were declared in.
+        """
+        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,11 +116,9 @@ class Program:
         by the names of its inputs; it returns what the node gives, a mapping where that has several outputs. Raises
         CompileError.
         """
-        from bostruct.domains.language.compilers.flow import compiled
+        return _compiler("backend")(self, backend, inputs)
 
-        return compiled(self, backend, inputs)
-
-    def to_torch(self, input_shapes: Any = None) -> Network:
+    def to_torch(self, input_shapes: Any = None) -> Any:
         """The program as a `torch.nn.Module`, its parameters named by the places of the modules that they belong to.
 
         input_shapes: of each of the program's inputs by name, or the shape itself where there is one; each with the
@@ -112,9 +128,7 @@ class Program:
         torch.
         """
         optional_import("torch")
-        from bostruct.domains.language.compilers.networks import network
-
-        return network(self, {} if input_shapes is None else input_shapes)
+        return _compiler("torch")(self, {} if input_shapes is None else input_shapes)
 
     def to_sklearn(self) -> Pipeline:
         """The program as a scikit-learn `Pipeline`, not fitted, whose steps are named by the places of the modules.
@@ -122,17 +136,13 @@ class Program:
         Branches that meet in a `feature_union` become a `FeatureUnion`; a step in front of several branches that do not
         all meet in one union is fitted once in each. Raises CompileError, which names what scikit-learn cannot express.
         """
-        from bostruct.domains.language.compilers.pipelines import pipeline
+        return _compiler("sklearn")(self)
 
-        return pipeline(self)
-
-    def to_function(self) -> Calculation:
+    def to_function(self) -> Callable[..., Any]:
         """The program as a function: one argument for each of its inputs, by position or by name; gives its output, or
         a dict by name where it has several. Raises CompileError.
         """
-        from bostruct.domains.language.compilers.functions import Calculation
-
-        return Calculation(self)
+        return _compiler("function")(self)
 
     def to_architecture(self, family: Family | str | None = None, decision: str = "softmax") -> Architecture:
         """The modules that stand for a layer, as an `Architecture`: what `otmann` and the method ``nasbot`` work on.
@@ -141,26 +151,22 @@ class Program:
         and where the program does not end in a decision layer, one called `decision`. family: as of `Architecture`.
         Raises CompileError where that refuses what is found.
         """
-        from bostruct.domains.language.compilers.architectures import architecture
-
-        return architecture(self, family, decision)
+        return _compiler("architecture")(self, family, decision)
 
     def to_text(self) -> str:
         """The modules, what they read, and their values."""
-        return self._space().to_text()
+        return drawing.text(drawing.view(self._walk()))
 
     def to_dot(self) -> str:
         """The program in Graphviz's language."""
-        return self._space().to_dot()
+        return drawing.dot_source(drawing.view(self._walk()))
 
     def to_svg(self) -> str:
         """A drawing, as SVG; raises MissingExtra without the extra ``plot`` or the Graphviz program."""
-        return self._space().to_svg()
+        return render_svg(self.to_dot())
 
-    def _space(self) -> SearchSpace:
-        from bostruct.domains.language.space import SearchSpace
-
-        return SearchSpace(self.builder, max_depth=DEEPEST).replay(self.trace)
+    def _walk(self) -> Walk:
+        return replayed(begin(self.builder, DEEPEST), self.trace)
 
     @cached_property
     def _numbers(self) -> dict[int, int]:
@@ -208,7 +214,7 @@ def program(walk: Walk, builder: Callable[[], Any]) -> Program:
     for name in sorted(walk.root.outputs):
         output = walk.behind(walk.root.outputs[name], None)
         outputs[name] = source(output, next(iter(output.module.inputs.values()), None))  # type: ignore[arg-type]
-    return Program(tuple(nodes), tuple(walk.root.inputs), outputs, Trace.trusted(walk.values.copy()), builder)
+    return Program(tuple(nodes), tuple(walk.root.inputs), outputs, walk.trace(), builder)
 
 
 def _is_nothing(module: Module) -> bool:
@@ -231,10 +237,13 @@ def _topological(walk: Walk) -> list[Module]:
 
 
 def rebuilt(builder: Callable[[], Any], trace: Trace) -> Program:
-    """A program from what survives a journey between processes."""
-    from bostruct.domains.language.space import SearchSpace
+    """Build a program anew from what can be sent to another process."""
+    return program(replayed(begin(builder, DEEPEST), trace), builder)
 
-    return SearchSpace(builder, max_depth=DEEPEST).replay(trace).program()
+
+def _compiler(name: str) -> Callable[..., Any]:
+    module, function = COMPILERS[name].split(":")
+    return getattr(importlib.import_module(f"bostruct.domains.language.compilers.{module}"), function)
 
 
 def _values(node: Node) -> list[Any]:

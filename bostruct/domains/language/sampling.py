@@ -12,8 +12,9 @@ from bostruct.contracts import DomainError, Infeasible
 from bostruct.domains.language.counting import AtLeast, Infinite, count
 from bostruct.domains.language.ending import NESTED, ending, is_overgrown
 from bostruct.domains.language.errors import NoneFeasible, TooDeep, TraceError
-from bostruct.domains.language.hyperparameters import Discrete, Value
+from bostruct.domains.language.graph import Discrete
 from bostruct.domains.language.trace import Trace
+from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
 
 TRIES = 10_000  # for a feasible program; of the cells of NAS-Bench-101, one in 150 draws is
@@ -37,16 +38,13 @@ def at_random(walk: Walk, rng: np.random.Generator, max_decisions: int) -> Walk:
     walk = walk.copy()
     while walk.next() is not None:
         now = walk.round()
-        if len(walk.values) + len(now.choices) > max_decisions:
+        if len(walk) + len(now.choices) > max_decisions:
             raise TooDeep(f"more than {max_decisions} choices, and no end")
-        walk.chosen += now.choices
         drawn = map(getitem, now.values, (rng.random(len(now.choices)) * now.sizes).astype(np.int64).tolist())
-        if now.deepest <= NESTED:
-            walk.values.update(zip(now.paths, drawn, strict=True))
-        else:
-            for h, value in zip(now.choices, drawn, strict=True):
-                walk.values[h.path] = ending(h, walk, rng) if is_overgrown(h, walk) else value
-        walk.cursor = len(walk.agenda.choices)
+        if now.deepest > NESTED:
+            pairs = zip(now.choices, list(drawn), strict=True)
+            drawn = (ending(h, walk, rng) if is_overgrown(h, walk) else value for h, value in pairs)
+        walk.assign_round(now, drawn)
     return walk
 
 
@@ -131,7 +129,7 @@ def strictly(trace: Mapping[str, Value]) -> Choice:
 def replayed(walk: Walk, trace: Mapping[str, Value]) -> Walk:
     """The end that a trace leads to; raises TraceError where a key is unknown or missing."""
     end = followed(walk, strictly(trace), len(trace) + 1)
-    if len(end.values) < len(trace):
+    if len(end) < len(trace):
         unknown = ", ".join(key for key in trace if key not in end.values)
         raise TraceError(f"trace: {unknown}: no such choice in the program that the others lead to")
     return end
@@ -168,6 +166,6 @@ def along(walk: Walk, made: Sequence[int]) -> Walk:
     for position in made:
         h = walk.next()
         if h is None or not 0 <= position < len(h.values):
-            raise TraceError(f"decisions: {tuple(made)} leave the space at {len(walk.values)}")
+            raise TraceError(f"decisions: {tuple(made)} leave the space at {len(walk)}")
         walk.assign(h, h.values[position])
     return walk

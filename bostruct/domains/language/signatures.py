@@ -7,9 +7,9 @@ from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
-from bostruct.domains.language.hyperparameters import DependentHyperparameter, Discrete, Value
-from bostruct.domains.language.modules import Module
+from bostruct.domains.language.graph import DependentHyperparameter, Discrete, Module
 from bostruct.domains.language.stable import held
+from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import MISSING
 
 

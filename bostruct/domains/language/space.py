@@ -1,39 +1,32 @@
-"""Search spaces: programs with choices left open, as values and as a domain."""
+"""Search spaces of programs, as a domain that searchers can search."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
-from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from bostruct.checks import check_choice, check_integer, shown
 from bostruct.contracts import DomainError, Infeasible, Json, PointError, SpaceExhausted
-from bostruct.domains.architecture.drawing import rendered_svg
 from bostruct.domains.decisions import Coordinate
-from bostruct.domains.language import changes, drawing, sampling
-from bostruct.domains.language.counting import Exact, Infinite, Size, count
-from bostruct.domains.language.enumeration import depth_first, shortest_first
-from bostruct.domains.language.errors import LanguageError, NoneFeasible, TooDeep, TraceError
-from bostruct.domains.language.expansion import ENDLESS
+from bostruct.domains.language import changes, sampling
+from bostruct.domains.language.counting import Exact, Infinite, count
+from bostruct.domains.language.errors import NoneFeasible, TooDeep
 from bostruct.domains.language.features import Recent, coordinates, tokens
-from bostruct.domains.language.fragments import Fragment, opened
-from bostruct.domains.language.hyperparameters import Discrete, Value
-from bostruct.domains.language.modules import Builder
-from bostruct.domains.language.program import DEEPEST, Program, program
+from bostruct.domains.language.partial_program import BUDGET, PartialProgram, check_generator
+from bostruct.domains.language.program import Program, program
 from bostruct.domains.language.trace import Trace
+from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 
-Render: TypeAlias = Callable[[str], str]
-BUDGET = 100_000  # parts looked at, for a size
 NEIGHBORS_LISTED = 100_000
 NEIGHBORS_COUNTED = 2_000
 NEIGHBORS_COUNTED_OF_ENDLESS = 100  # a change there may open any number of programs
@@ -41,7 +34,7 @@ LISTED = 2_000  # programs of a space whose unseen ones are known
 SAMPLED = 8  # programs that a space's fingerprint looks at
 
 
-class SearchSpace:
+class SearchSpace(PartialProgram):
     """All programs that a function can build, or those of them that agree with what was assigned.
 
     builder: returns (inputs, outputs), as the functions of `bostruct.language` do. It is called once; functions inside
@@ -50,122 +43,6 @@ class SearchSpace:
     changes: to assign a value makes another. Points are `Trace`s; an objective receives a `Program`. Raises
     LanguageError, which names what is wrong.
     """
-
-    def __init__(self, builder: Builder, *, max_depth: int = 200, max_decisions: int = 10_000) -> None:
-        if not callable(builder):
-            raise LanguageError(f"builder: expected a function that returns (inputs, outputs), got {shown(builder)}")
-        self.builder = builder
-        self.max_depth = check_integer("max_depth", max_depth, 1, DEEPEST)
-        self.max_decisions = check_integer("max_decisions", max_decisions, 1)
-        root = Fragment("", None)
-        try:
-            with opened(root):
-                made = builder()
-        except RecursionError as error:
-            raise LanguageError(f"builder: {ENDLESS}") from error
-        root.close(made)
-        self._walk = Walk(root, self.max_depth)
-        self._walk.next()
-
-    def _with(self, walk: Walk) -> SearchSpace:
-        space = SearchSpace.__new__(SearchSpace)
-        vars(space).update(builder=self.builder, max_depth=self.max_depth, max_decisions=self.max_decisions, _walk=walk)
-        return space
-
-    # A value: what is chosen, what is open, what follows.
-
-    @cached_property
-    def hyperparameters(self) -> tuple[Discrete, ...]:
-        """Those that are visible and have no value, in the order of choice."""
-        return tuple(self._walk.unassigned())
-
-    @cached_property
-    def trace(self) -> Trace:
-        """What was assigned."""
-        return Trace.trusted(self._walk.values.copy())
-
-    @property
-    def is_terminal(self) -> bool:
-        """Whether nothing is left to choose."""
-        return not self.hyperparameters
-
-    def assign(self, hyperparameter: Discrete | str, value: Value) -> SearchSpace:
-        """The space where a visible hyperparameter, or the one at this place, has this value.
-
-        Raises TraceError; Infeasible where that leads nowhere; LanguageError where a function that builds what follows
-        is wrong. This space stays as it is.
-        """
-        if not isinstance(hyperparameter, str | Discrete):
-            raise TraceError(f"hyperparameter: expected one, or its place as text, got {shown(hyperparameter)}")
-        path = hyperparameter if isinstance(hyperparameter, str) else hyperparameter.path
-        found = {h.path: h for h in self.hyperparameters}
-        if path not in found:
-            why = "it has a value already" if path in self._walk.values else f"open are {', '.join(found) or 'none'}"
-            raise TraceError(f"{path}: no hyperparameter that could be assigned now; {why}")
-        walk = self._walk.copy()
-        walk.assign(found[path], Trace({path: value})[path])
-        walk.unassigned()  # build what this opens now, so that this call is the one that fails
-        return self._with(walk)
-
-    def specify(self, values: Sequence[Value]) -> SearchSpace:
-        """The terminal space of values in the order of choice; raises TraceError unless they are as many as choices."""
-        if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
-            raise TraceError(f"values: expected a list of values in the order of choice, got {shown(values)}")
-        return self._with(sampling.specified(self._walk, list(values)))
-
-    def replay(self, trace: Mapping[str, Value]) -> SearchSpace:
-        """The terminal space of a trace; raises TraceError where a key is unknown or missing, Infeasible."""
-        return self._with(sampling.replayed(self._walk, self.trace | Trace(trace)))
-
-    def complete(self, trace: Mapping[str, Value], rng: np.random.Generator) -> SearchSpace:
-        """A terminal space that has the values of a trace; all else is drawn.
-
-        Raises TraceError where no draw has one of its keys with such a value, NoneFeasible.
-        """
-        return self._with(sampling.completed(self._walk, Trace(trace), _generator(rng), self.max_decisions))
-
-    def program(self) -> Program:
-        """Of a terminal space; raises LanguageError for any other."""
-        if not self.is_terminal:
-            raise LanguageError(f"not all is chosen: {', '.join(h.path for h in self.hyperparameters[:5])} ...")
-        return program(self._walk, self.builder)
-
-    def count(self, budget: int = BUDGET) -> Size:
-        """How many programs there are, by choices: `Exact`, `AtLeast` once the budget is spent, or `INFINITE`.
-
-        budget: of parts of the space looked at.
-        """
-        return count(self._walk, check_integer("budget", budget, 1))
-
-    def enumerate(self, order: Literal["depth", "length"] | None = None) -> Iterator[Trace]:
-        """All traces: in the order of choice (depth), or shorter ones first (length), which infinite spaces need."""
-        if order is None:
-            order = "depth" if isinstance(self.count(), Exact) else "length"
-        walk = depth_first if check_choice("order", order, ("depth", "length")) == "depth" else shortest_first
-        return walk(self._walk)
-
-    # To look at.
-
-    def to_text(self) -> str:
-        """The modules that are visible: what they read, and their hyperparameters with values, or what these may be."""
-        return drawing.text(drawing.view(self._walk))
-
-    def to_dot(self) -> str:
-        """The space in Graphviz's language: modules as boxes, grey while they wait, hyperparameters as ellipses."""
-        return drawing.dot_source(drawing.view(self._walk))
-
-    def to_svg(self) -> str:
-        """A drawing, as SVG; raises MissingExtra without the extra ``plot`` or the Graphviz program."""
-        return rendered_svg(self.to_dot())
-
-    def transitions(self, trace: Mapping[str, Value], path: str | Path, render: Render = rendered_svg) -> Path:
-        """Write a page, one HTML file, that shows the space after each choice of a trace: what is new in green, what
-        was just given a value in red. render: of Graphviz's language, gives SVG. Raises TraceError, MissingExtra.
-        """
-        chosen = self.replay(trace).trace
-        return drawing.write_page(path, repr(self), drawing.frames(self._walk, chosen), render)
-
-    # A domain: what searchers need.
 
     @property
     def size(self) -> float:
@@ -198,7 +75,7 @@ class SearchSpace:
         Raises NoneFeasible, and DomainError where programs cannot be counted.
         """
         check_integer("m", m, 0)
-        _generator(rng)
+        check_generator(rng)
         evenly = check_choice("by", by, ("decision", "architecture")) == "architecture"
 
         def draw() -> Walk:
@@ -261,11 +138,11 @@ class SearchSpace:
 
         Raises DomainError where nothing can be chosen, NoneFeasible.
         """
-        return self._trace(changes.mutated(self._walk, self._end(x), _generator(rng), self.max_decisions))
+        return self._trace(changes.mutated(self._walk, self._end(x), check_generator(rng), self.max_decisions))
 
     def crossover(self, x: Mapping[str, Value], y: Mapping[str, Value], rng: np.random.Generator) -> Trace:
         """Each value from x or from y, by chance."""
-        return self._trace(changes.crossed(self._walk, Trace(x), Trace(y), _generator(rng), self.max_decisions))
+        return self._trace(changes.crossed(self._walk, Trace(x), Trace(y), check_generator(rng), self.max_decisions))
 
     def neighbors(self, x: Trace) -> list[Trace]:
         """All traces of which exactly one of the keys they share with x has another value, in a fixed order.
@@ -346,7 +223,7 @@ class SearchSpace:
         return Recent(lambda x: tokens(self._end(x)))
 
     def _trace(self, end: Walk) -> Trace:
-        trace = Trace.trusted(end.values)
+        trace = end.trace()
         self._ends.add(trace, end)
         return trace
 
@@ -365,21 +242,6 @@ class SearchSpace:
         name = getattr(self.builder, "__qualname__", type(self.builder).__qualname__)
         return {"domain": "language", "builder": name, "fingerprint": self.fingerprint}
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, SearchSpace):
-            return NotImplemented
-        return self.builder is other.builder and self.trace == other.trace
-
-    def __hash__(self) -> int:
-        return hash((self.builder, self.trace))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _assigned, (self.builder, self.max_depth, self.max_decisions, self.trace)
-
-    def __repr__(self) -> str:
-        name = getattr(self.builder, "__qualname__", shown(self.builder))
-        return f"SearchSpace({name}{', ' + str(dict(self.trace)) if self.trace else ''})"
-
 
 @contextmanager
 def _dead_ends() -> Iterator[None]:
@@ -388,16 +250,3 @@ def _dead_ends() -> Iterator[None]:
         yield
     except (TooDeep, NoneFeasible) as error:
         raise Infeasible(str(error)) from error
-
-
-def _generator(rng: Any) -> np.random.Generator:
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng: expected a numpy Generator, such as np.random.default_rng(0); got {shown(rng)}")
-    return rng
-
-
-def _assigned(builder: Builder, max_depth: int, max_decisions: int, trace: Trace) -> SearchSpace:
-    space = SearchSpace(builder, max_depth=max_depth, max_decisions=max_decisions)
-    for path, value in trace.items():
-        space = space.assign(path, value)
-    return space

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from itertools import product
 from typing import Any, NamedTuple, TypeAlias
 
-from bostruct.domains.language.fragments import Fragment
-from bostruct.domains.language.hyperparameters import Discrete, Value
+from bostruct.domains.language.graph import Discrete, Fragment
+from bostruct.domains.language.values import Value
 
 Setting: TypeAlias = frozenset[tuple[Discrete, Value]]  # what some hyperparameters must be
 Table: TypeAlias = dict[Setting, int]

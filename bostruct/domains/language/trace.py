@@ -9,7 +9,7 @@ from typing import Any
 from bostruct.checks import shown
 from bostruct.contracts import Json
 from bostruct.domains.language.errors import LanguageError, TraceError
-from bostruct.domains.language.hyperparameters import Value, as_value
+from bostruct.domains.language.values import Value, as_value
 
 
 class Trace(Mapping[str, Value]):

@@ -12,106 +12,168 @@ dependent one followed by those it depends on; when all that was visible has val
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from bostruct.checks import shown
 from bostruct.contracts import Infeasible
-from bostruct.domains.language.agenda import Agenda
 from bostruct.domains.language.errors import LanguageError, PortNames, SubstitutionError, TooDeep, TraceError
 from bostruct.domains.language.expansion import expansion
-from bostruct.domains.language.fragments import Fragment, Input, Output
-from bostruct.domains.language.hyperparameters import (
+from bostruct.domains.language.graph import (
     DependentHyperparameter,
     Discrete,
+    Fragment,
     Hyperparameter,
-    Value,
-    as_value,
-    independent,
+    Input,
+    Module,
+    Output,
 )
-from bostruct.domains.language.modules import Module
+from bostruct.domains.language.hyperparameters import independent
+from bostruct.domains.language.trace import Trace
+from bostruct.domains.language.values import Value, as_value
 
 MISSING: Any = object()  # None is a value
 
 
+class Round:
+    """Choices that can be made at once, in order, with what drawing them looks up.
+
+    known: how many values the walk had when they were listed.
+    """
+
+    def __init__(self, choices: list[Discrete], known: int) -> None:
+        self.choices = choices
+        self.known = known
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(h.path for h in self.choices)
+
+    @cached_property
+    def values(self) -> tuple[tuple[Value, ...], ...]:
+        return tuple(h.values for h in self.choices)
+
+    @cached_property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        return np.array([len(values) for values in self.values])
+
+    @cached_property
+    def deepest(self) -> int:
+        """The number of substitutions around the innermost choice."""
+        return max((h.fragment.depth for h in self.choices), default=0)
+
+
 class Walk:
-    """One way through a space, under way. values: of independent hyperparameters, in the order of choice."""
+    """One way through a space, under way.
+
+    root: the outermost part. max_depth: of substitutions around each other. values: of independent hyperparameters by
+    path, where some are known from elsewhere and only `value` and `expansion` are asked; the mapping is not copied.
+    """
 
     __slots__ = (
-        "agenda",
-        "chosen",
-        "cursor",
-        "derived",
-        "derives",
-        "expanded",
+        "_chosen",
+        "_cursor",
+        "_derived",
+        "_derives",
+        "_expanded",
+        "_round",
+        "_values",
+        "_waiting",
         "max_depth",
         "root",
-        "values",
-        "waiting",
     )
 
-    def __init__(self, root: Fragment, max_depth: int) -> None:
+    def __init__(self, root: Fragment, max_depth: int, values: dict[str, Value] | None = None) -> None:
         self.root = root
         self.max_depth = max_depth
-        self.values: dict[str, Value] = {}
-        self.chosen: list[Discrete] = []  # the hyperparameters that have these values
-        self.derived: dict[str, Value] = {}
-        self.expanded: dict[Module, Fragment] = {}
-        self.agenda = Agenda([], 0)
-        self.cursor = 0
-        self.waiting: list[Module] | None = None  # substitution modules that nothing stood for when last looked at
-        self.derives = False  # whether a dependent hyperparameter was visible then whose function was not asked yet
+        self._values: dict[str, Value] = {} if values is None else values
+        self._chosen: list[Discrete] = []  # the hyperparameters that have these values
+        self._derived: dict[str, Value] = {}
+        self._expanded: dict[Module, Fragment] = {}
+        self._round = Round([], 0)
+        self._cursor = 0
+        self._waiting: list[Module] | None = None  # substitution modules that nothing stood for when last looked at
+        self._derives = False  # whether a dependent hyperparameter was visible then whose function was not asked yet
 
     def copy(self) -> Walk:
         other = Walk.__new__(Walk)
         other.root, other.max_depth = self.root, self.max_depth
-        other.values, other.chosen = self.values.copy(), self.chosen.copy()
-        other.derived = self.derived.copy()
-        other.expanded = self.expanded.copy()
-        other.agenda, other.cursor = self.agenda, self.cursor  # agendas are replaced, never changed
-        other.waiting, other.derives = self.waiting, self.derives
+        other._values, other._chosen = self._values.copy(), self._chosen.copy()
+        other._derived = self._derived.copy()
+        other._expanded = self._expanded.copy()
+        other._round, other._cursor = self._round, self._cursor  # agendas are replaced, never changed
+        other._waiting, other._derives = self._waiting, self._derives
         return other
+
+    def __len__(self) -> int:
+        """The number of choices made."""
+        return len(self._values)
+
+    @property
+    def values(self) -> Mapping[str, Value]:
+        """The values chosen so far, by path, in the order of choice."""
+        return self._values
+
+    @property
+    def chosen(self) -> Sequence[Discrete]:
+        """The hyperparameters that have these values, in the same order."""
+        return self._chosen
+
+    def trace(self) -> Trace:
+        """Return the values chosen so far as a trace."""
+        return Trace.trusted(self._values.copy())
 
     def next(self) -> Discrete | None:
         """What is to be chosen now; None where all is. Raises Infeasible, LanguageError."""
         while True:
-            choices = self.agenda.choices
-            while self.cursor < len(choices):
-                if (h := choices[self.cursor]).path not in self.values:
+            choices = self._round.choices
+            while self._cursor < len(choices):
+                if (h := choices[self._cursor]).path not in self._values:
                     return h
-                self.cursor += 1
+                self._cursor += 1
             if self._opens_nothing():
                 return None
-            self.agenda, self.cursor = Agenda(self.unassigned(), len(self.values)), 0
-            if not self.agenda.choices:
+            self._round, self._cursor = Round(self.unassigned(), len(self._values)), 0
+            if not self._round.choices:
                 return None
 
     def _opens_nothing(self) -> bool:
         """Whether all that was waiting is now known to hold no choice: most ends are seen so, without a traversal."""
-        if self.waiting is None or self.derives:
+        if self._waiting is None or self._derives:
             return False
-        expanded = [self.expansion(module) for module in self.waiting if opens_choices(module)]
+        expanded = [self.expansion(module) for module in self._waiting if opens_choices(module)]
         return all(fragment is not None and fragment.is_plain for fragment in expanded)
 
-    def round(self) -> Agenda:
+    def round(self) -> Round:
         """All that can be chosen before anything more is built."""
-        if self.cursor == 0 and len(self.values) == self.agenda.known:
-            return self.agenda
-        left = [h for h in self.agenda.choices[self.cursor :] if h.path not in self.values]
-        return Agenda(left, len(self.values))
+        if self._cursor == 0 and len(self._values) == self._round.known:
+            return self._round
+        left = [h for h in self._round.choices[self._cursor :] if h.path not in self._values]
+        return Round(left, len(self._values))
+
+    def assign_round(self, choices: Round, values: Iterable[Value]) -> None:
+        """Give all choices of a round their values, which may be computed one by one and look at those before."""
+        self._chosen += choices.choices
+        self._values.update(zip(choices.paths, values, strict=True))
+        self._cursor = len(self._round.choices)
 
     def assign(self, h: Discrete, value: Value) -> None:
         """Raises TraceError for a value that is not allowed."""
         position = h.positions.get(value)
         if position is None:
             raise TraceError(f"{h.path}: expected one of {shown(list(h.values))}, got {shown(value)}")
-        self.chosen.append(h)
-        self.values[h.path] = h.values[position]  # 1 and 1.0 and True are one value, spelled as the space has it
+        self._chosen.append(h)
+        self._values[h.path] = h.values[position]  # 1 and 1.0 and True are one value, spelled as the space has it
 
     def finish(self, choose: Callable[[Discrete, Walk], Value], most: int) -> None:
         """Choose until nothing is left; raises TooDeep beyond `most` choices."""
         while (h := self.next()) is not None:
-            if len(self.values) >= most:
+            if len(self._values) >= most:
                 raise TooDeep(f"more than {most} choices, and no end")
             self.assign(h, choose(h, self))
 
@@ -122,14 +184,14 @@ class Walk:
         """
         found: dict[str, Discrete] = {}
         modules = self.modules()
-        self.waiting = [module for module in modules if module.substitution is not None]
+        self._waiting = [module for module in modules if module.substitution is not None]
         for module in modules:
             for h in module.hyperparameters.values():
                 for one in independent(h):
-                    if one.path not in self.values:
+                    if one.path not in self._values:
                         found.setdefault(one.path, one)
         asked = list(self._underived(modules))
-        self.derives = bool(found) and bool(asked)
+        self._derives = bool(found) and bool(asked)
         for h in () if found else asked:
             self.value(h)
         return list(found.values())
@@ -139,12 +201,16 @@ class Walk:
         for module in modules:
             if not opens_choices(module):
                 for h in module.hyperparameters.values():
-                    if isinstance(h, DependentHyperparameter) and h.path not in self.derived:
+                    if isinstance(h, DependentHyperparameter) and h.path not in self._derived:
                         yield h
+
+    def least_length(self) -> int:
+        """Return a number of choices below which no program on this way stays."""
+        return len({h.path for h in self._round.choices[self._cursor :]} | self._values.keys())
 
     def left(self) -> list[Discrete]:
         """What is to be chosen yet, in order, where the walk is settled: also of what was visible and is no more."""
-        found = {h.path: h for h in self.agenda.choices[self.cursor :] if h.path not in self.values}
+        found = {h.path: h for h in self._round.choices[self._cursor :] if h.path not in self._values}
         return list((found | {h.path: h for h in self.unassigned() if h.path not in found}).values())
 
     def is_settled(self) -> bool:
@@ -157,14 +223,14 @@ class Walk:
         found: dict[Module, None] = {}
         for name in sorted(self.root.outputs):
             found.setdefault(self.behind(self.root.outputs[name], None).module)
-        queue = list(found)
-        for module in queue:  # grows as it goes
-            for port in module.inputs.values():
+        queue = deque(found)
+        while queue:
+            for port in queue.popleft().inputs.values():
                 output = self.source(port)
                 if output is not None and output.module not in found:
                     found[output.module] = None
                     queue.append(output.module)
-        return queue
+        return list(found)
 
     def source(self, port: Input) -> Output | None:
         """What an input reads; None for an input of the whole space."""
@@ -195,21 +261,31 @@ class Walk:
 
     def expansion(self, module: Module) -> Fragment | None:
         """What stands for a substitution module; None where it still waits for values."""
-        fragment = self.expanded.get(module)
+        fragment = self._expanded.get(module)
         if fragment is None:
             given = []
             for h in module.hyperparameters.values():
-                value = self.values.get(h.path, MISSING) if type(h) is Discrete else self.value(h)
+                value = self._values.get(h.path, MISSING) if type(h) is Discrete else self.value(h)
                 if value is MISSING:
                     return None
                 given.append(value)
-            fragment = self.expanded[module] = expansion(module, tuple(given), self.max_depth)
+            fragment = self._expanded[module] = expansion(module, tuple(given), self.max_depth)
         return fragment
+
+    def waiting(self) -> Sequence[Module]:
+        """Return the substitution modules that nothing stood for when choices were last listed."""
+        return self._waiting or ()
+
+    def fragments(self) -> list[Fragment]:
+        """Return all parts of a finished walk, the outermost first, those that no choice needed built now."""
+        for module in self.waiting():
+            self.expansion(module)
+        return [self.root, *self._expanded.values()]
 
     def value(self, h: Hyperparameter) -> Value:
         """MISSING where it has none yet."""
         if isinstance(h, Discrete):
-            return self.values.get(h.path, MISSING)
+            return self._values.get(h.path, MISSING)
         stack: list[Hyperparameter] = [h]  # no recursion: chains of them may be long
         while (value := self._known(stack[-1])) is MISSING or len(stack) > 1:
             one = stack[-1]
@@ -217,7 +293,7 @@ class Walk:
                 given = {name: self._known(parent) for name, parent in one.parents.items()}
                 waits = [one.parents[name] for name, part in given.items() if part is MISSING]
                 if not waits:
-                    self.derived[one.path] = derive(one, given)
+                    self._derived[one.path] = derive(one, given)
                 stack += waits
             elif value is MISSING:
                 return MISSING
@@ -226,7 +302,7 @@ class Walk:
         return value
 
     def _known(self, h: Hyperparameter) -> Value:
-        return (self.values if isinstance(h, Discrete) else self.derived).get(h.path, MISSING)
+        return (self._values if isinstance(h, Discrete) else self._derived).get(h.path, MISSING)
 
     def properties(self, module: Module) -> dict[str, Value]:
         """Local name -> value of a module whose hyperparameters all have values."""

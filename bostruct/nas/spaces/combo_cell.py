@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from bostruct.checks import check_integer
 from bostruct.contracts import Infeasible
 from bostruct.domains.language.combinators import identity, siso_sequential
+from bostruct.domains.language.graph import IO, Builder
 from bostruct.domains.language.hyperparameters import D
-from bostruct.domains.language.modules import IO, Builder, substitution_module
+from bostruct.domains.language.modules import substitution_module
 from bostruct.domains.language.program import Program
 from bostruct.domains.language.space import SearchSpace
 from bostruct.domains.space import Space

@@ -7,8 +7,8 @@ from itertools import combinations
 from typing import Any
 
 from bostruct.domains.language.combinators import identity, siso_sequential
+from bostruct.domains.language.graph import IO, Builder
 from bostruct.domains.language.hyperparameters import D
-from bostruct.domains.language.modules import IO, Builder
 from bostruct.nas import ops
 from bostruct.nas.spaces.two_input_cells import Macro, checked_keep, dropped, network
 from bostruct.nas.spaces.wiring import Outputs, applied, combined, relu_conv_bn, relu_separable_bn

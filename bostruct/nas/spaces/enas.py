@@ -7,8 +7,9 @@ from typing import Any
 
 from bostruct.domains.language.combinators import combiner, identity, siso_or, siso_sequential
 from bostruct.domains.language.compilers.implementations import TorchLayer
+from bostruct.domains.language.graph import IO, Builder
 from bostruct.domains.language.hyperparameters import D
-from bostruct.domains.language.modules import IO, Builder, substitution_module
+from bostruct.domains.language.modules import substitution_module
 from bostruct.nas import ops
 
 ACTIVATIONS = ("tanh", "relu", "sigmoid", "identity")

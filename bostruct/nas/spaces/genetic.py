@@ -7,8 +7,9 @@ from itertools import combinations
 from typing import Any
 
 from bostruct.domains.language.combinators import siso_sequential
+from bostruct.domains.language.graph import IO, Builder
 from bostruct.domains.language.hyperparameters import D
-from bostruct.domains.language.modules import IO, Builder, substitution_module
+from bostruct.domains.language.modules import substitution_module
 from bostruct.nas import ops
 from bostruct.nas.spaces.wiring import applied, combined, conv_bn_relu
 

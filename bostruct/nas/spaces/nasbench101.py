@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 
 from bostruct.domains.language.combinators import identity, siso_sequential
 from bostruct.domains.language.compilers.implementations import siso_torch_module
+from bostruct.domains.language.graph import IO, Builder
 from bostruct.domains.language.hyperparameters import D
-from bostruct.domains.language.modules import IO, Builder, substitution_module
+from bostruct.domains.language.modules import substitution_module
 from bostruct.nas import ops
 from bostruct.nas.spaces.wiring import applied, combined, conv_bn_relu, on_paths
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from bostruct.domains.language.combinators import identity, siso_or, siso_sequential
 from bostruct.domains.language.compilers.implementations import siso_torch_module
+from bostruct.domains.language.graph import IO, Builder
 from bostruct.domains.language.hyperparameters import D
-from bostruct.domains.language.modules import IO, Builder
 from bostruct.nas import ops
 from bostruct.nas.spaces.wiring import applied, combined, relu_conv_bn
 

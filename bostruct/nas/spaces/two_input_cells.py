@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from bostruct.checks import check_number
 from bostruct.domains.language.combinators import siso_sequential
 from bostruct.domains.language.compilers.implementations import siso_torch_module
-from bostruct.domains.language.modules import IO, substitution_module
+from bostruct.domains.language.graph import IO
+from bostruct.domains.language.modules import substitution_module
 from bostruct.nas import ops
 from bostruct.nas.spaces.wiring import Outputs, applied
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from bostruct.domains.language.combinators import siso_sequential
-from bostruct.domains.language.modules import IO
+from bostruct.domains.language.graph import IO
 from bostruct.nas import ops
 
 Outputs: TypeAlias = Any  # the outputs of a part: a dict from names to ports

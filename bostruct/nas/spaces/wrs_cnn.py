@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from bostruct.domains.language.combinators import siso_nested_repeat, siso_sequential
+from bostruct.domains.language.graph import IO, Builder
 from bostruct.domains.language.hyperparameters import IntRange
-from bostruct.domains.language.modules import IO, Builder
 from bostruct.nas import ops
 
 

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from bostruct.checks import shown
 from bostruct.domains.language.combinators import IDENTITY
 from bostruct.domains.language.errors import CompileError
-from bostruct.domains.language.program import Node, Program, Source
+from bostruct.domains.language.program import Backend, Node, Program, Source
 
 T = TypeVar("T")
-
-
-class Backend(Protocol[T]):
-    """What a domain has to have."""
-
-    def make(self, node: Node, inputs: dict[str, T]) -> T | Mapping[str, T]:
-        """What the node gives: one thing where it has one output, else a mapping by the names of its outputs.
-
-        inputs: by the names of the node's inputs, in the order they were declared in.
-        """
-        ...
 
 
 class Step(NamedTuple):

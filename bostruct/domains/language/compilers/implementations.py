@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 from bostruct.checks import shown
 from bostruct.domains.language.combinators import combiner
 from bostruct.domains.language.errors import LanguageError
-from bostruct.domains.language.modules import IO, module, siso_module
+from bostruct.domains.language.graph import IO
+from bostruct.domains.language.modules import module, siso_module
 
 Values: TypeAlias = dict[str, Any]
 Shapes: TypeAlias = dict[str, tuple[int, ...]]

@@ -1,0 +1,26 @@
+"""Where every way through a space begins: its outermost part, built once by the user's function."""
+
+from __future__ import annotations
+
+from bostruct.domains.language.closing import close
+from bostruct.domains.language.errors import LanguageError
+from bostruct.domains.language.expansion import ENDLESS
+from bostruct.domains.language.graph import Builder, Fragment, opened
+from bostruct.domains.language.walk import Walk
+
+
+def begin(builder: Builder, max_depth: int) -> Walk:
+    """Build the outermost part of a space and return the walk that stands at its first choice.
+
+    builder: returns (inputs, outputs). max_depth: of substitutions around each other. Raises LanguageError.
+    """
+    root = Fragment("", None)
+    try:
+        with opened(root):
+            made = builder()
+    except RecursionError as error:
+        raise LanguageError(f"builder: {ENDLESS}") from error
+    close(root, made)
+    walk = Walk(root, max_depth)
+    walk.next()
+    return walk

@@ -1,0 +1,114 @@
+"""Close a part once its function has returned: every input is connected or returned, and every module is of use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bostruct.checks import shown
+from bostruct.domains.language.errors import (
+    AlreadyConnected,
+    CycleError,
+    DanglingInput,
+    DanglingModule,
+    ForeignPort,
+    NameClash,
+    PortNames,
+)
+from bostruct.domains.language.graph import Fragment, Hyperparameter, Input, Module, Output, show_port
+
+
+def close(fragment: Fragment, made: Any) -> None:
+    """Fix the part, of which `made` is what its function returned; raises LanguageError."""
+    inputs, outputs = _returned(made, fragment)
+    for name, port in [*inputs.items(), *outputs.items()]:
+        if port.module.fragment is not fragment:
+            raise ForeignPort(f"{fragment} returns {name!r}: {port}, which belongs to {port.module.fragment}")
+    _set_borders(fragment, inputs)
+    fragment.inputs, fragment.outputs = dict(inputs), dict(outputs)
+    _check_edges(fragment)
+    _check_reached(fragment)
+    _name_hyperparameters(fragment)
+    fragment.closed = True
+    fragment.is_plain = all(m.substitution is None and not m.hyperparameters for m in fragment.modules)
+
+
+def _set_borders(fragment: Fragment, inputs: Mapping[str, Input]) -> None:
+    for name, port in inputs.items():
+        if port.source is not None:
+            raise AlreadyConnected(f"{fragment} returns {port} as its input {name!r}, but it reads {port.source}")
+        if port.border is not None:
+            raise NameClash(f"{fragment} returns {port} twice, as {port.border!r} and as {name!r}")
+        port.border = name
+
+
+def _check_edges(fragment: Fragment) -> None:
+    for module in fragment.modules:
+        for port in module.inputs.values():
+            if port.source is None and port.border is None:
+                raise DanglingInput(f"{port} reads nothing: connect it, or return it among the inputs of {fragment}")
+
+
+def _check_reached(fragment: Fragment) -> None:
+    done: set[Module] = set()
+    for output in fragment.outputs.values():
+        _visit(output.module, done)
+    for module in fragment.modules:
+        if module not in done:
+            _visit(module, set())  # a loop of its own is the better message
+            raise DanglingModule(f"{module.path} leads to no output of {fragment}: connect it, or leave it out")
+
+
+def _name_hyperparameters(fragment: Fragment) -> None:
+    local: dict[int, str] = {}
+    for module in fragment.modules:
+        for name, h in module.hyperparameters.items():
+            if h.fragment is fragment:
+                local.setdefault(id(h), f"{module.name}.{name}")
+    taken: dict[str, Hyperparameter] = {}
+    loose = 0
+    for h in fragment.hyperparameters:
+        name = h.name or local.get(id(h))
+        if name is None:  # only functions to come use it
+            name, loose = f"D-{loose}", loose + 1
+        if name in taken:
+            raise NameClash(f"two hyperparameters of {fragment} are called {name!r}: {taken[name]} and {h}")
+        taken[name] = h
+        h.path = fragment.place(name)
+
+
+def _visit(start: Module, done: set[Module]) -> None:
+    """Add to `done` all modules that `start` depends on; raises CycleError."""
+    if start in done:
+        return
+    path = {start: None}  # from the start back to where the walk is
+    stack = [iter(start.inputs.values())]
+    while stack:
+        port = next(stack[-1], None)
+        if port is None:
+            stack.pop()
+            done.add(path.popitem()[0])
+        elif port.source is not None and (module := port.source.module) not in done:
+            if module in path:
+                raise CycleError(f"{port} reads {port.source}, which depends on it: {_loop(path, module)}")
+            path[module] = None
+            stack.append(iter(module.inputs.values()))
+
+
+def _loop(path: Mapping[Module, None], start: Module) -> str:
+    order = list(path)
+    return " <- ".join(module.path for module in [*order[order.index(start) :], start])
+
+
+def _returned(made: Any, fragment: Fragment) -> tuple[Mapping[str, Input], Mapping[str, Output]]:
+    is_pair = isinstance(made, tuple) and len(made) == 2 and all(isinstance(part, Mapping) for part in made)
+    if not is_pair:
+        raise PortNames(f"{fragment}: expected its function to return (inputs, outputs), two dicts; got {shown(made)}")
+    inputs, outputs = made
+    for kind, ports, cls in (("input", inputs, Input), ("output", outputs, Output)):
+        for name, port in ports.items():
+            if not isinstance(port, cls):
+                raise PortNames(f"{fragment}: expected an {kind} as {name!r}, got {show_port(port)}")
+    if not outputs:
+        raise PortNames(f"{fragment}: expected at least one output, got none")
+    return inputs, outputs

@@ -1,0 +1,291 @@
+"""The objects that a search space is made of: parts, modules, their ports, hyperparameters.
+
+They refer to each other, so they are one file. A part is what one call of a function builds: open while the function
+runs, fixed once it has returned. Nothing is shared between calls: the part under construction is known through a
+context variable, and each module and hyperparameter is named by its place (the substitutions that led to it, then its
+name in the part), never by a counter. The same choices name the same things in every process.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple, TypeAlias
+
+from bostruct.checks import shown
+from bostruct.domains.language.errors import AlreadyConnected, ForeignHyperparameter, ForeignPort, LanguageError
+from bostruct.domains.language.stable import stable
+from bostruct.domains.language.values import Value, as_name, as_properties, as_value
+
+NAME = re.compile(r"[^/\[\].:\s]+")
+
+
+class Input:
+    """Where a module reads. It has one incoming edge, or is one of the inputs that its part returns."""
+
+    __slots__ = ("border", "module", "name", "source")
+
+    def __init__(self, module: Module, name: str) -> None:
+        self.module = module
+        self.name = name
+        self.source: Output | None = None
+        self.border: str | None = None  # its name among the inputs returned
+
+    def connect(self, output: Output) -> None:
+        """Read what the output gives; raises LanguageError, naming both ends."""
+        if not isinstance(output, Output):
+            raise LanguageError(f"{self}: expected an output to connect to, got {show_port(output)}")
+        if self.source is not None:
+            raise AlreadyConnected(f"{self} reads {self.source} already; it cannot read {output} too")
+        here, there = self.module.fragment, output.module.fragment
+        if here is not there or here.closed:
+            why = "is finished" if here is there else f"is not the part of {output.module.path} ({there})"
+            raise ForeignPort(f"{self} cannot read {output}: the part of the space it belongs to ({here}) {why}")
+        self.source = output
+
+    def __repr__(self) -> str:
+        return f"{self.module.path}.in:{self.name}"
+
+
+class Output:
+    """Where a module writes; any number of inputs may read it."""
+
+    __slots__ = ("module", "name")
+
+    def __init__(self, module: Module, name: str) -> None:
+        self.module = module
+        self.name = name
+
+    def connect(self, input: Input) -> None:
+        """Feed the input; raises LanguageError, naming both ends."""
+        if not isinstance(input, Input):
+            raise LanguageError(f"{self}: expected an input to connect to, got {show_port(input)}")
+        input.connect(self)
+
+    def __repr__(self) -> str:
+        return f"{self.module.path}.out:{self.name}"
+
+
+class Fragment:
+    """What one call of a builder makes.
+
+    path: of the substitution that it stands for, "" for the whole space. host: the module that it replaces. depth: how
+    many substitutions lie around it.
+    """
+
+    __slots__ = (
+        "closed",
+        "depth",
+        "host",
+        "hyperparameters",
+        "inputs",
+        "is_plain",
+        "modules",
+        "numbers",
+        "outputs",
+        "path",
+        "tokens",
+    )
+
+    def __init__(self, path: str, host: Module | None) -> None:
+        self.path = path
+        self.host = host
+        self.depth: int = 0 if host is None else host.fragment.depth + 1
+        self.modules: list[Module] = []
+        self.hyperparameters: list[Hyperparameter] = []
+        self.inputs: dict[str, Input] = {}
+        self.outputs: dict[str, Output] = {}
+        self.numbers: Counter[str] = Counter()
+        self.closed = False
+        self.tokens: bytes | None = None  # once somebody asks for them
+        self.is_plain = False  # whether it is finished, and nothing in it depends on any choice
+
+    def __repr__(self) -> str:
+        return self.path or "the whole space"
+
+    def place(self, name: str) -> str:
+        return f"{self.path}/{name}" if self.path else name
+
+    def number(self, name: str) -> str:
+        """The name of the next module that is called so."""
+        n = self.numbers[name]
+        self.numbers[name] = n + 1
+        return f"{name}-{n}"
+
+    def encloses(self, other: Fragment) -> bool:
+        """Whether functions that build `other` may see what is made here."""
+        while other.depth > self.depth and other.host is not None:
+            other = other.host.fragment
+        return other is self
+
+
+class Discrete:
+    """An independent hyperparameter: one of finitely many values.
+
+    values: at least one, none twice; each None, a bool, a number, a string, or a tuple of these. name: its key in
+    traces; by default the first module that it is given to and its local name there, as in ``Conv2D-0.filters``.
+    ordered: whether neighbouring values are alike. To share a hyperparameter, pass the same object to several modules.
+    Raises LanguageError.
+    """
+
+    __slots__ = ("fragment", "name", "ordered", "path", "positions", "values")
+
+    def __init__(self, values: Iterable[Value], name: str | None = None, *, ordered: bool = False) -> None:
+        if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+            raise LanguageError(f"values: expected a sequence of values, got {shown(values)}")
+        self.values = tuple(as_value("values", value) for value in values)
+        self.name = as_name(name)
+        self.ordered = ordered
+        self.positions = {value: position for position, value in enumerate(self.values)}
+        if not self.values:
+            raise LanguageError("values: expected at least one, got none")
+        if len(self.positions) < len(self.values):
+            raise LanguageError(f"values: expected no two that are equal, got {shown(self.values)}")
+        self.path = ""  # known once the function around it has returned
+        self.fragment: Fragment = building("a hyperparameter")
+        self.fragment.hyperparameters.append(self)
+
+    def __repr__(self) -> str:
+        return f"D({shown(list(self.values))}){' at ' + self.path if self.path else ''}"
+
+
+class DependentHyperparameter:
+    """A value that follows from others: fn of a dict from local names to values.
+
+    hyperps: local name -> hyperparameter, dependent or not; at least one. Raises LanguageError.
+    """
+
+    __slots__ = ("fn", "fragment", "name", "parents", "path")
+
+    def __init__(
+        self, fn: Callable[[dict[str, Value]], Value], hyperps: Mapping[str, Hyperparameter], name: str | None = None
+    ) -> None:
+        if not callable(fn):
+            raise LanguageError(f"fn: expected a function of a dict, got {shown(fn)}")
+        named = as_properties("hyperps", hyperps)
+        if not named or not all(is_hyperparameter(h) for h in named.values()):
+            raise LanguageError(f"hyperps: expected a dict from names to hyperparameters, got {shown(hyperps)}")
+        self.fn = fn
+        self.parents = {local: named[local] for local in sorted(named)}
+        self.name = as_name(name)
+        self.path = ""
+        self.fragment: Fragment = building("a hyperparameter")
+        self.fragment.hyperparameters.append(self)
+
+    def __repr__(self) -> str:
+        return f"DependentHyperparameter of {', '.join(self.parents)}{' at ' + self.path if self.path else ''}"
+
+
+Hyperparameter: TypeAlias = Discrete | DependentHyperparameter
+
+
+def is_hyperparameter(value: Any) -> bool:
+    return isinstance(value, Discrete | DependentHyperparameter)
+
+
+IO: TypeAlias = tuple[dict[str, Input], dict[str, Output]]  # what every function that builds a part returns
+Builder: TypeAlias = Callable[[], IO]
+
+
+class Substitution(NamedTuple):
+    """fn: of a dict from local names to values, builds what takes the module's place. keyed_by: the local names whose
+    values are part of the place of what is built; all where None. opens_choices: whether that may hold choices.
+    """
+
+    fn: Callable[[dict[str, Value]], IO]
+    keyed_by: frozenset[str] | None
+    allow_input_subset: bool
+    allow_output_subset: bool
+    opens_choices: bool
+
+
+class Module:
+    """A node with named inputs, outputs and hyperparameters.
+
+    hyperparameters: local name -> hyperparameter, sorted. constants: local name -> what is fixed. implementation: what
+    compilers turn the module into; None for a node that nobody compiles. substitution: None for basic modules.
+    expansions: what took its place, by the values of its hyperparameters.
+    """
+
+    __slots__ = (
+        "constants",
+        "expansions",
+        "fragment",
+        "hyperparameters",
+        "implementation",
+        "inputs",
+        "kind",
+        "name",
+        "outputs",
+        "path",
+        "substitution",
+    )
+
+    def __init__(
+        self,
+        kind: str,
+        properties: Mapping[str, Any],
+        ports: tuple[Iterable[str], Iterable[str]],
+        implementation: Any = None,
+        substitution: Substitution | None = None,
+    ) -> None:
+        if not isinstance(kind, str) or not NAME.fullmatch(kind):
+            raise LanguageError(f"name: expected text without spaces and any of / [ ] . :, got {shown(kind)}")
+        fragment = building(f"the module {kind}")
+        self.kind = kind
+        self.fragment = fragment
+        self.name = fragment.number(kind)
+        self.path = fragment.place(self.name)
+        self.inputs = {name: Input(self, name) for name in ports[0]}
+        self.outputs = {name: Output(self, name) for name in ports[1]}
+        self.hyperparameters: dict[str, Hyperparameter] = {}
+        self.constants: dict[str, Any] = {}
+        self.implementation = implementation
+        self.substitution = substitution
+        self.expansions: dict[tuple[Value, ...], Any] = {}
+        for name in sorted(properties):
+            self._hold(name, properties[name])
+        fragment.modules.append(self)
+
+    def _hold(self, name: str, value: Any) -> None:
+        if not is_hyperparameter(value):
+            if self.substitution is None:
+                stable(f"{self.path}: {name}", value)  # programs are told apart by it
+            self.constants[name] = value
+        elif value.fragment.encloses(self.fragment):
+            self.hyperparameters[name] = value
+        else:
+            raise ForeignHyperparameter(
+                f"{self.path}: {name} is {value}, made in {value.fragment}, which does not enclose {self.fragment}"
+            )
+
+    def __repr__(self) -> str:
+        return f"Module {self.path}"
+
+
+def show_port(port: Any) -> str:
+    return str(port) if isinstance(port, Input | Output) else shown(port)
+
+
+_OPEN: ContextVar[Fragment | None] = ContextVar("open_fragment", default=None)
+
+
+def building(what: str) -> Fragment:
+    """The part under construction; raises LanguageError outside the functions that build one."""
+    fragment = _OPEN.get()
+    if fragment is None:
+        raise LanguageError(f"{what} belongs to a space: make it inside the function that is given to SearchSpace")
+    return fragment
+
+
+@contextmanager
+def opened(fragment: Fragment) -> Iterator[None]:
+    """Modules and hyperparameters made meanwhile belong to the fragment."""
+    token = _OPEN.set(fragment)
+    try:
+        yield
+    finally:
+        _OPEN.reset(token)

@@ -1,0 +1,166 @@
+"""A program with choices left open, as a value: what is chosen, what is open, what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, Self, TypeAlias
+
+import numpy as np
+
+from bostruct.checks import check_choice, check_integer, shown
+from bostruct.domains.graphviz import render_svg
+from bostruct.domains.language import drawing, sampling
+from bostruct.domains.language.beginning import begin
+from bostruct.domains.language.counting import Exact, Size, count
+from bostruct.domains.language.enumeration import depth_first, shortest_first
+from bostruct.domains.language.errors import LanguageError, TraceError
+from bostruct.domains.language.graph import Builder, Discrete
+from bostruct.domains.language.program import DEEPEST, Program, program
+from bostruct.domains.language.trace import Trace
+from bostruct.domains.language.values import Value
+from bostruct.domains.language.walk import Walk
+
+Render: TypeAlias = Callable[[str], str]
+BUDGET = 100_000  # parts looked at, for a size
+
+
+class PartialProgram:
+    """A program with choices left open, or with none. It never changes: to assign a value makes another.
+
+    builder: returns (inputs, outputs). max_depth: of substitutions around each other. max_decisions: of one program.
+    Raises LanguageError, which names what is wrong.
+    """
+
+    def __init__(self, builder: Builder, *, max_depth: int = 200, max_decisions: int = 10_000) -> None:
+        if not callable(builder):
+            raise LanguageError(f"builder: expected a function that returns (inputs, outputs), got {shown(builder)}")
+        self.builder = builder
+        self.max_depth = check_integer("max_depth", max_depth, 1, DEEPEST)
+        self.max_decisions = check_integer("max_decisions", max_decisions, 1)
+        self._walk = begin(builder, self.max_depth)
+
+    def _with(self, walk: Walk) -> Self:
+        space = type(self).__new__(type(self))
+        vars(space).update(builder=self.builder, max_depth=self.max_depth, max_decisions=self.max_decisions, _walk=walk)
+        return space
+
+    @cached_property
+    def hyperparameters(self) -> tuple[Discrete, ...]:
+        """Those that are visible and have no value, in the order of choice."""
+        return tuple(self._walk.unassigned())
+
+    @cached_property
+    def trace(self) -> Trace:
+        """What was assigned."""
+        return self._walk.trace()
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether nothing is left to choose."""
+        return not self.hyperparameters
+
+    def assign(self, hyperparameter: Discrete | str, value: Value) -> Self:
+        """The space where a visible hyperparameter, or the one at this place, has this value.
+
+        Raises TraceError; Infeasible where that leads nowhere; LanguageError where a function that builds what follows
+        is wrong. This space stays as it is.
+        """
+        if not isinstance(hyperparameter, str | Discrete):
+            raise TraceError(f"hyperparameter: expected one, or its place as text, got {shown(hyperparameter)}")
+        path = hyperparameter if isinstance(hyperparameter, str) else hyperparameter.path
+        found = {h.path: h for h in self.hyperparameters}
+        if path not in found:
+            why = "it has a value already" if path in self._walk.values else f"open are {', '.join(found) or 'none'}"
+            raise TraceError(f"{path}: no hyperparameter that could be assigned now; {why}")
+        walk = self._walk.copy()
+        walk.assign(found[path], Trace({path: value})[path])
+        walk.unassigned()  # build what this opens now, so that this call is the one that fails
+        return self._with(walk)
+
+    def specify(self, values: Sequence[Value]) -> Self:
+        """The terminal space of values in the order of choice; raises TraceError unless they are as many as choices."""
+        if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+            raise TraceError(f"values: expected a list of values in the order of choice, got {shown(values)}")
+        return self._with(sampling.specified(self._walk, list(values)))
+
+    def replay(self, trace: Mapping[str, Value]) -> Self:
+        """The terminal space of a trace; raises TraceError where a key is unknown or missing, Infeasible."""
+        return self._with(sampling.replayed(self._walk, self.trace | Trace(trace)))
+
+    def complete(self, trace: Mapping[str, Value], rng: np.random.Generator) -> Self:
+        """A terminal space that has the values of a trace; all else is drawn.
+
+        Raises TraceError where no draw has one of its keys with such a value, NoneFeasible.
+        """
+        return self._with(sampling.completed(self._walk, Trace(trace), check_generator(rng), self.max_decisions))
+
+    def program(self) -> Program:
+        """Of a terminal space; raises LanguageError for any other."""
+        if not self.is_terminal:
+            raise LanguageError(f"not all is chosen: {', '.join(h.path for h in self.hyperparameters[:5])} ...")
+        return program(self._walk, self.builder)
+
+    def count(self, budget: int = BUDGET) -> Size:
+        """How many programs there are, by choices: `Exact`, `AtLeast` once the budget is spent, or `INFINITE`.
+
+        budget: of parts of the space looked at.
+        """
+        return count(self._walk, check_integer("budget", budget, 1))
+
+    def enumerate(self, order: Literal["depth", "length"] | None = None) -> Iterator[Trace]:
+        """All traces: in the order of choice (depth), or shorter ones first (length), which infinite spaces need."""
+        if order is None:
+            order = "depth" if isinstance(self.count(), Exact) else "length"
+        walk = depth_first if check_choice("order", order, ("depth", "length")) == "depth" else shortest_first
+        return walk(self._walk)
+
+    def to_text(self) -> str:
+        """The modules that are visible: what they read, and their hyperparameters with values, or what these may be."""
+        return drawing.text(drawing.view(self._walk))
+
+    def to_dot(self) -> str:
+        """The space in Graphviz's language: modules as boxes, grey while they wait, hyperparameters as ellipses."""
+        return drawing.dot_source(drawing.view(self._walk))
+
+    def to_svg(self) -> str:
+        """A drawing, as SVG; raises MissingExtra without the extra ``plot`` or the Graphviz program."""
+        return render_svg(self.to_dot())
+
+    def transitions(self, trace: Mapping[str, Value], path: str | Path, render: Render = render_svg) -> Path:
+        """Write a page, one HTML file, that shows the space after each choice of a trace: what is new in green, what
+        was just given a value in red. render: of Graphviz's language, gives SVG. Raises TraceError, MissingExtra.
+        """
+        chosen = self.replay(trace).trace
+        return drawing.write_page(path, repr(self), drawing.frames(self._walk, chosen), render)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PartialProgram):
+            return NotImplemented
+        return self.builder is other.builder and self.trace == other.trace
+
+    def __hash__(self) -> int:
+        return hash((self.builder, self.trace))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.builder, self.max_depth, self.max_decisions, self.trace)
+
+    def __repr__(self) -> str:
+        name = getattr(self.builder, "__qualname__", shown(self.builder))
+        return f"{type(self).__name__}({name}{', ' + str(dict(self.trace)) if self.trace else ''})"
+
+
+def check_generator(rng: Any) -> np.random.Generator:
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng: expected a numpy Generator, such as np.random.default_rng(0); got {shown(rng)}")
+    return rng
+
+
+def _rebuild(
+    kind: type[PartialProgram], builder: Builder, max_depth: int, max_decisions: int, trace: Trace
+) -> PartialProgram:
+    space = kind(builder, max_depth=max_depth, max_decisions=max_decisions)
+    for path, value in trace.items():
+        space = space.assign(path, value)
+    return space

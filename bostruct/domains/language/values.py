@@ -1,0 +1,51 @@
+"""The values of hyperparameters and the names in a search space: what is allowed, and in which form it is kept."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from bostruct.checks import shown
+from bostruct.domains.language.errors import LanguageError
+
+Value: TypeAlias = Any  # None, bool, int, float, str, or tuples of them
+NAME_OF_HYPERPARAMETER = re.compile(r"[A-Za-z_][\w+-]*")
+
+
+def as_name(name: str | None) -> str | None:
+    """A key that may stand in a path; raises LanguageError."""
+    if name is not None and (not isinstance(name, str) or not NAME_OF_HYPERPARAMETER.fullmatch(name)):
+        raise LanguageError(
+            f"name: expected letters, digits, '_', '+' and '-', not beginning with a digit; got {name!r}"
+        )
+    return name
+
+
+def as_properties(what: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """By local names, none where nothing is given; raises LanguageError."""
+    if given is not None and not isinstance(given, Mapping):
+        raise LanguageError(f"{what}: expected a dict from local names, got {shown(given)}")
+    for name in given or ():
+        if not isinstance(name, str):
+            raise LanguageError(f"{what}: expected local names that are text, got {shown(name)}")
+    return given or {}
+
+
+def as_value(what: str, value: Any) -> Value:
+    """A value that JSON can hold and a dict can be keyed by; lists become tuples. Raises LanguageError."""
+    if type(value) in (int, str, float, bool) or value is None:
+        if isinstance(value, float) and not math.isfinite(value):  # JSON has no such numbers
+            raise LanguageError(f"{what}: expected finite numbers, got {value}")
+        return value
+    if isinstance(value, np.generic):
+        return as_value(what, value.item())
+    if isinstance(value, list | tuple):
+        return tuple(as_value(what, part) for part in value)
+    raise LanguageError(
+        f"{what}: expected None, bools, numbers, strings or tuples of these, got {shown(value)}; to choose between "
+        "functions use siso_or"
+    )
