@@ -13,6 +13,7 @@ from bostruct.history import Trial
 from bostruct.outcomes import Outcome
 from bostruct.processes import Processes
 from bostruct.progress import shown_progress
+from bostruct.storage import StorageLost
 from bostruct.workers import InProcess, OnExecutor, Pool
 
 ALIKE = 5  # first trials with one and the same error: a mistake in the objective, not a property of points
@@ -120,23 +121,34 @@ def _loop(
 ) -> str:
     alike: list[tuple[str, int]] = []
     exhausted: SpaceExhausted | None = None
+    lost: StorageLost | None = None  # then what is in flight is waited for, and kept in memory
     while True:
         room = min(pool.slots, how.n_trials - study.n_finished)
-        while len(pending) < room and not exhausted and not study.stopping:
+        while len(pending) < room and not exhausted and not study.stopping and not lost:
             try:
                 trial = study.ask()
             except SpaceExhausted as error:
                 exhausted = error
                 break
+            except StorageLost as error:
+                lost = error
+                break
             pending.add(trial.number)
             pool.submit(trial.number, trial.point)
+        if lost is not None and not pending:
+            raise lost
         if not pending:
             return study.stopping or (str(exhausted) if exhausted else _reached(how))
         finished = pool.wait()
         trials = []
         for number, outcome in finished:
-            trials.append(_tell(study, number, outcome))
+            try:
+                trials.append(_tell(study, number, outcome))
+            except StorageLost as error:
+                lost = error
             pending.discard(number)
+        if lost is not None:
+            continue
         for trial, (_, outcome) in zip(trials, finished, strict=True):
             _check_alike(trial, outcome, alike, study)
             if outcome.error is not None and isinstance(outcome.error, how.reraise):
