@@ -18,7 +18,7 @@ from bostruct.history import History, Trial
 from bostruct.interrupts import one_step
 from bostruct.outcomes import Outcome
 from bostruct.records import read_trial, write_trial
-from bostruct.storage import Store, StudyRow, TrialRow, dump
+from bostruct.storage import StorageLost, Store, StudyRow, TrialRow, dump
 
 MOST_ATTEMPTS = 2
 
@@ -31,9 +31,11 @@ class Ledger:
         self.order: list[int] = []  # numbers, in the order told
         self.incumbent: Trial | None = None
         self.n_added = 0
+        self.name = row.name
         self.state = row.state  # the searcher's, as JSON text
+        self.store = store
+        self._row = row
         self._domain = domain
-        self._store = store
         self._sign = -1.0 if row.direction == "maximize" else 1.0
         self._points: list[Point] = []
         self._attempts: list[int] = []  # times handed out, less the times taken back in good order
@@ -50,7 +52,7 @@ class Ledger:
 
     def _load(self, rows: list[TrialRow]) -> None:
         for stored in rows:
-            trial, point = read_trial(stored, self._domain, self._store.label)
+            trial, point = read_trial(stored, self._domain, self.store.label)
             self._enter(trial, point, stored.attempts)
         for told, number in sorted((stored.told, stored.number) for stored in rows if stored.told is not None):
             self._close(self.trials[number], told)
@@ -85,7 +87,7 @@ class Ledger:
         trial = replace(self.trials[number], started=time.time())
         if attempts > 1:
             trial = replace(trial, info=trial.info | {"attempts": attempts})
-        self._store.update(write_trial(trial, "", None, attempts))
+        self.store.update(write_trial(trial, "", None, attempts))
         self._attempts[number] = attempts
         self.trials[number] = trial
         self._queue.pop(0)
@@ -95,19 +97,25 @@ class Ledger:
     def begin(self, x: Point, info: Info, state: str) -> Trial:
         """A new trial, running; state is the searcher's after it, as JSON text."""
         trial = Trial(len(self.trials), self._domain.present(x), "running", info=info, started=time.time())
-        self._store.insert(write_trial(trial, dump(self._domain.encode(x)), None, 1), state)
+        self.store.insert(write_trial(trial, dump(self._domain.encode(x)), None, 1), state)
         self._enter(trial, x, 1)
         self.state = state
         return trial
 
     @one_step
     def finish(self, number: int, outcome: Outcome) -> Trial:
-        """What came of a running trial."""
+        """What came of a running trial. Where the file was lost it is kept here, and StorageLost raised after that."""
         trial = _finished(self.trials[number], outcome)
-        self._store.update(write_trial(trial, "", self._told, self._attempts[number]))
+        lost: StorageLost | None = None
+        try:
+            self.store.update(write_trial(trial, "", self._told, self._attempts[number]))
+        except StorageLost as error:
+            lost = error
         self._close(trial, self._told)
         if number in self._queue:
             self._queue.remove(number)
+        if lost is not None:
+            raise lost
         return trial
 
     @one_step
@@ -115,7 +123,7 @@ class Ledger:
         """A trial that was never asked for."""
         running = Trial(len(self.trials), self._domain.present(x), "running", info={"origin": "added"})
         trial = _finished(replace(running, started=time.time()), outcome)
-        self._store.insert(write_trial(trial, dump(self._domain.encode(x)), self._told, 1))
+        self.store.insert(write_trial(trial, dump(self._domain.encode(x)), self._told, 1))
         self._enter(trial, x, 1)
         self._close(trial, self._told)
         return trial
@@ -128,16 +136,26 @@ class Ledger:
         if self.trials[number].status == "failed":
             self._reopen(number)
         else:
-            self._store.take_back(number)
+            self.store.take_back(number)
         self._attempts[number] -= 1
         insort(self._queue, number)
+
+    def copy_to(self, store: Store) -> None:
+        """Write the trials, and what the next ask needs, to a file without this study. Raises StorageError."""
+        told = {number: place for place, number in enumerate(self.order)}
+        encoded = (dump(self._domain.encode(x)) for x in self._points)
+        rows = [
+            write_trial(trial, point, told.get(trial.number), attempts)
+            for trial, point, attempts in zip(self.trials, encoded, self._attempts, strict=True)
+        ]
+        store.copy_study(self._row._replace(state=self.state), rows, self._running.difference(self._queue))
 
     def _reopen(self, number: int) -> None:
         """Back to running, as if it had never been told; what it failed of stays on record."""
         trial = self.trials[number]
         info = trial.info | {"failed_before": [*trial.info.get("failed_before", ()), trial.reason]}
         trial = replace(trial, status="running", reason=None, finished=None, info=info)
-        self._store.reopen(write_trial(trial, "", None, self._attempts[number] - 1))
+        self.store.reopen(write_trial(trial, "", None, self._attempts[number] - 1))
         self.trials[number] = trial
         self.order.remove(number)
         self._running.add(number)

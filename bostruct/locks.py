@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import json
 import os
@@ -37,11 +38,12 @@ def acquire(path: Path, what: str) -> int:
         raise StorageError(f"{path}: storage in files needs a POSIX system (flock); use storage=None") from error
     while True:
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         except OSError as error:
+            why = "it is a symbolic link" if error.errno == errno.ELOOP else error.strerror
             raise StorageError(
-                f"{path}: the lock of {what} cannot be made: {error.strerror}; the directory must be one to write in, "
-                "with free space"
+                f"{path}: the lock of {what} cannot be made: {why}; the directory must be one to write in, with free "
+                "space"
             ) from error
         _held.add(descriptor)  # at once: another thread may fork
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
@@ -13,7 +14,7 @@ from bostruct.contracts import BostructError, DomainError, Json, Point, PointErr
 from bostruct.domains.registry import domain_from_json
 from bostruct.domains.space import Space
 from bostruct.history import Trial
-from bostruct.storage import StorageError, StudyRow, TrialRow, check_agreement, dump
+from bostruct.storage import StorageError, StudyMismatch, StudyRow, TrialRow, dump
 
 
 class AsStored:
@@ -21,6 +22,9 @@ class AsStored:
 
     def decode(self, data: Json) -> Point:
         return data
+
+    def encode(self, x: Point) -> Json:
+        return x
 
     def present(self, x: Point) -> Any:
         return x
@@ -104,6 +108,35 @@ def check_call(stored: StudyRow, given: StudyRow, where: str, *, seed_given: boo
             f"settings than that of {__version__}, with which it goes on",
             stacklevel=4,
         )
+
+
+def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
+    """Raise StudyMismatch unless a call speaks of the study as it was made."""
+    for field in ("domain", "direction", "method", "seed", "initial"):
+        ours, theirs = getattr(stored, field), getattr(given, field)
+        if isinstance(ours, str) and field != "direction":
+            ours, theirs = (json.loads(re.sub(r" at 0x[0-9a-fA-F]+", "", text)) for text in (ours, theirs))
+        if dump(ours) != dump(theirs):
+            raise StudyMismatch(
+                f"study {stored.name!r} in {where} was made, by bostruct {stored.version}, with another {field}: "
+                f"{_difference(field, ours, theirs)}; give the study another name, or call with what it was made with"
+            )
+
+
+def _difference(path: str, ours: Json, theirs: Json) -> str:
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for key in [*ours, *(k for k in theirs if k not in ours)]:
+            if key not in theirs or key not in ours:
+                return f"only one of the two has {path}.{key}"
+            if dump(ours[key]) != dump(theirs[key]):
+                return _difference(f"{path}.{key}", ours[key], theirs[key])
+        return f"the order in {path} differs: {', '.join(ours)} there, {', '.join(theirs)} here"
+    return f"{path} is {_cut(ours)} there and {_cut(theirs)} here"
+
+
+def _cut(value: Json) -> str:
+    text = repr(value)
+    return text if len(text) <= 120 else text[:117] + "..."
 
 
 def _same_method(stored: str, given: str) -> bool:

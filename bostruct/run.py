@@ -14,6 +14,7 @@ from bostruct.interrupts import exit_on_sigterm
 from bostruct.outcomes import Outcome
 from bostruct.processes import Processes
 from bostruct.progress import shown_progress
+from bostruct.storage import StorageLost
 from bostruct.workers import InProcess, OnExecutor, Pool
 
 MISTAKES = (TypeError, AttributeError, NameError)  # from the first trial: of the objective, not a property of points
@@ -123,16 +124,22 @@ def _loop(
 ) -> str:
     alike: list[tuple[str, int]] = []
     exhausted: SpaceExhausted | None = None
+    lost: StorageLost | None = None  # then what is in flight is waited for, and kept in memory
     while True:
         room = min(pool.slots, how.n_trials - study.n_finished)
-        while len(pending) < room and not exhausted and not study.stopping:
+        while len(pending) < room and not exhausted and not study.stopping and not lost:
             try:
                 trial = study.ask()
             except SpaceExhausted as error:
                 exhausted = error
                 break
+            except StorageLost as error:
+                lost = error
+                break
             pending.add(trial.number)
             pool.submit(trial.number, trial.point)
+        if lost is not None and not pending:
+            raise lost
         if not pending:
             return study.stopping or (str(exhausted) if exhausted else _reached(how))
         finished = pool.wait()
@@ -140,8 +147,14 @@ def _loop(
         told: list[tuple[Trial, Outcome]] = []
         for number, outcome in finished:
             if number not in mistakes:
-                told.append((_tell(study, number, outcome), outcome))
+                try:
+                    told.append((_tell(study, number, outcome), outcome))
+                except StorageLost as error:
+                    lost = error
                 pending.discard(number)
+        if lost is not None:
+            pending.difference_update(mistakes)  # as if they were still running: to be handed out again
+            continue
         for trial, outcome in told:
             _check_alike(trial, outcome, alike, study)
             if outcome.error is not None and isinstance(outcome.error, how.reraise):

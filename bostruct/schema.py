@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from bostruct.contracts import BostructError
+from bostruct.open_files import is_open_here
 
 APPLICATION_ID = 0x626F7374  # "bost", in the file's header
 MAGIC = b"SQLite format 3\0"
@@ -56,6 +57,10 @@ class StorageError(BostructError):
     """The file cannot be used; the message names it and says why. Nothing in it was changed."""
 
 
+class StorageLost(StorageError):
+    """The file was removed, renamed, replaced or emptied while a study had it open; what is told stays in memory."""
+
+
 def connect(path: Path | None, *, read_only: bool = False) -> sqlite3.Connection:
     """Open the database at `path`, created where absent; None is one in memory.
 
@@ -90,6 +95,16 @@ def _recognise(path: Path, read_only: bool) -> None:
         if not path.parent.is_dir():
             raise StorageError(f"{path}: the directory {path.parent} does not exist")
         return
+    if not is_open_here(path):  # where it is, it was recognized then
+        _check_header(path, read_only)
+    if read_only:
+        return
+    _check_names(path)
+    if not os.access(path, os.W_OK):
+        raise StorageError(f"{path}: is read-only; to look at its studies use Study.load(..., read_only=True)")
+
+
+def _check_header(path: Path, read_only: bool) -> None:
     try:
         with open(path, "rb") as file:
             header = file.read(100)
@@ -98,18 +113,12 @@ def _recognise(path: Path, read_only: bool) -> None:
     if not header:
         if read_only:
             raise StorageError(f"{path}: is empty; it holds no study")
-        _check_names(path)
         return
     if header[:16] != MAGIC or len(header) < 100:
         raise StorageError(f"{path}: is not a SQLite database; it is left as it is")
     if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
         raise StorageError(f"{path}: is a SQLite database of another application; it is left as it is")
     _check_version(path, int.from_bytes(header[60:64], "big"))
-    if read_only:
-        return
-    _check_names(path)
-    if not os.access(path, os.W_OK):
-        raise StorageError(f"{path}: is read-only; to look at its studies use Study.load(..., read_only=True)")
 
 
 def _check_names(path: Path) -> None:

@@ -11,7 +11,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,9 +19,19 @@ import numpy as np
 
 from bostruct.contracts import BostructError, Json
 from bostruct.locks import acquire, release
-from bostruct.schema import StorageError, connect
+from bostruct.open_files import OpenFiles
+from bostruct.schema import StorageError, StorageLost, connect
 
-__all__ = ["StorageError", "Store", "StudyMismatch", "StudyRow", "TrialRow", "check_agreement", "dump", "study_rows"]
+__all__ = [
+    "StorageError",
+    "StorageLost",
+    "Store",
+    "StudyMismatch",
+    "StudyRow",
+    "TrialRow",
+    "dump",
+    "study_rows",
+]
 
 
 class StudyMismatch(BostructError, ValueError):
@@ -58,7 +68,12 @@ class TrialRow(NamedTuple):
 
 
 STUDY_COLUMNS = "name, domain, method, seed, direction, initial, state, id, version"
+INSERT_STUDY = (
+    "INTO studies (name, domain, method, seed, direction, initial, state, created, version)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 TRIAL_COLUMNS = ", ".join(TrialRow._fields)
+INSERT_TRIAL = f"INSERT INTO trials (study, {TRIAL_COLUMNS}) VALUES ({', '.join('?' * (1 + len(TrialRow._fields)))})"
 
 
 def dump(value: Any) -> str:
@@ -81,6 +96,8 @@ class Store:
     def __init__(self, storage: str | os.PathLike[str] | None, *, read_only: bool = False) -> None:
         self.path = _as_path(storage)
         self.connection = connect(self.path, read_only=read_only)
+        self.lost: StorageLost | None = None  # why nothing is written any more
+        self._files = None if self.path is None else OpenFiles(self.path)
         self.study = 0
         self._out: set[int] = set()  # running trials that were handed out through this object
         self._process = os.getpid()
@@ -105,21 +122,31 @@ class Store:
 
         Raises StudyLocked where somebody else is.
         """
-        values = (*row[:3], str(row.seed), *row[4:7], time.time(), row.version)
         with self._transaction():
-            self.connection.execute(
-                "INSERT OR IGNORE INTO studies"
-                " (name, domain, method, seed, direction, initial, state, created, version)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                values,
-            )
-        found = self.find(row.name)
+            self.connection.execute(f"INSERT OR IGNORE {INSERT_STUDY}", _study_values(row))
+        self._become_writer(row.name)
+        return self.find(row.name)  # after the lock: a writer that has just left may have moved it on
+
+    def copy_study(self, row: StudyRow, trials: list[TrialRow], out: set[int]) -> None:
+        """Write a whole study, or nothing, and become its only writer; out: the running trials that were handed out.
+
+        Raises StorageError where the file holds a study of this name.
+        """
+        with self._transaction():
+            cursor = self.connection.execute(f"INSERT OR IGNORE {INSERT_STUDY}", _study_values(row))
+            if cursor.rowcount != 1:
+                raise StorageError(f"{self.label}: holds a study {row.name!r} already; save this one in another file")
+            self.connection.executemany(INSERT_TRIAL, [(cursor.lastrowid, *trial) for trial in trials])
+        self._become_writer(row.name)
+        self._out = out
+
+    def _become_writer(self, name: str) -> None:
+        study = self.find(name).id
         if self.path is not None:
             file = self.path.resolve()  # one lock however the file is spelled
-            lock = file.with_name(f"{file.name}.{found.id}.lock")
-            self._lock = (lock, acquire(lock, f"study {row.name!r} in {self.path}"))
-        self.study = found.id
-        return self.find(row.name)  # again: a writer that has just left may have moved it on
+            lock = file.with_name(f"{file.name}.{study}.lock")
+            self._lock = (lock, acquire(lock, f"study {name!r} in {self.path}"))
+        self.study = study
 
     def trials(self, study: int) -> list[TrialRow]:
         rows = self._read(f"SELECT {TRIAL_COLUMNS} FROM trials WHERE study = ? ORDER BY number", (study,))
@@ -127,9 +154,8 @@ class Store:
 
     def insert(self, row: TrialRow, state: str | None = None) -> None:
         """A new trial and, with it or not at all, the searcher's new state."""
-        marks = ", ".join("?" * (1 + len(row)))
         with self._transaction():
-            self.connection.execute(f"INSERT INTO trials (study, {TRIAL_COLUMNS}) VALUES ({marks})", (self.study, *row))
+            self.connection.execute(INSERT_TRIAL, (self.study, *row))
             if state is not None:
                 self.connection.execute("UPDATE studies SET state = ? WHERE id = ?", (state, self.study))
         self._note(row)
@@ -168,22 +194,54 @@ class Store:
 
     def close(self) -> None:
         """Take running trials back, release the lock, close the file. Nothing in a forked child, or when repeated."""
-        if self._process != os.getpid() or self._process == 0:
+        if not self.is_open:
             return
-        self._process = 0
         try:
-            if self._out:
-                self.take_back(*self._out)
+            with suppress(StorageLost):  # nobody will hand them out from a file that is gone
+                if self._out:
+                    self.take_back(*self._out)
         finally:
-            self.connection.close()
-            if self._lock is not None:
-                release(*self._lock)
+            self._let_go()
+            self._process = 0
+
+    def check_place(self) -> None:
+        """Raise StorageLost, now and at every later change, where the file is not in its place any more.
+
+        Nothing in a forked child.
+        """
+        if self.lost is None and self._files is not None and self.is_open:
+            try:
+                change = self._files.find_change()
+            except OSError as error:
+                raise StorageError(f"{self.label}: cannot be looked at: {error.strerror}") from error
+            if change is not None:
+                self.lost = StorageLost(
+                    f"{change} while the study was open: nothing is written there any more. All trials are in memory, "
+                    "and so is every value that you tell; study.save(path) writes them to another file"
+                )
+        if self.lost is not None:
+            self._let_go()  # not to disturb who opens a new file in its place
+            raise StorageLost(str(self.lost))
+
+    def _let_go(self) -> None:
+        self.connection.close()
+        if self._files is not None:
+            self._files.close()
+            self._files = None
+        if self._lock is not None:
+            release(*self._lock)
+            self._lock = None
 
     def _note(self, row: TrialRow) -> None:
         if row.status == "running":
             self._out.add(row.number)
         else:
             self._out.discard(row.number)
+
+    @property
+    def is_open(self) -> bool:
+        """True until it is closed, in the process that opened it."""
+        return self._process == os.getpid()
 
     @property
     def label(self) -> str:
@@ -200,17 +258,25 @@ class Store:
     def _transaction(self) -> Iterator[None]:
         if self.path is not None and self._process not in (os.getpid(), 0):
             raise StorageError(f"{self.label}: a forked process has no part in a study of its parent; tell the parent")
+        if self.lost is not None:
+            raise StorageLost(str(self.lost))
         try:
             try:
                 self.connection.execute("BEGIN IMMEDIATE")
+                self.check_place()
                 yield
                 self.connection.execute("COMMIT")
             except BaseException:
-                if self.connection.in_transaction:
+                if self.lost is None and self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
+            self.check_place()
             raise StorageError(f"{self.label}: cannot be written: {error}") from error
+
+
+def _study_values(row: StudyRow) -> tuple[Any, ...]:
+    return (*row[:3], str(row.seed), *row[4:7], time.time(), row.version)
 
 
 def study_rows(storage: str | os.PathLike[str]) -> list[StudyRow]:
@@ -231,35 +297,6 @@ def finished_count(storage: str | os.PathLike[str]) -> int:
         return int(store._read(counted, (study,))[0][0])
     finally:
         store.close()
-
-
-def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
-    """Raise StudyMismatch unless a call speaks of the study as it was made."""
-    for field in ("domain", "direction", "method", "seed", "initial"):
-        ours, theirs = getattr(stored, field), getattr(given, field)
-        if isinstance(ours, str) and field != "direction":
-            ours, theirs = (json.loads(re.sub(r" at 0x[0-9a-fA-F]+", "", text)) for text in (ours, theirs))
-        if dump(ours) != dump(theirs):
-            raise StudyMismatch(
-                f"study {stored.name!r} in {where} was made, by bostruct {stored.version}, with another {field}: "
-                f"{_difference(field, ours, theirs)}; give the study another name, or call with what it was made with"
-            )
-
-
-def _difference(path: str, ours: Json, theirs: Json) -> str:
-    if isinstance(ours, dict) and isinstance(theirs, dict):
-        for key in [*ours, *(k for k in theirs if k not in ours)]:
-            if key not in theirs or key not in ours:
-                return f"only one of the two has {path}.{key}"
-            if dump(ours[key]) != dump(theirs[key]):
-                return _difference(f"{path}.{key}", ours[key], theirs[key])
-        return f"the order in {path} differs: {', '.join(ours)} there, {', '.join(theirs)} here"
-    return f"{path} is {_cut(ours)} there and {_cut(theirs)} here"
-
-
-def _cut(value: Json) -> str:
-    text = repr(value)
-    return text if len(text) <= 120 else text[:117] + "..."
 
 
 def _as_path(storage: str | os.PathLike[str] | None) -> Path | None:

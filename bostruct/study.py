@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal, SupportsFloat
 
@@ -32,7 +33,8 @@ from bostruct.records import (
 )
 from bostruct.result import Result
 from bostruct.run import Run, run
-from bostruct.storage import Store, StudyRow, dump
+from bostruct.saving import end, save
+from bostruct.storage import StorageError, Store, StudyRow, dump
 from bostruct.suggestions import next_point
 from bostruct.threads import ThreadLimit
 
@@ -145,7 +147,8 @@ class Study:
         """What came of a running trial, or of its number: a value, or the reason why there is none.
 
         Committed when this returns. NaN and infinities are failures. Raises TypeError for what is not a number, and
-        ValueError for a trial that is not running; nothing is told then.
+        ValueError for a trial that is not running; nothing is told then. Raises StorageError where the file was
+        removed, renamed or replaced; the outcome is kept in memory then, for `save`.
         """
         with self._mutex:
             self._writable()
@@ -232,8 +235,8 @@ class Study:
 
     @property
     def where(self) -> str | None:
-        """Path of the file that holds the study, None in memory."""
-        return None if self._store.path is None else str(self._store.path)
+        """Path of the file that holds the study, None in memory and where that file was lost."""
+        return None if self._store.path is None or self._store.lost is not None else str(self._store.path)
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -271,8 +274,31 @@ class Study:
         """Its point, as the objective received it."""
         return self.result.best_point
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the study, with all its trials, to another file, which `Study.load` opens.
+
+        path: a new file, or one with other studies. Running trials are handed out again by who loads it. A study whose
+        own file was lost goes on in the new one; every other stays where it is, in its file or in memory. Raises
+        TypeError, and StorageError where the file holds a study of this name or cannot be written.
+        """
+        if path is None:
+            raise TypeError("path: expected the path of a file, got None")
+        with self._mutex:
+            store = save(self._ledger, path)
+            if self._store.is_open and self._store.lost is not None:
+                self._store.close()
+                self._ledger.store = store
+            else:
+                store.close()
+
     def close(self) -> None:
-        """Let the file go, for others to open. Running trials are handed out again when the study is next opened."""
+        """Let the file go, for others to open. Running trials are handed out again when the study is next opened.
+
+        A study whose file was removed, renamed or replaced is written to a new file, of which a warning tells.
+        """
+        if self._searcher is not None:
+            with suppress(StorageError):  # `end` does what can be done
+                self._store.check_place()
         self._close()
 
     def __enter__(self) -> Study:
@@ -287,7 +313,6 @@ class Study:
 
     def _attach(self, store: Store, row: StudyRow, domain: Any, searcher: Searcher | None, limit: ThreadLimit) -> None:
         self.domain: Domain = domain
-        self._store = store
         self._row = row
         self._searcher = searcher
         self._limit = limit
@@ -295,7 +320,11 @@ class Study:
         self._stop: str | None = None
         self._stopped_because = "not run to an end by this process"
         self._ledger = Ledger(domain, store, row)
-        self._close = weakref.finalize(self, store.close)
+        self._close = weakref.finalize(self, end, self._ledger)
+
+    @property
+    def _store(self) -> Store:
+        return self._ledger.store
 
     def _writable(self) -> Searcher:
         if not self._close.alive:

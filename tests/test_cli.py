@@ -21,7 +21,7 @@ from bostruct.cli import doctor, main, text
 from bostruct.methods import METHODS
 
 HEAVY = {"torch", "gpytorch", "sklearn", "ot", "matplotlib", "pandas", "networkx", "numba", "scipy.stats"}
-COMMANDS = ("problems", "run", "compare", "show", "doctor")
+COMMANDS = ("problems", "run", "compare", "show", "copy", "doctor")
 SMALL = "contamination:stages=6"  # 64 points, optimum proved when loaded
 ROOT = Path(__file__).parents[1]
 
@@ -172,6 +172,7 @@ class TestRun:
     def test_an_unknown_optimum_cannot_be_waited_for(self):
         assert "not known" in call("run", "pest", "--until-optimum", code=2).stderr
 
+    @pytest.mark.usefixtures("default_sigint")
     def test_interrupted_it_exits_with_130_and_loses_nothing(self, tmp_path):
         file = tmp_path / "runs.db"
         line = [sys.executable, "-m", "bostruct", "run", "max3sat", "--trials", "5000", "--storage", str(file)]

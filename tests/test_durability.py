@@ -96,6 +96,7 @@ def _no_space(*_: Any) -> int:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
+@pytest.mark.usefixtures("default_sigint")
 @pytest.mark.parametrize("storage", [None, "runs.db"])
 def test_an_interrupt_between_disk_and_memory_waits_for_both(tmp_path: Path, storage: str | None) -> None:
     file = None if storage is None else tmp_path / storage
@@ -124,6 +125,7 @@ def test_an_interrupt_between_disk_and_memory_waits_for_both(tmp_path: Path, sto
     study.close()
 
 
+@pytest.mark.usefixtures("default_sigint")
 def test_a_trial_whose_ask_was_interrupted_is_handed_out_by_the_next(tmp_path: Path) -> None:
     with bo.Study({"x": [1, 2, 3]}, method="random", seed=0, storage=tmp_path / "runs.db") as study:
         for name in ("insert", "update"):  # a new trial, then the same again
@@ -280,3 +282,12 @@ def test_an_objective_cannot_change_the_space() -> None:
     result = bo.minimize(objective, space, 3, method="random", seed=0, progress=False)
     assert {trial.value for trial in result.trials} == {8.0, 128.0, 160.0}
     assert space.variables["layers"].choices == ([64, 64], [128, 32], [8])
+
+
+def test_a_lock_that_is_a_symbolic_link_is_refused_and_what_it_leads_to_left_alone(tmp_path: Path) -> None:
+    important = tmp_path / "important.txt"
+    important.write_text("important")
+    (tmp_path / "runs.db.1.lock").symlink_to(important)
+    with pytest.raises(StorageError, match=r"runs\.db\.1\.lock.*is a symbolic link"):
+        bo.Study({"x": [1, 2]}, method="random", seed=0, storage=tmp_path / "runs.db")
+    assert important.read_text() == "important"

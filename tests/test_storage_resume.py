@@ -250,6 +250,7 @@ bo.minimize(objective, {"a": range(1, 9)}, 8, method="random", seed=0, storage=s
 """
 
 
+@pytest.mark.usefixtures("default_sigint")
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_leaves_a_study_that_goes_on(tmp_path, workers):
     path = tmp_path / "runs.db"

@@ -1,4 +1,4 @@
-"""The command line: `bostruct problems | methods | run | nas | compare | show | doctor`."""
+"""The command line: `bostruct problems | methods | run | nas | compare | show | copy | doctor`."""
 
 from bostruct.cli.group import main
 

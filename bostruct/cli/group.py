@@ -6,6 +6,7 @@ import click
 
 from bostruct import __version__
 from bostruct.cli.compare import compare
+from bostruct.cli.copy import copy
 from bostruct.cli.doctor import doctor
 from bostruct.cli.methods import methods
 from bostruct.cli.nas import nas
@@ -29,5 +30,5 @@ def main() -> None:
     """
 
 
-for command in (problems, methods, run, nas, compare, show, doctor):
+for command in (problems, methods, run, nas, compare, show, copy, doctor):
     main.add_command(command)

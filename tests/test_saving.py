@@ -1,0 +1,200 @@
+"""Studies written to other files go on there as they would have gone on where they were."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import bostruct as bo
+from bostruct.cli import main
+from bostruct.saving import copy_file
+from bostruct.storage import StorageError, study_rows
+
+ROOT = str(Path(bo.__file__).parent.parent)
+SPACE = {"a": range(12), "b": ["x", "y", "z"], "c": bool}
+
+
+def open_study(file: Path | None, **given: Any) -> bo.Study:
+    return bo.Study(SPACE, **({"method": "annealing", "seed": 3, "storage": file} | given))
+
+
+def objective(point: dict) -> float:
+    if point["a"] == 5:
+        raise bo.Infeasible("five")
+    return float(point["a"]) + "xyz".index(point["b"]) / 4
+
+
+def what_happened(study: bo.Study) -> tuple:
+    """All but clocks."""
+    trials = [
+        replace(t, info={k: v for k, v in t.info.items() if k != "suggest_seconds"}, started=0.0, finished=None)
+        for t in study.trials
+    ]
+    return trials, study.result.order, study._ledger.state
+
+
+@pytest.mark.parametrize("storage", [None, "runs.db"])
+@pytest.mark.parametrize("cut", [0, 1, 6])
+@pytest.mark.parametrize("running", [False, True])
+def test_a_saved_study_goes_on_as_the_study_itself(
+    tmp_path: Path, storage: str | None, cut: int, running: bool
+) -> None:
+    first = [{"a": 1, "b": "y", "c": True}, {"a": 5, "b": "x", "c": True}]
+    with open_study(None if storage is None else tmp_path / storage, initial_points=first) as study:
+        study.add({"a": 3, "b": "z", "c": False}, 2.0)
+        study.optimize(objective, cut)
+        if running:
+            study.ask()
+        where = study.where
+        study.save(tmp_path / "saved.db")
+        assert study.where == where  # it stays where it is
+        if running:
+            study.requeue(len(study.trials) - 1)  # as the saved one hands it out again
+        study.optimize(objective, 14)
+        expected = what_happened(study)
+    with bo.Study.load(tmp_path / "saved.db") as saved:
+        assert len(saved.trials) == 1 + cut + running
+        saved.optimize(objective, 14)
+        assert what_happened(saved) == expected
+    assert sorted(os.listdir(tmp_path)) == sorted({"saved.db", storage or "saved.db"})
+
+
+def test_a_saved_study_keeps_clocks_name_direction_and_method(tmp_path: Path) -> None:
+    study = open_study(None, name="mine", direction="maximize", seed=2**70)
+    study.optimize(objective, 5)
+    study.save(tmp_path / "saved.db")
+    with bo.Study.load(tmp_path / "saved.db") as saved:
+        assert saved.trials == study.trials
+        assert (saved.name, saved.direction, saved.seed) == ("mine", "maximize", 2**70)
+        assert saved.result.method == "annealing"
+
+
+def test_what_was_requeued_stays_in_its_place(tmp_path: Path) -> None:
+    study = open_study(None)
+    for number in range(4):
+        study.tell(study.ask(), failed="rain") if number == 1 else study.tell(study.ask(), float(number))
+    study.requeue(1)
+    study.save(tmp_path / "saved.db")
+    with bo.Study.load(tmp_path / "saved.db") as saved:
+        assert saved.result.order == study.result.order == (0, 2, 3)
+        assert saved.ask() == replace(study.ask(), started=saved.trials[1].started)
+
+
+def test_a_file_takes_studies_of_other_names_and_refuses_that_of_the_same(tmp_path: Path) -> None:
+    file = tmp_path / "saved.db"
+    one, two = open_study(None, name="one"), open_study(None, name="two", seed=9)
+    one.optimize(objective, 3)
+    two.optimize(objective, 4)
+    one.save(file)
+    two.save(file)
+    assert [row.name for row in study_rows(file)] == ["one", "two"]
+    one.optimize(objective, 5)
+    with pytest.raises(StorageError, match=r"saved\.db: holds a study 'one' already"):
+        one.save(file)
+    with bo.Study.load(file, "one") as kept:
+        assert len(kept.trials) == 3
+    with open_study(tmp_path / "own.db") as own, pytest.raises(StorageError, match="holds a study 'study' already"):
+        own.save(tmp_path / "own.db")
+
+
+def test_closed_studies_and_readers_are_saved_too(tmp_path: Path) -> None:
+    with open_study(tmp_path / "runs.db") as study:
+        study.optimize(objective, 3)
+        with bo.Study.load(tmp_path / "runs.db", read_only=True) as reader:
+            reader.save(tmp_path / "a.db")
+    study.save(tmp_path / "b.db")
+    for name in ("a.db", "b.db"):
+        with bo.Study.load(tmp_path / name) as saved:
+            assert saved.trials == study.trials
+    assert sorted(os.listdir(tmp_path)) == ["a.db", "b.db", "runs.db"]
+
+
+def test_a_space_that_a_reader_cannot_rebuild_is_saved_as_it_is_stored(tmp_path: Path) -> None:
+    space = bo.Space({"a": bo.Integer(0, 9)}, constraints=[lambda p: p["a"] < 8])
+    with bo.Study(space, method="random", seed=0, storage=tmp_path / "runs.db") as study:
+        study.optimize(lambda p: p["a"], 4)
+        with bo.Study.load(tmp_path / "runs.db", read_only=True) as reader:
+            reader.save(tmp_path / "saved.db")
+        with bo.Study.load(tmp_path / "saved.db", space=space) as saved:
+            assert saved.ask().point == study.ask().point
+
+
+@pytest.mark.parametrize("path", [None, 3, ""])
+def test_what_is_no_path_is_refused(path: Any) -> None:
+    with pytest.raises((TypeError, StorageError), match="expected the path of a file"):
+        open_study(None).save(path)
+
+
+WRITES = """
+import sys
+sys.path[:0] = sys.argv[2:]
+import bostruct as bo
+study = bo.Study({"a": range(12), "b": ["x", "y", "z"], "c": bool}, method="annealing", seed=3, storage=sys.argv[1])
+for _ in range(20):
+    trial = study.ask()
+    study.tell(trial, float(trial.point["a"]))
+study._store.connection.execute("BEGIN IMMEDIATE")
+print("written", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_copy_of_a_running_study_holds_all_that_was_told(tmp_path: Path) -> None:
+    file, copy = tmp_path / "runs.db", tmp_path / "copy.db"
+    command = [sys.executable, "-c", WRITES, str(file), ROOT]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "written\n"  # and in the middle of a transaction
+        shown = CliRunner().invoke(main, ["copy", str(file), str(copy), "--json"])
+        process.kill()
+    assert shown.exit_code == 0, shown.output
+    assert json.loads(shown.stdout) == {"file": str(file), "copy": str(copy), "studies": ["study"]}
+    assert not list(tmp_path.glob("copy.db-*"))
+    uninterrupted = open_study(None)
+    for study in (uninterrupted, bo.Study.load(copy)):
+        with study:
+            study.optimize(lambda point: float(point["a"]), 25)
+            assert [trial.point for trial in study.trials] == [trial.point for trial in uninterrupted.trials]
+    assert not list(tmp_path.glob("copy.db-*"))
+
+
+def test_a_copy_takes_nobodys_place_and_is_made_of_studies_only(tmp_path: Path) -> None:
+    file, notes = tmp_path / "runs.db", tmp_path / "notes.txt"
+    with open_study(file, name="a b"):
+        pass
+    notes.write_text("important")
+    invoke = CliRunner().invoke
+    for source, target, message, code in [
+        (file, notes, "exists already", 3),
+        (file, file, "exists already", 3),
+        (notes, tmp_path / "new.db", "not a SQLite database", 3),
+        (tmp_path / "none.db", tmp_path / "new.db", "no such file", 3),
+        (file, tmp_path / "no" / "new.db", "does not exist", 2),
+    ]:
+        refused = invoke(main, ["copy", str(source), str(target)])
+        assert refused.exit_code == code, refused.output
+        assert message in refused.stderr
+    assert notes.read_text() == "important"
+    (tmp_path / "link.db").symlink_to(tmp_path / "target.db")
+    with pytest.raises(StorageError, match="exists already"):
+        copy_file(file, tmp_path / "link.db")
+    assert "holds 'a b'" in invoke(main, ["copy", str(file), str(tmp_path / "new.db")]).stdout
+    assert sorted(os.listdir(tmp_path)) == ["link.db", "new.db", "notes.txt", "runs.db"]
+
+
+def test_a_file_without_studies_is_not_copied(tmp_path: Path) -> None:
+    file = tmp_path / "runs.db"
+    with open_study(file) as study:
+        connection = study._store.connection
+        connection.execute("DELETE FROM studies")
+    with pytest.raises(StorageError, match="holds no study"):
+        copy_file(file, tmp_path / "copy.db")
+    assert os.listdir(tmp_path) == ["runs.db"]

@@ -1,0 +1,261 @@
+"""A file that is removed, renamed, replaced or emptied under an open study costs no value and is not kept secret."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bostruct as bo
+from bostruct.locks import StudyLocked
+from bostruct.storage import StorageError
+
+ROOT = Path(bo.__file__).parent.parent
+SPACE = {"a": range(30), "b": ["x", "y"]}
+
+
+def open_study(file: Path | None, **given: Any) -> bo.Study:
+    return bo.Study(SPACE, **({"method": "annealing", "seed": 3, "storage": file} | given))
+
+
+def objective(point: dict) -> float:
+    return float(point["a"]) + (point["b"] == "x") / 2
+
+
+def points_and_values(study: bo.Study) -> list[tuple]:
+    return [(trial.number, trial.point, trial.status, trial.value, trial.reason) for trial in study.trials]
+
+
+@pytest.fixture
+def uninterrupted() -> list[tuple]:
+    study = open_study(None)
+    study.optimize(objective, 12)
+    return points_and_values(study)
+
+
+def remove_folder(file: Path) -> None:
+    shutil.rmtree(file.parent)
+
+
+def remove_all(file: Path) -> None:
+    for name in file.parent.glob("runs.db*"):
+        name.unlink()
+
+
+def replace(file: Path) -> None:
+    shutil.copy(file, file.with_name("other.db"))
+    os.replace(file.with_name("other.db"), file)
+
+
+def replace_by_another_study(file: Path) -> None:
+    remove_all(file)
+    bo.Study({"z": [1, 2]}, method="random", seed=0, storage=file).close()
+
+
+def replace_log(file: Path) -> None:
+    log = file.with_name("runs.db-wal")
+    log.rename(file.with_name("away"))
+    log.write_bytes(b"")
+
+
+LOSSES: list[Callable[[Path], object]] = [
+    Path.unlink,
+    remove_all,
+    remove_folder,
+    lambda file: file.rename(file.with_name("renamed.db")),
+    lambda file: file.parent.rename(file.parent.with_name("elsewhere")),
+    replace,
+    replace_by_another_study,
+    lambda file: os.truncate(file, 0),
+    lambda file: file.with_name("runs.db-wal").unlink(),
+    replace_log,
+    lambda file: file.with_name("runs.db-shm").unlink(),
+]
+NAMES = ["rm", "rm all", "rm folder", "mv", "mv folder", "mv over", "anew", "truncate", "rm wal", "mv wal", "rm shm"]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    (tmp_path / "folder").mkdir()
+    return tmp_path / "folder" / "runs.db"
+
+
+@pytest.mark.parametrize("lose", LOSSES, ids=NAMES)
+def test_the_loss_is_said_and_the_value_kept_and_saved_and_the_study_goes_on(
+    file: Path, lose: Callable, uninterrupted: list[tuple]
+) -> None:
+    elsewhere = file.parent.parent / "saved.db"
+    study = open_study(file)
+    study.optimize(objective, 5)
+    trial = study.ask()
+    lose(file)
+    with pytest.raises(StorageError, match=r"while the study was open.*study\.save\(path\)"):
+        study.tell(trial, objective(trial.point))
+    assert study.trials[5].value == objective(trial.point)
+    with pytest.raises(StorageError, match="while the study was open"):
+        study.ask()
+    with pytest.raises(StorageError, match="while the study was open"):
+        study.add({"a": 0, "b": "x"}, 1.0)
+    assert len(study.trials) == 6
+    assert study.where is None
+    study.save(elsewhere)
+    assert study.where == str(elsewhere)
+    with pytest.raises(StudyLocked):  # it is the writer of the new file
+        bo.Study.load(elsewhere)
+    study.optimize(objective, 8)
+    study.close()
+    with bo.Study.load(elsewhere) as again:
+        again.optimize(objective, 12)
+        assert points_and_values(again) == uninterrupted
+
+
+@pytest.mark.parametrize("lose", [Path.unlink, remove_all])
+def test_a_lost_study_may_be_saved_under_the_name_it_had(
+    file: Path, lose: Callable, uninterrupted: list[tuple]
+) -> None:
+    with open_study(file) as study:
+        study.optimize(objective, 5)
+        lose(file)
+        with pytest.raises(StorageError, match="while the study was open"):
+            study.ask()
+        study.save(file)
+        study.optimize(objective, 9)
+    assert os.listdir(file.parent) == ["runs.db"]
+    with bo.Study.load(file) as again:
+        again.optimize(objective, 12)
+        assert points_and_values(again) == uninterrupted
+
+
+def test_whoever_takes_the_name_of_a_lost_file_is_not_disturbed(file: Path) -> None:
+    study = open_study(file)
+    trial = study.ask()
+    remove_all(file)
+    with pytest.raises(StorageError, match="was removed or renamed"):
+        study.tell(trial, 1.0)
+    with open_study(file) as another:
+        another.optimize(objective, 4)
+        study.save(file.with_name("mine.db"))
+        study.close()
+        another.optimize(objective, 6)
+    with bo.Study.load(file) as again:
+        assert len(again.trials) == 6
+
+
+def test_a_new_working_directory_is_no_loss(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(file.parent)
+    with bo.Study(SPACE, method="random", seed=0, storage="runs.db") as study:
+        monkeypatch.chdir("/")
+        study.optimize(objective, 3)
+    assert os.listdir(file.parent) == ["runs.db"]
+
+
+def test_what_is_in_flight_is_waited_for_and_kept(file: Path) -> None:
+    lost, started = threading.Event(), threading.Semaphore(0)
+    values: list[float] = []
+
+    def slow(point: dict) -> float:
+        started.release()
+        assert lost.wait(60)
+        values.append(objective(point))
+        return values[-1]
+
+    def lose() -> None:
+        for _ in range(3):
+            assert started.acquire(timeout=60)
+        remove_all(file)
+        lost.set()
+
+    study = open_study(file)
+    loser = threading.Thread(target=lose)
+    loser.start()
+    with ThreadPoolExecutor(3) as executor, pytest.raises(StorageError, match="while the study was open"):
+        study.optimize(slow, 20, executor=executor, workers=3)
+    loser.join()
+    assert sorted(trial.value for trial in study.trials) == sorted(values)
+    assert len(values) == 3
+    study.save(file)
+    study.close()
+    with bo.Study.load(file, read_only=True) as again:
+        assert [trial.value for trial in again.trials] == [trial.value for trial in study.trials]
+
+
+def test_one_call_that_loses_its_file_leaves_another(file: Path) -> None:
+    calls = []
+
+    def losing(point: dict) -> float:
+        calls.append(point)
+        if len(calls) == 4:
+            remove_all(file)
+        return objective(point)
+
+    with pytest.warns(UserWarning, match=r"runs\.db was lost .* which is in .*rescued"), pytest.raises(StorageError):
+        bo.minimize(losing, SPACE, 10, method="random", seed=0, storage=file)
+    (rescued,) = file.parent.iterdir()
+    with bo.Study.load(rescued) as study:
+        assert [trial.value for trial in study.trials] == [objective(point) for point in calls]
+        assert [trial.status for trial in study.trials] == ["completed"] * 4
+
+
+def test_a_study_whose_folder_is_lost_too_is_left_with_the_temporary_files(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(file.parent.parent))
+    study = open_study(file)
+    study.optimize(objective, 4)
+    remove_folder(file)
+    with pytest.warns(UserWarning, match="rescued"):
+        study.close()
+    (rescued,) = file.parent.parent.glob("runs-rescued-*.db")
+    with bo.Study.load(rescued) as again:
+        assert points_and_values(again) == points_and_values(study)
+
+
+def test_a_file_renamed_after_the_last_value_is_noticed_when_the_study_is_closed(file: Path) -> None:
+    study = open_study(file)
+    study.optimize(objective, 4)
+    file.rename(file.with_name("final.db"))
+    with pytest.warns(UserWarning, match="rescued"):
+        study.close()
+    (rescued,) = file.parent.glob("runs-rescued-*.db")
+    with bo.Study.load(rescued) as again:
+        assert points_and_values(again) == points_and_values(study)
+
+
+ENDS = """
+import os, sys
+sys.path[:0] = sys.argv[2:]
+import bostruct as bo
+study = bo.Study({"a": range(9)}, method="random", seed=0, storage=sys.argv[1])
+trial = study.ask()
+os.unlink(sys.argv[1])
+study.tell(trial, 7.0)
+"""
+
+
+def test_a_script_that_ends_by_the_error_leaves_what_it_told(file: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", ENDS, str(file), str(ROOT)], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "StorageLost" in done.stderr
+    (rescued,) = file.parent.glob("runs-rescued-*.db")
+    assert str(rescued) in done.stderr
+    with bo.Study.load(rescued, read_only=True) as study:
+        assert study.best_value == 7.0
+
+
+def test_a_reader_in_the_process_of_a_writer_does_not_give_its_locks_away(file: Path) -> None:
+    show = [sys.executable, "-m", "bostruct", "show", str(file)]
+    with open_study(file) as study:
+        study.optimize(objective, 2)
+        with bo.Study.load(file, read_only=True) as reader:
+            assert len(reader.trials) == 2
+        subprocess.run(show, check=True, capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
+        assert file.with_name("runs.db-wal").exists()  # or what is told next is in no file that has a name
+        study.optimize(objective, 4)
