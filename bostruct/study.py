@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
+from html import escape
 from typing import Any, Literal, SupportsFloat
 
 from bostruct import __version__, methods
@@ -246,7 +247,7 @@ class Study:
     def result(self) -> Result:
         """What the study has come to so far."""
         method, order = method_label(self._row), tuple(self._ledger.order)
-        return Result(self.trials, order, self.direction, self.seed, method, self._stopped_because)
+        return Result(self.trials, order, self.direction, self.seed, method, self._stopped_because, domain=self.domain)
 
     @property
     def incumbent(self) -> Trial | None:
@@ -281,6 +282,9 @@ class Study:
     def __repr__(self) -> str:
         where = self.where or "memory"
         return f"Study({self.name!r} in {where}, {self.direction}, {len(self._ledger.trials)} trials, seed {self.seed})"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{self.result._repr_html_()}"
 
     def _attach(self, store: Store, row: StudyRow, domain: Any, searcher: Searcher | None, limit: ThreadLimit) -> None:
         self.domain: Domain = domain

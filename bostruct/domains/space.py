@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from bostruct.checks import shown
 from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
+from bostruct.display import html_table
 from bostruct.domains.adjacency import Adjacency
 from bostruct.domains.constraints import holds, rule_name, sample_satisfying, satisfied, unseen_nearby, walk
 from bostruct.domains.decisions import Coordinate, coordinate, finished, redrawn, token_table
@@ -56,6 +57,11 @@ class Space:
     def __repr__(self) -> str:
         rules = f", {len(self.constraints)} constraints" if self.constraints else ""
         return f"Space({shown(self.variables, 200)}{rules})"
+
+    def _repr_html_(self) -> str:
+        n = f"{self.n_points:,}" if self.n_points < 10**9 else f"about 10^{math.log10(self.n_points):.0f}"
+        rules = f" before {len(self.constraints)} constraints" if self.constraints else ""
+        return html_table(self.variables.items(), caption=f"Space of {self.d} variables, {n} points{rules}")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Space):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bostruct.checks import optional_import, shown
 from bostruct.contracts import MissingExtra
+from bostruct.display import new_axes
 
 if TYPE_CHECKING:
     from bostruct.domains.architecture.value import Architecture
@@ -45,7 +46,6 @@ def plot_architecture(architecture: Architecture, axes: Any = None) -> Any:
 
     Edges that pass layers by are bent. Raises MissingExtra without the extra ``plot``, TypeError.
     """
-    pyplot = optional_import("matplotlib.pyplot", "plot")
     if not callable(getattr(architecture, "to_dot", None)) or not hasattr(architecture, "layers"):
         raise TypeError(f"architecture: expected an Architecture, got {shown(architecture)}")
     if axes is not None and not callable(getattr(axes, "annotate", None)):
@@ -53,7 +53,7 @@ def plot_architecture(architecture: Architecture, axes: Any = None) -> Any:
     places = layer_places(architecture)
     xs, ys = zip(*places, strict=True)
     if axes is None:
-        _, axes = pyplot.subplots(figsize=(2.5 + 1.6 * (max(xs) - min(xs)), 1.0 + 0.55 * (1.0 - min(ys))))
+        axes = new_axes(2.5 + 1.6 * (max(xs) - min(xs)), 1.0 + 0.55 * (1.0 - min(ys)))
     draw_layers(axes, architecture, places)
     axes.set_xlim(min(xs) - 1.0, max(xs) + 1.0)
     axes.set_ylim(min(ys) - 0.7, max(ys) + 0.7)
