@@ -8,7 +8,7 @@ from importlib import import_module
 from io import BytesIO
 from pickle import HIGHEST_PROTOCOL
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 
 def pickle_for_worker(name: str, value: Any) -> bytes:
@@ -22,8 +22,10 @@ def pickle_for_worker(name: str, value: Any) -> bytes:
 
     kinds = {type(module) for module in sys.modules.copy().values() if isinstance(module, ModuleType)} - {ModuleType}
 
+    table: Any = cloudpickle.Pickler.dispatch_table
+
     class Pickler(cloudpickle.Pickler):
-        dispatch_table = ChainMap(dict.fromkeys(kinds, _by_name), cloudpickle.Pickler.dispatch_table)
+        dispatch_table: ClassVar[Any] = ChainMap(dict.fromkeys(kinds, _by_name), table)
 
     try:
         with BytesIO() as file:
@@ -31,8 +33,8 @@ def pickle_for_worker(name: str, value: Any) -> bytes:
             return file.getvalue()
     except Exception as error:
         raise TypeError(
-            f"{name}: cannot be sent to a worker process: {error!r}. It refers to something that only this process has, "
-            "such as an open file, a connection or a lock; make that inside the objective, or do without workers and "
+            f"{name}: cannot be sent to a worker process: {error!r}. It refers to what only this process has, such as "
+            "an open file, a connection or a lock; make that inside the objective, or do without workers and "
             "trial_timeout"
         ) from error
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import shown
+from bostruct.checks import did_you_mean, shown
 from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
 from bostruct.display import html_table
 from bostruct.domains.adjacency import Adjacency
@@ -147,7 +147,10 @@ class Space:
                 f"point: expected a dict with the keys {shown(list(self.variables), 200)}, got {shown(point)}"
             )
         if unknown := [name for name in point if name not in self.variables]:
-            raise PointError(f"point: unknown name {shown(unknown[0])}; expected {shown(list(self.variables), 200)}")
+            hint = did_you_mean(unknown[0], self.variables)
+            raise PointError(
+                f"point: unknown name {shown(unknown[0])}; expected {shown(list(self.variables), 200)}{hint}"
+            )
         if missing := [name for name in self.variables if name not in point]:
             raise PointError(f"point: missing {', '.join(missing[:5])}; expected {shown(list(self.variables), 200)}")
         row = self._row(point, Variable.vertex)

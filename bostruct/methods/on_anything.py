@@ -20,7 +20,7 @@ from bostruct.methods.beginnings import beginning, pool_of
 from bostruct.methods.on_architectures import nasbot
 from bostruct.methods.on_programs import for_programs
 from bostruct.methods.on_spaces import for_space
-from bostruct.methods.refusals import kind_of
+from bostruct.methods.refusals import kind_of, refuse_without_kernel
 from bostruct.searchers.annealing import Annealing
 from bostruct.searchers.bayesian import BayesianSearch, best_predicted
 from bostruct.searchers.evolution import EvolutionSearch
@@ -35,10 +35,16 @@ from bostruct.surrogates.forest import RandomForest
 
 
 def auto(domain: Any) -> BayesianSearch:
-    """The best that we know how to build: `for_space`, `for_programs`, or `nasbot` on anything else."""
+    """The best that we know how to build: `for_space`, `for_programs`, or `nasbot` on architectures and joint domains.
+
+    Raises DomainError for points that no kernel is known for.
+    """
     if isinstance(domain, SearchSpace):
         return for_programs(domain)
-    return for_space(domain) if isinstance(domain, Space) else nasbot(domain)
+    if isinstance(domain, Space):
+        return for_space(domain)
+    refuse_without_kernel(domain)
+    return nasbot(domain)
 
 
 def smac(domain: Any) -> BayesianSearch:
