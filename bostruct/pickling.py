@@ -34,7 +34,7 @@ def pickle_for_worker(name: str, value: Any) -> bytes:
     except Exception as error:
         raise TypeError(
             f"{name}: cannot be sent to a worker process: {error!r}. It refers to what only this process has, such as "
-            "an open file, a connection or a lock; make that inside the objective, or do without workers and "
+            "a lock, a connection or a generator; make that inside the objective, or do without workers and "
             "trial_timeout"
         ) from error
 

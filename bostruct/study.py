@@ -191,8 +191,8 @@ class Study:
         workers: processes, or, with an executor, trials in flight at a time; 1 without trial_timeout runs in this
         process. executor: any `concurrent.futures.Executor`. trial_timeout: seconds, after which the worker is killed
         and the trial fails. callbacks: one or several, called as callback(study, trial) after each finished trial.
-        progress: a bar on stderr, None shows it on a terminal. reraise: exceptions that end the run, beside failing
-        their trial.
+        progress: a bar on stderr, None shows it on a terminal and in a notebook. reraise: exceptions that end the run,
+        beside failing their trial.
 
         An exception of the objective fails its trial, and the study goes on; the same one from the first five trials
         ends the run with ObjectiveError, and gives them back. A broken executor ends it with ExecutorError, and fails

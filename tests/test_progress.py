@@ -17,13 +17,15 @@ import bostruct as bo
 
 @pytest.fixture
 def terminal(monkeypatch):
-    """A terminal of 80 columns as stderr; calling it gives what was written there, line by line."""
+    """Call a function with a terminal of 80 columns as stderr; return what it wrote there, line by line."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     with open(theirs, "w") as screen, open(ours, "rb", buffering=0) as reader:
-        monkeypatch.setattr(sys, "stderr", screen)
 
-        def lines():
+        def watch(call):
+            with monkeypatch.context() as patch:
+                patch.setattr(sys, "stderr", screen)
+                call()
             screen.flush()
             os.set_blocking(ours, False)
             text = b""
@@ -31,7 +33,7 @@ def terminal(monkeypatch):
                 text += chunk
             return [line for line in text.decode().replace("\n", "\r").split("\r") if line.strip()]
 
-        yield lines
+        yield watch
 
 
 def objective(point):
@@ -43,19 +45,19 @@ def objective(point):
 @pytest.mark.parametrize("name", ["short", "link-time flags of the server", "a name that goes on and on " * 9])
 def test_a_line_fits_80_columns_and_keeps_what_matters(name, terminal):
     study = bo.Study({"a": range(999)}, method="random", seed=0, name=name)
-    result = study.optimize(objective, 30)  # shown without being asked for
-    shown = terminal()
-    assert shown
+    shown = terminal(lambda: study.optimize(objective, 30))  # shown without being asked for
+    result = study.result
     assert max(map(len, shown)) <= 80
     assert "30/30" in shown[-1]
     assert f"best {result.best_value:.6g}" in shown[-1]
-    assert f"{result.n_failed} failed]" in shown[-1].replace("s a suggestion]", "]").replace(", 0.00 ]", "]")
+    assert f"{result.n_failed} failed" in shown[-1]
     assert shown[-1].startswith(name[:8])
 
 
 def test_a_run_without_failures_does_not_speak_of_them(terminal):
-    bo.minimize(lambda point: point["a"], {"a": range(9)}, 5, method="random", seed=0)
-    assert "failed" not in terminal()[-1]
+    shown = terminal(lambda: bo.minimize(lambda point: point["a"], {"a": range(9)}, 5, method="random", seed=0))
+    assert "5/5" in shown[-1]
+    assert "failed" not in shown[-1]
 
 
 def test_a_notebook_without_widgets_gets_text_and_no_warning(monkeypatch, capsys):
@@ -63,6 +65,6 @@ def test_a_notebook_without_widgets_gets_text_and_no_warning(monkeypatch, capsys
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         bo.minimize(lambda point: point["a"], {"a": range(9)}, 5, method="random", seed=0, name="x" * 200)
-    lines = capsys.readouterr().err.split("\r")
+    lines = capsys.readouterr().err.rstrip().split("\r")
     assert "5/5" in lines[-1]
     assert max(map(len, lines)) <= 80
