@@ -32,8 +32,9 @@ class Space:
     """Named variables and known constraints.
 
     variables: name -> `Binary`, `Categorical`, `Ordinal`, `Integer`, `Real`, `Fidelity` or `Graph`; or a shorthand:
-    `bool`, a list (categorical), a `range` or an array of ascending numbers (ordinal). 1 to 1000 of them. constraints: predicates of a point, a dict
-    of the user's own values; only points for which all are true are ever suggested or accepted. Raises DomainError.
+    `bool`, a list (categorical), a `range` or an array of ascending numbers (ordinal). 1 to 1000 of them. constraints:
+    predicates of a point, a dict of the user's own values; only points for which all are true are ever suggested or
+    accepted. Raises DomainError.
 
     A point is held as an integer row (d,): which choice of each variable.
     """
