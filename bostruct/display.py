@@ -9,8 +9,10 @@ from typing import Any
 
 from bostruct.checks import optional_import
 
-LEFT = ' style="text-align: left; vertical-align: top"'  # notebooks align cells to the right
-WRAPPED = ' style="text-align: left; vertical-align: top; white-space: pre-wrap"'
+STYLE = (  # notebooks align cells to the right, and in the middle
+    "<style>.bostruct th, .bostruct td {text-align: left; vertical-align: top} "
+    ".bostruct td {white-space: pre-wrap}</style>"
+)
 
 
 def is_notebook() -> bool:
@@ -42,20 +44,21 @@ def in_full(value: Any) -> str:
 
 def html_table(rows: Iterable[Sequence[Any]], header: Sequence[str] = (), caption: str = "") -> str:
     """Write rows as an HTML table. The first cell of a row is its name; a mapping becomes a table in its cell."""
-    top = f"<caption{LEFT}>{escape(caption)}</caption>" if caption else ""
-    names = "".join(f"<th{LEFT}>{escape(name)}</th>" for name in header)
-    head = f"<thead><tr>{names}</tr></thead>" if header else ""
-    return f"<table>{top}{head}<tbody>{''.join(map(_row, rows))}</tbody></table>"
+    top = f"<caption>{escape(caption)}</caption>" if caption else ""
+    head = f"<thead><tr>{''.join(f'<th>{escape(name)}</th>' for name in header)}</tr></thead>" if header else ""
+    return f'{STYLE}<table class="bostruct">{top}{head}{_body(rows)}</table>'
 
 
-def _row(cells: Sequence[Any]) -> str:
-    name, *values = cells
-    return (
-        f"<tr><th{LEFT}>{escape(str(name))}</th>{''.join(f'<td{WRAPPED}>{_cell(value)}</td>' for value in values)}</tr>"
+def _body(rows: Iterable[Sequence[Any]]) -> str:
+    lines = (
+        f"<tr><th>{escape(str(name))}</th>{''.join(f'<td>{_cell(value)}</td>' for value in values)}</tr>"
+        for name, *values in rows
     )
+    return f"<tbody>{''.join(lines)}</tbody>"
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, Mapping):
-        return html_table((name, part if isinstance(part, Mapping) else in_full(part)) for name, part in value.items())
+        parts = {name: part if isinstance(part, Mapping) else in_full(part) for name, part in value.items()}
+        return f"<table>{_body(parts.items())}</table>"
     return escape(str(value))
