@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
@@ -39,8 +40,19 @@ def check_number(name: str, value: Any, low: float = -np.inf, high: float = np.i
 def check_choice(name: str, value: Any, allowed: Any) -> Any:
     """One of the values allowed; raises ValueError."""
     if value not in allowed:
-        raise ValueError(f"{name}: expected one of {', '.join(map(str, allowed))}; got {shown(value)}")
+        raise ValueError(
+            f"{name}: expected one of {', '.join(map(str, allowed))}; got {shown(value)}{did_you_mean(value, allowed)}"
+        )
     return value
+
+
+def did_you_mean(given: Any, names: Iterable[Any]) -> str:
+    """Write the end of a refusal that asks for the name most like the one given; nothing where none is like it."""
+    from difflib import get_close_matches
+
+    known = {str(name).lower(): str(name) for name in names}
+    close = get_close_matches(str(given).lower(), known, n=1)
+    return f". Did you mean {known[close[0]]!r}?" if close else ""
 
 
 def check_bool(name: str, value: Any) -> bool:

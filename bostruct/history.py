@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bostruct.contracts import Array, Batch, Domain, Info
+from bostruct.display import html_table
 
 Status = Literal["running", "completed", "failed", "infeasible"]
 
@@ -34,6 +35,12 @@ class Trial:
     @property
     def origin(self) -> str:
         return self.info.get("origin", "unknown")
+
+    def _repr_html_(self) -> str:
+        seconds = None if self.finished is None else f"{self.finished - self.started:.2f}"
+        rows = {"status": self.status, "value": self.value, "reason": self.reason, "point": self.point}
+        rows |= {"chosen by": self.origin, "seconds": seconds}
+        return html_table([(k, v) for k, v in rows.items() if v is not None], caption=f"Trial {self.number}")
 
 
 @dataclass(frozen=True, eq=False)

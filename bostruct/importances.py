@@ -18,26 +18,32 @@ if TYPE_CHECKING:
 __all__ = ["Effect", "Importances", "importance"]
 
 
-def importance(study: Study, *, pairs: bool = False, trees: int = TREES, seed: int = 0) -> Importances:
-    """Share of the variance of the objective that each variable explains by itself, largest first.
+def importance(study: Study | Result, *, pairs: bool = False, trees: int = TREES, seed: int = 0) -> Importances:
+    """Compute the share of the variance of the objective that each variable explains by itself, largest first.
 
     By functional analysis of variance (Hutter et al. 2014) of a random forest on the completed trials, over the whole
     space, each value equally likely; a choice that only some programs have is absent as often as among the trials.
-    pairs: also what any two variables explain together, beyond each by itself, largest first. trees: of the forest.
+    study: or a result, of which the trials that `where` kept count. pairs: also what any two variables explain
+    together, beyond each by itself, largest first. trees: of the forest.
 
     `importance(study).main["name"].share` is in [0, 1]; `.spread` is its standard deviation from tree to tree. Raises
     BostructError for fewer than two completed trials, or for points that are not made of named choices.
     """
     check_integer("trees", trees, 1)
-    if isinstance(study, Result):
-        raise TypeError("study: expected a Study, got a Result, which does not know its space")
-    if not hasattr(study, "domain"):
-        raise TypeError(f"study: expected a Study, got {shown(study)}")
-    domain: Any = study.domain
+    result = getattr(study, "result", study)
+    if not isinstance(result, Result):
+        raise TypeError(f"study: expected a Study or a Result, got {shown(study)}")
+    domain: Any = result.domain
+    if domain is None:
+        raise BostructError(
+            "study: expected a result that knows its space; this one was pickled, pass the study itself"
+        )
     coordinates: Any = getattr(domain, "coordinates", None)
     if coordinates is None:
         raise BostructError(f"study: expected points made of named choices, got those of {shown(domain)}")
-    completed = [trial for trial in study.trials if trial.value is not None]
+    completed = [
+        trial for trial in (result.trials[number] for number in sorted(result.order)) if trial.value is not None
+    ]
     if len(completed) < 2:
         raise BostructError(f"study: expected at least two completed trials, got {len(completed)}")
     design, factors = design_of([coordinates(domain.parse(trial.point)) for trial in completed])

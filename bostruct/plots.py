@@ -1,4 +1,4 @@
-"""Pictures of runs, drawn on matplotlib axes that are returned; nothing is shown, and no global state is touched."""
+"""Pictures of runs, drawn on matplotlib axes that are returned; a notebook shows them, and no window opens."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import check_integer, optional_import, shown
+from bostruct.checks import check_integer, shown
 from bostruct.contracts import Array
+from bostruct.display import new_axes
 from bostruct.importances import Importances
 from bostruct.result import Result
 
@@ -36,8 +37,7 @@ def plot_convergence(
     Raises MissingExtra without matplotlib, TypeError or ValueError where there is no result to draw.
     """
     if ax is None:
-        optional_import("matplotlib", "plot")
-        ax = optional_import("matplotlib.figure", "plot").Figure(figsize=(7.2, 4.2), layout="constrained").subplots()
+        ax = new_axes(7.2, 4.2)
     if isinstance(results, Result):
         _draw_one(results, ax)
         direction = results.direction
@@ -64,8 +64,7 @@ def plot_importance(found: Importances, ax: Any = None, most: int = 20) -> Any:
     named += [(" x ".join(both), effect, CURVES[1]) for both, effect in found.pairs.items()]
     named = sorted(named, key=lambda bar: -bar[1].share)[:most][::-1]
     if ax is None:
-        height = 1.2 + 0.28 * len(named)
-        ax = optional_import("matplotlib.figure", "plot").Figure(figsize=(7.2, height), layout="constrained").subplots()
+        ax = new_axes(7.2, 1.2 + 0.28 * len(named))
     shares, spreads = [effect.share for _, effect, _ in named], [effect.spread for _, effect, _ in named]
     ax.barh([name for name, _, _ in named], shares, xerr=spreads, color=[color for _, _, color in named], ecolor=GREY)
     ax.set_xlabel("share of the variance")

@@ -18,6 +18,7 @@ from typing import Any
 
 from bostruct.contracts import BostructError
 from bostruct.outcomes import Outcome
+from bostruct.pickling import pickle_for_worker
 from bostruct.workers import Finished
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
@@ -38,7 +39,7 @@ class Processes:
     def __init__(self, objective: Callable[[Any], Any], workers: int, timeout: float | None) -> None:
         self.slots = workers
         self._timeout = timeout
-        self._objective = _pickled("objective", objective)
+        self._objective = pickle_for_worker("objective", objective)
         self._idle: list[_Worker] = []
         self._busy: dict[Connection, _Worker] = {}
         self._broken: BostructError | None = None
@@ -51,7 +52,7 @@ class Processes:
             worker.kill()
             worker = _Worker(self._objective, self.slots)
         self._busy[worker.connection] = worker
-        worker.begin(number, _pickled("point", point), self._timeout)
+        worker.begin(number, pickle_for_worker("point", point), self._timeout)
 
     def wait(self) -> Finished:
         """Raises BostructError where a process cannot load the objective."""
@@ -199,12 +200,3 @@ def _loading(timeout: float | None) -> float:
 def _search_path() -> list[str]:
     """Where this process finds modules, by absolute names."""
     return [os.path.abspath(path) for path in sys.path]
-
-
-def _pickled(name: str, value: Any) -> bytes:
-    import cloudpickle
-
-    try:
-        return cloudpickle.dumps(value)
-    except Exception as error:
-        raise TypeError(f"{name}: cannot be sent to a worker process: {error!r}") from error

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import csv
-import html
 import os
+import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from bostruct.checks import optional_import, shown
-from bostruct.contracts import BostructError
+from bostruct.checks import optional_import
+from bostruct.contracts import BostructError, Domain
+from bostruct.display import html_table, in_full
 from bostruct.history import Trial
 
 
@@ -54,7 +55,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Result:
-    """Trials by number, and their numbers in the order told; values as the objective returned them."""
+    """Trials by number, and their numbers in the order told; values as the objective returned them.
+
+    domain: of their points, None in a result that was pickled, for constraints are functions that pickle cannot hold.
+    """
 
     trials: tuple[Trial, ...]
     order: tuple[int, ...]
@@ -62,6 +66,10 @@ class Result:
     seed: int
     method: str
     stopped_because: str
+    domain: Domain | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"domain": None}
 
     def where(self, keep: Callable[[Any], bool]) -> Result:
         """The result of those finished trials whose point `keep` is true for, such as those at the largest fidelity."""
@@ -77,9 +85,15 @@ class Result:
                 f"no completed trial was kept: where's condition is false for all {self.n_completed} that completed"
             )
         if not completed:
-            raise BostructError(f"no trial has completed: {len(self.trials)} trials, {self.n_failed} failed")
+            raise BostructError(f"no trial has completed: {self._lack()}")
         sign = -1.0 if self.direction == "maximize" else 1.0
         return min(completed, key=lambda t: sign * _value(t))
+
+    def _lack(self) -> str:
+        """Say how it came that nothing has completed, with the reason that the last failed trial gave."""
+        reasons = [trial.reason for trial in self.trials if trial.reason is not None]
+        last = f", the last of {reasons[-1]}" if reasons else ""
+        return f"{len(self.trials)} trials, {self.n_failed} failed{last}"
 
     def _completed(self) -> list[Trial]:
         """Those kept, in the order told."""
@@ -141,18 +155,20 @@ class Result:
         return plot_convergence(self, ax=ax)
 
     def __repr__(self) -> str:
-        return "\n".join(f"{name:<12} {text}" for name, text in self._summary())
+        return "\n".join(
+            _indented(name, value if isinstance(value, str) else in_full(value)) for name, value in self._summary()
+        )
 
     def _repr_html_(self) -> str:
-        cells = (f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in self._summary())
-        return f"<table>{''.join(cells)}</table>"
+        return html_table(self._summary())
 
-    def _summary(self) -> list[tuple[str, str]]:
-        best = f"none: no {'completed trial was kept' if self.n_completed else 'trial has completed'}"
+    def _summary(self) -> list[tuple[str, Any]]:
+        """Name what matters, a value each; the best point as it is."""
+        best = "none: no completed trial was kept" if self.n_completed else f"none has completed: {self._lack()}"
         lines = []
         if self._completed():
             best = f"{self.best_value!r} ({self.direction}), found in trial {self.best_trial.number}"
-            lines = [("best point", shown(self.best_point, 400))]
+            lines: list[tuple[str, Any]] = [("best point", self.best_point)]
         finished = self.n_completed + self.n_failed
         running = len(self.trials) - finished
         counts = f"{len(self.trials)}: {self.n_completed} completed, {self.n_failed} failed, {running} running"
@@ -167,6 +183,14 @@ class Result:
             ("method", method),
             ("stopped", self.stopped_because),
         ]
+
+
+def _indented(name: str, text: str) -> str:
+    """Put a name and its text into two columns; the text is wrapped, but not between a key and its value."""
+    margin = " " * 13
+    whole = text.replace(": ", ":\N{NO-BREAK SPACE}")
+    lines = textwrap.wrap(whole, 107, break_long_words=False, break_on_hyphens=False)
+    return f"{name:<12} " + f"\n{margin}".join(lines).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _value(trial: Trial) -> float:

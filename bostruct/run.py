@@ -13,7 +13,7 @@ from bostruct.history import Trial
 from bostruct.interrupts import exit_on_sigterm
 from bostruct.outcomes import Outcome
 from bostruct.processes import Processes
-from bostruct.progress import shown_progress
+from bostruct.progress import trial_bar
 from bostruct.storage import StorageLost
 from bostruct.workers import InProcess, OnExecutor, Pool
 
@@ -95,7 +95,7 @@ def run(study: Any, how: Run) -> str:
     pool = how.pool()
     pending: set[int] = set()
     try:
-        with shown_progress(study, how) as show:
+        with trial_bar(study.name, study, how.n_trials, how.progress) as show:
             return _loop(study, how, pool, pending, (*how.callbacks, show))
     except BaseException as error:
         _give_back(study, pending, error)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bostruct.checks import did_you_mean
 from bostruct.contracts import BostructError, Json
 from bostruct.locks import acquire, release
 from bostruct.open_files import OpenFiles
@@ -115,7 +116,8 @@ class Store:
             return found[0]
         names = ", ".join(repr(row.name) for row in rows) or "none"
         wanted = "name: expected one of its studies" if name is None else f"there is no study {name!r}"
-        raise StorageError(f"{self.path}: {wanted}; it holds {names}")
+        hint = did_you_mean(name, [row.name for row in rows])
+        raise StorageError(f"{self.path}: {wanted}; it holds {names}{hint}")
 
     def begin(self, row: StudyRow) -> StudyRow:
         """Find the study of this name, or make it from `row`, and become its only writer.

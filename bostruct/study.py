@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import replace
+from html import escape
 from typing import Any, Literal, SupportsFloat
 
 from bostruct import __version__, methods
@@ -193,8 +194,8 @@ class Study:
         workers: processes, or, with an executor, trials in flight at a time; 1 without trial_timeout runs in this
         process. executor: any `concurrent.futures.Executor`. trial_timeout: seconds, after which the worker is killed
         and the trial fails. callbacks: one or several, called as callback(study, trial) after each finished trial.
-        progress: a bar on stderr, None shows it on a terminal. reraise: exceptions that end the run, beside failing
-        their trial.
+        progress: a bar on stderr, None shows it on a terminal and in a notebook. reraise: exceptions that end the run,
+        beside failing their trial.
 
         An exception of the objective fails its trial, and the study goes on. While no trial that was asked for has
         completed, ObjectiveError ends the run at the first TypeError, AttributeError, NameError or returned value that
@@ -252,7 +253,7 @@ class Study:
     def result(self) -> Result:
         """What the study has come to so far."""
         method, order = method_label(self._row), tuple(self._ledger.order)
-        return Result(self.trials, order, self.direction, self.seed, method, self._stopped_because)
+        return Result(self.trials, order, self.direction, self.seed, method, self._stopped_because, domain=self.domain)
 
     @property
     def incumbent(self) -> Trial | None:
@@ -310,6 +311,9 @@ class Study:
     def __repr__(self) -> str:
         where = self.where or "memory"
         return f"Study({self.name!r} in {where}, {self.direction}, {len(self._ledger.trials)} trials, seed {self.seed})"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{self.result._repr_html_()}"
 
     def _attach(self, store: Store, row: StudyRow, domain: Any, searcher: Searcher | None, limit: ThreadLimit) -> None:
         self.domain: Domain = domain

@@ -115,3 +115,21 @@ def test_what_cannot_be_analysed_is_refused():
     architectures = bo.Study(bo.mlp_domain(), method="random", seed=0)
     with pytest.raises(BostructError, match="made of named choices"):
         bo.importance(architectures)
+
+
+def test_a_result_knows_its_space_and_may_be_a_part_of_the_trials():
+    study = study_of(SPACE, lambda point: float(point["a"]), 20)
+    assert bo.importance(study.result) == bo.importance(study)
+    name = next(iter(SPACE.variables))
+    kept = study.result.where(lambda point: point[name] != study.result.trials[0].point[name])
+    assert bo.importance(kept) != bo.importance(study)
+    with pytest.raises(TypeError, match="study: expected a Study or a Result"):
+        bo.importance(study.trials)
+
+
+def test_importances_print_as_a_table():
+    found = bo.importance(study_of(SPACE, lambda point: float(point["a"]), 20), pairs=True)
+    lines = repr(found).splitlines()
+    assert lines[0].split() == ["variable", "share", "spread"]
+    assert len(lines) == 1 + len(found.main) + len(found.pairs)
+    assert lines[1].split()[-2:] == [f"{value:.3f}" for value in next(iter(found.main.values()))]

@@ -94,3 +94,7 @@ def test_refuses_parts_that_it_has_no_kernel_for():
 
     with pytest.raises(DomainError, match="method: nasbot needs a domain of architectures, got Words"):
         nasbot(joint(SMALL_CNN, Words()))
+    with pytest.raises(DomainError, match=r"no kernel for the points of Words \(the part .*evolution, annealing"):
+        auto(joint(SMALL_CNN, Words()))
+    with pytest.raises(DomainError, match=r"no kernel for the points of Words; choose .*random\), or assemble"):
+        auto(Words())

@@ -15,7 +15,7 @@ from benchmarks.house.imports import Import, cycles, module_name, read_imports
 
 ROOT = Path(__file__).resolve().parents[1] / "bostruct"
 
-BASE = {"contracts", "checks", "history"}
+BASE = {"contracts", "checks", "display", "history"}
 CORE = {"domains", "kernels", "surrogates", "acquisition", "searchers"}
 PARTS = BASE | CORE | {"methods"}
 EVERYTHING = PARTS | {"shell", "problems", "nas", "language", "plots", "integrations"}
@@ -23,7 +23,8 @@ EVERYTHING = PARTS | {"shell", "problems", "nas", "language", "plots", "integrat
 ALLOWED: dict[str, set[str]] = {
     "contracts": set(),
     "checks": {"contracts"},
-    "history": {"contracts", "checks"},
+    "display": {"contracts", "checks"},
+    "history": {"contracts", "checks", "display"},
     "domains": BASE,
     "kernels": BASE | {"domains"},
     "surrogates": BASE,
@@ -133,7 +134,7 @@ def test_every_package_has_a_row():
 
 
 def test_the_first_row_needs_numpy_alone(found):
-    for module in ("bostruct.contracts", "bostruct.checks", "bostruct.history"):
+    for module in ("bostruct.contracts", "bostruct.checks", "bostruct.display", "bostruct.history"):
         tops = {edge.target.split(".")[0] for edge in found[module]}
         assert tops & {"scipy", "torch", "networkx", "sklearn", "pandas", "matplotlib", "click", "tqdm"} == set()
 

@@ -192,6 +192,8 @@ def test_defaults_in_the_registry_are_those_of_the_factories():
     ("spec", "message"),
     [
         ("nothing", "problem: expected one of contamination, ising"),
+        ("max3sa", r"problem: .*got 'max3sa'. Did you mean 'max3sat'\?"),
+        ("max3sat:clase=3", r"unknown parameter 'clase'; .* Did you mean 'clauses'\?"),
         ("", "problem: expected one of"),
         (
             "contamination:cases=3",

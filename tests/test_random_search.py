@@ -42,7 +42,7 @@ def test_every_unseen_point_is_equally_likely(rng):
 def test_is_a_method_by_name():
     space = bo.Space({"a": bool})
     assert searcher("random", space) == RandomSearch(space)
-    with pytest.raises(ValueError, match=r"method: expected one of .*random.*; got 'rondom'"):
+    with pytest.raises(ValueError, match=r"method: expected one of .*random.*; got 'rondom'. Did you mean 'random'\?"):
         searcher("rondom", space)
 
 

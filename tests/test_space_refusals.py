@@ -178,3 +178,34 @@ def test_two_numbers_might_be_bounds(bounds: tuple[float, float]) -> None:
     with pytest.raises(DomainError, match=r"n: .* might be bounds or two choices"):
         bo.Space({"n": bounds})
     assert bo.Space({"n": list(bounds)}).size == 2
+
+
+@pytest.mark.parametrize("numbers", [np.linspace(0, 1, 5), np.geomspace(1e-5, 1, 6), np.arange(3), np.arange(3)[::-1]])
+def test_an_array_of_ordered_numbers_is_ordinal(numbers):
+    assert bo.Space({"x": numbers}) == bo.Space({"x": bo.Ordinal(numbers.tolist())})
+
+
+@pytest.mark.parametrize("other", [np.eye(2), np.array([0, 5, 2]), np.array(3), np.array(["a", "b"]), np.array([True])])
+def test_an_array_whose_order_means_nothing_is_refused(other):
+    with pytest.raises(DomainError, match=r"x: expected .*an array of ascending numbers; got array"):
+        bo.Space({"x": other})
+
+
+def test_an_array_of_two_numbers_might_be_bounds():
+    with pytest.raises(DomainError, match=r"x: \(0, 5\) might be bounds or two choices"):
+        bo.Space({"x": np.array([0, 5])})
+
+
+def test_a_range_that_is_too_wide_is_met_with_a_grid():
+    with pytest.raises(DomainError, match=r"got low=0, high=5000. Give a grid, such as Ordinal\(range\(0, 5001, 6\)\)"):
+        bo.Integer(0, 5000)
+    assert len(bo.Ordinal(range(0, 5001, 6))) <= 1000
+    with pytest.raises(DomainError, match=r"high=3$"):
+        bo.Integer(4, 3)
+    with pytest.raises(DomainError, match="got more; take a coarser grid"):
+        bo.Space({"x": np.linspace(0, 1, 5001)})
+
+
+def test_a_name_that_nearly_fits_is_suggested():
+    with pytest.raises(PointError, match=r"unknown name 'schedule'.* Did you mean 'scheduler'\?"):
+        bo.Space({"scheduler": bool}).parse({"schedule": True})

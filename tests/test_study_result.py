@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import pickle
 import time
 
 import pytest
@@ -69,3 +70,39 @@ def test_time_is_split_between_model_and_objective():
     result = bo.minimize(lambda _: time.sleep(0.02) or 1.0, SPACE, 5, method="random")
     assert 0.1 <= result.timing.objective < 60.0
     assert 0.0 < result.timing.suggest < 60.0
+
+
+def test_the_best_point_is_shown_whole():
+    names = [f"a long name of a variable {i}" for i in range(34)]
+    result = bo.minimize(lambda point: sum(point.values()), {name: bool for name in names}, 2, method="random", seed=0)
+    text, html = repr(result), result._repr_html_()
+    assert all(f"{name!r}: {result.best_point[name]}" in " ".join(text.split()) for name in names)
+    assert all(f">{name}</th>" in html for name in names)
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_html_is_escaped():
+    study = bo.Study({"<b>": ["<i>", "&"]}, method="random", seed=0, name="<study>")
+    study.optimize(lambda _: 1.0, 1)
+    for html in (study._repr_html_(), study.trials[0]._repr_html_(), study.domain._repr_html_()):
+        assert not any(raw in html for raw in ("<b>", "<i>", "<study>"))
+        assert "&lt;b&gt;" in html
+
+
+def test_without_a_completed_trial_the_last_reason_is_given():
+    study = bo.Study(SPACE, method="random", seed=0)
+    study.tell(study.ask(), failed="the oven broke")
+    study.tell(study.ask(), infeasible="too hot")
+    with pytest.raises(BostructError, match="2 trials, 2 failed, the last of too hot"):
+        _ = study.best_value
+    assert "too hot" in repr(study.result)
+
+
+def test_a_result_without_its_domain_can_be_pickled():
+    space = bo.Space({"a": bool, "b": bool}, [lambda _: True])
+    result = bo.minimize(lambda point: float(point["a"]), space, 3, method="random", seed=0)
+    again = pickle.loads(pickle.dumps(result))
+    assert again == result
+    assert result.domain == space
+    with pytest.raises(BostructError, match="pickled"):
+        bo.importance(again)

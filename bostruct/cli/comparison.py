@@ -11,9 +11,9 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
-from bostruct.cli.bars import bar
 from bostruct.contracts import BostructError
 from bostruct.interrupts import exit_on_sigterm
+from bostruct.progress import progress_bar
 from bostruct.schema import StorageError
 
 if TYPE_CHECKING:
@@ -105,28 +105,29 @@ def _watched(comparison: Comparison, counts: dict[Cell, int], progress: bool | N
     """A bar that counts, from a thread of its own, the trials that are on disk."""
     most = comparison.trials
     stop = Event()
-    with bar(most * len(counts), sum(min(count, most) for count in counts.values()), "trials", progress) as shown:
+    done = sum(min(count, most) for count in counts.values())
+    with progress_bar("trials", most * len(counts), done, progress) as bar:
 
         def look() -> None:
             for cell in [cell for cell, count in counts.items() if count < most]:
                 now = min(finished_trials(comparison, cell), most)
-                shown.update(now - counts[cell])
+                bar.update(now - counts[cell])
                 counts[cell] = now
             ended = sum(count == most for count in counts.values())
-            shown.set_postfix_str(f"{ended} of {len(counts)} runs")
+            bar.set_postfix_str(f"{ended} of {len(counts)} runs")
 
         def keep_looking() -> None:
             while not stop.wait(POLL_SECONDS):
                 look()
 
         thread = Thread(target=keep_looking, daemon=True)
-        if not shown.disable:
+        if bar is not None:
             thread.start()
         try:
             yield
         finally:
             stop.set()
-            if not shown.disable:
+            if bar is not None:
                 thread.join()
                 look()
 

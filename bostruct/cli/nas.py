@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bostruct.cli.bars import trial_bar
 from bostruct.cli.options import file_to_write, json_option, plain_errors, progress_option
 from bostruct.cli.text import echo_json, number, pairs
 
@@ -150,12 +149,13 @@ def _searched(
     progress: bool | None,
 ) -> Result:
     """The folder is made once the storage is open, and before anything is trained that could not be written there."""
+    from bostruct.progress import trial_bar
     from bostruct.study import Study
 
     name = f"nas {search.title} {method} seed={seed}"
     with (
         Study(search.domain(), method=method, seed=seed, storage=storage, name=name) as study,
-        trial_bar(study, trials, None, progress) as show,
+        trial_bar("trials", study, trials, progress) as show,
     ):
         _make(folder)
         return study.optimize(search.objective(), trials, workers=workers, progress=False, callbacks=(show,))
@@ -173,8 +173,8 @@ def _make(folder: Path) -> None:
 
 def _left(search: Search, result: Result, folder: Path) -> list[str]:
     """Write the files; pictures only where matplotlib is installed."""
-    from bostruct.checks import optional_import
     from bostruct.contracts import MissingExtra
+    from bostruct.domains.architecture.drawing import plot_architecture
 
     best = result.best_point
     text = json.dumps(best.to_json(), indent=1)
@@ -183,20 +183,13 @@ def _left(search: Search, result: Result, folder: Path) -> list[str]:
     (folder / "retrain.py").write_text(script, encoding="utf-8")
     files = ["best.json", "retrain.py"]
     try:
-        matplotlib = optional_import("matplotlib", "plot")
+        pictures = {"best.png": plot_architecture(best), "convergence.png": result.plot()}
     except MissingExtra as error:
         click.echo(f"no pictures: {error}", err=True)
-        return [str(folder / name) for name in files]
-    from bostruct.domains.architecture.drawing import plot_architecture
-
-    with matplotlib.rc_context({"backend": "agg"}):
-        from matplotlib import pyplot
-
-        for name, axes in (("best.png", plot_architecture(best)), ("convergence.png", result.plot())):
-            axes.figure.savefig(folder / name, dpi=120, bbox_inches="tight")
-            pyplot.close(axes.figure)
-            files.append(name)
-    return [str(folder / name) for name in files]
+        pictures = {}
+    for name, axes in pictures.items():
+        axes.figure.savefig(folder / name, dpi=120, bbox_inches="tight")
+    return [str(folder / name) for name in (*files, *pictures)]
 
 
 def _text(summary: dict[str, Any], search: Search, found: Retrained, by_hand: Retrained, best: Any) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bostruct.cli.bars import trial_bar
 from bostruct.cli.options import (
     check_config,
     check_method,
@@ -130,12 +129,13 @@ def _carry_out(order: Order, progress: bool | None) -> tuple[Result, dict[str, A
 
 def _optimize(study: Study, order: Order, progress: bool | None) -> Result:
     from bostruct.callbacks import TargetValue
+    from bostruct.progress import trial_bar
 
     best, target = study.incumbent, order.target
     stops = () if target is None else (TargetValue(target, "optimum reached"),)
     reached = target is not None and best is not None and best.value is not None and best.value <= target
     total = study.n_finished if reached else order.trials
-    with trial_bar(study, total, order.problem.optimum, progress) as show:
+    with trial_bar("trials", study, total, progress, order.problem.optimum) as show:
         return study.optimize(order.problem, total, workers=order.workers, progress=False, callbacks=(show, *stops))
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import shown
+from bostruct.checks import did_you_mean, shown
 from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
+from bostruct.display import html_table
 from bostruct.domains.adjacency import Adjacency
 from bostruct.domains.constraints import holds, rule_name, sample_satisfying, satisfied, unseen_nearby, walk
 from bostruct.domains.decisions import Coordinate, coordinate, finished, redrawn, token_table
@@ -31,8 +32,9 @@ class Space:
     """Named variables and known constraints.
 
     variables: name -> `Binary`, `Categorical`, `Ordinal`, `Integer`, `Real`, `Fidelity` or `Graph`; or a shorthand:
-    `bool`, a list (categorical), a `range` (ordinal). 1 to 1000 of them. constraints: predicates of a point, a dict
-    of the user's own values; only points for which all are true are ever suggested or accepted. Raises DomainError.
+    `bool`, a list (categorical), a `range` or an array of ascending numbers (ordinal). 1 to 1000 of them. constraints:
+    predicates of a point, a dict of the user's own values; only points for which all are true are ever suggested or
+    accepted. Raises DomainError.
 
     A point is held as an integer row (d,): which choice of each variable.
     """
@@ -56,6 +58,11 @@ class Space:
     def __repr__(self) -> str:
         rules = f", {len(self.constraints)} constraints" if self.constraints else ""
         return f"Space({shown(self.variables, 200)}{rules})"
+
+    def _repr_html_(self) -> str:
+        n = f"{self.n_points:,}" if self.n_points < 10**9 else f"about 10^{math.log10(self.n_points):.0f}"
+        rules = f" before {len(self.constraints)} constraints" if self.constraints else ""
+        return html_table(self.variables.items(), caption=f"Space of {self.d} variables, {n} points{rules}")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Space):
@@ -141,7 +148,10 @@ class Space:
                 f"point: expected a dict with the keys {shown(list(self.variables), 200)}, got {shown(point)}"
             )
         if unknown := [name for name in point if name not in self.variables]:
-            raise PointError(f"point: unknown name {shown(unknown[0])}; expected {shown(list(self.variables), 200)}")
+            hint = did_you_mean(unknown[0], self.variables)
+            raise PointError(
+                f"point: unknown name {shown(unknown[0])}; expected {shown(list(self.variables), 200)}{hint}"
+            )
         if missing := [name for name in self.variables if name not in point]:
             raise PointError(f"point: missing {', '.join(missing[:5])}; expected {shown(list(self.variables), 200)}")
         row = self._row(point, Variable.vertex)

@@ -139,6 +139,7 @@ def _distinct(kind: str, choices: Iterable[Any]) -> tuple[Any, ...]:
     values = tuple(plain(choice) for choice in itertools.islice(choices, MOST_CHOICES + 1))
     if not 2 <= len(values) <= MOST_CHOICES:
         got = f"{len(values)}: {shown(list(values))}" if len(values) <= MOST_CHOICES else "more"
+        got += "; take a coarser grid" if got == "more" and kind == "Ordinal" else ""
         raise DomainError(f"{kind}: expected 2 to {MOST_CHOICES} choices, got {got}")
     seen: set[Any] = set()
     unhashable: list[Any] = []
@@ -222,7 +223,16 @@ def Integer(low: int, high: int) -> Variable:
     low = check_integer("low", low, -(2**53), 2**53)
     high = check_integer("high", high, -(2**53), 2**53)
     if not 2 <= high - low + 1 <= MOST_CHOICES:
-        raise DomainError(f"Integer: expected 2 to {MOST_CHOICES} values, low < high; got low={low}, high={high}")
+        advice = ""
+        if low < high:
+            step = math.ceil((high - low) / (MOST_CHOICES - 1))
+            advice = (
+                f". Give a grid, such as Ordinal(range({low}, {high + 1}, {step})) or one of geometric steps; or "
+                f"Real({low}, {high}), rounded in the objective, for a method that takes it"
+            )
+        raise DomainError(
+            f"Integer: expected 2 to {MOST_CHOICES} values, low < high; got low={low}, high={high}{advice}"
+        )
     return Variable("Integer", range(low, high + 1), _path(high - low + 1, 1.0))
 
 
@@ -236,18 +246,22 @@ def Graph(graph: Any) -> Variable:
 
 
 def variable(name: str, given: Any) -> Variable:
-    """A variable as it is, or from its shorthand: bool, a range, or a list or tuple. Raises DomainError."""
+    """Read a variable as it is, or from its shorthand: bool, a range, an array of numbers, a list or a tuple.
+
+    Raises DomainError.
+    """
     if isinstance(given, Variable):
         return given
     if given is bool:
         return Binary()
-    if isinstance(given, tuple) and len(given) == 2 and all(type(plain(v)) in (int, float) for v in given):
+    pair = tuple(given.tolist()) if isinstance(given, np.ndarray) and given.ndim == 1 else given
+    if isinstance(pair, tuple) and len(pair) == 2 and all(type(plain(v)) in (int, float) for v in pair):
         raise DomainError(
-            f"{name}: {given} might be bounds or two choices; expected Integer{given} for all integers between, or "
-            f"the list {list(given)} for the two"
+            f"{name}: {pair} might be bounds or two choices; expected Integer{pair} for all integers between, or "
+            f"the list {list(pair)} for the two"
         )
     try:
-        if isinstance(given, range):
+        if isinstance(given, range) or (isinstance(given, np.ndarray) and _is_monotone(given)):
             return Ordinal(given)
         if isinstance(given, list | tuple):
             return Categorical(given)
@@ -255,8 +269,15 @@ def variable(name: str, given: Any) -> Variable:
         raise DomainError(f"{name}: {error}") from None
     raise DomainError(
         f"{name}: expected Binary(), Categorical(...), Ordinal(...), Integer(low, high), Real(low, high), Graph(...), "
-        f"or the shorthand bool, a list or a range; got {shown(given)}"
+        f"or the shorthand bool, a list, a range or an array of ascending numbers; got {shown(given)}"
     )
+
+
+def _is_monotone(values: np.ndarray[Any, Any]) -> bool:
+    """Tell whether numbers ascend, or descend, so that their order means something."""
+    if values.ndim != 1 or values.dtype.kind not in "iuf":
+        return False
+    return bool((values[1:] > values[:-1]).all() or (values[1:] < values[:-1]).all())
 
 
 def variable_from_json(name: str, data: Json) -> Variable:

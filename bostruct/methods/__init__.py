@@ -42,7 +42,8 @@ METHODS: dict[str, Callable[[Any], Searcher]] = {
 def searcher(method: str | Searcher, domain: Any) -> Searcher:
     """A searcher from its name, or as it is; raises ValueError for an unknown name, TypeError for anything else."""
     if isinstance(method, str):
-        return METHODS[check_choice("method", method, METHODS)](domain)
+        names = ("auto", *sorted(METHODS.keys() - {"auto"}))  # as a reader looks them up
+        return METHODS[check_choice("method", method, names)](domain)
     if isinstance(method, type) or not callable(getattr(method, "suggest", None)):
         hint = "; call it with the space first" if callable(method) else ""
         raise TypeError(f"method: expected a name or a searcher, got {shown(method)}{hint}")

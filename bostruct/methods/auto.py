@@ -13,6 +13,7 @@ from bostruct.kernels.blend import Blend
 from bostruct.kernels.main_effects import MainEffects
 from bostruct.methods.default_kernels import graphs, program_kernel, space_kernel
 from bostruct.methods.nasbot import nasbot
+from bostruct.methods.refusals import refuse_without_kernel
 from bostruct.searchers.bayesian import BayesianSearch, best_predicted
 from bostruct.searchers.surroundings import mutants
 from bostruct.surrogates.mode import ModeGP
@@ -21,10 +22,16 @@ from bostruct.surrogates.tempered import Tempered
 
 
 def auto(domain: Any) -> BayesianSearch:
-    """The best that we know how to build: `for_space`, `for_programs`, or `nasbot` on anything else."""
+    """Build the default method: `for_space`, `for_programs`, or `nasbot` on architectures and joint domains.
+
+    Raises DomainError for points that no kernel is known for.
+    """
     if isinstance(domain, SearchSpace):
         return for_programs(domain)
-    return for_space(domain) if isinstance(domain, Space) else nasbot(domain)
+    if isinstance(domain, Space):
+        return for_space(domain)
+    refuse_without_kernel(domain)
+    return nasbot(domain)
 
 
 def for_space(domain: Space) -> BayesianSearch:

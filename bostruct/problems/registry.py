@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from bostruct.checks import shown
+from bostruct.checks import check_choice, did_you_mean, shown
 from bostruct.problems.architectures import ArchitectureProblem
 from bostruct.problems.base import Problem, relabelled
 
@@ -200,8 +200,7 @@ def parse(spec: str) -> tuple[str, dict[str, str]]:
     if not isinstance(spec, str):
         raise TypeError(f"problem: expected a name such as 'contamination:case=758', got {shown(spec)}")
     name, _, rest = spec.partition(":")
-    if name not in ENTRIES:
-        raise ValueError(f"problem: expected one of {', '.join(ENTRIES)}; got {shown(name)}")
+    check_choice("problem", name, ENTRIES)
     allowed = [*(parameter.name for parameter in ENTRIES[name].parameters), RELABEL]
     given: dict[str, str] = {}
     for part in PARAMETER_STARTS.split(rest) if rest else ():
@@ -209,7 +208,8 @@ def parse(spec: str) -> tuple[str, dict[str, str]]:
         if not equals or not key or not text:
             raise ValueError(f"{name}: expected parameter=value, got {shown(part)} in {shown(spec)}")
         if key not in allowed:
-            raise ValueError(f"{name}: unknown parameter {shown(key)}; expected one of {', '.join(allowed)}")
+            hint = did_you_mean(key, allowed)
+            raise ValueError(f"{name}: unknown parameter {shown(key)}; expected one of {', '.join(allowed)}{hint}")
         if key in given:
             raise ValueError(f"{name}: parameter {key} is given twice in {shown(spec)}")
         given[key] = text

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from bostruct.checks import check_integer
 from bostruct.contracts import Array, Choice
+from bostruct.display import html_table
 
 TREES = 64
 
@@ -48,6 +49,20 @@ class Importances(NamedTuple):
 
     main: dict[str, Effect]
     pairs: dict[tuple[str, str], Effect]
+
+    def __repr__(self) -> str:
+        width = max(map(len, ["variable", *self._named()]))
+        lines = [f"{name:<{width}}  {share:>5}  {spread:>6}" for name, share, spread in self._rows()]
+        return "\n".join([f"{'variable':<{width}}  share  spread", *lines])
+
+    def _repr_html_(self) -> str:
+        return html_table(self._rows(), ("variable", "share", "spread"))
+
+    def _named(self) -> dict[str, Effect]:
+        return self.main | {" x ".join(both): effect for both, effect in self.pairs.items()}
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        return [(name, f"{effect.share:.3f}", f"{effect.spread:.3f}") for name, effect in self._named().items()]
 
 
 class Leaves(NamedTuple):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from bostruct.checks import optional_import, shown
+from bostruct.checks import shown
+from bostruct.display import new_axes
 from bostruct.domains.architecture.dot import layer_color
 from bostruct.domains.architecture.value import Architecture
 
@@ -15,7 +16,6 @@ def plot_architecture(architecture: Architecture, axes: Any = None) -> Any:
 
     Edges that pass layers by are bent. Raises MissingExtra without the extra ``plot``, TypeError.
     """
-    pyplot = optional_import("matplotlib.pyplot", "plot")
     if not callable(getattr(architecture, "to_dot", None)) or not hasattr(architecture, "layers"):
         raise TypeError(f"architecture: expected an Architecture, got {shown(architecture)}")
     if axes is not None and not callable(getattr(axes, "annotate", None)):
@@ -23,7 +23,7 @@ def plot_architecture(architecture: Architecture, axes: Any = None) -> Any:
     places = layer_places(architecture)
     xs, ys = zip(*places, strict=True)
     if axes is None:
-        _, axes = pyplot.subplots(figsize=(2.5 + 1.6 * (max(xs) - min(xs)), 1.0 + 0.55 * (1.0 - min(ys))))
+        axes = new_axes(2.5 + 1.6 * (max(xs) - min(xs)), 1.0 + 0.55 * (1.0 - min(ys)))
     draw_layers(axes, architecture, places)
     axes.set_xlim(min(xs) - 1.0, max(xs) + 1.0)
     axes.set_ylim(min(ys) - 0.7, max(ys) + 0.7)

@@ -106,6 +106,10 @@ class Program:
     def __repr__(self) -> str:
         return f"Program({len(self)} modules, {shown(dict(self.trace), SHOWN)})"
 
+    def __str__(self) -> str:
+        """All of its trace, which `repr` cuts."""
+        return f"Program({len(self)} modules, {dict(self.trace)})"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return rebuilt, (self.builder, self.trace)  # nodes hold functions, which do not travel
 

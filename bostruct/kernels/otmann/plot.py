@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from bostruct.checks import check_integer, optional_import, shown
+from bostruct.checks import check_integer, shown
 from bostruct.contracts import Array
+from bostruct.display import new_axes
 from bostruct.domains.architecture.drawing import draw_layers, layer_places
 from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.otmann.distance import otmann
@@ -24,7 +25,6 @@ def plot_transport(
     none of whose mass finds a match has a dashed frame; edges that pass layers by are bent. Raises MissingExtra without
     the extra ``plot``, TypeError, ValueError.
     """
-    pyplot = optional_import("matplotlib.pyplot", "plot")
     if axes is not None and not callable(getattr(axes, "annotate", None)):
         raise TypeError(f"axes: expected axes of matplotlib, got {shown(axes)}")
     check_integer("weight", weight, 0, len(settings.weights) - 1)
@@ -35,7 +35,7 @@ def plot_transport(
     right = [(x + shift, y) for x, y in right]
     if axes is None:
         rows = max(len({y for _, y in places}) for places in (left, right))
-        _, axes = pyplot.subplots(figsize=(4.0 + 1.6 * (right[-1][0] - left[0][0]), 1.0 + 0.6 * rows))
+        axes = new_axes(4.0 + 1.6 * (right[-1][0] - left[0][0]), 1.0 + 0.6 * rows)
     for (u, v), mass in _matches(plan):
         (x, y), (x2, y2) = left[u], right[v]
         width = WIDEST * mass / plan.max()

@@ -1,0 +1,64 @@
+"""How values look in a notebook: their HTML, and figures that appear below a cell."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from bostruct.checks import optional_import
+
+STYLE = (  # notebooks align cells to the right, and in the middle
+    "<style>.bostruct th, .bostruct td {text-align: left; vertical-align: top} "
+    ".bostruct td {white-space: pre-wrap}</style>"
+)
+
+
+def is_notebook() -> bool:
+    """Tell whether this process is the kernel of a notebook."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None
+
+
+def new_axes(width: float, height: float) -> Any:
+    """Make the axes of a new figure of this size in inches; raises MissingExtra without matplotlib.
+
+    In a notebook the figure is pyplot's, whose figures are shown once and closed when their cell ends. Elsewhere it
+    belongs to the caller alone: no window opens, and nothing has to be closed.
+    """
+    optional_import("matplotlib", "plot")
+    if is_notebook():
+        make = optional_import("matplotlib.pyplot", "plot").figure
+    else:
+        make = optional_import("matplotlib.figure", "plot").Figure
+    return make(figsize=(width, height), layout="constrained").subplots()
+
+
+def in_full(value: Any) -> str:
+    """Write a point, or a part of it, in one line that leaves nothing out."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name!r}: {in_full(part)}" for name, part in value.items()) + "}"
+    return repr(value) if isinstance(value, str) else str(value)  # str of architectures and programs is all of them
+
+
+def html_table(rows: Iterable[Sequence[Any]], header: Sequence[str] = (), caption: str = "") -> str:
+    """Write rows as an HTML table. The first cell of a row is its name; a mapping becomes a table in its cell."""
+    top = f"<caption>{escape(caption)}</caption>" if caption else ""
+    head = f"<thead><tr>{''.join(f'<th>{escape(name)}</th>' for name in header)}</tr></thead>" if header else ""
+    return f'{STYLE}<table class="bostruct">{top}{head}{_body(rows)}</table>'
+
+
+def _body(rows: Iterable[Sequence[Any]]) -> str:
+    lines = (
+        f"<tr><th>{escape(str(name))}</th>{''.join(f'<td>{_cell(value)}</td>' for value in values)}</tr>"
+        for name, *values in rows
+    )
+    return f"<tbody>{''.join(lines)}</tbody>"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, Mapping):
+        parts = {name: part if isinstance(part, Mapping) else in_full(part) for name, part in value.items()}
+        return f"<table>{_body(parts.items())}</table>"
+    return escape(str(value))
