@@ -6,13 +6,14 @@ import csv
 import html
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from bostruct.checks import optional_import, shown
 from bostruct.contracts import BostructError
 from bostruct.history import Trial
+from bostruct.recommendation import Lazy, Recommendation, recommend, sign_of, value, without_model
 
 
 class Timing(NamedTuple):
@@ -54,7 +55,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Result:
-    """Trials by number, and their numbers in the order told; values as the objective returned them."""
+    """Trials by number, and their numbers in the order told; values as the objective returned them.
+
+    beliefs: what the method's model makes of the completed trials, fitted when `recommended` is first asked for; None
+    without a model. Printing a result asks for it, and so does pickling one, since the model stays behind.
+    """
 
     trials: tuple[Trial, ...]
     order: tuple[int, ...]
@@ -62,6 +67,7 @@ class Result:
     seed: int
     method: str
     stopped_because: str
+    beliefs: Lazy | None = field(default=None, compare=False, repr=False)
 
     def where(self, keep: Callable[[Any], bool]) -> Result:
         """The result of those finished trials whose point `keep` is true for, such as those at the largest fidelity."""
@@ -71,6 +77,25 @@ class Result:
     @cached_property
     def best_trial(self) -> Trial:
         """The first told of those with the best value; raises BostructError where no trial completed."""
+        sign = sign_of(self.direction)
+        return min(self._some_completed(), key=lambda t: sign * value(t))
+
+    @cached_property
+    def recommended(self) -> Recommendation:
+        """The completed trial with the best posterior mean, with its 95 % interval; for an objective without noise it
+        is `best_trial`, or close to it.
+
+        The model learns from all trials of the study, also where this result keeps only some of them. Of studies over a
+        `Fidelity` by hyperband and its variants, trials at the largest fidelity evaluated are recommended. A method
+        without a model, or whose model cannot be fitted, recommends the best value told, and `why` says so. Raises
+        BostructError where no trial completed.
+        """
+        completed = self._some_completed()
+        beliefs = without_model(completed) if self.beliefs is None else self.beliefs()
+        return recommend(beliefs, completed, self.direction)
+
+    def _some_completed(self) -> list[Trial]:
+        """Those kept, in the order told; raises BostructError where there are none."""
         completed = self._completed()
         if not completed and self.n_completed:
             raise BostructError(
@@ -78,8 +103,7 @@ class Result:
             )
         if not completed:
             raise BostructError(f"no trial has completed: {len(self.trials)} trials, {self.n_failed} failed")
-        sign = -1.0 if self.direction == "maximize" else 1.0
-        return min(completed, key=lambda t: sign * _value(t))
+        return completed
 
     def _completed(self) -> list[Trial]:
         """Those kept, in the order told."""
@@ -87,7 +111,7 @@ class Result:
 
     @property
     def best_value(self) -> float:
-        return _value(self.best_trial)
+        return value(self.best_trial)
 
     @property
     def best_point(self) -> Any:
@@ -147,12 +171,18 @@ class Result:
         cells = (f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in self._summary())
         return f"<table>{''.join(cells)}</table>"
 
+    def _recommended_lines(self) -> list[tuple[str, str]]:
+        found = self.recommended
+        if found.trial.number == self.best_trial.number:
+            return [("recommended", f"the same: {found}")]
+        return [("recommended", str(found)), ("its point", shown(found.trial.point, 400))]
+
     def _summary(self) -> list[tuple[str, str]]:
         best = f"none: no {'completed trial was kept' if self.n_completed else 'trial has completed'}"
         lines = []
         if self._completed():
-            best = f"{self.best_value!r} ({self.direction}), found in trial {self.best_trial.number}"
-            lines = [("best point", shown(self.best_point, 400))]
+            best = f"{self.best_value!r} ({self.direction}), as told of trial {self.best_trial.number}"
+            lines = [("best point", shown(self.best_point, 400)), *self._recommended_lines()]
         finished = self.n_completed + self.n_failed
         running = len(self.trials) - finished
         counts = f"{len(self.trials)}: {self.n_completed} completed, {self.n_failed} failed, {running} running"
@@ -167,11 +197,6 @@ class Result:
             ("method", method),
             ("stopped", self.stopped_because),
         ]
-
-
-def _value(trial: Trial) -> float:
-    assert trial.value is not None  # only completed trials come here
-    return trial.value
 
 
 def _row(trial: Trial) -> dict[str, Any]:
