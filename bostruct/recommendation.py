@@ -148,9 +148,7 @@ def recommend(beliefs: Beliefs, completed: Sequence[Trial], direction: str) -> R
 
 def without_model(completed: Sequence[Trial]) -> Beliefs:
     """Beliefs of a result that was made by hand."""
-    return Beliefs(
-        frozenset(t.number for t in completed), None, "by the value told, for the result came without a model"
-    )
+    return Beliefs(frozenset(t.number for t in completed), None, "by the value told: the result has no model")
 
 
 def sign_of(direction: str) -> float:

@@ -158,7 +158,8 @@ def fade_between_reflecting_ends(rho: float) -> float:
 
     def excess(fade: float) -> float:
         weight = math.pi**2 / (4.0 * fade)
-        return math.log(np.exp(-weight * (odd**2 - 1.0)).sum() / np.exp(-weight * even**2).sum()) - weight - math.log(rho)
+        ratio = np.exp(-weight * (odd**2 - 1.0)).sum() / np.exp(-weight * even**2).sum()
+        return math.log(ratio) - weight - math.log(rho)
 
     return float(brentq(excess, 1e-6, 30.0, xtol=1e-16, rtol=1e-14))
 

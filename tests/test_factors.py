@@ -157,7 +157,9 @@ def test_any_graph_goes_from_independent_to_equal_choices(graph):
         "path with a light edge": (6, [(v, v + 1, 0.01 if v == 2 else 1.0) for v in range(5)]),
     }
     size, pairs = edges[graph]
-    least = [correlation(WeightedGraph(size, tuple(sorted(pairs))), scale).min() for scale in np.geomspace(0.02, 50, 40)]
+    least = [
+        correlation(WeightedGraph(size, tuple(sorted(pairs))), scale).min() for scale in np.geomspace(0.02, 50, 40)
+    ]
     assert np.all(np.diff(least) > -1e-12)
     assert least[0] < 1e-3
     assert least[-1] > 0.99

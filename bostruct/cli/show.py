@@ -124,7 +124,7 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
         rows += [
             (
                 "best value",
-                f"{number(facts['best_value'], 10)} in trial {facts['best_trial']} (counted from 0), as told",
+                f"{number(facts['best_value'], 10)} as told of trial {facts['best_trial']} (counted from 0)",
             ),
             ("best point", json.dumps(facts["best_point"], default=str, ensure_ascii=False)),
             ("recommended", str(result.recommended)),
