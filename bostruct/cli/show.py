@@ -121,11 +121,9 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
     ]
     if result.n_completed:
         span = f"{number(incumbents[0])} to {number(incumbents[-1])}"
+        best = f"{number(facts['best_value'], 10)} as told of trial {facts['best_trial']} (counted from 0)"
         rows += [
-            (
-                "best value",
-                f"{number(facts['best_value'], 10)} as told of trial {facts['best_trial']} (counted from 0)",
-            ),
+            ("best value", best),
             ("best point", json.dumps(facts["best_point"], default=str, ensure_ascii=False)),
             ("recommended", str(result.recommended)),
             *_its_point(result),
