@@ -13,7 +13,7 @@ the user sees of it is made by `Domain.present`. Values are minimised everywhere
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -349,6 +349,25 @@ class Searcher(Protocol):
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
         """Raise `SpaceExhausted` when no unseen point is left."""
+        ...
+
+
+class Appraisal(NamedTuple):
+    """What a method makes of the n completed points, in the order told.
+
+    eligible: the points to recommend one of (n,). prediction: of the latent objective (s, n), None without a model.
+    """
+
+    eligible: npt.NDArray[np.bool_]
+    prediction: Prediction | None
+
+
+@runtime_checkable
+class HasAppraisal(Searcher, Protocol):
+    """A searcher that can say what the points told are worth once noise is set aside."""
+
+    def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
+        """Appraise at least one completed point; raise NumericalError where the model cannot be fitted."""
         ...
 
 

@@ -190,6 +190,11 @@ class Ledger:
         """The point as the user wrote it, for the user to do with as they like."""
         return self._domain.present(self._points[number])
 
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """The points of all trials, by number, as the domain holds them."""
+        return tuple(self._points)
+
     def seen(self, x: Point) -> bool:
         return self._key(x) in self._seen
 

@@ -17,6 +17,10 @@ from bostruct.history import Trial
 from bostruct.storage import StorageError, StudyMismatch, StudyRow, TrialRow, dump
 
 
+class OtherVersion(UserWarning):
+    """A study goes on with another version of bostruct than the one that made it."""
+
+
 class AsStored:
     """Points as their JSON: stands in, for reading, where the domain cannot be rebuilt from a file."""
 
@@ -70,6 +74,20 @@ def readable_domain(given: Any, row: StudyRow) -> Any:
         return AsStored()
 
 
+def readable_searcher(given: str | Searcher | None, domain: Any, row: StudyRow) -> tuple[Searcher, str]:
+    """The method of a study that is only read, and its state, as JSON text.
+
+    A method whose settings are not those of the file, which another version made, starts without a state. Raises
+    BostructError where the method cannot be had.
+    """
+    if isinstance(domain, AsStored):
+        raise DomainError("its space cannot be read from the file, and was not given as space=")
+    method = stored_method(row) if given is None else given
+    searcher = methods.searcher(method, domain)
+    same = _same_method(row.method, dump(describe(method, searcher)))
+    return searcher, row.state if same else dump(searcher.initial_state())
+
+
 def stored_domain(row: StudyRow) -> Any:
     """Raises DomainError, with what to do, where the file does not hold enough."""
     try:
@@ -94,7 +112,10 @@ def describe(method: str | Searcher, searcher: Searcher) -> Json:
 
 
 def check_call(stored: StudyRow, given: StudyRow, where: str, *, seed_given: bool) -> None:
-    """Raise StudyMismatch unless a call speaks of the study as it was made; what it leaves unsaid agrees."""
+    """Raise StudyMismatch unless a call speaks of the study as it was made; what it leaves unsaid agrees.
+
+    Warns of `OtherVersion` where the study was made by another version of bostruct, or its method has other settings.
+    """
     if not seed_given:
         given = given._replace(seed=stored.seed)
     if given.initial == "[]":
@@ -102,10 +123,12 @@ def check_call(stored: StudyRow, given: StudyRow, where: str, *, seed_given: boo
     name = _common_name(stored.method, given.method)
     same = _same_method(stored.method, given.method)  # by whatever name it was built
     check_agreement(stored, given._replace(method=stored.method) if same or name is not None else given, where)
-    if not same:
+    if stored.version != __version__ or not same:
+        settings = "" if same else f", whose method {name!r} had other settings than that of {__version__}"
         warnings.warn(
-            f"study {stored.name!r} in {where} was made by bostruct {stored.version}, whose method {name!r} had other "
-            f"settings than that of {__version__}, with which it goes on",
+            f"study {stored.name!r} in {where} was made by bostruct {stored.version}{settings}; this is {__version__}, "
+            "with which it goes on, and whose suggestions may differ from those of an uninterrupted run",
+            OtherVersion,
             stacklevel=4,
         )
 

@@ -14,6 +14,7 @@ from bostruct.checks import optional_import
 from bostruct.contracts import BostructError, Domain
 from bostruct.display import html_table, in_full
 from bostruct.history import Trial
+from bostruct.recommendation import Lazy, Recommendation, recommend, sign_of, value, without_model
 
 
 class Timing(NamedTuple):
@@ -58,6 +59,8 @@ class Result:
     """Trials by number, and their numbers in the order told; values as the objective returned them.
 
     domain: of their points, None in a result that was pickled, for constraints are functions that pickle cannot hold.
+    beliefs: what the method's model makes of the completed trials, fitted when `recommended` is first asked for; None
+    without a model. Printing a result asks for it, and so does pickling one, since the model stays behind.
     """
 
     trials: tuple[Trial, ...]
@@ -66,6 +69,7 @@ class Result:
     seed: int
     method: str
     stopped_because: str
+    beliefs: Lazy | None = field(default=None, compare=False, repr=False)
     domain: Domain | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -79,6 +83,25 @@ class Result:
     @cached_property
     def best_trial(self) -> Trial:
         """The first told of those with the best value; raises BostructError where no trial completed."""
+        sign = sign_of(self.direction)
+        return min(self._some_completed(), key=lambda t: sign * value(t))
+
+    @cached_property
+    def recommended(self) -> Recommendation:
+        """The completed trial with the best posterior mean, with its 95 % interval; for an objective without noise it
+        is `best_trial`, or close to it.
+
+        The model learns from all trials of the study, also where this result keeps only some of them. Of studies over a
+        `Fidelity` by hyperband and its variants, trials at the largest fidelity evaluated are recommended. A method
+        without a model, or whose model cannot be fitted, recommends the best value told, and `why` says so. Raises
+        BostructError where no trial completed.
+        """
+        completed = self._some_completed()
+        beliefs = without_model(completed) if self.beliefs is None else self.beliefs()
+        return recommend(beliefs, completed, self.direction)
+
+    def _some_completed(self) -> list[Trial]:
+        """Those kept, in the order told; raises BostructError where there are none."""
         completed = self._completed()
         if not completed and self.n_completed:
             raise BostructError(
@@ -86,8 +109,7 @@ class Result:
             )
         if not completed:
             raise BostructError(f"no trial has completed: {self._lack()}")
-        sign = -1.0 if self.direction == "maximize" else 1.0
-        return min(completed, key=lambda t: sign * _value(t))
+        return completed
 
     def _lack(self) -> str:
         """Say how it came that nothing has completed, with the reason that the last failed trial gave."""
@@ -101,7 +123,7 @@ class Result:
 
     @property
     def best_value(self) -> float:
-        return _value(self.best_trial)
+        return value(self.best_trial)
 
     @property
     def best_point(self) -> Any:
@@ -162,13 +184,19 @@ class Result:
     def _repr_html_(self) -> str:
         return html_table(self._summary())
 
+    def _recommended_lines(self) -> list[tuple[str, Any]]:
+        found = self.recommended
+        if found.trial.number == self.best_trial.number:
+            return [("recommended", f"the same: {found}")]
+        return [("recommended", str(found)), ("its point", found.trial.point)]
+
     def _summary(self) -> list[tuple[str, Any]]:
-        """Name what matters, a value each; the best point as it is."""
+        """Name what matters, a value each; points as they are."""
         best = "none: no completed trial was kept" if self.n_completed else f"none has completed: {self._lack()}"
-        lines = []
+        lines: list[tuple[str, Any]] = []
         if self._completed():
-            best = f"{self.best_value!r} ({self.direction}), found in trial {self.best_trial.number}"
-            lines: list[tuple[str, Any]] = [("best point", self.best_point)]
+            best = f"{self.best_value!r} ({self.direction}), as told of trial {self.best_trial.number}"
+            lines = [("best point", self.best_point), *self._recommended_lines()]
         finished = self.n_completed + self.n_failed
         running = len(self.trials) - finished
         counts = f"{len(self.trials)}: {self.n_completed} completed, {self.n_failed} failed, {running} running"
@@ -191,11 +219,6 @@ def _indented(name: str, text: str) -> str:
     whole = text.replace(": ", ":\N{NO-BREAK SPACE}")
     lines = textwrap.wrap(whole, 107, break_long_words=False, break_on_hyphens=False)
     return f"{name:<12} " + f"\n{margin}".join(lines).replace("\N{NO-BREAK SPACE}", " ")
-
-
-def _value(trial: Trial) -> float:
-    assert trial.value is not None  # only completed trials come here
-    return trial.value
 
 
 def _row(trial: Trial) -> dict[str, Any]:

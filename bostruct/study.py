@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from html import escape
 from typing import Any, Literal, SupportsFloat
 
@@ -21,6 +22,7 @@ from bostruct.contracts import BostructError, Domain, Searcher
 from bostruct.history import Trial
 from bostruct.ledger import Ledger
 from bostruct.outcomes import outcome_told, storable
+from bostruct.recommendation import Fit, Lazy
 from bostruct.records import (
     as_domain,
     check_call,
@@ -28,6 +30,7 @@ from bostruct.records import (
     method_label,
     parsed_points,
     readable_domain,
+    readable_searcher,
     same_domain,
     stored_domain,
     stored_method,
@@ -83,7 +86,7 @@ class Study:
             state=dump(searcher.initial_state()),
             version=__version__,
         )
-        limit = ThreadLimit(None if threads is None else check_integer("threads", threads, 1))
+        limit = _limited(threads)
         store = Store(storage)
         try:
             row = store.begin(given)
@@ -118,7 +121,8 @@ class Study:
             row = store.find(name)
             if read_only:
                 study = cls.__new__(cls)
-                study._attach(store, row, readable_domain(space, row), None, ThreadLimit(None))
+                study._attach(store, row, readable_domain(space, row), None, _limited(threads))
+                study._method = method
                 return study
         except BaseException:
             store.close()
@@ -235,6 +239,11 @@ class Study:
         return self._row.direction
 
     @property
+    def version(self) -> str:
+        """The version of bostruct that made the study."""
+        return self._row.version
+
+    @property
     def where(self) -> str | None:
         """Path of the file that holds the study, None in memory and where that file was lost."""
         return None if self._store.path is None or self._store.lost is not None else str(self._store.path)
@@ -252,8 +261,10 @@ class Study:
     @property
     def result(self) -> Result:
         """What the study has come to so far."""
-        method, order = method_label(self._row), tuple(self._ledger.order)
-        return Result(self.trials, order, self.direction, self.seed, method, self._stopped_because, domain=self.domain)
+        method, trials, order = method_label(self._row), self.trials, tuple(self._ledger.order)
+        fit = Fit(self._model(), trials, order, self._ledger.points, self.direction, self.seed, self._limit)
+        stopped, beliefs = self._stopped_because, Lazy(fit)
+        return Result(trials, order, self.direction, self.seed, method, stopped, beliefs=beliefs, domain=self.domain)
 
     @property
     def incumbent(self) -> Trial | None:
@@ -319,6 +330,7 @@ class Study:
         self.domain: Domain = domain
         self._row = row
         self._searcher = searcher
+        self._method: str | Searcher | None = None  # what `load` was given for reading alone
         self._limit = limit
         self._mutex = threading.RLock()
         self._stop: str | None = None
@@ -339,7 +351,19 @@ class Study:
             raise BostructError(f"study {self.name!r} was loaded with read_only=True; it cannot be asked or told")
         return self._searcher
 
+    def _model(self) -> Callable[[], tuple[Searcher, str]]:
+        """How a result comes by the searcher and its state, without keeping the study alive."""
+        searcher, state = self._searcher, self._ledger.state
+        if searcher is None:
+            return partial(readable_searcher, self._method, self.domain, self._row)
+        return lambda: (searcher, state)
+
     def _next(self, searcher: Searcher) -> Trial:
         with self._limit():
             found = next_point(searcher, self._ledger, self.seed)
         return self._ledger.begin(found.point, found.info, found.state)
+
+
+def _limited(threads: int | None) -> ThreadLimit:
+    """Raises TypeError, ValueError."""
+    return ThreadLimit(None if threads is None else check_integer("threads", threads, 1))

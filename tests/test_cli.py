@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 import tomllib
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -228,6 +230,32 @@ class TestShow:
         facts = as_json("show", file, "--name", name)
         assert problems.load(SMALL)(facts["best_point"]) == facts["best_value"] == facts["incumbents"][-1]
         assert text.sparkline(facts["incumbents"]) in call("show", file, "--name", name).stdout
+
+    def test_says_which_is_told_and_which_recommended(self, tmp_path):
+        line = ("run", SMALL, "--trials", 14, "--storage", tmp_path / "r.db")
+        run = as_json(*line)["recommended"]
+        shown = as_json("show", tmp_path / "r.db")["recommended"]
+        assert run == shown | {"value_without_noise": None}
+        assert shown["low"] < shown["mean"] < shown["high"]
+        for lines in (call(*line).stdout, call("show", tmp_path / "r.db").stdout):
+            assert "as told of trial" in lines
+            assert f"trial {shown['trial']}, by the model's mean {shown['mean']:.6g}" in lines
+
+    def test_a_noisy_problem_is_recommended_from_without_noise(self):
+        found = as_json("run", "pest", "--method", "random", "--trials", 3)["recommended"]
+        assert found["value_without_noise"] == problems.load("pest").noise_free(found["point"])
+        assert (found["mean"], found["why"][:17]) == (None, "by the value told")
+
+    def test_a_study_of_another_version_is_noted(self, tmp_path):
+        line = ("run", SMALL, "--method", "random", "--storage", tmp_path / "r.db", "--trials")
+        call(*line, 3)
+        with closing(sqlite3.connect(tmp_path / "r.db")) as connection, connection:
+            connection.execute("UPDATE studies SET version = '0.0.1'")
+        again = call(*line, 5)
+        assert again.stderr.startswith("Note: study ")
+        assert again.stderr.count("was made by bostruct 0.0.1") == 1
+        assert "made by" in call("show", tmp_path / "r.db").stdout
+        assert as_json("show", tmp_path / "r.db")["version"] == "0.0.1"
 
     def test_writes_trials_and_picture(self, file, tmp_path):
         name = as_json("show", file)["studies"][0]["study"]

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws.kernel_laws import check_gram, check_kernel, check_pullback, near_initial
 from scipy.linalg import expm
+from scipy.optimize import brentq
 from strategies import graphs as graph_variables
 from strategies import rngs, spaces
 
@@ -142,11 +143,25 @@ def brute_force(space: bo.Space, betas: list[float], unit_diagonal: bool) -> Arr
 
 def equivalent_edge_weight(graph: Any, theta: float) -> float:
     """The diffusion time under which a graph has the lengthscale exp(theta)."""
-    lengthscale = math.exp(theta)
+    rho = math.exp(-0.5 * math.exp(-2.0 * theta))
     if isinstance(graph, CompleteGraph):
-        rho, k = math.exp(-0.5 / lengthscale**2), graph.size
+        k = graph.size
         return -math.log((1 - rho) / (1 + (k - 1) * rho)) / k  # rho = (1 - q) / (1 + (k - 1) q), q = exp(-k beta)
-    return 0.5 * (math.pi * lengthscale) ** 2 / float(np.linalg.eigvalsh(graph.laplacian())[1])
+    return fade_between_reflecting_ends(rho) / float(np.linalg.eigvalsh(graph.laplacian())[1])
+
+
+def fade_between_reflecting_ends(rho: float) -> float:
+    """The beta gap at which the ends of a line correlate by rho: the sum over all images of a Gaussian of variance
+    2 beta, on a line of length 1 with gap pi^2. Images at odd distances are those of the other end.
+    """
+    odd, even = np.arange(-21.0, 22.0, 2.0), np.arange(-20.0, 21.0, 2.0)
+
+    def excess(fade: float) -> float:
+        weight = math.pi**2 / (4.0 * fade)
+        ratio = np.exp(-weight * (odd**2 - 1.0)).sum() / np.exp(-weight * even**2).sum()
+        return math.log(ratio) - weight - math.log(rho)
+
+    return float(brentq(excess, 1e-6, 30.0, xtol=1e-16, rtol=1e-14))
 
 
 @given(small_spaces(), st.booleans(), st.booleans(), rngs())

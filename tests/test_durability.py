@@ -256,6 +256,21 @@ def test_a_named_method_goes_on_as_it_is_now_and_says_so(tmp_path: Path) -> None
     assert result.best_value == 1
 
 
+def test_a_study_of_another_version_goes_on_and_says_that_it_may_differ(tmp_path: Path) -> None:
+    file = tmp_path / "runs.db"
+    bo.Study({"x": [1, 2]}, method="random", seed=0, storage=file).close()
+    with bo.Study.load(file):
+        pass  # of this version: nothing is said
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE studies SET version = '0.0.1'")
+    expected = f"made by bostruct 0.0.1; this is {bo.__version__}, with which it goes on, and whose suggestions may"
+    with pytest.warns(UserWarning, match=re.escape(expected)) as said, bo.Study.load(file) as study:
+        assert study.ask().number == 0
+    assert len(said) == 1
+    with bo.Study.load(file, read_only=True) as study:
+        assert study.version == "0.0.1"
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -132,6 +132,54 @@ def test_lengthscale_on_a_path_is_that_of_a_gaussian():
     np.testing.assert_allclose(correlation, np.exp(-0.5 * (distance / lengthscale) ** 2), atol=2e-3)
 
 
+@pytest.mark.parametrize("k", [3, 4, 5, 7, 11, 20, 50, 100])
+@pytest.mark.parametrize("lengthscale", [0.1, 0.2, 0.35, 0.5, 0.7, 0.92, 1.2, 1.59, 2.5, 5.0])
+def test_the_ends_of_a_path_correlate_as_the_rbf(k, lengthscale):
+    """Whatever the lengthscale, within 1.25 / k^2: a path of k steps is a line but for terms of that order."""
+    rbf = math.exp(-0.5 / lengthscale**2)
+    assert correlation(PathGraph(k), lengthscale)[0, -1] == pytest.approx(rbf, abs=1.25 / k**2)
+
+
+@pytest.mark.parametrize("lengthscale", [0.3, 1.0, 3.0])
+def test_opposite_points_of_a_cycle_correlate_as_the_rbf(lengthscale):
+    cycle = WeightedGraph(40, tuple(sorted([(v, v + 1, 2.0) for v in range(39)] + [(0, 39, 2.0)])))
+    rbf = math.exp(-0.5 / lengthscale**2)
+    assert correlation(cycle, lengthscale)[0, 20] == pytest.approx(rbf, abs=2e-3)
+
+
+@pytest.mark.parametrize("graph", ["star", "grid", "path with a light edge"])
+def test_any_graph_goes_from_independent_to_equal_choices(graph):
+    grid = [(4 * r + c, 4 * r + c + 1, 1.0) for r in range(4) for c in range(3)]
+    grid += [(4 * r + c, 4 * r + c + 4, 1.0) for r in range(3) for c in range(4)]
+    edges = {
+        "star": (9, [(0, v, 1.0) for v in range(1, 9)]),
+        "grid": (16, grid),
+        "path with a light edge": (6, [(v, v + 1, 0.01 if v == 2 else 1.0) for v in range(5)]),
+    }
+    size, pairs = edges[graph]
+    least = [
+        correlation(WeightedGraph(size, tuple(sorted(pairs))), scale).min() for scale in np.geomspace(0.02, 50, 40)
+    ]
+    assert np.all(np.diff(least) > -1e-12)
+    assert least[0] < 1e-3
+    assert least[-1] > 0.99
+
+
+def correlation(graph: VariableGraph, lengthscale: float) -> Array:
+    """Between all vertices (k, k), under `LogLengthscale`."""
+    everything = np.arange(graph.size)
+    table = diffusion(graph, LogLengthscale().beta(math.log(lengthscale), graph)[0], everything, everything)
+    return table.between / np.sqrt(np.outer(table.left, table.right))
+
+
+@pytest.mark.parametrize("theta", [-700.0, -20.0, -9.0, -3.0, 9.0, 50.0, 700.0])
+def test_a_lengthscale_has_an_edge_weight_however_short_or_long(theta):
+    beta, slope = LogLengthscale().beta(theta, PathGraph(11))
+    assert math.isfinite(beta)
+    assert beta >= 0.0
+    assert 0.0 <= slope <= 2.0
+
+
 @pytest.mark.parametrize(
     ("prior", "values"),
     [

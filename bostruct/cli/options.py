@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -57,13 +58,17 @@ class Refused(click.ClickException):
 
 @contextmanager
 def plain_errors(when_interrupted: str = "") -> Iterator[None]:
-    """Turn what the package raises on purpose into a line on stderr and an exit code."""
+    """Turn what the package raises on purpose into a line on stderr and an exit code, and its warnings into notes."""
     from bostruct.contracts import BostructError
     from bostruct.interrupts import TERMINATED
+    from bostruct.records import OtherVersion
     from bostruct.storage import StorageError, StudyMismatch
 
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", OtherVersion)
+            warnings.showwarning = _notes(warnings.showwarning, OtherVersion)
+            yield
     except (StorageError, StudyMismatch) as error:
         raise Refused(str(error)) from error
     except BrokenPipeError:
@@ -77,6 +82,18 @@ def plain_errors(when_interrupted: str = "") -> Iterator[None]:
         if error.code == TERMINATED:
             click.echo(f"Terminated. {when_interrupted}".rstrip(), err=True)
         raise
+
+
+def _notes(show: Callable[..., None], category: type[Warning]) -> Callable[..., None]:
+    """Return a `warnings.showwarning` that prints warnings of this category as notes, and leaves others to `show`."""
+
+    def show_note(message: Warning | str, kind: type[Warning], *where: Any) -> None:
+        if issubclass(kind, category):
+            click.echo(f"Note: {message}", err=True)
+        else:
+            show(message, kind, *where)
+
+    return show_note
 
 
 def relabelled_spec(spec: str, relabel: int | None) -> str:

@@ -170,6 +170,7 @@ def _summary(problem: AnyProblem, study: Study, result: Result) -> dict[str, Any
         "best_value_without_noise": value if problem.noisy else None,
         "best_trial": result.best_trial.number,
         "best_point": result.best_point,
+        "recommended": _recommended(problem, result),
         "optimum": problem.optimum,
         "best_known": problem.best_known,
         "optimum_source": problem.optimum_source,
@@ -179,6 +180,12 @@ def _summary(problem: AnyProblem, study: Study, result: Result) -> dict[str, Any
         "seconds_suggesting": result.timing.suggest,
         "seconds_evaluating": result.timing.objective,
     }
+
+
+def _recommended(problem: AnyProblem, result: Result) -> dict[str, Any]:
+    found = result.recommended
+    without_noise = problem.noise_free(found.trial.point) if problem.noisy else None
+    return found.to_json() | {"value_without_noise": without_noise}
 
 
 def reported(problem: AnyProblem, result: Result) -> float | None:
@@ -191,7 +198,7 @@ def reported(problem: AnyProblem, result: Result) -> float | None:
 
 
 def _text(summary: dict[str, Any], result: Result) -> str:
-    best = f"{number(summary['best_value'], 10)} in trial {summary['best_trial']} (counted from 0)"
+    best = f"{number(summary['best_value'], 10)} as told of trial {summary['best_trial']} (counted from 0)"
     known = summary["best_known"] if summary["optimum"] is None else summary["optimum"]
     optimum = "not known" if known is None else f"{number(known, 10)} ({summary['optimum_source']})"
     rows = [
@@ -199,6 +206,7 @@ def _text(summary: dict[str, Any], result: Result) -> str:
         ("method", f"{summary['method']}, seed {summary['seed']}"),
         ("trials", f"{summary['trials']}: {summary['completed']} completed, {summary['failed']} failed"),
         ("best value", best),
+        ("recommended", str(result.recommended)),
         ("optimum" if summary["best_known"] is None else "best known", optimum),
         ("regret", number(summary["regret"])),
         ("seconds", f"{number(summary['seconds_per_suggestion'], 3)} a suggestion (median)"),

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bostruct import __version__
 from bostruct.cli.options import check_folder, file_to_write, json_option, plain_errors, plot_option
 from bostruct.cli.text import echo_json, number, pairs, sparkline, table
 
 if TYPE_CHECKING:
+    from bostruct.result import Result
     from bostruct.study import Study
 
 STATUSES = ("completed", "failed", "infeasible", "running")
@@ -53,6 +55,7 @@ def _facts(study: Study) -> dict[str, Any]:
     best = result.best_trial if result.n_completed else None
     return {
         "study": study.name,
+        "version": study.version,
         "method": result.method,
         "seed": study.seed,
         "direction": study.direction,
@@ -98,6 +101,7 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
     facts = _facts(study)
     incumbents = [step.best_value for step in result.incumbents if step.best_value is not None]
     facts["best_point"] = result.best_point if result.n_completed else None
+    facts["recommended"] = result.recommended.to_json() if result.n_completed else None
     facts["origins"] = dict(Counter(trial.origin for trial in result.trials))
     facts["seconds_suggesting"], facts["seconds_evaluating"] = result.timing
     if csv is not None:
@@ -117,10 +121,23 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
     ]
     if result.n_completed:
         span = f"{number(incumbents[0])} to {number(incumbents[-1])}"
+        best = f"{number(facts['best_value'], 10)} as told of trial {facts['best_trial']} (counted from 0)"
         rows += [
-            ("best value", f"{number(facts['best_value'], 10)} in trial {facts['best_trial']} (counted from 0)"),
+            ("best value", best),
             ("best point", json.dumps(facts["best_point"], default=str, ensure_ascii=False)),
+            ("recommended", str(result.recommended)),
+            *_its_point(result),
             ("best so far", f"{sparkline(incumbents)}  {span}"),
         ]
+    if study.version != __version__:
+        rows.append(("made by", f"bostruct {study.version}; this is {__version__}, whose suggestions may differ"))
     rows += [(what, path) for what, path in (("trials in", csv), ("picture", plot)) if path is not None]
     click.echo(pairs(rows))
+
+
+def _its_point(result: Result) -> list[tuple[str, str]]:
+    """A row for the recommended point, unless it is the best point told."""
+    trial = result.recommended.trial
+    if trial.number == result.best_trial.number:
+        return []
+    return [("its point", json.dumps(trial.point, default=str, ensure_ascii=False))]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.special import ellipkm1
 
 from bostruct.contracts import Array
 from bostruct.domains.graphs import VariableGraph
@@ -15,6 +16,8 @@ from bostruct.kernels.factors import complete_log_correlation, complete_slope, e
 LARGEST = 1e300  # edge weight: short of infinity, which times the eigenvalue 0 is no number
 
 LARGEST_LOG = 700.0  # of a number that exp can still make
+
+SMALLEST_PARAMETER = 1e-300  # of an elliptic integral: short of 0, where its complement is infinite
 
 
 class Link(Protocol):
@@ -63,12 +66,17 @@ class LogEdgeWeight:
 
 @dataclass(frozen=True)
 class LogLengthscale:
-    """theta = log of the lengthscale that is equivalent to the edge weight.
+    """theta = log of the lengthscale l that is equivalent to the edge weight.
 
-    On a complete graph the kernel is the RBF of a 0/1 distance: log rho = -1 / (2 lengthscale^2). Diffusion for time
-    beta spreads as a Gaussian of variance 2 beta; on a path of length 1 that is beta = (pi lengthscale)^2 / (2 gap),
-    where the smallest positive eigenvalue of its Laplacian (gap) stands for (pi / number of steps)^2. The same law
-    serves every other graph, and is blind to the scale of its edge weights.
+    On a complete graph the kernel is the RBF of a 0/1 distance: log rho = -1 / (2 l^2). On a path of length 1, whose
+    ends reflect the diffusion, they correlate as theta_4(q) / theta_3(q), where theta_3 and theta_4 are Jacobi's theta
+    functions of the nome q = exp(-beta gap), and gap is the smallest positive eigenvalue of the Laplacian. The edge
+    weight is the one at which this is the RBF's exp(-1 / (2 l^2)). That makes -log q = pi K(p) / K(1 - p), where
+    p = exp(-2 / l^2) and K is the complete elliptic integral of the first kind, of the parameter (DLMF 22.2.1 and
+    22.2.2). For a small l this is (pi l)^2 / 2: far from the ends the diffusion is a Gaussian of variance l^2.
+
+    Opposite points of a cycle correlate so too. The same law serves every other graph, and is blind to the scale of
+    its edge weights.
     """
 
     name: str = "log_lengthscale"
@@ -86,5 +94,17 @@ class LogLengthscale:
         return math.exp(-0.5 * math.exp(min(-2.0 * theta, LARGEST_LOG)))
 
     def beta(self, theta: float, graph: VariableGraph) -> tuple[float, float]:
-        beta = 0.5 * (math.pi * math.exp(theta)) ** 2 / float(eigenvalues(graph)[1])
-        return min(beta, LARGEST), 2.0
+        fade, slope = _fade(theta)
+        return min(fade / float(eigenvalues(graph)[1]), LARGEST), slope
+
+
+def _fade(theta: float) -> tuple[float, float]:
+    """Return -log q of the nome q at which the ends of a path correlate as the RBF's, and the slope of its logarithm.
+
+    The slope follows from the derivative of the nome in its parameter m = 1 - p, -pi^2 / (4 m (1 - m) K(m)^2).
+    """
+    half = math.exp(min(-2.0 * theta, LARGEST_LOG))  # 1 / l^2
+    p, rest = math.exp(-2.0 * half), max(-math.expm1(-2.0 * half), SMALLEST_PARAMETER)
+    above = float(ellipkm1(rest))  # K(p)
+    below = float(ellipkm1(p)) if p > 0.0 else math.log(4.0) + half  # K(1 - p), which is log(16 / p) / 2 for a small p
+    return math.pi * above / below, math.pi * half / (rest * above * below)

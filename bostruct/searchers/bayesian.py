@@ -11,6 +11,7 @@ import numpy as np
 from bostruct.checks import check_integer
 from bostruct.contracts import (
     Acquisition,
+    Appraisal,
     Batch,
     HistoryView,
     Info,
@@ -119,6 +120,11 @@ class BayesianSearch:
         state = {"surrogate": learned}
         x = self._first_unseen(maxima, score, history, search_rng)
         return Suggestion(x, state, {"origin": "model", **info, **found})
+
+    def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
+        """Predict the completed points by the surrogate; raises NumericalError."""
+        posterior, _, _ = self.surrogate.condition(history.completed, history.values, state["surrogate"], rng)
+        return Appraisal(np.ones(len(history.values), dtype=np.bool_), posterior.predict(history.completed))
 
     def _score(self, history: HistoryView, posterior: Posterior, rng: np.random.Generator) -> Score:
         score = AcquisitionScore(posterior, self.acquisition, self.incumbent(history, posterior))

@@ -14,7 +14,19 @@ from typing import Any, Protocol
 import numpy as np
 
 from bostruct.checks import check_number
-from bostruct.contracts import Domain, HistoryView, Json, Point, PointError, Searcher, SpaceExhausted, State, Suggestion
+from bostruct.contracts import (
+    Appraisal,
+    Domain,
+    HasAppraisal,
+    HistoryView,
+    Json,
+    Point,
+    PointError,
+    Searcher,
+    SpaceExhausted,
+    State,
+    Suggestion,
+)
 
 TRIES = 100
 
@@ -77,6 +89,13 @@ class Hyperband:
         x = self.domain.sample_unseen(history.seen, rng)
         why = f"no new point was found in {TRIES} draws"
         return Suggestion(x, state, {"origin": "fallback", "why": why, "level": self.fidelities.level(x)})
+
+    def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
+        """Leave only points at the highest level evaluated; predict them where proposals come from a model."""
+        levels = np.array([self.fidelities.level(x) for x in history.completed])
+        model = self.proposals if isinstance(self.proposals, HasAppraisal) else None
+        prediction = None if model is None else model.appraise(history, state, rng).prediction
+        return Appraisal(levels == levels.max(), prediction)
 
     def _promoted(self, rungs: Rungs, seen: frozenset[Hashable]) -> Point | None:
         """The best that may go up, from the highest level down."""
