@@ -26,10 +26,10 @@ from torch import nn
 import bostruct as bo
 from bostruct.nas import Dataset, Examples, NetworkObjective, Recipe, Trained, cifar10
 from bostruct.nas.cifar import MEAN, SCALE
-from bostruct.nas.devices import Body, Place
-from bostruct.nas.objectives import built
+from bostruct.nas.devices import DeviceContext, StepBody
+from bostruct.nas.objectives import build_network
 from bostruct.nas.recipes import COMBO
-from bostruct.nas.spaces.combo_cell import ComboObjective, bits_space, decoded, program_of
+from bostruct.nas.spaces.combo_cell import ComboObjective, bits_space, decode_bits, program_of
 from bostruct.nas.training import Training, train_together
 
 MEAN_CELL = 17.9e6  # multiplications and additions forward, the mean over random cells that have a path
@@ -81,17 +81,17 @@ class Bench:
         return replace(COMBO, epochs=epochs, batch_size=self.sizes.batch)
 
 
-class Eager(Place):
+class Eager(DeviceContext):
     """A place where nothing is captured."""
 
-    def repeated(self, body: Body) -> Body:
+    def make_graphed_callable(self, body: StepBody) -> StepBody:
         return body
 
 
 class EagerTraining(Training):
     """A training without graphs, otherwise the same."""
 
-    place_of = Eager
+    context_type = Eager
 
 
 KINDS: dict[str, type[Training]] = {"eager": EagerTraining, "graph": Training}
@@ -99,7 +99,7 @@ KINDS: dict[str, type[Training]] = {"eager": EagerTraining, "graph": Training}
 
 def multiplications(bits: list[int]) -> int:
     """With their additions, of a forward pass of one image; those of convolutions and of the last layer."""
-    kernels = [WINDOWS.get(node.kind, 0) for node in decoded(bits)]
+    kernels = [WINDOWS.get(node.kind, 0) for node in decode_bits(bits)]
     total, channels, area = 0, 3, 32 * 32
     for width in FILTERS:
         total += area * width * (channels * (9 if width == FILTERS[0] else 1) + width * sum(kernels))
@@ -185,7 +185,7 @@ def step_milliseconds(bench: Bench, bits: list[int], kind: type[Training], strea
     """Of a step of all the trainings together, captures and warm-up not counted."""
     wanted = program_of(bits)
     recipe = bench.recipe(1_000)
-    every = [kind(lambda: built(wanted, bench.data, 0.0), bench.data, recipe, seed, device=bench.device)
+    every = [kind(lambda: build_network(wanted, bench.data, 0.0), bench.data, recipe, seed, device=bench.device)
              for seed in range(streams)]  # fmt: skip
     warm = min(10, len(bench.data.train) // recipe.batch_size - bench.sizes.steps - 1)
     try:
@@ -252,7 +252,7 @@ def shares(bench: Bench) -> dict[str, Any]:
 def evaluation(bench: Bench) -> dict[str, Any]:
     """COMBO's evaluation of the mean cell: its recipe, its repeats, the best epoch of each."""
     recipe, wanted = bench.recipe(bench.sizes.epochs), program_of(mean_cell())
-    builds = [lambda: built(wanted, bench.data, 0.0)] * bench.sizes.repeats
+    builds = [lambda: build_network(wanted, bench.data, 0.0)] * bench.sizes.repeats
     began = time.perf_counter()
     trainings = train_together(
         builds, bench.data, recipe, range(bench.sizes.repeats), device=bench.device, deadline=bench.deadline

@@ -22,7 +22,7 @@ import numpy as np
 import bostruct as bo
 from bostruct import methods
 from bostruct.domains.language.space import SearchSpace
-from bostruct.nas.spaces.nasbench201 import OPERATIONS, nasbench201
+from bostruct.nas.spaces.nasbench201 import NASBENCH201_OPERATIONS, nasbench201
 from bostruct.searchers.wrs import wrs_trials
 
 EDGES = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))  # in the order of the table
@@ -47,7 +47,7 @@ def read(file: Path) -> Table:
 
 
 def code(program: Any) -> tuple[int, ...]:
-    return tuple(OPERATIONS.index(program.trace[f"edge_{i}_{j}"]) for i, j in EDGES)
+    return tuple(NASBENCH201_OPERATIONS.index(program.trace[f"edge_{i}_{j}"]) for i, j in EDGES)
 
 
 def searchers(space: SearchSpace, trials: int) -> dict[str, Callable[[], Any]]:

@@ -25,8 +25,8 @@ import numpy as np
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import Array
-from bostruct.problems.nasbench201 import DATA
-from bostruct.problems.tabular import rows_of, table
+from bostruct.problems.nasbench201 import NASBENCH201_DATA_SETS
+from bostruct.problems.tabular import rows_of, table_domain
 
 EDGES = ("0-1", "0-2", "1-2", "0-3", "1-3", "2-3")
 OPERATIONS = ("none", "skip", "conv1", "conv3", "pool")
@@ -38,16 +38,16 @@ def one_run(file: str, data: str, method: str, trials: int, mean: bool, seed: in
     """Mean test error of the incumbent after each query (trials,)."""
     with np.load(file) as arrays:
         codes = arrays["edges"]
-        validation = 100.0 - arrays[f"{DATA[data]}_val_200ep"].astype(np.float64)
-        test = 100.0 - arrays[f"{DATA[data]}_test_200ep_mean"].astype(np.float64)
+        validation = 100.0 - arrays[f"{NASBENCH201_DATA_SETS[data]}_val_200ep"].astype(np.float64)
+        test = 100.0 - arrays[f"{NASBENCH201_DATA_SETS[data]}_test_200ep_mean"].astype(np.float64)
     rng = np.random.default_rng([seed, 1])
     if method in ON_ARCHITECTURES:
-        domain: Any = table("nasbench201", codes)
+        domain: Any = table_domain("nasbench201", codes)
         rows = rows_of(domain, codes)
         searcher: Any = ON_ARCHITECTURES[method](domain)
 
         def index(point: Any) -> int:
-            return int(rows[domain.place(point)][0])  # of cells that are one graph the first
+            return int(rows[domain.index_of(point)][0])  # of cells that are one graph the first
     else:
         domain = bo.Space({edge: list(OPERATIONS) for edge in EDGES})
         place = {tuple(map(int, code)): i for i, code in enumerate(codes)}
@@ -72,7 +72,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--methods", nargs="+", default=["auto", "regularized-evolution", "hill-climbing", "random"])
-    parser.add_argument("--data", nargs="+", choices=list(DATA), default=list(DATA))
+    parser.add_argument("--data", nargs="+", choices=list(NASBENCH201_DATA_SETS), default=list(NASBENCH201_DATA_SETS))
     parser.add_argument("--seeds", type=int, default=50)
     parser.add_argument("--trials", type=int, default=100)
     parser.add_argument("--processes", type=int, default=1)

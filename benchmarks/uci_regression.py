@@ -45,7 +45,7 @@ class Regression:
     tested: dict[str, float] = field(default_factory=dict)
 
     def __call__(self, point: bo.Architecture) -> float:
-        trained = self.objective.trained(point)[0]
+        trained = self.objective.train(point)[0]
         self.tested[point.fingerprint] = trained.test_error
         return trained.error
 

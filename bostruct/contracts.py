@@ -79,7 +79,7 @@ class HasNeighbors(Domain, Protocol):
         """All valid points one change away, in a fixed order, without repeats."""
         ...
 
-    def some_neighbors(self, x: Point, m: int, rng: np.random.Generator) -> Batch:
+    def sample_neighbors(self, x: Point, m: int, rng: np.random.Generator) -> Batch:
         """All of `neighbors` where they are at most m; else m of them, uniformly, in their order."""
         ...
 
@@ -87,7 +87,7 @@ class HasNeighbors(Domain, Protocol):
 class HasNeighborhoods(HasNeighbors, Protocol):
     """A domain that can list the neighbours of many points at once."""
 
-    def around(
+    def sample_neighborhoods(
         self, xs: Batch, m: int, rng: np.random.Generator, leaps: bool = False
     ) -> tuple[Batch, npt.NDArray[np.int64]]:
         """`some_neighbors` of each point as one batch, and which of the points each belongs to, ascending.
@@ -139,7 +139,7 @@ class HasChoices(Domain, Protocol):
         """The paths of these choices, the same sequence for points that have the same."""
         ...
 
-    def redrawn(self, x: Point, names: Sequence[str], rng: np.random.Generator) -> Point:
+    def resample(self, x: Point, names: Sequence[str], rng: np.random.Generator) -> Point:
         """A valid point with these choices, and those that they open, drawn anew, and all others as in x."""
         ...
 
@@ -155,7 +155,7 @@ class HasDecisions(Domain, Protocol):
         """How many choices the next decision has after these; 0 where none is left. Raises Infeasible."""
         ...
 
-    def finished(self, made: Sequence[int], rng: np.random.Generator) -> Point:
+    def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> Point:
         """The point that these decisions and random further ones lead to; raises Infeasible."""
         ...
 

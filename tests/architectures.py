@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bostruct.domains.architecture.domain import ArchitectureDomain, Bounds
 from bostruct.domains.architecture.labels import CNN, MLP
-from bostruct.domains.architecture.pools import blocks, branched, vgg
+from bostruct.domains.architecture.pools import blocks, branching_cnn, vgg
 from bostruct.domains.architecture.value import Architecture
 
 
@@ -66,7 +66,7 @@ GOLDEN = {
         "softmax op",
         BRANCHES,
     ),
-    "eg2": branched(),
+    "eg2": branching_cnn(),
     "m1": network("ip softplus-16 relu-8 elu-8 tanh-32 logistic-64 linear op", "0>1 1>2 1>3 2>4 3>4 4>5 5>6 6>7"),
     "m2": network("softplus-16 elu-16 tanh-32 logistic-64 linear"),
     "m3": network(

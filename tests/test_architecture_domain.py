@@ -31,8 +31,8 @@ from bostruct.domains.architecture.modifiers import (
     wedge_layer,
 )
 from bostruct.domains.architecture.pools import cnn_pool, mlp_pool, vgg
-from bostruct.domains.architecture.reach import changes
-from bostruct.domains.architecture.relabel import SWAPS, drawn_label
+from bostruct.domains.architecture.reach import enumerate_changes
+from bostruct.domains.architecture.relabel import SWAPS, draw_label
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.registry import domain_from_json
 
@@ -67,7 +67,7 @@ def test_unseen(rng, monkeypatch):
     monkeypatch.setattr(ArchitectureDomain, "sample", lambda _domain, m, _rng: stuck * m)
     found = domain.sample_unseen(frozenset(domain.keys(stuck)), rng)
     assert found in domain.pool
-    monkeypatch.setattr(domain_module, "LISTED", 0)
+    monkeypatch.setattr(domain_module, "MAX_LISTED_CHANGES", 0)
     with pytest.raises(SpaceExhausted, match=f"no unseen architecture in 1024 draws; {len(domain.pool) + 1} were seen"):
         domain.sample_unseen(frozenset(domain.keys([*stuck, *domain.pool])), rng)
 
@@ -120,7 +120,7 @@ def test_a_small_domain_is_proposed_wholly_and_then_said_to_be_exhausted(name, r
 def test_listed_changes_are_those_that_can_be_drawn(chain, rng):
     x = Architecture.chain(chain)
     for step in (duplicate_path, skip, swap_label):  # one after the other: graphs with branches
-        listed = {(y.layers, y.edges) for y in changes(x) if y is not None}
+        listed = {(y.layers, y.edges) for y in enumerate_changes(x) if y is not None}
         drawn = set()
         for modifier, _ in MODIFIERS:
             for _ in range(200):
@@ -364,12 +364,12 @@ def test_a_label_of_ones_own_is_proposed(image):
 @pytest.mark.parametrize("image", ["keeps", "strides"])
 def test_a_label_of_ones_own_is_as_likely_a_swap_as_a_published_one(image, rng):
     family = CNN.with_label(Label("sep3", group="conv", image=image), {"conv3": 0.05}, f"cnn with sep3 that {image}")
-    drawn = [drawn_label(family, "conv3", rng) for _ in range(7000)]
+    drawn = [draw_label(family, "conv3", rng) for _ in range(7000)]
     assert drawn.count("sep3") / 7000 == pytest.approx(1 / 7, abs=0.015)
     for other, chance in SWAPS["conv3"].items():
         assert drawn.count(other) / 7000 == pytest.approx(6 / 7 * chance, abs=0.02)
-    assert "sep3" not in {drawn_label(family, "max-pool", rng) for _ in range(100)}  # they may not be matched
-    assert {drawn_label(family, "sep3", rng) for _ in range(500)} == {
+    assert "sep3" not in {draw_label(family, "max-pool", rng) for _ in range(100)}  # they may not be matched
+    assert {draw_label(family, "sep3", rng) for _ in range(500)} == {
         f"{kind}{k}" for kind in ("conv", "res") for k in (3, 5, 7)
     }
 
@@ -378,9 +378,9 @@ def test_a_family_without_the_published_labels_draws_its_own(rng):
     labels = [label for label in CNN.labels if label.name not in ("res3", "res5", "res7", "conv7", "avg-pool")]
     costs = (("conv3", "conv5", 0.2),)
     family = dataclasses.replace(CNN, name="small", labels=tuple(labels), costs=costs)
-    assert {drawn_label(family, "conv3", rng) for _ in range(200)} == {"conv5", "max-pool"}
+    assert {draw_label(family, "conv3", rng) for _ in range(200)} == {"conv5", "max-pool"}
     with pytest.raises(PointError, match="no label can take the place of max-pool"):
-        drawn_label(family, "max-pool", rng)
+        draw_label(family, "max-pool", rng)
 
 
 def test_labels_without_units_get_none(rng):

@@ -15,7 +15,7 @@ from laws.domain_laws import check_domain, check_enumerated
 
 import bostruct as bo
 from bostruct.contracts import DomainError, PointError
-from bostruct.domains.architecture.cells import SPACES
+from bostruct.domains.architecture.cells import CELL_SPACES
 from bostruct.domains.architecture.table import TableDomain
 from bostruct.kernels.otmann.distance import otmann_distances
 
@@ -34,7 +34,7 @@ def micro() -> TableDomain:
 
 
 def some_codes(space: str, m: int, seed: int = 0) -> tuple[tuple[int, ...], ...]:
-    counts = [len(names) for names in SPACES[space].choices]
+    counts = [len(names) for names in CELL_SPACES[space].choices]
     rng = np.random.default_rng(seed)
     return tuple({tuple(map(int, rng.integers(0, counts))): None for _ in range(m)})
 
@@ -77,7 +77,7 @@ class TestMapping:
         nothing = cells.parse([NONE] * 6)
         assert "zero" in [layer.label for layer in nothing.layers]
         assert cells.parse([CONV3, CONV3, CONV3, NONE, NONE, NONE]) == nothing
-        others = [cells.at(place) for place in range(0, cells.size, 97) if place != cells.place(nothing)]
+        others = [cells.at(place) for place in range(0, cells.size, 97) if place != cells.index_of(nothing)]
         assert all("zero" not in [layer.label for layer in x.layers] for x in others)
 
     def test_isomorphic_cells_compute_the_same(self, cells):
@@ -107,7 +107,7 @@ class TestMapping:
         for u, v in ((0, 1), (0, 2), (1, 3), (2, 3), (3, 6), (0, 6), (4, 6), (0, 5)):
             bits[u, v] = 1
         code = (*map(int, bits[np.triu_indices(7, 1)]), 2, 1, 0, 2, 2)
-        drawn = SPACES["nasbench101"].architecture(code)
+        drawn = CELL_SPACES["nasbench101"].architecture(code)
         assert [layer.label for layer in drawn.layers] == [
             "ip",
             "stem",
@@ -120,13 +120,13 @@ class TestMapping:
         assert drawn.edges == ((0, 1), (1, 2), (1, 3), (1, 5), (2, 4), (3, 4), (4, 5), (5, 6))
 
     def test_modules_double_their_units_and_halve_the_image_as_their_digit_says(self):
-        drawn = SPACES["transnas-macro"].architecture((1, 2, 3, 4, 0, 0))
+        drawn = CELL_SPACES["transnas-macro"].architecture((1, 2, 3, 4, 0, 0))
         shown = "ip conv3-64 res3-64 res3-64 res3-128 res3-128 res3-128/2 res3-128 res3-256/2 res3-256 softmax op"
         assert str(drawn) == shown
 
     def test_codes_are_written_as_published(self, cells, micro):
         text = "|nor_conv_3x3~0|+|none~0|skip_connect~1|+|avg_pool_3x3~0|nor_conv_1x1~1|none~2|"
-        assert cells.cells.spelled((CONV3, NONE, SKIP, POOL, CONV1, NONE)) == text
+        assert cells.cells.to_string((CONV3, NONE, SKIP, POOL, CONV1, NONE)) == text
         assert cells.parse(text) == cells.parse([CONV3, NONE, SKIP, POOL, CONV1, NONE])
         assert micro.parse("3_01_210") == micro.parse([3, 0, 1, 2, 1, 0])
 
@@ -149,7 +149,7 @@ class TestDomain:
     def test_keeps_the_laws_of_domains(self, space, cells, micro):
         check_domain({"nasbench201": cells, "transnas-micro": micro}[space], np.random.default_rng(0))
 
-    @pytest.mark.parametrize("space", sorted(SPACES))
+    @pytest.mark.parametrize("space", sorted(CELL_SPACES))
     def test_keeps_them_where_the_table_holds_only_some_codes(self, space):
         domain = TableDomain(space, some_codes(space, 25))
         rng = np.random.default_rng(0)
@@ -159,7 +159,7 @@ class TestDomain:
     def test_neighbors_are_all_that_one_operation_makes(self, micro):
         x = micro.sample(1, np.random.default_rng(4))[0]
         made = set()
-        for code in micro.members[micro.place(x)]:
+        for code in micro.members[micro.index_of(x)]:
             for place, choice in product(range(6), range(4)):
                 made.add(micro.parse([*code[:place], choice, *code[place + 1 :]]))
         assert set(micro.neighbors(x)) == made - {x}
@@ -169,14 +169,14 @@ class TestDomain:
     @given(place=st.integers(0, 5424), seed=st.integers(0, 1000))
     @settings(max_examples=60, deadline=None)
     def test_an_isomorphic_architecture_is_found(self, cells, place, seed):
-        assert cells.place(renumbered(cells.at(place), np.random.default_rng(seed))) == place
+        assert cells.index_of(renumbered(cells.at(place), np.random.default_rng(seed))) == place
 
     def test_what_is_refused_is_not_remembered(self, micro):
-        known = len(micro._index.met)
+        known = len(micro._codes.met)
         for units in range(1, 20):
             with pytest.raises(PointError, match="is not in the table"):
-                micro.place(bo.Architecture.chain(f"stem-{units} conv3-{units} classifier", "cell"))
-        assert len(micro._index.met) == known
+                micro.index_of(bo.Architecture.chain(f"stem-{units} conv3-{units} classifier", "cell"))
+        assert len(micro._codes.met) == known
 
     def test_cells_round_trip_by_their_json(self, cells):
         x = cells.at(1000)

@@ -47,7 +47,7 @@ def test_what_is_written_is_read_as_cifar(mosaics, tmp_path, monkeypatch, capsys
     assert capsys.readouterr().out == f"36 images in {out}. {NOTE}\n"
     assert (out / "NOTE.txt").read_text() == NOTE + "\n"
     with pytest.warns(UserWarning, match="not the official files"):
-        found = cifar.read(out)
+        found = cifar.read_cifar10(out)
     for (images, given), rows in ((found.train, slice(30)), (found.test, slice(30, 36))):
         assert given.tolist() == labels[rows].tolist()
         assert np.abs(images - colours[rows].astype(int)[:, :, None, None]).max() <= 4

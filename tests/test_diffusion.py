@@ -278,7 +278,7 @@ def test_a_kernel_that_was_used_can_be_pickled():
     xs = space.sample(5, rng)
     for kernel in (kernel_of(space, LogEdgeWeight()), auto(space).surrogate.surrogate.kernel):
         theta = near_initial(kernel, rng, 1.0)
-        moves, _ = space.around(xs[:2], 4, rng)
+        moves, _ = space.sample_neighborhoods(xs[:2], 4, rng)
         expected = kernel.gram(theta, kernel.prepare(moves, xs))
         sent = pickle.loads(pickle.dumps(kernel))
         assert np.array_equal(sent.gram(theta, sent.prepare(xs, xs)), kernel.gram(theta, kernel.prepare(xs, xs)))

@@ -7,7 +7,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import PointError
-from bostruct.domains.fidelity import Levels
+from bostruct.domains.fidelity import FidelityLevels
 
 TIED = bo.Space({"x": range(20), "epochs": bo.Fidelity([1, 3, 9])}, [lambda p: p["epochs"] >= 3 or p["x"] < 10])
 JOINT = bo.joint_domain({"first": {"a": bool, "b": bool}, "training": TIED})
@@ -29,14 +29,14 @@ def test_a_fidelity_may_be_tied_to_the_rest(method, domain):
 
 @pytest.mark.parametrize("domain", [TIED, JOINT])
 def test_keys_forget_the_fidelity_alone(domain):
-    levels = Levels(domain)
+    levels = FidelityLevels(domain)
     for x in domain.sample(30, np.random.default_rng(0)):
         key, *others = levels.keys([x, *domain.sample(5, np.random.default_rng(1))])
-        assert key == levels.keys([levels.at(x, 2)])[0]
+        assert key == levels.keys([levels.at_level(x, 2)])[0]
         assert len({key, *others}) > 1
     low = domain.parse(next(p for p in map(domain.present, domain.sample(99, np.random.default_rng(2))) if high(p)))
     with pytest.raises(PointError):
-        levels.at(low, 0)
+        levels.at_level(low, 0)
 
 
 def high(point):

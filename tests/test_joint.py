@@ -165,7 +165,7 @@ class TestChanges:
         x = domain.sample(1, rng)[0]
         counts = dict.fromkeys(domain.keys(domain.neighbors(x)), 0)
         for _ in range(800):
-            for y in domain.some_neighbors(x, 2, rng):
+            for y in domain.sample_neighbors(x, 2, rng):
                 counts[y.key] += 1
         assert sorted(counts.values())[0] > 320  # 400 expected, standard deviation 14
         assert sum(counts.values()) == 1600

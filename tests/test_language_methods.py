@@ -15,7 +15,7 @@ from laws.searcher_laws import check_exhausts, check_searcher
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import DomainError
-from bostruct.domains.fidelity import Levels
+from bostruct.domains.fidelity import FidelityLevels
 from bostruct.domains.language import sampling
 from bostruct.domains.language.walk import Walk
 from bostruct.language import D, Infeasible, SearchSpace, siso_module, siso_sequential, substitution_module
@@ -98,7 +98,7 @@ def test_neighbors_in_endless_spaces_cost_little(monkeypatch):
     made = []
     copied = Walk.copy
     monkeypatch.setattr(Walk, "copy", lambda walk: made.append(1) or copied(walk))
-    near = space.some_neighbors(x, 16, rng)
+    near = space.sample_neighbors(x, 16, rng)
     assert len(set(near)) == 16
     assert len(made) < 1_000
     for other in near:
@@ -117,8 +117,8 @@ def test_small_spaces_are_exhausted_without_drawing_on_and_on(method, monkeypatc
         lambda: substitution_module("Part", part, {k: D(v) for k, v in chosen.items()}, ["in"], ["out"])
     )
     drawn = []
-    drawing = sampling.at_random
-    monkeypatch.setattr(sampling, "at_random", lambda *given: drawn.append(1) or drawing(*given))
+    drawing = sampling.sample_walk
+    monkeypatch.setattr(sampling, "sample_walk", lambda *given: drawn.append(1) or drawing(*given))
     result = bo.minimize(lambda p: p.nodes[0].values["x"], space, 60, method=method, seed=0)
     assert result.n_completed == space.size == 31
     if method != "smbo":  # it draws its candidates
@@ -283,7 +283,7 @@ def test_settings_are_refused_by_name():
         (lambda: SMBO(SPACE, HashedRidge(SPACE.tokens), exploration=1.5), "exploration"),
         (lambda: MCTS(SPACE, exploration=-1.0), "exploration"),
         (lambda: HashedRidge(SPACE.tokens, buckets=0), "buckets"),
-        (lambda: Hyperband(TRAINED, Levels(TRAINED), reduction=1.0), "reduction"),
+        (lambda: Hyperband(TRAINED, FidelityLevels(TRAINED), reduction=1.0), "reduction"),
     ):
         with pytest.raises((ValueError, TypeError), match=name):
             make()

@@ -33,7 +33,7 @@ class OneWay(bo.Space):
         near = super().neighbors(x)
         return near[near.sum(axis=1) > x.sum()]
 
-    def some_neighbors(self, x, m, rng):
+    def sample_neighbors(self, x, m, rng):
         del rng
         return self.neighbors(x)[:m]
 

@@ -61,7 +61,7 @@ def test_parts_without_end_are_dead_ends():
     space, rng = SearchSpace(chosen(build)), np.random.default_rng(0)
     assert Remembered(space).options((0,)) == 2
     with pytest.raises(Infeasible, match="leads to an end"):
-        space.finished((0,), rng)
+        space.roll_out((0,), rng)
     suggested = [MCTS(space)._finished((n,), rng) for n in range(6)]
     assert [x is not None for x in suggested] == [False] * 5 + [True]
     assert Remembered(SearchSpace(chosen(lambda n: at_once() if n else siso_module("M")))).options((1,)) == 0

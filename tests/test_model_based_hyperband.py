@@ -8,7 +8,7 @@ from laws.searcher_laws import check_exhausts, check_searcher
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.domains.fidelity import Levels
+from bostruct.domains.fidelity import FidelityLevels
 from bostruct.surrogates.at_top import AtTop
 
 TRAINED = bo.Space({"rate": [0.1, 0.01, 0.001], "width": range(8), "epochs": bo.Fidelity([1, 3, 9])})
@@ -38,14 +38,14 @@ def trained_small(point):
 
 
 def test_the_model_is_asked_about_the_top():
-    levels = Levels(TRAINED)
+    levels = FidelityLevels(TRAINED)
     rng = np.random.default_rng(0)
     xs = TRAINED.sample(20, rng)
     values = np.array([trained(TRAINED.present(x)) for x in xs])
-    surrogate = AtTop(methods.auto(TRAINED).surrogate, levels.raised)
+    surrogate = AtTop(methods.auto(TRAINED).surrogate, levels.at_target_fidelity)
     posterior, *_ = surrogate.condition(xs, values, surrogate.initial_state(), rng)
     some = TRAINED.sample(12, rng)
-    low, high = (np.array([levels.at(x, level) for x in some]) for level in (0, 2))
+    low, high = (np.array([levels.at_level(x, level) for x in some]) for level in (0, 2))
     np.testing.assert_array_equal(posterior.predict(low).mean, posterior.predict(high).mean)
     believed = posterior.believe(low[:3])
     assert (believed.predict(low).variance <= posterior.predict(low).variance + 1e-9).all()

@@ -29,14 +29,14 @@ def space_of(name: str) -> bo.Space:
 def test_around_lists_the_neighbors_of_each_point(name: str) -> None:
     space, rng = space_of(name), np.random.default_rng(0)
     xs = space.sample(4, rng)
-    moves, of = space.around(xs, 10_000, rng)
+    moves, of = space.sample_neighborhoods(xs, 10_000, rng)
     for point, x in enumerate(xs):
         np.testing.assert_array_equal(np.asarray(moves)[of == point], space.neighbors(x))
         np.testing.assert_array_equal(moves[of == point].rows(), space.neighbors(x))
     np.testing.assert_array_equal(moves[len(moves) - 1], moves.rows()[-1])
     for i in range(space.d):
         np.testing.assert_array_equal(column(moves, i), moves.rows()[:, i])
-    some, of = space.around(xs, 2, rng)
+    some, of = space.sample_neighborhoods(xs, 2, rng)
     assert (np.bincount(of) <= 2).all()
     assert all(any((row == space.neighbors(xs[p])).all(1)) for row, p in zip(some.rows(), of, strict=True))
 
@@ -48,7 +48,7 @@ def test_kernels_see_moves_as_the_rows_that_they_are(name: str, method: str) -> 
     searcher = methods.METHODS[method](space)
     surrogate = searcher.surrogate.surrogate if method == "auto" else searcher.surrogate
     kernel = surrogate.kernel
-    moves, _ = space.around(space.sample(3, rng), 10_000, rng)
+    moves, _ = space.sample_neighborhoods(space.sample(3, rng), 10_000, rng)
     ys = space.sample(7, rng)
     theta = rng.normal(size=sum(block.size for block in kernel.parameters))
     for batch in (moves, moves[2:5], moves[np.array([4, 0])]):
@@ -64,7 +64,7 @@ def test_moves_keep_what_they_were_made_from() -> None:
     xs, ys = space.sample(3, rng), space.sample(5, rng)
     theta = rng.normal(size=sum(block.size for block in kernel.parameters))
     for _ in range(2):
-        moves, _ = space.around(xs, 10_000, rng)
+        moves, _ = space.sample_neighborhoods(xs, 10_000, rng)
         before = kernel.gram(theta, kernel.prepare(moves[:4], ys))
         xs[:] = space.sample(3, rng)
         np.testing.assert_array_equal(kernel.gram(theta, kernel.prepare(moves[:4], ys)), before)

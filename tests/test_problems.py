@@ -10,7 +10,7 @@ import pytest
 from bostruct import problems
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.graphs import PathGraph
-from bostruct.problems.base import Problem, proved_by_enumeration, relabelled
+from bostruct.problems.base import Problem, prove_by_enumeration, relabel
 from bostruct.problems.registry import ENTRIES
 
 SPECS = [
@@ -82,9 +82,9 @@ def test_nothing_beats_the_optimum_and_the_optimal_point_reaches_it(problem):
 def test_enumeration_agrees_with_the_optimum(problem):
     if problem.noisy or not problem.space.enumerable:
         with pytest.raises(DomainError):
-            proved_by_enumeration(problem)
+            prove_by_enumeration(problem)
         return
-    assert proved_by_enumeration(problem).optimum == pytest.approx(problem.optimum, abs=1e-9)
+    assert prove_by_enumeration(problem).optimum == pytest.approx(problem.optimum, abs=1e-9)
 
 
 def test_initial_points_are_valid_repeatable_and_differ_between_configurations(problem):
@@ -101,8 +101,8 @@ def test_initial_points_are_valid_repeatable_and_differ_between_configurations(p
 
 def test_a_problem_travels_to_a_worker(problem):
     rows = some_points(problem)
-    moved = pickle.loads(pickle.dumps(relabelled(problem, 1)))
-    np.testing.assert_array_equal(moved.evaluate(rows), relabelled(problem, 1).evaluate(rows))
+    moved = pickle.loads(pickle.dumps(relabel(problem, 1)))
+    np.testing.assert_array_equal(moved.evaluate(rows), relabel(problem, 1).evaluate(rows))
 
 
 def test_noise_free_is_the_value_where_there_is_no_noise(problem):
@@ -116,7 +116,7 @@ def test_noise_free_is_the_value_where_there_is_no_noise(problem):
 
 @pytest.mark.parametrize("seed", [0, 1, 7])
 def test_relabelling_keeps_optimum_and_initial_values(problem, seed):
-    other = relabelled(problem, seed)
+    other = relabel(problem, seed)
     assert other.space == problem.space
     assert other.optimum == problem.optimum
     if other.optimal_point is not None:
@@ -129,7 +129,7 @@ def test_relabelling_keeps_optimum_and_initial_values(problem, seed):
 
 
 def test_relabelling_keeps_neighbors_neighbors(problem):
-    other = relabelled(problem, 3)
+    other = relabel(problem, 3)
     x = problem.initial(problem.configs[0])[0]
     y = other.initial(problem.configs[0])[0]
     np.testing.assert_allclose(
@@ -139,7 +139,7 @@ def test_relabelling_keeps_neighbors_neighbors(problem):
 
 def test_relabelling_moves_a_patterned_optimum_and_depends_on_the_seed():
     plain = problems.load("ising")
-    seen = {relabelled(plain, seed).optimal_vertices for seed in range(20)}
+    seen = {relabel(plain, seed).optimal_vertices for seed in range(20)}
     assert plain.optimal_vertices == (1,) * 24
     assert len(seen) == 20
     assert 0.3 < np.mean(list(seen)) < 0.7
@@ -148,7 +148,7 @@ def test_relabelling_moves_a_patterned_optimum_and_depends_on_the_seed():
 def test_relabelled_values_are_a_permutation_of_all_values():
     plain = problems.load("contamination:stages=7")
     points = plain.space.enumerate()
-    other = relabelled(plain, 4)
+    other = relabel(plain, 4)
     assert (other.evaluate(points) != plain.evaluate(points)).any()
     np.testing.assert_array_equal(np.sort(other.evaluate(points)), np.sort(plain.evaluate(points)))
 
@@ -159,7 +159,7 @@ def test_an_order_is_only_ever_reversed():
     line = np.stack([np.arange(51), np.full(51, 13)], axis=1)
     outcomes = set()
     for seed in range(20):
-        other = relabelled(plain, seed).evaluate(line)
+        other = relabel(plain, seed).evaluate(line)
         matches = [
             (flip, column)
             for flip in (False, True)
@@ -177,7 +177,7 @@ def test_relabel_by_name():
     named = problems.load("contamination:case=758,relabel=5")
     rows = some_points(named)
     assert named.name == "contamination:case=758,lambda=0,relabel=5"
-    np.testing.assert_array_equal(named.evaluate(rows), relabelled(problems.load("contamination"), 5).evaluate(rows))
+    np.testing.assert_array_equal(named.evaluate(rows), relabel(problems.load("contamination"), 5).evaluate(rows))
     assert problems.load("branin:relabel=2").name == "branin:relabel=2"
 
 

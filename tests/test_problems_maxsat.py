@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bostruct import problems
 from bostruct.contracts import DomainError
-from bostruct.problems.base import bits, relabelled
+from bostruct.problems.base import bits, relabel
 from bostruct.problems.dimacs import read_wcnf, write_wcnf
 from bostruct.problems.exact import prove_optimum
 from bostruct.problems.formula import Formula, raw_costs, standardized_costs
@@ -264,7 +264,7 @@ def test_what_cannot_be_proved_is_refused(tmp_path):
     with pytest.raises(DomainError, match="expected weighted MaxSAT"):
         prove_optimum(problems.load("branin"))
     with pytest.raises(DomainError, match="not relabelled"):
-        prove_optimum(relabelled(problems.load("max3sat"), 1))
+        prove_optimum(relabel(problems.load("max3sat"), 1))
     soft = tuple(np.random.default_rng(0).random(60).tolist())
     with pytest.raises(DomainError, match="use weights='raw'"):
         prove_optimum(as_problem(tmp_path, Formula(20, random_clauses(20, 60, 3, 0), soft), "standardized"))
@@ -387,7 +387,7 @@ def test_published_maxsat_optima(d, text, value):
         return
     assert problem.optimal_vertices == bits(text)
     assert problem.optimum == pytest.approx(value, abs=2e-4)
-    for other in (problem, relabelled(problem, 2)):
+    for other in (problem, relabel(problem, 2)):
         neighbors = other.space.neighbors(np.array(other.optimal_vertices))
         assert other.evaluate(neighbors).min() >= other.optimum
 

@@ -104,7 +104,7 @@ def nats(tmp_path) -> Path:
 
 class TestNats:
     def test_the_folder_gives_the_arrays_of_the_last_epoch(self, nats):
-        arrays = official.nats_topology(nats)
+        arrays = official.read_nats(nats)
         np.testing.assert_array_equal(arrays["edges"], CODES)
         valid = [accuracy(0, 200, "cifar10-valid", seed, "x-valid", 199) for seed in (777, 888, 999)]
         np.testing.assert_allclose(arrays["c10_val_200ep"][0], valid, rtol=1e-6)
@@ -208,7 +208,7 @@ class TestPth:
         whole = {index: nats_results(index) for index in range(4)}
         whole[1] = nats_results(1, SEEDS | {"cifar10-valid": (999, 777)})
         file = write(tmp_path / "NAS-Bench-201-v1_1-096897.pth", first_file(whole))
-        told, found = official.nats_topology(nats), official.nats_topology(file)
+        told, found = official.read_nats(nats), official.read_nats(file)
         assert told.keys() == found.keys()
         for name in told:
             np.testing.assert_array_equal(told[name], found[name])
@@ -231,10 +231,10 @@ class TestPth:
             for trained in own.values():
                 for training in trained["all_results"].values():
                     with_curves(training)
-        plain = official.nats_topology(saved(tmp_path / "few.pth", first_file(few)))
+        plain = official.read_nats(saved(tmp_path / "few.pth", first_file(few)))
         file = saved(tmp_path / "many.pth", first_file(whole))
         tracemalloc.start()
-        found = official.nats_topology(file)
+        found = official.read_nats(file)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         for name in plain:

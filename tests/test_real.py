@@ -15,7 +15,7 @@ from laws.searcher_laws import check_searcher
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import DomainError, PointError
-from bostruct.domains.scale import STEPS
+from bostruct.domains.scale import GRID_STEPS
 from bostruct.domains.variables import variable_from_json
 
 SPACE = bo.Space(
@@ -28,7 +28,9 @@ def objective(point):
     return (math.log10(point["rate"]) + 2.5) ** 2 + (point["x"] - 1.234) ** 2 + (point["kind"] == "a")
 
 
-@given(st.sampled_from([bo.Real(-5, 5), bo.Real(1e-6, 1e3, log=True), bo.Real(100.0, 101.0)]), st.integers(0, STEPS))
+@given(
+    st.sampled_from([bo.Real(-5, 5), bo.Real(1e-6, 1e3, log=True), bo.Real(100.0, 101.0)]), st.integers(0, GRID_STEPS)
+)
 def test_every_step_is_found_again_from_its_value(variable, vertex):
     value = variable.value(vertex)
     assert variable.vertex(value) == vertex

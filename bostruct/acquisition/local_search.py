@@ -40,7 +40,9 @@ class LocalSearch:
     ) -> tuple[Batch, Info]:
         """Local maxima of the score, best first, each once; where `most` ended the ascents, points on the way there."""
         drawn = domain.sample(self.random, rng)
-        candidates = domain.join(drawn, domain.around(starts, self.spray, rng)[0]) if len(starts) else drawn
+        candidates = (
+            domain.join(drawn, domain.sample_neighborhoods(starts, self.spray, rng)[0]) if len(starts) else drawn
+        )
         chosen, scores = best(score, candidates, self.ascents)
         ends, scores, steps = ascend(score, domain, candidates[chosen], scores, rng, self.leaps, self.most)
         order = np.argsort(-scores, kind="stable")
@@ -74,7 +76,7 @@ def ascend(
     merged = np.zeros(len(xs), dtype=bool)
     steps = looked_at = 0
     while len(climbing) and (most is None or looked_at < most):
-        batch, group = domain.around(xs[climbing], MOST_NEIGHBORS, rng, leaps)
+        batch, group = domain.sample_neighborhoods(xs[climbing], MOST_NEIGHBORS, rng, leaps)
         winner, top = best_of_each(score, batch, group, len(climbing), scores[climbing])
         moved = winner >= 0
         climbing, winner = climbing[moved], winner[moved]

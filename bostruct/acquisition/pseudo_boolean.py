@@ -43,7 +43,7 @@ class Vertices(Protocol):
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray: ...
 
-    def satisfied(self, xs: IntArray) -> IntArray: ...
+    def count_satisfied_constraints(self, xs: IntArray) -> IntArray: ...
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def satisfying(space: Vertices, xs: IntArray) -> npt.NDArray[np.bool_]:
     """Which points break no constraint (m,)."""
     if not space.constraints:
         return np.ones(len(xs), dtype=bool)
-    return space.satisfied(xs) == len(space.constraints)
+    return space.count_satisfied_constraints(xs) == len(space.constraints)
 
 
 def ranked(xs: IntArray, energies: Array) -> IntArray:

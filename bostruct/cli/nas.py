@@ -14,7 +14,7 @@ from bostruct.cli.options import file_to_write, json_option, plain_errors, progr
 from bostruct.cli.text import echo_json, number, pairs
 
 if TYPE_CHECKING:
-    from bostruct.nas.searches import Retrained, Search
+    from bostruct.nas.searches import RetrainedScore, Search
     from bostruct.result import Result
 
 NAMES = ("digits", "diabetes", "cifar10")
@@ -25,7 +25,7 @@ SCRIPT = '''"""The network that `bostruct nas {dataset}` found: builds it, train
 import json
 
 from bostruct import Architecture
-from bostruct.nas.searches import retrained, search_of
+from bostruct.nas.searches import retrain, search_of
 
 ARCHITECTURE = json.loads("""
 {architecture}
@@ -34,7 +34,7 @@ ARCHITECTURE = json.loads("""
 search = search_of({call})
 network = Architecture.from_json(ARCHITECTURE)
 if __name__ == "__main__":
-    found = retrained(search, network)
+    found = retrain(search, network)
     print(network.to_text())
     print(f"test error {{found.mean:.4f}} +- {{found.error:.4f}} over 5 seeds")
 '''
@@ -87,12 +87,12 @@ def nas(
     folder = Path(out or f"nas-{dataset}")
     with plain_errors("" if storage is None else f"The same line goes on with the study in {storage}."):
         optional_import("torch")
-        from bostruct.nas.searches import retrained
+        from bostruct.nas.searches import retrain
 
         search = _search(dataset, data, download, protocol, epochs, device)
         result = _searched(search, method, trials or search.trials, workers, seed, storage, folder, progress)
         best = result.best_point
-        found, by_hand = (retrained(search, network) for network in (best, search.network_by_hand()))
+        found, by_hand = (retrain(search, network) for network in (best, search.network_by_hand()))
         files = _left(search, result, folder)
     summary = {
         "dataset": dataset,
@@ -192,8 +192,8 @@ def _left(search: Search, result: Result, folder: Path) -> list[str]:
     return [str(folder / name) for name in (*files, *pictures)]
 
 
-def _text(summary: dict[str, Any], search: Search, found: Retrained, by_hand: Retrained, best: Any) -> str:
-    def shown(one: Retrained) -> str:
+def _text(summary: dict[str, Any], search: Search, found: RetrainedScore, by_hand: RetrainedScore, best: Any) -> str:
+    def shown(one: RetrainedScore) -> str:
         return f"{one.mean:.4f} +- {one.error:.4f}"
 
     gap = by_hand.mean - found.mean

@@ -11,15 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.contracts import Infeasible
-from bostruct.domains.constraints import holds
+from bostruct.domains.constraints import valid_mask
 from bostruct.domains.graphs import IntArray
-from bostruct.domains.scale import STEPS
+from bostruct.domains.scale import GRID_STEPS
 from bostruct.domains.variables import Variable
 
 if TYPE_CHECKING:
     from bostruct.domains.space import Space
 
-DRAWS = 1_000
+RESAMPLING_DRAWS = 1_000
 
 
 class Coordinate(NamedTuple):
@@ -37,14 +37,14 @@ class Coordinate(NamedTuple):
 def coordinate(name: str, variable: Variable, vertex: int) -> Coordinate:
     """A variable of a point; of a real one, a share of its range."""
     if variable.kind == "Real":
-        return Coordinate(name, name, vertex / STEPS, math.inf, True)
+        return Coordinate(name, name, vertex / GRID_STEPS, math.inf, True)
     return Coordinate(name, name, vertex, len(variable), variable.ordered)
 
 
 def coordinate_values(space: Space, xs: IntArray) -> npt.NDArray[np.float64]:
     """The values of the coordinates of each point (m, d)."""
     real = np.array([variable.kind == "Real" for variable in space.variables.values()])
-    return np.asarray(xs, dtype=np.int64) / np.where(real, STEPS, 1)
+    return np.asarray(xs, dtype=np.int64) / np.where(real, GRID_STEPS, 1)
 
 
 def token(text: str) -> int:
@@ -60,30 +60,30 @@ def token_table(names: Sequence[str], n_choices: IntArray) -> IntArray:
     return table
 
 
-def redrawn(space: Space, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
+def resample(space: Space, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
     """A valid point with these variables drawn anew, one alone among its other choices; x where none is found in 1,000
     draws.
     """
     changed = [space.positions[name] for name in names]
-    for _ in range(DRAWS if space.constraints else 1):
+    for _ in range(RESAMPLING_DRAWS if space.constraints else 1):
         row = np.array(x, dtype=np.int64)
         if len(changed) == 1:
             n = int(space.n_choices[changed[0]])
             row[changed] = (int(row[changed[0]]) + int(rng.integers(1, n))) % n
         else:
             row[changed] = rng.integers(0, space.n_choices[changed])
-        if not space.constraints or holds(space, row[None])[0]:
+        if not space.constraints or valid_mask(space, row[None])[0]:
             return row
     return np.array(x, dtype=np.int64)
 
 
-def finished(space: Space, made: Sequence[int], rng: np.random.Generator) -> IntArray:
+def roll_out(space: Space, made: Sequence[int], rng: np.random.Generator) -> IntArray:
     """A valid point with these vertices first, all others drawn; raises Infeasible."""
-    draws = DRAWS if space.constraints else 1
+    draws = RESAMPLING_DRAWS if space.constraints else 1
     for first in range(0, draws, 50):
         rows = rng.integers(0, space.n_choices, size=(min(50, draws - first), space.d))
         rows[:, : len(made)] = made
-        valid = holds(space, rows)
+        valid = valid_mask(space, rows)
         if valid.any():
             return rows[int(np.argmax(valid))]
     raise Infeasible(f"no valid point with the choices {tuple(made)} was found in {draws} draws")

@@ -14,11 +14,11 @@ from bostruct.domains.graphs import IntArray
 from bostruct.domains.joint import Joint
 from bostruct.domains.space import Space
 
-KIND = "Fidelity"
+FIDELITY_KIND = "Fidelity"
 
 
 @dataclass(frozen=True)
-class Levels:
+class FidelityLevels:
     """The one `Fidelity` of a `Space`, or of a part that is one of a joint domain. Raises DomainError for other numbers
     of them.
     """
@@ -26,8 +26,8 @@ class Levels:
     domain: Any
 
     def __post_init__(self) -> None:
-        if len(self._places) != 1:
-            names = ", ".join(name for _, name, _ in self._places) or "none"
+        if len(self._fidelity_variables) != 1:
+            names = ", ".join(name for _, name, _ in self._fidelity_variables) or "none"
             raise DomainError(
                 f"method: expected a domain with one Fidelity variable, in a Space or a part that is one; found {names}"
             )
@@ -35,16 +35,16 @@ class Levels:
     @property
     def costs(self) -> tuple[float, ...]:
         """Of an evaluation, ascending."""
-        _, name, space = self._places[0]
+        _, name, space = self._fidelity_variables[0]
         return tuple(float(cost) for cost in space.variables[name].choices)
 
     def level(self, x: Point) -> int:
         """The position of a point's fidelity among `costs`."""
         return int(self._row(x)[self._column])
 
-    def at(self, x: Point, level: int) -> Point:
+    def at_level(self, x: Point, level: int) -> Point:
         """The same point at another fidelity; raises PointError where a constraint forbids it."""
-        part, _, space = self._places[0]
+        part, _, space = self._fidelity_variables[0]
         row = np.array(self._row(x), dtype=np.int64)
         row[self._column] = level
         space.check(row)
@@ -53,9 +53,9 @@ class Levels:
         parts = [row if i == part else own for i, own in enumerate(x.parts)]
         return self.domain.points([[own] for own in parts])[0]
 
-    def raised(self, xs: Batch) -> Batch:
+    def at_target_fidelity(self, xs: Batch) -> Batch:
         """The same points at the highest fidelity, be they valid there or not."""
-        part, name, space = self._places[0]
+        part, name, space = self._fidelity_variables[0]
         top = len(space.variables[name]) - 1
         if part is None:
             rows = np.array(xs, dtype=np.int64)
@@ -72,21 +72,21 @@ class Levels:
         return [self._key(x) for x in xs]
 
     def _key(self, x: Point) -> Hashable:
-        part = self._places[0][0]
+        part = self._fidelity_variables[0][0]
         rest = np.delete(np.asarray(self._row(x), dtype=np.int64), self._column).tobytes()
         return rest if part is None else (*x.key[:part], rest, *x.key[part + 1 :])
 
     def _row(self, x: Point) -> IntArray:
-        part = self._places[0][0]
+        part = self._fidelity_variables[0][0]
         return x if part is None else x.parts[part]
 
     @cached_property
     def _column(self) -> int:
-        _, name, space = self._places[0]
+        _, name, space = self._fidelity_variables[0]
         return list(space.variables).index(name)
 
     @cached_property
-    def _places(self) -> list[tuple[int | None, str, Space]]:
+    def _fidelity_variables(self) -> list[tuple[int | None, str, Space]]:
         """Each such variable: its part, None where the domain is a space itself; its name; the space."""
         parts = enumerate(self.domain.domains) if isinstance(self.domain, Joint) else [(None, self.domain)]
         return [
@@ -94,5 +94,5 @@ class Levels:
             for part, space in parts
             if isinstance(space, Space)
             for name, variable in space.variables.items()
-            if variable.kind == KIND
+            if variable.kind == FIDELITY_KIND
         ]

@@ -18,9 +18,9 @@ from bostruct.contracts import Array, DomainError
 
 IntArray = npt.NDArray[np.int64]
 
-MOST_CHOICES = 1000
+MAX_CHOICES = 1000
 MIN_WEIGHT = 1e-300
-RUNGS = 24
+DYADIC_STEPS = 24
 
 
 class VariableGraph(Protocol):
@@ -68,13 +68,13 @@ class PathGraph:
 
 
 @dataclass(frozen=True)
-class LadderGraph:
+class DyadicGraph:
     """Numbers in a row, too many for single steps: a step of half of them, a quarter and so on is one change."""
 
     size: int
 
     def neighbors(self, vertex: int) -> IntArray:
-        steps = [self.size >> k for k in range(1, RUNGS + 1) if self.size >> k]
+        steps = [self.size >> k for k in range(1, DYADIC_STEPS + 1) if self.size >> k]
         around = sorted({vertex + sign * step for step in steps for sign in (-1, 1)})
         return np.array([v for v in around if 0 <= v < self.size], dtype=np.int64)
 
@@ -121,19 +121,21 @@ def weighted_graph(graph: Any) -> tuple[tuple[Hashable, ...], WeightedGraph]:
     if graph.is_directed() or graph.is_multigraph():
         raise DomainError(f"Graph: expected an undirected simple networkx graph, got {type(graph).__name__}")
     nodes = tuple(graph.nodes)
-    if not 2 <= len(nodes) <= MOST_CHOICES:
-        raise DomainError(f"Graph: expected 2 to {MOST_CHOICES} nodes, got {len(nodes)}")
+    if not 2 <= len(nodes) <= MAX_CHOICES:
+        raise DomainError(f"Graph: expected 2 to {MAX_CHOICES} nodes, got {len(nodes)}")
     if not nx.is_connected(graph):
         parts = [sorted(map(str, part))[:5] for part in nx.connected_components(graph)]
         raise DomainError(
             f"Graph: expected a connected graph, got {len(parts)} parts, such as {parts[0]} and {parts[1]}"
         )
     position = {node: index for index, node in enumerate(nodes)}
-    edges = [edge(position[a], position[b], weight) for a, b, weight in graph.edges(data="weight", default=1.0)]
+    edges = [
+        normalized_edge(position[a], position[b], weight) for a, b, weight in graph.edges(data="weight", default=1.0)
+    ]
     return nodes, WeightedGraph(len(nodes), tuple(sorted(edges)))
 
 
-def edge(a: int, b: int, weight: float) -> tuple[int, int, float]:
+def normalized_edge(a: int, b: int, weight: float) -> tuple[int, int, float]:
     """An edge as `WeightedGraph` wants it; raises DomainError for a loop or a weight that is not positive."""
     if a == b:
         raise DomainError(f"Graph: expected no self loops, got one at node number {a}")
@@ -146,5 +148,5 @@ def edge(a: int, b: int, weight: float) -> tuple[int, int, float]:
     return (min(a, b), max(a, b), float(weight))
 
 
-def edges_from_json(size: int, edges: Sequence[Sequence[float]]) -> WeightedGraph:
-    return WeightedGraph(size, tuple(sorted(edge(int(a), int(b), w) for a, b, w in edges)))
+def weighted_graph_from_json(size: int, edges: Sequence[Sequence[float]]) -> WeightedGraph:
+    return WeightedGraph(size, tuple(sorted(normalized_edge(int(a), int(b), w) for a, b, w in edges)))

@@ -70,7 +70,7 @@ class Joint:
         if (x := draw_unseen(self, seen, rng)) is not None:
             return x
         try:
-            parts = _unseen(self.domains, seen, rng)
+            parts = _sample_unseen_parts(self.domains, seen, rng)
         except SpaceExhausted as error:
             raise SpaceExhausted(f"no unseen point of the joint domain is left; {len(seen)} were seen") from error
         return self._point(parts)
@@ -79,11 +79,11 @@ class Joint:
         if not isinstance(x, JointPoint) or len(x.parts) != len(self.domains):
             raise PointError(f"point: expected one with the parts {', '.join(self.names)}, got {shown(x)}")
         for name, domain, part in zip(self.names, self.domains, x.parts, strict=True):
-            _within(name, domain.check, part)
+            _prefix_errors(name, domain.check, part)
 
     def parse(self, point: Any) -> JointPoint:
         """From a dict of what the parts' domains parse; raises PointError, naming the part that is wrong."""
-        return self._read(point, [domain.parse for domain in self.domains])
+        return self._from_mapping(point, [domain.parse for domain in self.domains])
 
     def present(self, x: JointPoint) -> dict[str, Any]:
         parts = zip(self.names, self.domains, x.parts, strict=True)
@@ -95,7 +95,7 @@ class Joint:
 
     def decode(self, data: Json) -> JointPoint:
         """Inverse of `encode`; raises PointError for what it never writes."""
-        return self._read(data, [domain.decode for domain in self.domains])
+        return self._from_mapping(data, [domain.decode for domain in self.domains])
 
     def keys(self, batch: Iterable[JointPoint]) -> list[Hashable]:
         return [x.key for x in batch]
@@ -110,7 +110,7 @@ class Joint:
 
     def points(self, batches: Iterable[Batch]) -> list[JointPoint]:
         """From a batch of each part, in their order, all of one length."""
-        own = [_held(domain, batch) for domain, batch in zip(self.domains, batches, strict=True)]
+        own = [_freeze(domain, batch) for domain, batch in zip(self.domains, batches, strict=True)]
         parts, keys = zip(*(batch for batch, _ in own), strict=True), zip(*(keys for _, keys in own), strict=True)
         return [JointPoint(part, key) for part, key in zip(parts, keys, strict=True)]
 
@@ -121,7 +121,7 @@ class Joint:
                 changed = self.domains[i].mutate(x.parts[i], rng)
             except DomainError:  # that part has no other point; the next may have
                 continue
-            return self._changed(x, i, [changed])[0]
+            return self._replace_part(x, i, [changed])[0]
         raise DomainError(f"no part has a point other than that of {shown(self.present(x), 200)}")
 
     def crossover(self, x: JointPoint, y: JointPoint, rng: np.random.Generator) -> JointPoint:
@@ -136,20 +136,20 @@ class Joint:
         parts = {name: domain.to_json() for name, domain in zip(self.names, self.domains, strict=True)}
         return {"domain": "joint", "parts": parts}
 
-    def _read(self, data: Any, read: Sequence[Callable[[Any], Point]]) -> JointPoint:
+    def _from_mapping(self, data: Any, read: Sequence[Callable[[Any], Point]]) -> JointPoint:
         if not isinstance(data, Mapping) or data.keys() != set(self.names):
             raise PointError(f"point: expected a dict with the keys {list(self.names)}, got {shown(data, 200)}")
-        return self._point([_within(name, one, data[name]) for name, one in zip(self.names, read, strict=True)])
+        return self._point([_prefix_errors(name, one, data[name]) for name, one in zip(self.names, read, strict=True)])
 
     def _point(self, parts: Iterable[Point]) -> JointPoint:
         return self.points([[part] for part in parts])[0]
 
-    def _changed(self, x: JointPoint, i: int, batch: Batch) -> list[JointPoint]:
+    def _replace_part(self, x: JointPoint, i: int, batch: Batch) -> list[JointPoint]:
         """x with another i-th part, for each of a batch."""
         before, after = slice(None, i), slice(i + 1, None)
         return [
             JointPoint((*x.parts[before], part, *x.parts[after]), (*x.key[before], key, *x.key[after]))
-            for part, key in zip(*_held(self.domains[i], batch), strict=True)
+            for part, key in zip(*_freeze(self.domains[i], batch), strict=True)
         ]
 
 
@@ -164,11 +164,11 @@ class JointGraph(Joint):
 
     def neighbors(self, x: JointPoint) -> list[JointPoint]:
         """Those with a neighbour in one part: the first part's first, in its order."""
-        return [y for i, batch in enumerate(self._around(x)) for y in self._changed(x, i, batch)]
+        return [y for i, batch in enumerate(self._neighbors_of_parts(x)) for y in self._replace_part(x, i, batch)]
 
-    def some_neighbors(self, x: JointPoint, m: int, rng: np.random.Generator) -> list[JointPoint]:
+    def sample_neighbors(self, x: JointPoint, m: int, rng: np.random.Generator) -> list[JointPoint]:
         """`neighbors`, or m of them drawn without replacement where there are more."""
-        around = self._around(x)
+        around = self._neighbors_of_parts(x)
         first = np.cumsum([0, *map(len, around)])
         chosen = np.arange(first[-1])
         if len(chosen) > m:
@@ -176,10 +176,10 @@ class JointGraph(Joint):
         found = []
         for i, batch in enumerate(around):
             own = chosen[(first[i] <= chosen) & (chosen < first[i + 1])] - first[i]
-            found += self._changed(x, i, [batch[j] for j in own])
+            found += self._replace_part(x, i, [batch[j] for j in own])
         return found
 
-    def _around(self, x: JointPoint) -> list[Batch]:
+    def _neighbors_of_parts(self, x: JointPoint) -> list[Batch]:
         return [domain.neighbors(part) for domain, part in zip(self.domains, x.parts, strict=True)]  # type: ignore[attr-defined]
 
 
@@ -205,7 +205,7 @@ def joint_domain(parts: Mapping[str, Any]) -> Joint:
     return form(tuple(parts), tuple(domains))
 
 
-def _held(domain: HasMutation, batch: Batch) -> tuple[Batch, list[Hashable]]:
+def _freeze(domain: HasMutation, batch: Batch) -> tuple[Batch, list[Hashable]]:
     """The batch as joint points hold it, which nobody can change, and its keys."""
     own = domain.join(batch)
     if isinstance(own, np.ndarray):
@@ -213,14 +213,14 @@ def _held(domain: HasMutation, batch: Batch) -> tuple[Batch, list[Hashable]]:
     return own, domain.keys(own)
 
 
-def _within(name: str, read: Callable[[Any], Any], given: Any) -> Any:
+def _prefix_errors(name: str, read: Callable[[Any], Any], given: Any) -> Any:
     try:
         return read(given)
     except PointError as error:
         raise PointError(f"{name}: {error}") from None
 
 
-def _unseen(domains: Sequence[HasMutation], seen: Iterable[Any], rng: np.random.Generator) -> list[Point]:
+def _sample_unseen_parts(domains: Sequence[HasMutation], seen: Iterable[Any], rng: np.random.Generator) -> list[Point]:
     """Parts whose keys together are not in `seen`: a first one, then others that were not seen with it.
 
     Nothing is enumerated, and as exact as `sample_unseen` of the parts. Raises SpaceExhausted.
@@ -236,6 +236,6 @@ def _unseen(domains: Sequence[HasMutation], seen: Iterable[Any], rng: np.random.
         x = first.sample_unseen(frozenset(full), rng)
         key = first.keys(first.join([x]))[0]
         try:
-            return [x, *_unseen(others, seen_with.get(key, ()), rng)]
+            return [x, *_sample_unseen_parts(others, seen_with.get(key, ()), rng)]
         except SpaceExhausted:
             full.add(key)

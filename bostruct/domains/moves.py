@@ -14,7 +14,7 @@ from bostruct.domains.graphs import IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Moves:
+class SingleChanges:
     """Row m is base[of[m]] with variable which[m] at vertices[m], where base (b, d) is not.
 
     A batch like an integer array: it has a length, is indexed by integers, slices and arrays, and turns into rows
@@ -32,7 +32,7 @@ class Moves:
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, int | np.integer):
             return self[np.array([index])].rows()[0]
-        return Moves(self.base, self.of[index], self.which[index], self.vertices[index])
+        return SingleChanges(self.base, self.of[index], self.which[index], self.vertices[index])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> IntArray:
         del copy  # rows are always new
@@ -49,9 +49,9 @@ class Moves:
         return np.where(self.which == i, self.vertices, self.base[self.of, i])
 
 
-SpaceBatch: TypeAlias = IntArray | Moves
+SpaceBatch: TypeAlias = IntArray | SingleChanges
 
 
 def column(xs: SpaceBatch, i: int) -> IntArray:
     """Vertices of variable i of a batch (m,)."""
-    return xs.column(i) if isinstance(xs, Moves) else xs[:, i]
+    return xs.column(i) if isinstance(xs, SingleChanges) else xs[:, i]

@@ -12,20 +12,20 @@ from bostruct.domains.joint import Joint, joint_domain
 from bostruct.domains.space import Space
 
 
-def _joint(data: Json) -> Joint:
+def _joint_from_json(data: Json) -> Joint:
     return joint_domain({name: domain_from_json(part) for name, part in data["parts"].items()})
 
 
-def _language(data: Json) -> NoReturn:
+def _refuse_language(data: Json) -> NoReturn:
     raise DomainError(f"the search space {data['builder']} is a function, which no file holds; pass it (space=...)")
 
 
 BUILDERS: dict[str, Callable[[Json], Any]] = {
     "space": Space.from_json,
     "architecture": ArchitectureDomain.from_json,
-    "joint": _joint,
+    "joint": _joint_from_json,
     "table": TableDomain.from_json,
-    "language": _language,
+    "language": _refuse_language,
 }
 
 

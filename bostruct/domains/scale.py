@@ -10,26 +10,26 @@ from typing import Any
 from bostruct.checks import shown
 from bostruct.contracts import PointError
 
-STEPS = 10**12  # of a Real: few enough to find each again from its value, and decimal, as people's numbers are
-DIGITS = 11  # of a number, which a grid of a trillion steps can tell apart
+GRID_STEPS = 10**12  # of a Real: few enough to find each again from its value, and decimal, as people's numbers are
+GRID_DIGITS = 11  # of a number, which a grid of a trillion steps can tell apart
 
 
-class Scale(Sequence[float]):
+class RealGrid(Sequence[float]):
     """`STEPS` + 1 numbers from low to high, at even distances, of logarithms with log."""
 
     def __init__(self, low: float, high: float, *, log: bool) -> None:
         self.low, self.high, self.log = low, high, log
 
     def __len__(self) -> int:
-        return STEPS + 1
+        return GRID_STEPS + 1
 
     def __getitem__(self, vertex: Any) -> Any:
-        share = int(vertex) / STEPS
+        share = int(vertex) / GRID_STEPS
         if share in (0.0, 1.0):
             return self.high if share else self.low
         if self.log:
             value = math.exp(math.log(self.low) + share * (math.log(self.high) - math.log(self.low)))
-            short = float(f"{value:.{DIGITS}g}")
+            short = float(f"{value:.{GRID_DIGITS}g}")
         else:
             value = self.low + share * (self.high - self.low)
             short = round(value, self._decimals)
@@ -38,12 +38,12 @@ class Scale(Sequence[float]):
 
     @cached_property
     def _decimals(self) -> int:
-        return math.floor(-math.log10((self.high - self.low) / STEPS))
+        return math.floor(-math.log10((self.high - self.low) / GRID_STEPS))
 
     def vertex(self, value: Any) -> int:
         """The nearest; raises PointError for what is no number between low and high."""
         if isinstance(value, bool) or not isinstance(value, int | float) or not self.low <= value <= self.high:
             raise PointError(f"expected a number from {self.low} to {self.high}, got {shown(value)}")
         if self.log:
-            return round(STEPS * (math.log(value / self.low) / math.log(self.high / self.low)))
-        return round(STEPS * ((value - self.low) / (self.high - self.low)))
+            return round(GRID_STEPS * (math.log(value / self.low) / math.log(self.high / self.low)))
+        return round(GRID_STEPS * ((value - self.low) / (self.high - self.low)))

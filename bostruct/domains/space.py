@@ -14,17 +14,24 @@ from bostruct.checks import did_you_mean, shown
 from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
 from bostruct.display import html_table
 from bostruct.domains.adjacency import Adjacency
-from bostruct.domains.constraints import holds, rule_name, sample_satisfying, satisfied, unseen_nearby, walk
-from bostruct.domains.decisions import Coordinate, coordinate, finished, redrawn, token_table
+from bostruct.domains.constraints import (
+    count_satisfied_rules,
+    find_unseen_nearby,
+    random_walk,
+    rule_name,
+    sample_satisfying,
+    valid_mask,
+)
+from bostruct.domains.decisions import Coordinate, coordinate, resample, roll_out, token_table
 from bostruct.domains.graphs import IntArray
-from bostruct.domains.moves import Moves
+from bostruct.domains.moves import SingleChanges
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 from bostruct.domains.variables import Variable, variable, variable_from_json
 
-MOST_VARIABLES = 1000
-ENUMERABLE = 100_000
-CHILDREN = 100  # tried of a crossover
-DETOURS = (16, 2_000)  # steps of a mutation where no single change is valid
+MAX_VARIABLES = 1000
+MAX_ENUMERATED = 100_000
+CROSSOVER_TRIES = 100  # tried of a crossover
+MUTATION_WALK_STEPS = (16, 2_000)  # steps of a mutation where no single change is valid
 Constraint = Callable[[dict[str, Any]], bool]
 
 
@@ -42,8 +49,8 @@ class Space:
     def __init__(self, variables: Mapping[str, Any], constraints: Sequence[Constraint] = ()) -> None:
         if not isinstance(variables, Mapping):
             raise DomainError(f"variables: expected a mapping from name to variable, got {shown(variables)}")
-        if not 1 <= len(variables) <= MOST_VARIABLES:
-            raise DomainError(f"variables: expected 1 to {MOST_VARIABLES}, got {len(variables)}")
+        if not 1 <= len(variables) <= MAX_VARIABLES:
+            raise DomainError(f"variables: expected 1 to {MAX_VARIABLES}, got {len(variables)}")
         for name in variables:
             if not isinstance(name, str) or not name:
                 raise DomainError(f"variables: expected names that are non-empty strings, got {shown(name)}")
@@ -91,12 +98,12 @@ class Space:
     @property
     def enumerable(self) -> bool:
         """Whether `enumerate` is allowed: at most 100,000 points before constraints."""
-        return self.n_points <= ENUMERABLE
+        return self.n_points <= MAX_ENUMERATED
 
     def enumerate(self) -> IntArray:
         """All valid points, the last variable fastest; raises DomainError where the space is not `enumerable`."""
         if not self.enumerable:
-            raise DomainError(f"only spaces of up to {ENUMERABLE} points before constraints are enumerated")
+            raise DomainError(f"only spaces of up to {MAX_ENUMERATED} points before constraints are enumerated")
         return self._all.copy()
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
@@ -118,7 +125,11 @@ class Space:
             if not left:
                 raise SpaceExhausted(f"all {len(self._all)} points of the space have been seen")
             return self._all[left[rng.integers(len(left))]].copy()
-        x = unseen_nearby(self, self.sample(1, rng)[0], seen) if self.constraints else self._scan(seen, rng)
+        x = (
+            find_unseen_nearby(self, self.sample(1, rng)[0], seen)
+            if self.constraints
+            else self._first_unseen(seen, rng)
+        )
         if x is None:
             raise SpaceExhausted(
                 f"no unseen valid point was found in {DRAWS_UNSEEN} draws, nor by changing a variable or swapping two "
@@ -126,9 +137,9 @@ class Space:
             )
         return x
 
-    def satisfied(self, xs: IntArray) -> IntArray:
+    def count_satisfied_constraints(self, xs: IntArray) -> IntArray:
         """How many of the constraints hold, for each point -> (m,)."""
-        return satisfied(self, xs, self.constraints)
+        return count_satisfied_rules(self, xs, self.constraints)
 
     def check(self, x: IntArray) -> None:
         """Raises PointError for a wrong shape, a vertex out of range, or a constraint that does not hold."""
@@ -138,7 +149,7 @@ class Space:
             if not 0 <= vertex < k:
                 raise PointError(f"{name}: expected a vertex in 0..{k - 1}, got {vertex}")
         row = np.asarray(x, dtype=np.int64)[None]
-        if broken := [rule_name(c) for c in self.constraints if not satisfied(self, row, [c])[0]]:
+        if broken := [rule_name(c) for c in self.constraints if not count_satisfied_rules(self, row, [c])[0]]:
             raise PointError(f"point: {shown(self.present(x), 200)} breaks the constraint {', '.join(broken)}")
 
     def parse(self, point: Any) -> IntArray:
@@ -180,32 +191,36 @@ class Space:
 
     def neighbors(self, x: IntArray) -> IntArray:
         """Valid points that differ in one variable by one edge: variable 0 first, its vertices ascending."""
-        rows = self._changes(x, *self._adjacency.moves(x))
-        return rows[self._holds(rows)]
+        rows = self._apply_changes(x, *self._adjacency.single_changes(x))
+        return rows[self._valid_mask(rows)]
 
-    def some_neighbors(self, x: IntArray, m: int, rng: np.random.Generator) -> IntArray:
+    def sample_neighbors(self, x: IntArray, m: int, rng: np.random.Generator) -> IntArray:
         """`neighbors`, or m of them drawn without replacement where there are more."""
-        return self.around(np.asarray(x)[None], m, rng)[0].rows()
+        return self.sample_neighborhoods(np.asarray(x)[None], m, rng)[0].rows()
 
-    def around(self, xs: IntArray, m: int, rng: np.random.Generator, leaps: bool = False) -> tuple[Moves, IntArray]:
+    def sample_neighborhoods(
+        self, xs: IntArray, m: int, rng: np.random.Generator, leaps: bool = False
+    ) -> tuple[SingleChanges, IntArray]:
         """`some_neighbors` of each point as one batch, and which of the points each belongs to, ascending.
 
         leaps: of ordered variables also steps of half their choices, a quarter and so on.
         """
-        found = [self._some_moves(x, m, rng, leaps) for x in xs]
+        found = [self._sample_changes(x, m, rng, leaps) for x in xs]
         of = np.repeat(np.arange(len(found)), [len(which) for which, _ in found])
         which, vertices = (np.concatenate(part) for part in zip(*found, strict=True))
-        return Moves(np.array(xs, dtype=np.int64), of, which, vertices), of  # a base of its own, which never changes
+        return SingleChanges(
+            np.array(xs, dtype=np.int64), of, which, vertices
+        ), of  # a base of its own, which never changes
 
     def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
         """A valid neighbour of x, uniformly; where constraints leave none, a valid point a few changes away.
 
         Raises DomainError where none other than x is found.
         """
-        if len(near := self.some_neighbors(x, 1, rng)):
+        if len(near := self.sample_neighbors(x, 1, rng)):
             return near[0]
-        for steps in DETOURS:
-            other, moved = walk(self, np.asarray(x, dtype=np.int64), steps, rng, most_moves=1)
+        for steps in MUTATION_WALK_STEPS:
+            other, moved = random_walk(self, np.asarray(x, dtype=np.int64), steps, rng, max_moves=1)
             if moved:
                 return other
         for other in self.sample(64, rng):
@@ -215,9 +230,9 @@ class Space:
 
     def crossover(self, x: IntArray, y: IntArray, rng: np.random.Generator) -> IntArray:
         """Each variable from x or y with equal chance; x where no valid child is found in 100 tries."""
-        for _ in range(CHILDREN):
+        for _ in range(CROSSOVER_TRIES):
             child = np.where(rng.random(self.d) < 0.5, x, y)
-            if self._holds(child[None])[0]:
+            if self._valid_mask(child[None])[0]:
                 return child
         return np.array(x, dtype=np.int64)
 
@@ -237,9 +252,9 @@ class Space:
         del x
         return self._names
 
-    def redrawn(self, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
+    def resample(self, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
         """A valid point with these variables drawn anew, one alone among its other choices; x where none is found."""
-        return redrawn(self, x, names, rng)
+        return resample(self, x, names, rng)
 
     def decisions(self, x: IntArray) -> tuple[int, ...]:
         """One variable after another: `HasDecisions`."""
@@ -249,9 +264,9 @@ class Space:
         """How many choices the next variable has; 0 after the last."""
         return int(self.n_choices[len(made)]) if len(made) < self.d else 0
 
-    def finished(self, made: Sequence[int], rng: np.random.Generator) -> IntArray:
+    def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> IntArray:
         """A valid point with these first choices; raises Infeasible where 1,000 draws find none."""
-        return finished(self, made, rng)
+        return roll_out(self, made, rng)
 
     def to_json(self) -> Json:
         variables = {name: v.to_json() for name, v in self.variables.items()}
@@ -273,10 +288,10 @@ class Space:
                 raise PointError(f"{name}: {error}") from None
         return row
 
-    def _holds(self, rows: IntArray) -> npt.NDArray[np.bool_]:
-        return holds(self, rows) if self.constraints else np.ones(len(rows), dtype=bool)
+    def _valid_mask(self, rows: IntArray) -> npt.NDArray[np.bool_]:
+        return valid_mask(self, rows) if self.constraints else np.ones(len(rows), dtype=bool)
 
-    def _scan(self, seen: frozenset[Hashable], rng: np.random.Generator) -> IntArray | None:
+    def _first_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> IntArray | None:
         """The first unseen point from a random one on: of one more point than were seen, one is unseen."""
         x = self.sample(1, rng)[0]
         for _ in range(min(len(seen) + 1, self.n_points)):
@@ -288,17 +303,21 @@ class Space:
                     break
         return None
 
-    def _changes(self, x: IntArray, which: IntArray, vertices: IntArray) -> IntArray:
+    def _apply_changes(self, x: IntArray, which: IntArray, vertices: IntArray) -> IntArray:
         """Copies of x, each with one variable at another vertex."""
         rows = np.repeat(np.asarray(x, dtype=np.int64)[None], len(which), axis=0)
         rows[np.arange(len(which)), which] = vertices
         return rows
 
-    def _some_moves(self, x: IntArray, m: int, rng: np.random.Generator, leaps: bool) -> tuple[IntArray, IntArray]:
+    def _sample_changes(self, x: IntArray, m: int, rng: np.random.Generator, leaps: bool) -> tuple[IntArray, IntArray]:
         """All valid moves from x, or m of them, in their order."""
-        which, vertices = self._adjacency.moves(x, leaps)
+        which, vertices = self._adjacency.single_changes(x, leaps)
         if len(which) <= m:
-            chosen = np.flatnonzero(self._holds(self._changes(x, which, vertices))) if self.constraints else slice(None)
+            chosen = (
+                np.flatnonzero(self._valid_mask(self._apply_changes(x, which, vertices)))
+                if self.constraints
+                else slice(None)
+            )
         elif not self.constraints:
             chosen = np.sort(rng.choice(len(which), size=m, replace=False, shuffle=False))
         else:
@@ -308,7 +327,7 @@ class Space:
                 if n_kept >= m:
                     break
                 chunk = order[first : first + step]
-                kept.append(chunk[self._holds(self._changes(x, which[chunk], vertices[chunk]))])
+                kept.append(chunk[self._valid_mask(self._apply_changes(x, which[chunk], vertices[chunk]))])
                 n_kept += len(kept[-1])
             chosen = np.sort(np.concatenate(kept)[:m])
         return which[chosen], vertices[chosen]
@@ -317,7 +336,7 @@ class Space:
     def _all(self) -> IntArray:
         grid = np.indices(tuple(self.n_choices)).reshape(self.d, -1).T
         rows = np.ascontiguousarray(grid, dtype=np.int64)
-        return rows[self._holds(rows)]
+        return rows[self._valid_mask(rows)]
 
     @cached_property
     def positions(self) -> dict[str, int]:

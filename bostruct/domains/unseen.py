@@ -9,11 +9,11 @@ import numpy as np
 from bostruct.contracts import Domain, Point
 
 DRAWS_UNSEEN = 1024
-BLOCKS = (1, 15, 112, 896)  # most first draws are unseen: begin small
+DRAW_BLOCKS = (1, 15, 112, 896)  # most first draws are unseen: begin small
 
 
 def draw_unseen(
-    domain: Domain, seen: frozenset[Hashable], rng: np.random.Generator, blocks: Sequence[int] = BLOCKS
+    domain: Domain, seen: frozenset[Hashable], rng: np.random.Generator, blocks: Sequence[int] = DRAW_BLOCKS
 ) -> Point | None:
     """By rejection; None where all draws were seen before. blocks: how many are drawn at once, in turn."""
     for block in blocks:

@@ -14,17 +14,17 @@ import numpy as np
 from bostruct.checks import check_integer, check_number, shown
 from bostruct.contracts import DomainError, Json, PointError
 from bostruct.domains.graphs import (
+    MAX_CHOICES,
     MIN_WEIGHT,
-    MOST_CHOICES,
     CompleteGraph,
-    LadderGraph,
+    DyadicGraph,
     PathGraph,
     VariableGraph,
     WeightedGraph,
-    edges_from_json,
     weighted_graph,
+    weighted_graph_from_json,
 )
-from bostruct.domains.scale import STEPS, Scale
+from bostruct.domains.scale import GRID_STEPS, RealGrid
 
 
 class Variable:
@@ -32,11 +32,11 @@ class Variable:
 
     def __init__(self, kind: str, choices: Iterable[Any], graph: VariableGraph) -> None:
         self.kind = kind
-        self.choices: Sequence[Any] = choices if isinstance(choices, Scale) else tuple(choices)
+        self.choices: Sequence[Any] = choices if isinstance(choices, RealGrid) else tuple(choices)
         self.graph = graph
 
     def __repr__(self) -> str:
-        if isinstance(self.choices, Scale):
+        if isinstance(self.choices, RealGrid):
             return f"Real({self.choices.low}, {self.choices.high}{', log=True' if self.choices.log else ''})"
         return f"{self.kind}({shown(list(self.choices))})"
 
@@ -56,8 +56,8 @@ class Variable:
 
     def vertex(self, value: Any) -> int:
         """Position of a choice; raises PointError where value is none of them."""
-        value = plain(value)
-        if isinstance(self.choices, Scale):
+        value = to_python(value)
+        if isinstance(self.choices, RealGrid):
             return self.choices.vertex(value)
         try:
             return self._positions[value]
@@ -72,7 +72,7 @@ class Variable:
     def value(self, vertex: int) -> Any:
         """A choice for the user to keep: a copy of one that can be changed, so that changing it changes no space."""
         choice = self.choices[vertex]
-        if isinstance(self.choices, Scale):
+        if isinstance(self.choices, RealGrid):
             return choice
         return choice if len(self._positions) == len(self.choices) else copy.deepcopy(choice)
 
@@ -91,7 +91,7 @@ class Variable:
 
     def to_json(self) -> Json:
         data: dict[str, Json] = {"kind": self.kind}
-        if isinstance(self.choices, Scale):
+        if isinstance(self.choices, RealGrid):
             return data | {"low": self.choices.low, "high": self.choices.high, "log": self.choices.log}
         if self.kind == "Integer":
             return data | {"low": self.choices[0], "high": self.choices[-1]}
@@ -114,7 +114,7 @@ class Variable:
         return positions
 
 
-def plain(value: Any) -> Any:
+def to_python(value: Any) -> Any:
     """NumPy scalars as the Python values that they stand for."""
     return value.item() if isinstance(value, np.generic) else value
 
@@ -133,14 +133,14 @@ def _choice_from_json(data: Json) -> Any:
     return data["infinity"] * math.inf if isinstance(data, dict) else data
 
 
-def _distinct(kind: str, choices: Iterable[Any]) -> tuple[Any, ...]:
+def _check_distinct(kind: str, choices: Iterable[Any]) -> tuple[Any, ...]:
     if isinstance(choices, str | bytes | set | frozenset | dict) or not isinstance(choices, Iterable):
         raise DomainError(f"{kind}: expected a sequence of choices, got {shown(choices)}")
-    values = tuple(plain(choice) for choice in itertools.islice(choices, MOST_CHOICES + 1))
-    if not 2 <= len(values) <= MOST_CHOICES:
-        got = f"{len(values)}: {shown(list(values))}" if len(values) <= MOST_CHOICES else "more"
+    values = tuple(to_python(choice) for choice in itertools.islice(choices, MAX_CHOICES + 1))
+    if not 2 <= len(values) <= MAX_CHOICES:
+        got = f"{len(values)}: {shown(list(values))}" if len(values) <= MAX_CHOICES else "more"
         got += "; take a coarser grid" if got == "more" and kind == "Ordinal" else ""
-        raise DomainError(f"{kind}: expected 2 to {MOST_CHOICES} choices, got {got}")
+        raise DomainError(f"{kind}: expected 2 to {MAX_CHOICES} choices, got {got}")
     seen: set[Any] = set()
     unhashable: list[Any] = []
     for value in values:
@@ -171,7 +171,7 @@ def Binary() -> Variable:
 
 def Categorical(choices: Iterable[Any]) -> Variable:
     """Unordered choices: each is one change from each other (complete graph). Raises DomainError."""
-    values = _distinct("Categorical", choices)
+    values = _check_distinct("Categorical", choices)
     return Variable("Categorical", values, CompleteGraph(len(values)))
 
 
@@ -180,7 +180,7 @@ def Ordinal(choices: Iterable[Any], weight: float = 1.0) -> Variable:
 
     weight: the weight of its edges, which scales diffusion along them. Raises DomainError, ValueError.
     """
-    values = _distinct("Ordinal", choices)
+    values = _check_distinct("Ordinal", choices)
     return Variable("Ordinal", values, _path(len(values), check_number("weight", weight, MIN_WEIGHT)))
 
 
@@ -195,9 +195,9 @@ def Real(low: float, high: float, *, log: bool = False) -> Variable:
     if not low < high or (log and low <= 0.0) or not math.isfinite(high - low):
         raise DomainError(f"Real: expected low < high{', low above 0' if log else ''}; got low={low}, high={high}")
     span = math.log(high / low) if log else (high - low) / max(abs(low), abs(high))
-    if span < STEPS * 1e-15:
+    if span < GRID_STEPS * 1e-15:
         raise DomainError(f"Real: expected a range that float64 can divide finely, got low={low}, high={high}")
-    return Variable("Real", Scale(low, high, log=log), LadderGraph(STEPS + 1))
+    return Variable("Real", RealGrid(low, high, log=log), DyadicGraph(GRID_STEPS + 1))
 
 
 def Fidelity(costs: Iterable[float]) -> Variable:
@@ -206,7 +206,7 @@ def Fidelity(costs: Iterable[float]) -> Variable:
     costs: what an evaluation costs, in any unit: positive, ascending. Hyperband and successive halving raise it for
     points that do well; to all other methods it is an ordered variable. Raises DomainError.
     """
-    values = _distinct("Fidelity", costs)
+    values = _check_distinct("Fidelity", costs)
     numbers = all(type(cost) in (int, float) and math.isfinite(cost) and cost > 0 for cost in values)
     if not numbers or list(values) != sorted(values):
         raise DomainError(f"Fidelity: expected positive numbers in ascending order, got {shown(list(values))}")
@@ -222,16 +222,16 @@ def Integer(low: int, high: int) -> Variable:
     """All integers from low to high, both included (path graph). Raises DomainError, TypeError."""
     low = check_integer("low", low, -(2**53), 2**53)
     high = check_integer("high", high, -(2**53), 2**53)
-    if not 2 <= high - low + 1 <= MOST_CHOICES:
+    if not 2 <= high - low + 1 <= MAX_CHOICES:
         advice = ""
         if low < high:
-            step = math.ceil((high - low) / (MOST_CHOICES - 1))
+            step = math.ceil((high - low) / (MAX_CHOICES - 1))
             advice = (
                 f". Give a grid, such as Ordinal(range({low}, {high + 1}, {step})) or one of geometric steps; or "
                 f"Real({low}, {high}), rounded in the objective, for a method that takes it"
             )
         raise DomainError(
-            f"Integer: expected 2 to {MOST_CHOICES} values, low < high; got low={low}, high={high}{advice}"
+            f"Integer: expected 2 to {MAX_CHOICES} values, low < high; got low={low}, high={high}{advice}"
         )
     return Variable("Integer", range(low, high + 1), _path(high - low + 1, 1.0))
 
@@ -242,7 +242,7 @@ def Graph(graph: Any) -> Variable:
     Raises DomainError where the graph is directed, disconnected, has loops, or has not 2 to 1000 nodes.
     """
     nodes, weighted = weighted_graph(graph)
-    return Variable("Graph", _distinct("Graph", nodes), weighted)
+    return Variable("Graph", _check_distinct("Graph", nodes), weighted)
 
 
 def variable(name: str, given: Any) -> Variable:
@@ -255,7 +255,7 @@ def variable(name: str, given: Any) -> Variable:
     if given is bool:
         return Binary()
     pair = tuple(given.tolist()) if isinstance(given, np.ndarray) and given.ndim == 1 else given
-    if isinstance(pair, tuple) and len(pair) == 2 and all(type(plain(v)) in (int, float) for v in pair):
+    if isinstance(pair, tuple) and len(pair) == 2 and all(type(to_python(v)) in (int, float) for v in pair):
         raise DomainError(
             f"{name}: {pair} might be bounds or two choices; expected Integer{pair} for all integers between, or "
             f"the list {list(pair)} for the two"
@@ -299,5 +299,5 @@ def variable_from_json(name: str, data: Json) -> Variable:
     if kind == "Fidelity":
         return Fidelity(choices)
     if kind == "Graph":
-        return Variable("Graph", choices, edges_from_json(len(choices), data["edges"]))
+        return Variable("Graph", choices, weighted_graph_from_json(len(choices), data["edges"]))
     return Categorical(choices)

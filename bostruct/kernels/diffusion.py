@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from bostruct.contracts import Array, Parameter, Prior
 from bostruct.domains.graphs import CompleteGraph, IntArray, VariableGraph
-from bostruct.domains.moves import Moves, SpaceBatch, column
+from bostruct.domains.moves import SingleChanges, SpaceBatch, column
 from bostruct.kernels.complete import CompletePair, CompletePart
 from bostruct.kernels.factors import eigenvalues
 from bostruct.kernels.links import Link
@@ -74,7 +74,7 @@ class DiffusionKernel:
         return (Parameter(self.link.name, len(self.graphs), self.prior, self.initial),)
 
     def prepare(self, xs: SpaceBatch, ys: IntArray) -> DiffusionPair | MovedPair:
-        if isinstance(xs, Moves):
+        if isinstance(xs, SingleChanges):
             return self._prepare_moves(xs, ys)
         return self._prepare_rows(xs, ys)
 
@@ -142,7 +142,7 @@ class DiffusionKernel:
     def _base(self, xs: IntArray, ys: IntArray) -> Base:
         return Base(self._prepare_rows(xs, ys), {})
 
-    def _prepare_moves(self, moves: Moves, ys: IntArray) -> MovedPair:
+    def _prepare_moves(self, moves: SingleChanges, ys: IntArray) -> MovedPair:
         place = self._places[moves.which]
         rows, others = np.flatnonzero(place >= 0), np.flatnonzero(place < 0)
         tables = []

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from bostruct.contracts import Array, Parameter
 from bostruct.domains.graphs import CompleteGraph, IntArray, VariableGraph
-from bostruct.domains.moves import Moves, SpaceBatch, column
+from bostruct.domains.moves import SingleChanges, SpaceBatch, column
 from bostruct.kernels.factors import diffusion
 from bostruct.kernels.links import LogLengthscale
 from bostruct.kernels.moved import Latest, by_variable, fewer_or_more_apart
@@ -49,7 +49,7 @@ class MainEffects:
 
     def prepare(self, xs: SpaceBatch, ys: IntArray) -> Array:
         """The Gram matrix itself (n, m)."""
-        if isinstance(xs, Moves):
+        if isinstance(xs, SingleChanges):
             return self._moved(xs, ys)
         gram = np.zeros((len(xs), len(ys)))
         signs = [i for i, graph in enumerate(self.graphs) if graph.size == 2]
@@ -59,7 +59,7 @@ class MainEffects:
             gram += centred_effects(self.graphs[i])[xs[:, i]][:, ys[:, i]]
         return gram / len(self.graphs)
 
-    def _moved(self, moves: Moves, ys: IntArray) -> Array:
+    def _moved(self, moves: SingleChanges, ys: IntArray) -> Array:
         """From the Gram matrix of the base: one effect a row is another."""
         change = fewer_or_more_apart(moves, ys) * self._step[moves.which][:, None]
         others = np.flatnonzero(self._on_path[moves.which])

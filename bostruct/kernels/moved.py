@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.domains.graphs import IntArray
-from bostruct.domains.moves import Moves
+from bostruct.domains.moves import SingleChanges
 
 Value = TypeVar("Value")
 
@@ -43,7 +43,7 @@ def by_variable(which: IntArray) -> Iterator[tuple[int, IntArray]]:
         yield int(which[rows[0]]), rows
 
 
-def fewer_or_more_apart(moves: Moves, ys: IntArray) -> npt.NDArray[np.int8]:
+def fewer_or_more_apart(moves: SingleChanges, ys: IntArray) -> npt.NDArray[np.int8]:
     """By how much a move changes whether its variable differs from y's: -1, 0 or 1, (m, n)."""
     theirs = ys.T[moves.which]
     now = moves.vertices[:, None] != theirs

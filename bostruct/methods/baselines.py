@@ -47,7 +47,7 @@ def annealing(domain: Any) -> Searcher:
 
 def hill_climbing(domain: Any, best_improvement: bool = False) -> Searcher:
     """Local search with random restarts: one exchange, the first improvement, or with `best_improvement` the best."""
-    if not callable(getattr(domain, "some_neighbors", None)):
+    if not callable(getattr(domain, "sample_neighbors", None)):
         name = kind_of(domain)
         raise DomainError(f"method: hill-climbing needs a domain whose neighbours can be listed, got {name}")
     return HillClimbing(domain, best_improvement=best_improvement)

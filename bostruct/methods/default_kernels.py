@@ -14,7 +14,7 @@ from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.graphs import VariableGraph
 from bostruct.domains.joint import Joint
 from bostruct.domains.language.errors import LanguageError
-from bostruct.domains.language.features import Recent
+from bostruct.domains.language.features import LRUCache
 from bostruct.domains.language.space import SearchSpace
 from bostruct.domains.language.trace import Trace
 from bostruct.domains.space import Space
@@ -82,7 +82,7 @@ def architecture_kernel(domain: Any, settings: Otmann = REFERENCE) -> Similarity
     sampled = callable(getattr(domain, "sample", None))
     xs = list(domain.sample(DRAWN_TO_SCALE, np.random.default_rng(0))) if sampled else []
     if isinstance(domain, SearchSpace):
-        layers: Recent[Trace, Architecture] = Recent(lambda x: domain.present(x).to_architecture())
+        layers: LRUCache[Trace, Architecture] = LRUCache(lambda x: domain.present(x).to_architecture())
         try:
             kernel = scaled_otmann([layers(x) for x in xs], settings)
         except LanguageError as error:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from bostruct.contracts import Searcher
-from bostruct.domains.fidelity import Levels
+from bostruct.domains.fidelity import FidelityLevels
 from bostruct.methods.auto import auto
 from bostruct.searchers.bayesian import best_predicted
 from bostruct.searchers.hyperband import Hyperband
@@ -15,12 +15,12 @@ from bostruct.surrogates.at_top import AtTop
 
 def hyperband(domain: Any) -> Searcher:
     """Hyperband, asynchronous (Li et al. 2018, 2020), over the domain's one `Fidelity`."""
-    return Hyperband(domain, Levels(domain))
+    return Hyperband(domain, FidelityLevels(domain))
 
 
 def successive_halving(domain: Any) -> Searcher:
     """Successive halving, asynchronous (Li et al. 2020), over the domain's one `Fidelity`."""
-    return Hyperband(domain, Levels(domain), halving=True)
+    return Hyperband(domain, FidelityLevels(domain), halving=True)
 
 
 def model_based_hyperband(domain: Any) -> Searcher:
@@ -28,7 +28,7 @@ def model_based_hyperband(domain: Any) -> Searcher:
 
     The model is that of `auto`; its kernel has a factor for the fidelity, and log EI is asked about the highest.
     """
-    levels = Levels(domain)
+    levels = FidelityLevels(domain)
     model = auto(domain)
-    at_top = AtTop(model.surrogate, levels.raised)
+    at_top = AtTop(model.surrogate, levels.at_target_fidelity)
     return Hyperband(domain, levels, proposals=replace(model, surrogate=at_top, incumbent=best_predicted))

@@ -24,7 +24,7 @@ def wrs(
     n_random: the first phase, published as the number of trials over e: 37 of 100. floor: the least probability that a
     variable changes. least: k_i by name, the trials until which a variable changes in every step.
     """
-    if not callable(getattr(domain, "redrawn", None)):
+    if not callable(getattr(domain, "resample", None)):
         raise DomainError(f"method: wrs needs a domain of named choices, got {kind_of(domain)}")
     if isinstance(domain, Space) and (unknown := sorted(set(least or {}) - set(domain.variables))):
         raise ValueError(f"least: expected names of variables, {', '.join(domain.variables)}; got {unknown[0]!r}")

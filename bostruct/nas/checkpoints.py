@@ -21,7 +21,7 @@ from bostruct.nas.recipes import Recipe
 _DIGESTS: WeakKeyDictionary[Dataset, str] = WeakKeyDictionary()
 
 
-def described(data: Dataset, recipe: Recipe, seed: int, device: torch.device) -> dict[str, str]:
+def checkpoint_identity(data: Dataset, recipe: Recipe, seed: int, device: torch.device) -> dict[str, str]:
     """What a training must share with a checkpoint to go on from it."""
     return {
         "data": data_digest(data),
@@ -68,11 +68,11 @@ def load_checkpoint(path: Path | None, run: Any, about: Mapping[str, str]) -> No
         return
     before = copy.deepcopy(_state(run))
     try:
-        held = torch.load(path, map_location="cpu", weights_only=True)
-        if differing := [name for name, value in about.items() if held["about"][name] != value]:
+        saved = torch.load(path, map_location="cpu", weights_only=True)
+        if differing := [name for name, value in about.items() if saved["about"][name] != value]:
             warnings.warn(f"{path}: of another training (other {', '.join(differing)}), this begins anew", stacklevel=3)
             return
-        _restore(run, held)
+        _restore(run, saved)
     except Exception as error:  # it saves time and holds nothing that a training cannot make again
         _restore(run, before)
         warnings.warn(f"{path}: not a whole checkpoint, the training begins anew ({error!r})", stacklevel=3)
@@ -103,14 +103,14 @@ def _state(run: Any) -> dict[str, Any]:
     }
 
 
-def _restore(run: Any, held: Mapping[str, Any]) -> None:
-    run.network.load_state_dict(held["network"])
+def _restore(run: Any, saved: Mapping[str, Any]) -> None:
+    run.network.load_state_dict(saved["network"])
     rates = [group["lr"] for group in run.optimizer.param_groups]
-    run.optimizer.load_state_dict(held["optimizer"])
+    run.optimizer.load_state_dict(saved["optimizer"])
     for group, rate in zip(run.optimizer.param_groups, rates, strict=True):
         group["lr"] = rate  # set before every step; on a GPU a tensor there, which the file holds on the CPU
-    run.generator.set_state(held["generator"])
-    torch.set_rng_state(held["torch"])
-    if held["cuda"] is not None:
-        torch.cuda.set_rng_state(held["cuda"], run.generator.device)
-    run.epochs[:] = [Epoch(*one) for one in held["epochs"]]
+    run.generator.set_state(saved["generator"])
+    torch.set_rng_state(saved["torch"])
+    if saved["cuda"] is not None:
+        torch.cuda.set_rng_state(saved["cuda"], run.generator.device)
+    run.epochs[:] = [Epoch(*one) for one in saved["epochs"]]

@@ -53,7 +53,7 @@ HOW_TO_OBTAIN = (
     "train/CLASS and test/CLASS of images; bostruct.nas.cifar.download(folder), or `bostruct nas cifar10 --data FOLDER "
     "--download`, fetches the first"
 )
-PATIENCE = 60.0  # seconds without a byte, after which a download has failed
+DOWNLOAD_TIMEOUT = 60.0  # seconds without a byte, after which a download has failed
 RECORD = 1 + 3 * 32 * 32
 
 Images = tuple[np.ndarray, np.ndarray]  # uint8 (n, 3, 32, 32), int64 (n,)
@@ -63,14 +63,14 @@ class DataMissing(BostructError, FileNotFoundError):
     """The data are not where they were looked for; the message says how to obtain them."""
 
 
-class Official(NamedTuple):
+class OfficialSplit(NamedTuple):
     """In the official order: 50,000 images to train on, 10,000 to test."""
 
     train: Images
     test: Images
 
 
-def read(path: str | Path) -> Official:
+def read_cifar10(path: str | Path) -> OfficialSplit:
     """The official python or binary archive or the folder it unpacks to; or folders ``train`` and ``test`` that hold a
     folder of images for each class. Raises DataMissing; BostructError where a file that is unpickled is not the
     official one, or a binary one is damaged; DomainError for images of other sizes. Warns where binary files are not
@@ -89,7 +89,7 @@ def read(path: str | Path) -> Official:
         if (where / name).is_file():
             return _archive(where / name)
     if (where / "train").is_dir() and (where / "test").is_dir():
-        return Official(_folder(where / "train"), _folder(where / "test"))
+        return OfficialSplit(_folder(where / "train"), _folder(where / "test"))
     raise DataMissing(f"{where}: no CIFAR-10 there. {HOW_TO_OBTAIN}")
 
 
@@ -102,9 +102,9 @@ def download(folder: str | Path) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_suffix(".part")
     try:
-        with urllib.request.urlopen(URL + name, timeout=PATIENCE) as source, partial.open("wb") as file:
+        with urllib.request.urlopen(URL + name, timeout=DOWNLOAD_TIMEOUT) as source, partial.open("wb") as file:
             shutil.copyfileobj(source, file)
-        _check(partial.read_bytes(), *PYTHON_ARCHIVE)
+        _check_md5(partial.read_bytes(), *PYTHON_ARCHIVE)
         partial.replace(target)
     except OSError as error:
         raise BostructError(f"{URL + name} could not be fetched: {error}") from error
@@ -114,14 +114,14 @@ def download(folder: str | Path) -> Path:
 
 
 def cifar10(
-    path: str | Path | Official, train: int = 40_000, validation: int = 10_000, shuffled: bool = True
+    path: str | Path | OfficialSplit, train: int = 40_000, validation: int = 10_000, shuffled: bool = True
 ) -> Dataset:
     """Training and validation examples from the official 50,000, test examples from the official 10,000.
 
     shuffled: by ``numpy.random.RandomState(0)`` first, as Oh et al. 2019 do; the first `train` of them are trained on,
     the last `validation` validate. Raises what `read` raises, ValueError where they overlap.
     """
-    official = path if isinstance(path, Official) else read(path)
+    official = path if isinstance(path, OfficialSplit) else read_cifar10(path)
     images, labels = official.train
     check_integer("train", train, 1)
     if check_integer("validation", validation, 1) + train > len(images):
@@ -164,7 +164,7 @@ class CIFAR10Objective:
         return self.objective(point)
 
 
-def _archive(path: Path) -> Official:
+def _archive(path: Path) -> OfficialSplit:
     raw = path.read_bytes()
     found = _digest(raw, "md5")
     if found not in (PYTHON_ARCHIVE[1], BINARY_ARCHIVE[1]):
@@ -173,15 +173,15 @@ def _archive(path: Path) -> Official:
         files = {Path(one.name).name: archive.extractfile(one) for one in archive.getmembers() if one.isfile()}
         held = {name.removesuffix(".bin"): file.read() for name, file in files.items() if file is not None}
     if found == PYTHON_ARCHIVE[1]:
-        return _official({name: _unpickled(held[name], name) for name in BATCHES})
+        return _join_batches({name: _unpickle_batch(held[name], name) for name in BATCHES})
     return _binary_batches(held)
 
 
-def _python_batches(folder: Path) -> Official:
-    return _official({name: _unpickled(_read(folder / name), name) for name in BATCHES})
+def _python_batches(folder: Path) -> OfficialSplit:
+    return _join_batches({name: _unpickle_batch(_read_batch(folder / name), name) for name in BATCHES})
 
 
-def _read(file: Path) -> bytes:
+def _read_batch(file: Path) -> bytes:
     if not file.is_file():
         raise DataMissing(f"{file}: not there. {HOW_TO_OBTAIN}")
     return file.read_bytes()
@@ -191,16 +191,16 @@ def _digest(raw: bytes, kind: str) -> str:
     return hashlib.new(kind, raw, usedforsecurity=False).hexdigest()
 
 
-def _unpickled(raw: bytes, name: str) -> Images:
+def _unpickle_batch(raw: bytes, name: str) -> Images:
     """A batch of the python archive, once its MD5 says that it is the official one: a pickle can run code."""
-    _check(raw, name, BATCHES[name])
+    _check_md5(raw, name, BATCHES[name])
     held = pickle.loads(raw, encoding="bytes")
     return np.asarray(held[b"data"]).reshape(-1, 3, 32, 32), np.asarray(held[b"labels"], dtype=np.int64)
 
 
-def _binary_folder(folder: Path) -> Official:
+def _binary_folder(folder: Path) -> OfficialSplit:
     """Binary batches unpacked; a warning where they are not the official ones."""
-    raws = {name: _read(folder / f"{name}.bin") for name in BATCHES}
+    raws = {name: _read_batch(folder / f"{name}.bin") for name in BATCHES}
     if wrong := [name for name, raw in raws.items() if _digest(raw, "sha1") != BINARY_SHA1[name]]:
         files = ", ".join(f"{name}.bin" for name in wrong)
         warnings.warn(
@@ -211,7 +211,7 @@ def _binary_folder(folder: Path) -> Official:
     return _binary_batches(raws)
 
 
-def _binary_batches(held: Mapping[str, bytes]) -> Official:
+def _binary_batches(held: Mapping[str, bytes]) -> OfficialSplit:
     found = {}
     for name in BATCHES:
         if name not in held:
@@ -222,16 +222,16 @@ def _binary_batches(held: Mapping[str, bytes]) -> Official:
         if len(rows) and rows[:, 0].max() >= len(CLASSES):
             raise BostructError(f"{name}.bin: expected labels in 0..9, got {rows[:, 0].max()}")
         found[name] = (rows[:, 1:].reshape(-1, 3, 32, 32).copy(), rows[:, 0].astype(np.int64))
-    return _official(found)
+    return _join_batches(found)
 
 
-def _official(found: Mapping[str, Images]) -> Official:
+def _join_batches(found: Mapping[str, Images]) -> OfficialSplit:
     batches = [found[name] for name in BATCHES if name != "test_batch"]
     joined = tuple(np.concatenate(part) for part in zip(*batches, strict=True))
-    return Official((joined[0], joined[1]), found["test_batch"])
+    return OfficialSplit((joined[0], joined[1]), found["test_batch"])
 
 
-def _check(raw: bytes, name: str, expected: str) -> None:
+def _check_md5(raw: bytes, name: str, expected: str) -> None:
     found = _digest(raw, "md5")
     if found != expected:
         raise BostructError(f"{name}: its MD5 is {found}, that of the official file {expected}")

@@ -13,7 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from bostruct.checks import shown
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.language.program import Program
-from bostruct.nas.networks import ArchitectureNetwork, Shape, checked_shape, to_torch
+from bostruct.nas.networks import ArchitectureNetwork, Shape, check_input_shape, to_torch
 
 
 class Cost(NamedTuple):
@@ -32,10 +32,10 @@ def cost(network: nn.Module | Architecture | Program, input_shape: Sequence[int]
     classes: of an `Architecture`, as of `to_torch`; others bring their own. Raises TypeError; ValueError where the
     network does not take such examples; DomainError, CompileError where it cannot be built.
     """
-    shape = checked_shape(input_shape)
+    shape = check_input_shape(input_shape)
     if (classes is None) == isinstance(network, Architecture):
         raise ValueError(f"classes: expected a number for an Architecture, and None else, got {shown(classes)}")
-    ghost = _ghost(network, shape, classes or 0).eval()
+    ghost = _meta_network(network, shape, classes or 0).eval()
     _check_channels(ghost, shape)
     try:
         with torch.device("meta"), torch.no_grad(), FlopCounterMode(display=False) as counter:
@@ -45,10 +45,10 @@ def cost(network: nn.Module | Architecture | Program, input_shape: Sequence[int]
     return Cost(sum(p.numel() for p in ghost.parameters() if p.requires_grad), counter.get_total_flops())
 
 
-def _ghost(network: Any, shape: Shape, classes: int) -> nn.Module:
+def _meta_network(network: Any, shape: Shape, classes: int) -> nn.Module:
     """The network without content, and none made on the way."""
     if isinstance(network, nn.Module):
-        return _copied(network)
+        return _copy_to_meta(network)
     with torch.device("meta"):
         if isinstance(network, Architecture):
             return to_torch(network, shape, classes)
@@ -57,7 +57,7 @@ def _ghost(network: Any, shape: Shape, classes: int) -> nn.Module:
     raise TypeError(f"network: expected a torch.nn.Module, an Architecture or a Program, got {shown(network)}")
 
 
-def _copied(network: nn.Module) -> nn.Module:
+def _copy_to_meta(network: nn.Module) -> nn.Module:
     """A copy whose parameters and buffers have a shape and no content, shared ones still shared."""
     held = {id(tensor): torch.empty_like(tensor, device="meta") for tensor in network.buffers()}
     for one in network.parameters():

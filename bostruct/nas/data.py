@@ -31,7 +31,8 @@ class Examples(NamedTuple):
         return len(self.inputs)
 
     def __repr__(self) -> str:
-        return f"Examples({', '.join(f'{name} {_told(one)}' for name, one in zip(self._fields, self, strict=True))})"
+        fields = (f"{name} {_describe_array(one)}" for name, one in zip(self._fields, self, strict=True))
+        return f"Examples({', '.join(fields)})"
 
     def to(self, device: torch.device) -> Examples:
         return Examples(self.inputs.to(device), self.targets.to(device))
@@ -61,7 +62,7 @@ class Dataset:
         check_choice("task", self.task, get_args(Task))
         check_integer("classes", self.classes, 1)
         for part in PARTS:
-            object.__setattr__(self, part, checked(part, getattr(self, part), self.task, self.classes))
+            object.__setattr__(self, part, check_examples(part, getattr(self, part), self.task, self.classes))
         for part in PARTS[1:]:
             if (shape := tuple(getattr(self, part).inputs.shape[1:])) != self.input_shape:
                 raise ValueError(
@@ -96,7 +97,7 @@ def digits() -> Dataset:
 
     pixels, classes = load_digits(return_X_y=True)
     images = np.asarray(pixels, dtype=np.float64).reshape(-1, 1, 8, 8) / 16.0
-    train, validation, test = _split(images, torch.as_tensor(classes, dtype=torch.int64), THIRDS)
+    train, validation, test = _split_examples(images, torch.as_tensor(classes, dtype=torch.int64), THIRDS)
     mean, scale = float(train.inputs.mean()), float(train.inputs.std())
     return Dataset("digits", "classification", train, validation, test, 10, (mean,), (scale,))
 
@@ -118,7 +119,7 @@ def regression(name: str, features: Array, targets: Array, seed: int = 0) -> Dat
     n: at least 5. Drawn with `seed`; all standardised by the training part, columns that do not vary at 0 (Kandasamy et
     al. 2018). Raises TypeError, ValueError, which name the argument.
     """
-    features, targets = _table("features", features), _table("targets", targets, single=True)
+    features, targets = _check_table("features", features), _check_table("targets", targets, single=True)
     n = len(features)
     if len(targets) != n or n < FIFTHS:
         raise ValueError(
@@ -126,12 +127,12 @@ def regression(name: str, features: Array, targets: Array, seed: int = 0) -> Dat
         )
     order = _order(n, check_integer("seed", seed, 0))
     cut = order[: n - 2 * (n // FIFTHS)]
-    both = [_standardised(one, cut) for one in (features, targets)]
-    train, validation, test = _split(both[0], torch.as_tensor(both[1], dtype=torch.float32), FIFTHS, seed)
+    both = [_standardize(one, cut) for one in (features, targets)]
+    train, validation, test = _split_examples(both[0], torch.as_tensor(both[1], dtype=torch.float32), FIFTHS, seed)
     return Dataset(name, "regression", train, validation, test, targets.shape[1])
 
 
-def checked(part: str, given: Any, task: Task, classes: int) -> Examples:
+def check_examples(part: str, given: Any, task: Task, classes: int) -> Examples:
     """One part of a `Dataset` as it holds it; raises TypeError, ValueError, which name the part."""
     if not isinstance(given, Examples):
         raise TypeError(f"{part}: expected Examples(inputs, targets), got {type(given).__name__}: {shown(given, 40)}")
@@ -141,7 +142,7 @@ def checked(part: str, given: Any, task: Task, classes: int) -> Examples:
         raise ValueError(f"{part}.inputs: expected shape (n, ...), none of it 0, got {tuple(inputs.shape)}")
     _check_finite(f"{part}.inputs", inputs)
     targets = _tensor(f"{part}.targets", given.targets)
-    chosen = _classes if task == "classification" else _values
+    chosen = _check_classes if task == "classification" else _check_targets
     targets = chosen(f"{part}.targets", targets, classes)
     if len(inputs) != len(targets):
         raise ValueError(f"{part}: expected as many inputs as targets, got {len(inputs)} and {len(targets)}")
@@ -156,15 +157,17 @@ def _tensor(name: str, given: Any) -> Tensor:
         try:
             tensor = torch.from_numpy(np.array(given, order="C"))
         except (TypeError, ValueError) as error:
-            raise TypeError(f"{name}: expected a tensor or an array of numbers, got {_told(given)}") from error
+            raise TypeError(
+                f"{name}: expected a tensor or an array of numbers, got {_describe_array(given)}"
+            ) from error
     if tensor.is_complex():
         raise TypeError(f"{name}: expected real numbers, got {tensor.dtype}")
     return tensor
 
 
-def _classes(name: str, targets: Tensor, classes: int) -> Tensor:
+def _check_classes(name: str, targets: Tensor, classes: int) -> Tensor:
     if targets.is_floating_point() or targets.dim() != 1:
-        raise ValueError(f"{name}: expected integers of shape (n,), a class each, got {_told(targets)}")
+        raise ValueError(f"{name}: expected integers of shape (n,), a class each, got {_describe_array(targets)}")
     targets = targets.to(torch.int64)
     low, high = (int(one) for one in targets.aminmax()) if len(targets) else (0, 0)
     if low < 0 or high >= classes:
@@ -172,11 +175,13 @@ def _classes(name: str, targets: Tensor, classes: int) -> Tensor:
     return targets
 
 
-def _values(name: str, targets: Tensor, count: int) -> Tensor:
+def _check_targets(name: str, targets: Tensor, count: int) -> Tensor:
     targets = targets.to(torch.float32)
     targets = targets[:, None] if targets.dim() == 1 else targets
     if targets.dim() != 2 or targets.shape[1] != count or not len(targets):
-        raise ValueError(f"{name}: expected shape (n, {count}), n at least 1, as classes={count}, got {_told(targets)}")
+        raise ValueError(
+            f"{name}: expected shape (n, {count}), n at least 1, as classes={count}, got {_describe_array(targets)}"
+        )
     _check_finite(name, targets)
     return targets
 
@@ -196,14 +201,14 @@ def _each_channel(name: str, given: Any, low: float, channels: int) -> tuple[flo
     return numbers
 
 
-def _told(given: Any) -> str:
+def _describe_array(given: Any) -> str:
     """Shape and type of what may be large."""
     if isinstance(given, Tensor | np.ndarray):
         return f"{tuple(given.shape)} {str(given.dtype).removeprefix('torch.')}"
     return shown(given, 40)
 
 
-def _table(name: str, given: Any, *, single: bool = False) -> Array:
+def _check_table(name: str, given: Any, *, single: bool = False) -> Array:
     """(n, columns) of finite float64; single: whether (n,) is one column. Raises TypeError, ValueError."""
     try:
         table = np.asarray(given, dtype=np.float64)
@@ -218,7 +223,7 @@ def _table(name: str, given: Any, *, single: bool = False) -> Array:
     return table
 
 
-def _standardised(columns: Array, rows: np.ndarray) -> Array:
+def _standardize(columns: Array, rows: np.ndarray) -> Array:
     spread = columns[rows].std(axis=0)
     varies = spread > 1e-9 * (1.0 + np.abs(columns[rows]).max(axis=0))
     return (columns - columns[rows].mean(axis=0)) / np.where(varies, spread, 1.0) * varies
@@ -228,7 +233,7 @@ def _order(n: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).permutation(n)
 
 
-def _split(inputs: Array, targets: Tensor, held: int, seed: int = 0) -> tuple[Examples, Examples, Examples]:
+def _split_examples(inputs: Array, targets: Tensor, held: int, seed: int = 0) -> tuple[Examples, Examples, Examples]:
     """One part in `held` to validate, as many to test, the rest to train on."""
     n = len(inputs)
     cuts = np.split(_order(n, seed), [n - 2 * (n // held), n - n // held])

@@ -19,7 +19,7 @@ from bostruct.checks import shown
 from bostruct.contracts import BostructError
 
 WARM_UP = 3  # steps before a graph is captured, on the stream that it is captured on
-MEMORY = (
+MEMORY_MESSAGES = (
     "CUDA error: out of memory",
     "CUDA out of memory",
     "CUDA driver error: out of memory",
@@ -30,14 +30,14 @@ MEMORY = (
     "DefaultCPUAllocator: not enough memory",
 )  # what a RuntimeError says where memory is short, besides torch.OutOfMemoryError
 NO_ENGINE = "unable to find an engine"  # where no convolution of cuDNN's has room, and where there is none for numbers
-LITTLE = 2**30  # bytes free; with fewer it was for lack of room
+LOW_MEMORY = 2**30  # bytes free; with fewer it was for lack of room
 STREAMS = 32  # that torch has on a GPU: asked for more it gives the same ones again
 BFLOAT16 = (8, 0)  # the compute capability from which cuDNN has all convolutions in bfloat16
 
 _FREE_STREAMS: dict[int, list[torch.cuda.Stream]] = {}  # number of a GPU -> those that no place has
-WAITS = "called a synchronizing CUDA operation"  # what torch says where it was told to raise instead of waiting
+SYNC_MESSAGE = "called a synchronizing CUDA operation"  # what torch says where it was told to raise instead of waiting
 
-Body = Callable[[], None]
+StepBody = Callable[[], None]
 
 
 def check_device(name: str) -> torch.device:
@@ -56,14 +56,14 @@ def check_device(name: str) -> torch.device:
     return device
 
 
-def numbered(device: torch.device) -> torch.device:
+def with_index(device: torch.device) -> torch.device:
     """The same with its number, which for ``cuda`` is that of the current device."""
     if device.type == "cuda" and device.index is None:
         return torch.device("cuda", torch.cuda.current_device())
     return device
 
 
-def taken_stream(number: int) -> torch.cuda.Stream:
+def take_stream(number: int) -> torch.cuda.Stream:
     """One that no other place has, of a GPU by its number; to be put back. Raises RuntimeError where there is none.
 
     When a graph goes, torch frees the working memory of cuBLAS on its stream, also where another graph that was
@@ -82,7 +82,7 @@ def taken_stream(number: int) -> torch.cuda.Stream:
 
 
 @contextmanager
-def tuned() -> Iterator[None]:
+def benchmark_convolutions() -> Iterator[None]:
     """cuDNN tries its convolutions the first time that it meets a shape and keeps the fastest, in this block alone.
 
     What meets a shape first decides for the process, as choices are kept however they were made.
@@ -99,7 +99,7 @@ class CaptureFailed(BostructError, RuntimeError):
     """A step that cannot be a CUDA graph, for lack of memory or because it waits for the device; its cause says why."""
 
 
-class Place:
+class DeviceContext:
     """A device with random numbers, and where there are graphs a stream, that belong to one training.
 
     Everything that a training does happens within `turn`: then torch's global random numbers are its own, and go on
@@ -115,25 +115,25 @@ class Place:
         self._state = torch.Generator().manual_seed(seed).get_state()
         if self.cuda:
             torch.cuda.init()
-            self._index = numbered(device).index
+            self._index = with_index(device).index
             self._stream = self._own_stream() if graphs else torch.cuda.current_stream(self._index)
             self._generator = torch.Generator(torch.device("cuda", self._index)).manual_seed(seed)
             self._bfloat16 = torch.cuda.get_device_capability(self._index) >= BFLOAT16
 
     def _own_stream(self) -> torch.cuda.Stream:
         """Given back when this place, and with it what was captured here, is gone."""
-        stream = taken_stream(self._index)
+        stream = take_stream(self._index)
         weakref.finalize(self, _FREE_STREAMS[self._index].append, stream)
         return stream
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
+    def activate(self) -> Iterator[None]:
         """This place's random numbers and stream, then those of before."""
         before = torch.get_rng_state()
         torch.set_rng_state(self._state)
         try:
             if self.cuda:
-                with self._cuda_turn():
+                with self._activate_cuda():
                     yield
             else:
                 yield
@@ -142,14 +142,14 @@ class Place:
             torch.set_rng_state(before)
 
     @contextmanager
-    def _cuda_turn(self) -> Iterator[None]:
+    def _activate_cuda(self) -> Iterator[None]:
         default = torch.cuda.default_generators[self._index]
         before = default.graphsafe_get_state()  # states change places, nothing is copied: graphs keep theirs
         default.graphsafe_set_state(self._generator)
         try:
             # The stream sets the device too, and both back after a capture that failed. A training's shapes are
             # fixed, so that the trying is paid once in a process.
-            with tuned(), torch.cuda.stream(self._stream):
+            with benchmark_convolutions(), torch.cuda.stream(self._stream):
                 yield
         finally:
             default.graphsafe_set_state(before)
@@ -158,17 +158,17 @@ class Place:
         """bfloat16 for matrix products and convolutions on a GPU of BFLOAT16; float32 for everything elsewhere."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self._bfloat16)
 
-    def repeated(self, body: Body) -> Body:
+    def make_graphed_callable(self, body: StepBody) -> StepBody:
         """What does as `body` does, again and again: on a GPU as a CUDA graph.
 
         body: reads and writes tensors that stay where they are, and nothing on the CPU that changes. One that waits for
         the device half-way, as for a number that its network asks for, is run as it is, and from its beginning where
         this is found out; a warning says so, one for each place.
         """
-        return Repeated(body, self) if self.graphs else body
+        return GraphedStep(body, self) if self.graphs else body
 
     @contextmanager
-    def waiting_raises(self) -> Iterator[None]:
+    def raise_on_sync(self) -> Iterator[None]:
         """What waits for the device raises a RuntimeError that says WAITS; for all threads, as torch has one setting.
 
         A capture would fail for the same reason, but does not give back all of its memory then.
@@ -183,7 +183,7 @@ class Place:
         finally:
             torch.cuda.set_sync_debug_mode(before)
 
-    def warn_of_waiting(self, error: RuntimeError) -> None:
+    def warn_of_sync(self, error: RuntimeError) -> None:
         """Once, with the line of code that waits. error: that was raised there."""
         if not self._warned:
             self._warned = True
@@ -194,7 +194,7 @@ class Place:
                 stacklevel=2,
             )
 
-    def wait(self) -> None:
+    def synchronize(self) -> None:
         """Until the device has done all that it was told, on any stream."""
         if self.cuda:
             torch.cuda.synchronize(self._index)
@@ -212,7 +212,7 @@ class Place:
             with suppress(RuntimeError):  # of a device that is lost, or of torch after a failed capture: the reason
                 torch.cuda.empty_cache()  # of the failure is what counts
 
-    def captured(self, body: Body) -> Body:
+    def capture(self, body: StepBody) -> StepBody:
         """`body` as a graph, captured and not run. Raises CaptureFailed; torch keeps some memory of it then."""
         graph = torch.cuda.CUDAGraph()
         try:
@@ -225,34 +225,34 @@ class Place:
         return graph.replay
 
 
-class Repeated:
+class GraphedStep:
     """A body that runs as it is WARM_UP times, is captured, and is replayed from then on; unless the last of these runs
     shows that it waits for the device: then it is run as it is, always. The run that showed it is made anew; running
     averages and random numbers that it moved on before it was broken off stay so.
     """
 
-    def __init__(self, body: Body, place: Place) -> None:
-        self._body, self._place, self._runs = body, place, 0
-        self._replay: Body | None = None
+    def __init__(self, body: StepBody, context: DeviceContext) -> None:
+        self._body, self._context, self._runs = body, context, 0
+        self._replay: StepBody | None = None
 
     def __call__(self) -> None:
         self._runs += 1
         if self._runs == WARM_UP:
-            if self._ran_without_waiting():
+            if self._run_checking_sync():
                 return
             self._replay = self._body
         elif self._runs > WARM_UP and self._replay is None:
-            self._replay = self._place.captured(self._body)
+            self._replay = self._context.capture(self._body)
         (self._replay or self._body)()
 
-    def _ran_without_waiting(self) -> bool:
+    def _run_checking_sync(self) -> bool:
         try:
-            with self._place.waiting_raises():
+            with self._context.raise_on_sync():
                 self._body()
         except RuntimeError as error:
-            if WAITS not in str(error):
+            if SYNC_MESSAGE not in str(error):
                 raise
-            self._place.warn_of_waiting(error)
+            self._context.warn_of_sync(error)
             return False
         return True
 
@@ -266,8 +266,10 @@ def memory_reason(error: BaseException | None, free_memory: Callable[[], float])
     """
     while error is not None:
         text = str(error)
-        known = isinstance(error, MemoryError | torch.cuda.OutOfMemoryError) or any(one in text for one in MEMORY)
-        if known or (NO_ENGINE in text and free_memory() < LITTLE):
+        known = isinstance(error, MemoryError | torch.cuda.OutOfMemoryError) or any(
+            one in text for one in MEMORY_MESSAGES
+        )
+        if known or (NO_ENGINE in text and free_memory() < LOW_MEMORY):
             return _first_line(error).partition(". ")[0]
         error = error.__cause__ or error.__context__
     return None

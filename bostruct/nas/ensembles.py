@@ -13,27 +13,27 @@ from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
 from bostruct.nas.data import Dataset, Task
-from bostruct.nas.devices import Place, check_device
-from bostruct.nas.networks import ACTIVATIONS, ArchitectureNetwork
+from bostruct.nas.devices import DeviceContext, check_device
+from bostruct.nas.networks import ACTIVATION_MODULES, ArchitectureNetwork
 from bostruct.nas.outcomes import (
     Epoch,
     Stopped,
     Trained,
     TrainingFailed,
-    ended,
-    hopeless,
-    not_finite,
-    out_of_memory,
-    out_of_time,
+    is_hopeless,
+    nonfinite_failure,
+    out_of_memory_failure,
+    out_of_time_failure,
+    training_result,
 )
 from bostruct.nas.recipes import Recipe
-from bostruct.nas.residency import resident
-from bostruct.nas.steps import SCORED_AT_ONCE, one_loss, optimizer_of, set_rate, summed_errors
-from bostruct.nas.training import Build
+from bostruct.nas.residency import on_device
+from bostruct.nas.steps import SCORED_AT_ONCE, decision_loss, make_optimizer, set_rate, sum_errors
+from bostruct.nas.training import NetworkBuilder
 
 CPU = torch.device("cpu")
-SMALL = 5_000_000  # multiplications a step and training; above it matrices fill a core by themselves
-PLAIN = (nn.Linear, *(type(make()) for make in ACTIVATIONS.values()))
+SMALL_STEP = 5_000_000  # multiplications a step and training; above it matrices fill a core by themselves
+PLAIN_LAYERS = (nn.Linear, *(type(make()) for make in ACTIVATION_MODULES.values()))
 
 
 def is_batched(network: nn.Module, batch_size: int) -> bool:
@@ -41,12 +41,12 @@ def is_batched(network: nn.Module, batch_size: int) -> bool:
     statistics, no images), so small that a product of its matrices does not fill a core.
     """
     parts = [one for one in network.modules() if not list(one.children())]
-    plain = isinstance(network, ArchitectureNetwork) and all(isinstance(one, PLAIN) for one in parts)
-    return plain and batch_size * sum(one.numel() for one in network.parameters()) < SMALL
+    plain = isinstance(network, ArchitectureNetwork) and all(isinstance(one, PLAIN_LAYERS) for one in parts)
+    return plain and batch_size * sum(one.numel() for one in network.parameters()) < SMALL_STEP
 
 
 def train_ensemble(
-    build: Build,
+    build: NetworkBuilder,
     data: Dataset,
     recipe: Recipe,
     seeds: Sequence[int],
@@ -66,10 +66,10 @@ def train_ensemble(
     one fails the others are `Stopped`. watch: told the number of the training and of the epoch, and what it came to. A
     training that fails fails alone.
     """
-    place = Place(check_device(device), 0, graphs=False)
+    context = DeviceContext(check_device(device), 0, graphs=False)
     try:
-        with place.turn():
-            ensemble = Ensemble(build, data, recipe, seeds, place)
+        with context.activate():
+            ensemble = Ensemble(build, data, recipe, seeds, context)
             while ensemble.going:
                 before = [len(epochs) for epochs in ensemble.epochs]
                 ensemble.epoch(math.inf if seconds is None else seconds)
@@ -80,7 +80,7 @@ def train_ensemble(
                 if all_or_none and any(isinstance(one, TrainingFailed) for one in ensemble.outcomes):
                     ensemble.end_all(Stopped("another training has failed"))
     except Exception as error:
-        failure = out_of_memory(error, place)
+        failure = out_of_memory_failure(error, context)
         if failure is None:
             raise
         return [failure] * len(seeds)
@@ -90,16 +90,18 @@ def train_ensemble(
 class Ensemble:
     """The stacked networks and what each has come to. outcomes: None for those that go on."""
 
-    def __init__(self, build: Build, data: Dataset, recipe: Recipe, seeds: Sequence[int], place: Place) -> None:
-        self._began, self._recipe, self._data, self._place = time.monotonic(), recipe, data, place
+    def __init__(
+        self, build: NetworkBuilder, data: Dataset, recipe: Recipe, seeds: Sequence[int], context: DeviceContext
+    ) -> None:
+        self._began, self._recipe, self._data, self._context = time.monotonic(), recipe, data, context
         self._task: Task = data.task
-        device = place.device
-        self._parts = resident(data, device)
-        self._networks = [_built(build, seed, recipe.every_decision).to(device) for seed in seeds]
+        device = context.device
+        self._parts = on_device(data, device)
+        self._networks = [_build_member(build, seed, recipe.every_decision).to(device) for seed in seeds]
         self._generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
         self._stacked: dict[str, Tensor] = stack_module_state(self._networks)[0]
         self._ghost = copy.deepcopy(self._networks[0]).to("meta")
-        self._optimizer = optimizer_of(list(self._stacked.values()), recipe, place)
+        self._optimizer = make_optimizer(list(self._stacked.values()), recipe, context)
         self.epochs: list[list[Epoch]] = [[] for _ in seeds]
         self.outcomes: list[Trained | TrainingFailed | None] = [None for _ in seeds]
 
@@ -127,7 +129,7 @@ class Ensemble:
             set_rate(self._optimizer, recipe.rate((done + position / steps) / recipe.epochs))
             chosen = orders[:, position * size : (position + 1) * size]
             losses.append(self._step(examples.inputs[chosen], examples.targets[chosen]))
-            if self._late(longest):
+            if self._end_if_late(longest):
                 return
         means = torch.stack(losses, dim=1).mean(dim=1).tolist()
         errors = self._validation_errors(longest)
@@ -139,24 +141,24 @@ class Ensemble:
         """Members that have had all their epochs, or have no hope, are what they are now."""
         for member in self.going:
             epochs = self.epochs[member]
-            if len(epochs) == self._recipe.epochs or hopeless(epochs, self._recipe.patience):
-                self.outcomes[member] = self._trained(member)
+            if len(epochs) == self._recipe.epochs or is_hopeless(epochs, self._recipe.patience):
+                self.outcomes[member] = self._member_result(member)
 
     def end_all(self, failure: TrainingFailed) -> None:
         """All members that go on have failed for the same reason."""
         for member in self.going:
             self.outcomes[member] = failure
 
-    def _late(self, longest: float) -> bool:
+    def _end_if_late(self, longest: float) -> bool:
         """Whether there is no more time; then all end."""
         if self.seconds() <= longest:
             return False
-        self.end_all(out_of_time(max(map(len, self.epochs))))
+        self.end_all(out_of_time_failure(max(map(len, self.epochs))))
         return True
 
     def _step(self, inputs: Tensor, targets: Tensor) -> Tensor:
         """A step of every member on its batch, (members, m, ...); their losses, (members,)."""
-        with self._place.precision():
+        with self._context.precision():
             losses = vmap(self._loss)(self._stacked, inputs, targets)
         self._optimizer.zero_grad(set_to_none=True)
         losses.sum().backward()  # no member's loss depends on another's parameters
@@ -167,18 +169,18 @@ class Ensemble:
 
     def _loss(self, parameters: dict[str, Tensor], inputs: Tensor, targets: Tensor) -> Tensor:
         given = functional_call(self._ghost, parameters, (inputs,))
-        return torch.stack([one_loss(one.float(), targets, self._task, self._recipe) for one in given]).sum()
+        return torch.stack([decision_loss(one.float(), targets, self._task, self._recipe) for one in given]).sum()
 
     def _validation_errors(self, longest: float) -> list[float]:
         """Of every member; of none where there is no more time."""
         examples = self._parts.validation
-        total = torch.zeros(len(self.outcomes), dtype=torch.float64, device=self._place.device)
-        with torch.no_grad(), self._place.precision():
+        total = torch.zeros(len(self.outcomes), dtype=torch.float64, device=self._context.device)
+        with torch.no_grad(), self._context.precision():
             for first in range(0, len(examples), SCORED_AT_ONCE):
                 part = slice(first, first + SCORED_AT_ONCE)
                 given = vmap(self._forward, in_dims=(0, None))(self._stacked, examples.inputs[part])
-                total += summed_errors(given.float(), examples.targets[part], self._task)
-                if self._late(longest):
+                total += sum_errors(given.float(), examples.targets[part], self._task)
+                if self._end_if_late(longest):
                     return []
         return (total / len(examples)).tolist()
 
@@ -186,20 +188,20 @@ class Ensemble:
         return functional_call(self._ghost.network, {_inner(name): one for name, one in parameters.items()}, (inputs,))
 
     def _note(self, member: int, epoch: Epoch) -> None:
-        self.outcomes[member] = not_finite(len(self.epochs[member]), epoch)
+        self.outcomes[member] = nonfinite_failure(len(self.epochs[member]), epoch)
         if self.outcomes[member] is None:
             self.epochs[member].append(epoch)
 
-    def _trained(self, member: int) -> Trained:
+    def _member_result(self, member: int) -> Trained:
         """A network of its own, with the member's values as they are now."""
         network, epochs = self._networks[member].network, self.epochs[member]
         network.load_state_dict({_inner(name): one[member].detach() for name, one in self._stacked.items()})
         network.eval()
-        self._place.wait()
-        return ended(network, epochs, self._data, self._recipe, self._place.device, self.seconds())
+        self._context.synchronize()
+        return training_result(network, epochs, self._data, self._recipe, self._context.device, self.seconds())
 
 
-class _Given(nn.Module):
+class _DecisionOutputs(nn.Module):
     """What the loss is of: all that the decision layers give, or their mean alone."""
 
     def __init__(self, network: nn.Module, every: bool) -> None:
@@ -215,9 +217,9 @@ def _inner(name: str) -> str:
     return name.removeprefix("network.")
 
 
-def _built(build: Build, seed: int, every_decision: bool) -> _Given:
-    with Place(CPU, seed).turn():
-        return _Given(build(), every_decision)
+def _build_member(build: NetworkBuilder, seed: int, every_decision: bool) -> _DecisionOutputs:
+    with DeviceContext(CPU, seed).activate():
+        return _DecisionOutputs(build(), every_decision)
 
 
 def _clip(gradients: Sequence[Tensor], most: float) -> None:

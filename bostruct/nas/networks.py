@@ -48,7 +48,7 @@ def to_torch(
     if not isinstance(architecture, Architecture):
         raise TypeError(f"architecture: expected an Architecture, got {shown(architecture)}")
     check_integer("classes", classes, 1)
-    shape = checked_shape(input_shape)
+    shape = check_input_shape(input_shape)
     wanted = 3 if architecture.family.image else 1
     if len(shape) != wanted:
         parts = "(channels, height, width)" if wanted == 3 else "(features,)"
@@ -57,7 +57,7 @@ def to_torch(
     return ArchitectureNetwork(architecture, shape, classes, dropout)
 
 
-def checked_shape(input_shape: Sequence[int]) -> Shape:
+def check_input_shape(input_shape: Sequence[int]) -> Shape:
     """Of one example; raises TypeError, ValueError."""
     if isinstance(input_shape, str) or not isinstance(input_shape, Sequence):
         raise TypeError(
@@ -72,7 +72,7 @@ def program_to_torch(program: Program, input_shape: Sequence[int]) -> nn.Module:
 
     Raises TypeError, ValueError; DomainError where no output is called so, CompileError where it cannot be built.
     """
-    network = program.to_torch((2, *checked_shape(input_shape)))
+    network = program.to_torch((2, *check_input_shape(input_shape)))
     if len(program.outputs) == 1:
         return network
     if MAIN not in program.outputs:
@@ -113,8 +113,8 @@ class ArchitectureNetwork(nn.Module):
         self.layers = nn.ModuleDict()
         self.names = [""]
         for u, layer in enumerate(architecture.layers[1:-1], start=1):
-            entering = _joined(architecture, u, shapes)
-            made = _built(u, layer, entering, classes, dropout)
+            entering = _entering_shape(architecture, u, shapes)
+            made = _layer_module(u, layer, entering, classes, dropout)
             made.adds = architecture.family.joins == "adds"
             shapes.append(made.leaving)
             self.names.append(name := f"{u} {layer}".replace(".", ","))  # torch allows no dots in names
@@ -146,7 +146,7 @@ class ArchitectureNetwork(nn.Module):
         return torch.logsumexp(logs, dim=0) - torch.log(torch.tensor(float(len(found))))
 
 
-class Joined(nn.Module):
+class LayerModule(nn.Module):
     """A layer on the concatenation, or the sum, of what feeds it. leaving: the shape of one example after it."""
 
     adds = False
@@ -158,23 +158,23 @@ class Joined(nn.Module):
     def forward(self, inputs: Sequence[Tensor]) -> Tensor:
         if self.pooled:
             inputs = [x.mean(dim=(2, 3)) if x.dim() == 4 else x for x in inputs]
-        join = _summed if self.adds else _concatenated
+        join = _add_padded_inputs if self.adds else _concatenate
         return self.body(inputs[0] if len(inputs) == 1 else join(inputs))
 
 
-def _summed(inputs: Sequence[Tensor]) -> Tensor:
+def _add_padded_inputs(inputs: Sequence[Tensor]) -> Tensor:
     """The sum of tensors (m, channels, ...), with as many channels as the widest; others are filled up with zeros."""
     widest = max(x.shape[1] for x in inputs)
     # one after the other: autocast takes `sum` to float32, and additions as they come
-    return reduce(torch.add, [_widened(x, widest - x.shape[1]) for x in inputs])
+    return reduce(torch.add, [_pad_channels(x, widest - x.shape[1]) for x in inputs])
 
 
-def _widened(x: Tensor, added: int) -> Tensor:
+def _pad_channels(x: Tensor, added: int) -> Tensor:
     """With so many channels of zeros behind those that it has."""
     return functional.pad(x, (0, 0) * (x.dim() - 2) + (0, added)) if added else x
 
 
-def _concatenated(inputs: Sequence[Tensor]) -> Tensor:
+def _concatenate(inputs: Sequence[Tensor]) -> Tensor:
     return torch.cat(tuple(inputs), dim=1)
 
 
@@ -192,7 +192,7 @@ class Residual(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         short = x if self.stride == 1 else functional.avg_pool2d(x, 2, ceil_mode=True, count_include_pad=False)
-        return functional.relu(self.second(self.first(x)) + _widened(self.narrowed(short), self.added))
+        return functional.relu(self.second(self.first(x)) + _pad_channels(self.narrowed(short), self.added))
 
 
 class ConcatenatedReLU(nn.Module):
@@ -218,7 +218,7 @@ def convolution(
     return nn.Sequential(*parts, nn.ReLU())
 
 
-ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+ACTIVATION_MODULES: dict[str, Callable[[], nn.Module]] = {
     "relu": nn.ReLU,
     "crelu": ConcatenatedReLU,
     "leaky-relu": nn.LeakyReLU,
@@ -229,19 +229,19 @@ ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
 }
 
 
-def _built(u: int, layer: Layer, entering: Shape, classes: int, dropped: float) -> Joined:
+def _layer_module(u: int, layer: Layer, entering: Shape, classes: int, dropped: float) -> LayerModule:
     """The module of a layer, for what enters it."""
-    attributes = _attributes(u, layer)
+    attributes = _check_torch_attributes(u, layer)
     channels, features = entering[0], entering[0]
     normalized = attributes.get("normalization", "batch") == "batch"
     dropout = [nn.Dropout(attributes["dropout"])] if attributes.get("dropout") else []
     if layer.label in ("softmax", "linear"):
         first = [*dropout, *([nn.Dropout(dropped)] if dropped else [])]
-        return Joined(nn.Sequential(*first, nn.Linear(features, classes)), True, (classes,))
-    if layer.label == "fc" or layer.label in ACTIVATIONS:
+        return LayerModule(nn.Sequential(*first, nn.Linear(features, classes)), True, (classes,))
+    if layer.label == "fc" or layer.label in ACTIVATION_MODULES:
         units = _units(u, layer)
-        parts = [nn.Linear(features, units), _activation(layer.label), *dropout]
-        return Joined(nn.Sequential(*parts), True, (2 * units if layer.label == "crelu" else units,))
+        parts = [nn.Linear(features, units), _activation_module(layer.label), *dropout]
+        return LayerModule(nn.Sequential(*parts), True, (2 * units if layer.label == "crelu" else units,))
     kind, size = layer.label.rstrip("0123456789"), layer.label.lstrip("abcdefghijklmnopqrstuvwxyz")
     halved = tuple(-(-n // 2) for n in entering[1:])
     if kind in ("conv", "res") and size and int(size) % 2:
@@ -252,21 +252,21 @@ def _built(u: int, layer: Layer, entering: Shape, classes: int, dropped: float) 
         else:
             body = Residual(channels, units, int(size), layer.stride, dilation, normalized)
         body = nn.Sequential(body, *(nn.Dropout2d(one.p) for one in dropout)) if dropout else body
-        return Joined(body, False, (units, *(halved if layer.stride == 2 else entering[1:])))
+        return LayerModule(body, False, (units, *(halved if layer.stride == 2 else entering[1:])))
     if layer.label in ("max-pool", "avg-pool"):
         pool = nn.MaxPool2d if layer.label == "max-pool" else nn.AvgPool2d
-        return Joined(pool(2, 2, ceil_mode=True), False, (channels, *halved))
+        return LayerModule(pool(2, 2, ceil_mode=True), False, (channels, *halved))
     raise DomainError(
         f"layer {u} ({layer}): no torch module is known for the label {layer.label!r}; known are conv and res with an "
-        f"odd size, max-pool, avg-pool, fc, softmax, linear, {', '.join(ACTIVATIONS)}"
+        f"odd size, max-pool, avg-pool, fc, softmax, linear, {', '.join(ACTIVATION_MODULES)}"
     )
 
 
-def _activation(label: str) -> nn.Module:
-    return nn.ReLU() if label == "fc" else ACTIVATIONS[label]()
+def _activation_module(label: str) -> nn.Module:
+    return nn.ReLU() if label == "fc" else ACTIVATION_MODULES[label]()
 
 
-def _joined(architecture: Architecture, v: int, shapes: Sequence[Shape]) -> Shape:
+def _entering_shape(architecture: Architecture, v: int, shapes: Sequence[Shape]) -> Shape:
     """The shape that enters a layer: the channels of what feeds it together, or of the widest; raises DomainError."""
     first, *others = architecture.parents[v]
     layers = architecture.layers
@@ -287,7 +287,7 @@ def _units(u: int, layer: Layer) -> int:
     return layer.units
 
 
-def _attributes(u: int, layer: Layer) -> dict[str, Any]:
+def _check_torch_attributes(u: int, layer: Layer) -> dict[str, Any]:
     found = dict(layer.attributes)
     for name, value in found.items():
         if name not in ATTRIBUTES:

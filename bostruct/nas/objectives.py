@@ -31,7 +31,7 @@ from bostruct.nas.recipes import FAST, Recipe
 from bostruct.nas.residency import fraction_of
 from bostruct.nas.training import train_together
 
-SETTINGS = frozenset(field.name for field in fields(Recipe))
+RECIPE_SETTINGS = frozenset(field.name for field in fields(Recipe))
 FRACTION = "fraction"  # of the training examples, in (0, 1]
 AT_ONCE = 8  # repeats side by side on a GPU: enough to fill one with small networks
 
@@ -86,40 +86,40 @@ class NetworkObjective:
             check_number("seconds", self.seconds, 0.0)
 
     def __call__(self, point: Any) -> float:
-        return float(np.mean([one.error for one in self.trained(point)]))
+        return float(np.mean([one.error for one in self.train(point)]))
 
-    def trained(self, point: Any) -> list[Trained]:
+    def train(self, point: Any) -> list[Trained]:
         """Every repeat: its network, the errors of its epochs, and the test error."""
-        began, wanted = time.monotonic(), wanted_of(point)
-        recipe = replace(self.recipe, **wanted.settings)
-        data = fraction_of(self.data, checked_fraction(wanted.fraction, self.data))
-        sketch = sketched(wanted.network, data, recipe.dropout)
-        build = partial(built, wanted.network, data, recipe.dropout)
-        if self._batched(sketch, recipe):
+        began, request = time.monotonic(), parse_request(point)
+        recipe = replace(self.recipe, **request.settings)
+        data = fraction_of(self.data, check_fraction(request.fraction, self.data))
+        sketch = sketch_network(request.network, data, recipe.dropout)
+        build = partial(build_network, request.network, data, recipe.dropout)
+        if self._is_batched(sketch, recipe):
             share = None if self.seconds is None else self.seconds / self.repeats  # all take their time together
             settings: dict[str, Any] = {"seconds": share, "all_or_none": True, "watch": self.watch}
-            return _succeeded(train_ensemble(build, data, recipe, self._seeds, **settings))
-        files = [self._checkpoint(wanted, seed) for seed in self._seeds]
+            return _raise_failures(train_ensemble(build, data, recipe, self._seeds, **settings))
+        files = [self._checkpoint(request, seed) for seed in self._seeds]
         deadline = math.inf if self.seconds is None else began + self.seconds
         try:
-            found = self._in_parts(build, data, recipe, files, deadline)
+            found = self._train_in_groups(build, data, recipe, files, deadline)
         except TrainingFailed:
             _delete(files)
             raise
         _delete(files)
         return found
 
-    def _in_parts(
+    def _train_in_groups(
         self, build: Callable[[], nn.Module], data: Dataset, recipe: Recipe, files: list[Path | None], deadline: float
     ) -> list[Trained]:
         """All repeats, as many at once as the device takes."""
         found: list[Trained] = []
         for first in range(0, self.repeats, self._at_once):
             part = slice(first, first + self._at_once)
-            watch = partial(_watched, self.watch, first) if self.watch is not None else None
+            watch = partial(_watch_member, self.watch, first) if self.watch is not None else None
             settings: dict[str, Any] = {"device": self.device, "deadline": deadline, "all_or_none": True}
             seeds = self._seeds[part]
-            found += _succeeded(
+            found += _raise_failures(
                 train_together(
                     [build] * len(seeds), data, recipe, seeds, checkpoints=files[part], watch=watch, **settings
                 )
@@ -135,23 +135,23 @@ class NetworkObjective:
         """On a CPU one after the other, which ends with the first that fails."""
         return AT_ONCE if self.device.startswith("cuda") else 1
 
-    def _batched(self, sketch: nn.Module, recipe: Recipe) -> bool:
+    def _is_batched(self, sketch: nn.Module, recipe: Recipe) -> bool:
         alone = self.repeats == 1 or self.device != "cpu" or self.checkpoints is not None
         return not alone and is_batched(sketch, recipe.batch_size)
 
     def cost(self, point: Any) -> Cost:
         """Parameters, and FLOPs of one example, without training."""
-        return cost(sketched(wanted_of(point).network, self.data, 0.0), self.data.input_shape)
+        return cost(sketch_network(parse_request(point).network, self.data, 0.0), self.data.input_shape)
 
-    def _checkpoint(self, wanted: Wanted, seed: int) -> Path | None:
+    def _checkpoint(self, request: TrainingRequest, seed: int) -> Path | None:
         if self.checkpoints is None:
             return None
-        network, settings = wanted.network.fingerprint, sorted(wanted.settings.items())
-        text = repr((network, settings, wanted.fraction, self.data.name, self.recipe, seed))
+        network, settings = request.network.fingerprint, sorted(request.settings.items())
+        text = repr((network, settings, request.fraction, self.data.name, self.recipe, seed))
         return Path(self.checkpoints) / f"{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}.pt"
 
 
-def _succeeded(outcomes: Sequence[Trained | TrainingFailed]) -> list[Trained]:
+def _raise_failures(outcomes: Sequence[Trained | TrainingFailed]) -> list[Trained]:
     """All of them; raises the failure because of which others were stopped."""
     failed = [one for one in outcomes if isinstance(one, TrainingFailed)]
     if failed:
@@ -164,12 +164,12 @@ def _delete(files: Sequence[Path | None]) -> None:
         delete_checkpoint(file)
 
 
-def _watched(watch: Callable[[int, int, Epoch], None], first: int, member: int, epoch: int, told: Epoch) -> None:
+def _watch_member(watch: Callable[[int, int, Epoch], None], first: int, member: int, epoch: int, told: Epoch) -> None:
     watch(first + member, epoch, told)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TrainingRequest:
     """A point taken apart: what to build, and how it differs from the recipe."""
 
     network: Architecture | Program
@@ -177,7 +177,7 @@ class Wanted:
     fraction: float
 
 
-def wanted_of(point: Any) -> Wanted:
+def parse_request(point: Any) -> TrainingRequest:
     """Raises PointError where there is no network in a point, more than one, a name that no recipe knows, or a setting
     twice.
     """
@@ -186,10 +186,10 @@ def wanted_of(point: Any) -> Wanted:
     _collect("network", point, networks, settings)
     if len(networks) != 1:
         raise PointError(f"point: expected one Architecture or Program in it, got {len(networks)} in {shown(point)}")
-    if unknown := sorted(set(settings) - SETTINGS - {FRACTION}):
-        known = ", ".join(sorted(SETTINGS | {FRACTION}))
+    if unknown := sorted(set(settings) - RECIPE_SETTINGS - {FRACTION}):
+        known = ", ".join(sorted(RECIPE_SETTINGS | {FRACTION}))
         raise PointError(f"point: {unknown[0]!r} is no setting of a training; expected some of {known}")
-    return Wanted(networks[0], settings, settings.pop(FRACTION, 1.0))
+    return TrainingRequest(networks[0], settings, settings.pop(FRACTION, 1.0))
 
 
 def _collect(name: str, given: Any, networks: list[Any], settings: dict[str, Any]) -> None:
@@ -206,7 +206,7 @@ def _collect(name: str, given: Any, networks: list[Any], settings: dict[str, Any
         settings[name] = given
 
 
-def checked_fraction(given: Any, data: Dataset) -> float:
+def check_fraction(given: Any, data: Dataset) -> float:
     """Of the training examples; raises PointError where it is none, or leaves no whole example."""
     try:
         fraction, n = check_number(FRACTION, given, 0.0, 1.0), len(data.train.inputs)
@@ -217,7 +217,7 @@ def checked_fraction(given: Any, data: Dataset) -> float:
     return fraction
 
 
-def sketched(network: Architecture | Program, data: Dataset, dropout: float) -> nn.Module:
+def sketch_network(network: Architecture | Program, data: Dataset, dropout: float) -> nn.Module:
     """What `built` gives, without weights: nothing is allocated or drawn. Raises PointError where it takes or gives
     something else than the data has, and for a program with dropout; DomainError, CompileError where there is no such
     network.
@@ -251,7 +251,7 @@ def _check_examples(network: Architecture, data: Dataset) -> None:
         )
 
 
-def built(network: Architecture | Program, data: Dataset, dropout: float) -> nn.Module:
+def build_network(network: Architecture | Program, data: Dataset, dropout: float) -> nn.Module:
     """A module of batches of the data's examples; of an architecture with dropout before its decision layers.
     `sketched` says whether there is such a network.
     """

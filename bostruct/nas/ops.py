@@ -171,7 +171,7 @@ def _pool(name: str, values: Values, shapes: Shapes) -> nn.Module:
 
 def _global_pool(values: Values, shapes: Shapes) -> Callable[..., Any]:
     del values, shapes
-    return _mean
+    return _spatial_mean
 
 
 def _plain(name: str, values: Values, shapes: Shapes) -> nn.Module:
@@ -199,7 +199,7 @@ def _sum(*given: Any) -> Any:
     return sum(given[1:], given[0])
 
 
-def _mean(image: Any) -> Any:
+def _spatial_mean(image: Any) -> Any:
     return image.mean(dim=tuple(range(2, image.dim())))
 
 

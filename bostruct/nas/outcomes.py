@@ -13,10 +13,10 @@ from torch import nn
 
 from bostruct.contracts import BostructError
 from bostruct.nas.data import Dataset
-from bostruct.nas.devices import Place, memory_reason
+from bostruct.nas.devices import DeviceContext, memory_reason
 from bostruct.nas.recipes import Recipe
-from bostruct.nas.residency import resident
-from bostruct.nas.steps import Scoring, run_out
+from bostruct.nas.residency import on_device
+from bostruct.nas.steps import Scoring, exhaust
 
 
 class TrainingFailed(BostructError, RuntimeError):
@@ -60,56 +60,56 @@ class Trained:
         return self.score_test()
 
 
-def ended(
+def training_result(
     network: nn.Module, epochs: Sequence[Epoch], data: Dataset, recipe: Recipe, device: torch.device, seconds: float
 ) -> Trained:
     """What a training that has had its epochs came to; seconds: that it took."""
-    score_test = partial(scored_on_test, network, data, recipe, device)
-    return Trained(network, tuple(epochs), chosen_error(epochs, recipe), seconds, score_test)
+    score_test = partial(score_on_test, network, data, recipe, device)
+    return Trained(network, tuple(epochs), select_error(epochs, recipe), seconds, score_test)
 
 
-def scored_on_test(network: nn.Module, data: Dataset, recipe: Recipe, device: torch.device) -> float:
+def score_on_test(network: nn.Module, data: Dataset, recipe: Recipe, device: torch.device) -> float:
     """On the test examples, by the recipe's statistics. Raises OutOfMemory."""
-    place = Place(device, 0, graphs=False)
-    place.wait()  # for whatever stream the network was trained on
+    context = DeviceContext(device, 0, graphs=False)
+    context.synchronize()  # for whatever stream the network was trained on
     try:
-        with place.turn():
-            return run_out(Scoring(network, resident(data, device).test, data.task, recipe, place).steps())
+        with context.activate():
+            return exhaust(Scoring(network, on_device(data, device).test, data.task, recipe, context).steps())
     except Exception as error:
-        failure = out_of_memory(error, place)
+        failure = out_of_memory_failure(error, context)
         if failure is None:
             raise
     raise failure
 
 
-def out_of_time(epoch: int) -> TrainingFailed:
+def out_of_time_failure(epoch: int) -> TrainingFailed:
     """epoch: that had not ended."""
     return TrainingFailed(f"epoch {epoch}: out of time")
 
 
-def not_finite(number: int, epoch: Epoch) -> TrainingFailed | None:
+def nonfinite_failure(number: int, epoch: Epoch) -> TrainingFailed | None:
     """What a training has come to in this epoch, unless its loss and error are numbers. number: of the epoch."""
     if math.isfinite(epoch.loss) and math.isfinite(epoch.error):
         return None
     return TrainingFailed(f"epoch {number}: the loss is {epoch.loss}, the error {epoch.error}")
 
 
-def out_of_memory(error: Exception, place: Place) -> OutOfMemory | None:
+def out_of_memory_failure(error: Exception, context: DeviceContext) -> OutOfMemory | None:
     """What an error comes to, without its frames, which hold what is on the device; None where memory was not short."""
-    reason = memory_reason(error, place.free_memory)
+    reason = memory_reason(error, context.free_memory)
     if reason is None:
         return None
-    where = f" on {place.device}" if place.cuda else ""
+    where = f" on {context.device}" if context.cuda else ""
     return OutOfMemory(f"out of memory{where}: {reason}".removesuffix(": "))
 
 
-def chosen_error(epochs: Sequence[Epoch], recipe: Recipe) -> float:
+def select_error(epochs: Sequence[Epoch], recipe: Recipe) -> float:
     """Of validation, by the recipe's score: the best epoch or the last."""
     errors = [epoch.error for epoch in epochs]
     return min(errors) if recipe.score == "best" else errors[-1]
 
 
-def hopeless(epochs: Sequence[Epoch], patience: int) -> bool:
+def is_hopeless(epochs: Sequence[Epoch], patience: int) -> bool:
     """Oh et al. 2019: none of the last epochs is as good as the one before them."""
     if not patience or len(epochs) <= patience:
         return False

@@ -10,7 +10,7 @@ from bostruct.checks import check_bool, check_choice, check_integer, check_numbe
 
 Optimizer = Literal["adam", "sgd"]
 Schedule = Literal["constant", "cosine", "steps", "triangle"]
-Score = Literal["best", "last"]
+ScoreRule = Literal["best", "last"]
 Statistics = Literal["running", "batch"]
 
 
@@ -39,7 +39,7 @@ class Recipe:
     shift: int = 0
     flip: bool = False
     statistics: Statistics = "running"
-    score: Score = "last"
+    score: ScoreRule = "last"
     patience: int = 0
     label_smoothing: float = 0.0
     gradient_norm: float = 0.0
@@ -53,13 +53,13 @@ class Recipe:
             check_number(name, getattr(self, name), 0.0)
         for name in ("momentum", "label_smoothing", "dropout"):
             check_number(name, getattr(self, name), 0.0, 0.999999)
-        choices = {"optimizer": Optimizer, "schedule": Schedule, "score": Score, "statistics": Statistics}
+        choices = {"optimizer": Optimizer, "schedule": Schedule, "score": ScoreRule, "statistics": Statistics}
         for name, allowed in choices.items():
             check_choice(name, getattr(self, name), get_args(allowed))
         check_choice("loss", self.loss, ("squared", "absolute"))
         for name in ("every_decision", "flip"):
             check_bool(name, getattr(self, name))
-        object.__setattr__(self, "drops", _checked_drops(self.drops))
+        object.__setattr__(self, "drops", _check_drops(self.drops))
         if bool(self.drops) != (self.schedule == "steps"):
             raise ValueError(
                 f"drops: expected some with the schedule 'steps' and none with others, got {self.drops} with "
@@ -78,7 +78,7 @@ class Recipe:
         return self.learning_rate * factor
 
 
-def _checked_drops(given: Any) -> tuple[tuple[float, float], ...]:
+def _check_drops(given: Any) -> tuple[tuple[float, float], ...]:
     """Pairs (share, factor); raises TypeError, ValueError."""
     try:
         drops = tuple((share, factor) for share, factor in given)

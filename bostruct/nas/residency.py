@@ -10,10 +10,10 @@ from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from bostruct.nas.data import Dataset, Examples
-from bostruct.nas.devices import numbered
+from bostruct.nas.devices import with_index
 
 
-class Parts(NamedTuple):
+class DeviceParts(NamedTuple):
     """Examples on a device, inputs float32, (input - mean) / scale; images channels-last on a GPU."""
 
     train: Examples
@@ -21,14 +21,14 @@ class Parts(NamedTuple):
     test: Examples
 
 
-_MADE = WeakTensorKeyDictionary()  # inputs or targets of a part of a data set -> where and how -> the tensor there
+_ON_DEVICE = WeakTensorKeyDictionary()  # inputs or targets of a part of a data set -> where and how -> the tensor there
 _WHOLES = WeakTensorKeyDictionary()  # inputs of the first share of some training examples -> all of these
 
 
-def resident(data: Dataset, device: torch.device) -> Parts:
+def on_device(data: Dataset, device: torch.device) -> DeviceParts:
     """A data set's parts on a device, the same tensors at every call; they must not be changed."""
-    there = numbered(device)  # "cuda" and "cuda:0" can be one
-    return Parts(*(_on_device(part, data, there) for part in (data.train, data.validation, data.test)))
+    there = with_index(device)  # "cuda" and "cuda:0" can be one
+    return DeviceParts(*(_examples_on_device(part, data, there) for part in (data.train, data.validation, data.test)))
 
 
 def fraction_of(data: Dataset, fraction: float) -> Dataset:
@@ -40,19 +40,21 @@ def fraction_of(data: Dataset, fraction: float) -> Dataset:
     return part
 
 
-def _on_device(examples: Examples, data: Dataset, device: torch.device) -> Examples:
+def _examples_on_device(examples: Examples, data: Dataset, device: torch.device) -> Examples:
     whole: Examples | None = _WHOLES.get(examples.inputs)
     if whole is not None:
-        there, n = _on_device(whole, data, device), len(examples.inputs)
+        there, n = _examples_on_device(whole, data, device), len(examples.inputs)
         return Examples(there.inputs[:n], there.targets[:n])
-    inputs = _kept(examples.inputs, (str(device), data.mean, data.scale), lambda: _moved(examples.inputs, data, device))
-    targets = _kept(examples.targets, str(device), lambda: examples.targets.to(device))
+    inputs = _memoize(
+        examples.inputs, (str(device), data.mean, data.scale), lambda: _normalize_inputs(examples.inputs, data, device)
+    )
+    targets = _memoize(examples.targets, str(device), lambda: examples.targets.to(device))
     return Examples(inputs, targets)
 
 
-def _kept(source: Tensor, key: Hashable, make: Callable[[], Tensor]) -> Tensor:
+def _memoize(source: Tensor, key: Hashable, make: Callable[[], Tensor]) -> Tensor:
     """What is made of a tensor, once for as long as somebody holds that tensor."""
-    held: Any = _MADE.setdefault(source, {})  # of Hashable to Tensor, which torch does not state
+    held: Any = _ON_DEVICE.setdefault(source, {})  # of Hashable to Tensor, which torch does not state
     if key not in held:
         made = make()
         if made is source:  # already there; kept here it would keep itself
@@ -63,7 +65,7 @@ def _kept(source: Tensor, key: Hashable, make: Callable[[], Tensor]) -> Tensor:
     return held[key]
 
 
-def _moved(inputs: Tensor, data: Dataset, device: torch.device) -> Tensor:
+def _normalize_inputs(inputs: Tensor, data: Dataset, device: torch.device) -> Tensor:
     values = inputs.to(device)
     values = values.float() / 255.0 if values.dtype == torch.uint8 else values
     shape = (1, -1, *[1] * (values.dim() - 2))

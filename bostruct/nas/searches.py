@@ -13,13 +13,13 @@ import numpy as np
 from bostruct.checks import check_choice
 from bostruct.domains.architecture.domain import ArchitectureDomain, Bounds, cnn_domain, mlp_domain
 from bostruct.domains.architecture.value import Architecture
-from bostruct.nas.cifar import cifar10, read
+from bostruct.nas.cifar import cifar10, read_cifar10
 from bostruct.nas.data import Dataset, diabetes, digits
 from bostruct.nas.objectives import NetworkObjective
 from bostruct.nas.protocols import PROTOCOLS
 from bostruct.nas.recipes import FAST, Recipe
 
-LONGEST = 60.0  # seconds a training: one that takes longer is no network for this data
+MAX_SECONDS = 60.0  # seconds a training: one that takes longer is no network for this data
 FIFTHS = 5
 
 
@@ -39,7 +39,7 @@ class Search:
     trials: int
     measure: str
     repeats: int = 1
-    longest: float | None = LONGEST
+    longest: float | None = MAX_SECONDS
     device: str = "cpu"
     title: str = ""
     call: str = ""
@@ -85,11 +85,11 @@ def search_of(
 def _cifar10(path: Path, protocol: str) -> Search:
     """Four fifths of the official training images to train on, as all protocols have it, also where there are fewer."""
     chosen = PROTOCOLS[check_choice("protocol", protocol, PROTOCOLS)]
-    official = read(path)
+    official = read_cifar10(path)
     held = len(official.train[1]) // FIFTHS
     return Search(
         "cifar10",
-        partial(_same, cifar10(official, len(official.train[1]) - held, held)),
+        partial(_identity, cifar10(official, len(official.train[1]) - held, held)),
         _CIFAR10,
         "conv3-32 conv3-64/2 conv3-64 conv3-128/2 conv3-128 softmax",
         chosen.recipe,
@@ -100,32 +100,34 @@ def _cifar10(path: Path, protocol: str) -> Search:
     )
 
 
-def _same(data: Dataset) -> Dataset:
+def _identity(data: Dataset) -> Dataset:
     return data
 
 
-class Retrained(NamedTuple):
+class RetrainedScore(NamedTuple):
     """Mean test error over seeds, and its standard error."""
 
     mean: float
     error: float
 
 
-def retrained(search: Search, architecture: Architecture, seeds: int = 5, first: int = 100) -> Retrained:
+def retrain(search: Search, architecture: Architecture, seeds: int = 5, first: int = 100) -> RetrainedScore:
     """Train anew with seeds that the search did not use, and score on the test examples, whose error the search was not
     told.
     """
-    found = [one.test_error for one in search.objective(first, seeds).trained(architecture)]
-    return Retrained(float(np.mean(found)), float(np.std(found, ddof=1) / np.sqrt(seeds)))
+    found = [one.test_error for one in search.objective(first, seeds).train(architecture)]
+    return RetrainedScore(float(np.mean(found)), float(np.std(found, ddof=1) / np.sqrt(seeds)))
 
 
-def _domain(make: Callable[..., ArchitectureDomain], bounds: Bounds, pool: Sequence[str]) -> ArchitectureDomain:
+def _domain_with_pool(
+    make: Callable[..., ArchitectureDomain], bounds: Bounds, pool: Sequence[str]
+) -> ArchitectureDomain:
     """pool: chains."""
     return make(bounds, [Architecture.chain(chain) for chain in pool])
 
 
 _DIGITS = partial(
-    _domain,
+    _domain_with_pool,
     cnn_domain,
     Bounds(min_layers=4, max_layers=14, max_units=96, max_edges=30, max_halvings=3, max_mass=60_000),
     (
@@ -138,7 +140,7 @@ _DIGITS = partial(
     ),
 )
 _CIFAR10 = partial(
-    _domain,
+    _domain_with_pool,
     cnn_domain,
     Bounds(min_layers=4, max_layers=20, max_units=256, max_edges=50, max_halvings=4, max_mass=250_000),
     (
@@ -151,7 +153,7 @@ _CIFAR10 = partial(
     ),
 )
 _DIABETES = partial(
-    _domain,
+    _domain_with_pool,
     mlp_domain,
     Bounds(min_layers=3, max_layers=12, max_units=256, max_edges=30),
     (

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from bostruct.nas.data import Examples, Task
-from bostruct.nas.devices import Body, Place
+from bostruct.nas.devices import DeviceContext, StepBody
 from bostruct.nas.recipes import Recipe
 
 SCORED_AT_ONCE = 1_000  # examples
@@ -40,11 +40,11 @@ class Batches:
         self._places = torch.arange(self.size, device=device)
         self._inputs = data.inputs
 
-    def renew(self) -> None:
+    def reshuffle(self) -> None:
         """A new order, images augmented anew, the first batch next."""
         n, given = len(self._order), self._data.inputs
         self._order.copy_(torch.randperm(n, generator=self._generator, device=given.device))
-        images = augmented(given, self._recipe, self._generator)
+        images = augment(given, self._recipe, self._generator)
         if images is not given and self._inputs is given:
             self._inputs = images  # from now on the place of every epoch's images
         elif images is not given:
@@ -54,15 +54,15 @@ class Batches:
     def take(self) -> tuple[Tensor, Tensor]:
         """Inputs and targets of the batch at `position`."""
         chosen = self._order.index_select(0, self.position * self.size + self._places)
-        return rows(self._inputs, chosen), self._data.targets.index_select(0, chosen)
+        return select_examples(self._inputs, chosen), self._data.targets.index_select(0, chosen)
 
-    def note(self, loss: Tensor) -> None:
+    def record_loss(self, loss: Tensor) -> None:
         """The loss of the batch at `position`, a number; then the next is next."""
         self.losses.index_copy_(0, self.position, loss.reshape(1))
         self.position += 1
 
 
-def rows(inputs: Tensor, chosen: Tensor) -> Tensor:
+def select_examples(inputs: Tensor, chosen: Tensor) -> Tensor:
     """inputs[chosen], of images in the memory format that they have."""
     if inputs.dim() == 4 and inputs.stride(1) == 1:
         return inputs.permute(0, 2, 3, 1).index_select(0, chosen).permute(0, 3, 1, 2)
@@ -76,15 +76,15 @@ def to_channels_last(network: nn.Module) -> None:
             one.data = one.data.contiguous(memory_format=torch.channels_last)
 
 
-def optimizer_of(parameters: Sequence[Tensor], recipe: Recipe, place: Place) -> torch.optim.Optimizer:
+def make_optimizer(parameters: Sequence[Tensor], recipe: Recipe, context: DeviceContext) -> torch.optim.Optimizer:
     """Where there are graphs fused, with a learning rate on the device that they read at every step."""
-    extra: dict[str, Any] = {"fused": True} if place.graphs else {}
+    extra: dict[str, Any] = {"fused": True} if context.graphs else {}
     rate: Any = recipe.learning_rate
-    if place.graphs:
-        rate = torch.tensor(rate, dtype=torch.float32, device=place.device)  # what fused kernels read
+    if context.graphs:
+        rate = torch.tensor(rate, dtype=torch.float32, device=context.device)  # what fused kernels read
     if recipe.optimizer == "sgd":
         return torch.optim.SGD(parameters, rate, recipe.momentum, weight_decay=recipe.weight_decay, **extra)
-    if place.graphs:
+    if context.graphs:
         extra["capturable"] = True
     optimizer: Any = torch.optim.Adam(parameters, rate, weight_decay=recipe.weight_decay, **extra)
     optimizer._warned_capturable_if_run_uncaptured = True  # the first steps are run on purpose
@@ -100,39 +100,44 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
             group["lr"] = rate
 
 
-def step_of(
-    network: nn.Module, optimizer: torch.optim.Optimizer, batches: Batches, task: Task, recipe: Recipe, place: Place
-) -> Body:
+def make_step(
+    network: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    batches: Batches,
+    task: Task,
+    recipe: Recipe,
+    context: DeviceContext,
+) -> StepBody:
     """One step of the optimizer on the next batch, whose loss the batches note."""
 
     def body() -> None:
         inputs, targets = batches.take()
-        with place.precision():
-            loss = _loss(network, inputs, targets, task, recipe)
+        with context.precision():
+            loss = _total_loss(network, inputs, targets, task, recipe)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         if recipe.gradient_norm:
             nn.utils.clip_grad_norm_(network.parameters(), recipe.gradient_norm)
         optimizer.step()
-        batches.note(loss.detach())
+        batches.record_loss(loss.detach())
 
-    return place.repeated(body)
+    return context.make_graphed_callable(body)
 
 
-def _loss(network: nn.Module, inputs: Tensor, targets: Tensor, task: Task, recipe: Recipe) -> Tensor:
+def _total_loss(network: nn.Module, inputs: Tensor, targets: Tensor, task: Task, recipe: Recipe) -> Tensor:
     decide: Any = getattr(network, "decisions", None) if recipe.every_decision else None
     given = [network(inputs)] if decide is None else decide(inputs)
-    return torch.stack([one_loss(one.float(), targets, task, recipe) for one in given]).sum()
+    return torch.stack([decision_loss(one.float(), targets, task, recipe) for one in given]).sum()
 
 
-def one_loss(given: Tensor, targets: Tensor, task: Task, recipe: Recipe) -> Tensor:
+def decision_loss(given: Tensor, targets: Tensor, task: Task, recipe: Recipe) -> Tensor:
     """Cross-entropy of logits (m, classes), or the mean loss of predictions (m, targets)."""
     if task == "classification":
         return functional.cross_entropy(given, targets, label_smoothing=recipe.label_smoothing)
     return (functional.mse_loss if recipe.loss == "squared" else functional.l1_loss)(given, targets)
 
 
-def augmented(images: Tensor, recipe: Recipe, generator: torch.Generator) -> Tensor:
+def augment(images: Tensor, recipe: Recipe, generator: torch.Generator) -> Tensor:
     """Images (n, c, h, w), each moved by up to `shift` pixels either way and half of them mirrored, all at once."""
     if images.dim() != 4 or not (recipe.shift or recipe.flip):
         return images
@@ -161,11 +166,15 @@ class Scoring:
     mode, all of it.
     """
 
-    def __init__(self, network: nn.Module, examples: Examples, task: Task, recipe: Recipe, place: Place) -> None:
+    def __init__(
+        self, network: nn.Module, examples: Examples, task: Task, recipe: Recipe, context: DeviceContext
+    ) -> None:
         self._by_batch = recipe.statistics == "batch"
         size = recipe.batch_size if self._by_batch else SCORED_AT_ONCE
-        self._sum = ErrorSum(network, examples, task, size, place)
-        self._next = place.repeated(self._sum.next)  # not this object's own: graphs go when nobody holds it
+        self._sum = ErrorSum(network, examples, task, size, context)
+        self._next = context.make_graphed_callable(
+            self._sum.next
+        )  # not this object's own: graphs go when nobody holds it
 
     def steps(self) -> Generator[None, None, float]:
         """The error, a batch at a time."""
@@ -176,7 +185,7 @@ class Scoring:
             left += whole.size
         whole.first.zero_()
         whole.total.zero_()
-        with _scored(whole.network, self._by_batch):
+        with _scoring_mode(whole.network, self._by_batch):
             for _ in range((n - left) // whole.size):
                 self._next()
                 yield
@@ -189,35 +198,35 @@ class Scoring:
 class ErrorSum:
     """Errors added up on the device. first: int64 (1,), where the next batch begins. total: float64, so far."""
 
-    def __init__(self, network: nn.Module, examples: Examples, task: Task, size: int, place: Place) -> None:
+    def __init__(self, network: nn.Module, examples: Examples, task: Task, size: int, context: DeviceContext) -> None:
         device = examples.inputs.device
         self.network, self.examples, self.size = network, examples, size
         self.first = torch.zeros(1, dtype=torch.int64, device=device)
         self.total = torch.zeros((), dtype=torch.float64, device=device)
         self._task: Task = task
-        self._place = place
+        self._context = context
         self._places = torch.arange(size, device=device)
 
     def next(self) -> None:
         """Add the errors on the batch at `first`; then the next is next."""
         chosen = self.first + self._places
-        self.add(rows(self.examples.inputs, chosen), self.examples.targets.index_select(0, chosen))
+        self.add(select_examples(self.examples.inputs, chosen), self.examples.targets.index_select(0, chosen))
         self.first += self.size
 
     def add(self, inputs: Tensor, targets: Tensor) -> None:
-        with torch.no_grad(), self._place.precision():
+        with torch.no_grad(), self._context.precision():
             given = self.network(inputs).float()
-        self.total += summed_errors(given, targets, self._task)
+        self.total += sum_errors(given, targets, self._task)
 
 
-def summed_errors(given: Tensor, targets: Tensor, task: Task) -> Tensor:
+def sum_errors(given: Tensor, targets: Tensor, task: Task) -> Tensor:
     """Wrong classes, or squared errors, over the examples; given: (..., m, classes), the result (...)."""
     if task == "classification":
         return (given.argmax(dim=-1) != targets).sum(dim=-1)
     return (given - targets).square().mean(dim=-1).sum(dim=-1)
 
 
-def run_out(steps: Generator[None, None, float]) -> float:
+def exhaust(steps: Generator[None, None, float]) -> float:
     """What steps come to when all are done."""
     while True:
         try:
@@ -227,7 +236,7 @@ def run_out(steps: Generator[None, None, float]) -> float:
 
 
 @contextmanager
-def _scored(network: nn.Module, by_batch: bool) -> Iterator[None]:
+def _scoring_mode(network: nn.Module, by_batch: bool) -> Iterator[None]:
     """The network as it is scored, batch normalization by the batch or by its running averages."""
     network.eval()
     normalizations = [one for one in network.modules() if isinstance(one, NORMALIZATIONS)]

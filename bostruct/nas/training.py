@@ -17,30 +17,30 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from bostruct.nas.checkpoints import delete_checkpoint, described, load_checkpoint, save_checkpoint
+from bostruct.nas.checkpoints import checkpoint_identity, delete_checkpoint, load_checkpoint, save_checkpoint
 from bostruct.nas.data import Dataset
-from bostruct.nas.devices import STREAMS, CaptureFailed, Place
+from bostruct.nas.devices import STREAMS, CaptureFailed, DeviceContext
 from bostruct.nas.outcomes import (
     Epoch,
     OutOfMemory,
     Stopped,
     Trained,
     TrainingFailed,
-    ended,
-    hopeless,
-    not_finite,
-    out_of_memory,
-    out_of_time,
+    is_hopeless,
+    nonfinite_failure,
+    out_of_memory_failure,
+    out_of_time_failure,
+    training_result,
 )
 from bostruct.nas.recipes import Recipe
-from bostruct.nas.residency import resident
-from bostruct.nas.steps import Batches, Scoring, optimizer_of, set_rate, step_of, to_channels_last
+from bostruct.nas.residency import on_device
+from bostruct.nas.steps import Batches, Scoring, make_optimizer, make_step, set_rate, to_channels_last
 
-ONE_VALUE = "Expected more than 1 value per channel when training"  # torch, of batch normalization
+ONE_VALUE_MESSAGE = "Expected more than 1 value per channel when training"  # torch, of batch normalization
 
 
 @dataclass
-class Run:
+class TrainingState:
     """What a checkpoint holds besides the network."""
 
     network: nn.Module
@@ -49,12 +49,12 @@ class Run:
     epochs: list[Epoch] = field(default_factory=list)
 
 
-Build = Callable[[], nn.Module]
+NetworkBuilder = Callable[[], nn.Module]
 Watch = Callable[[int, Epoch], None]
 
 
 def train(
-    build: Build,
+    build: NetworkBuilder,
     data: Dataset,
     recipe: Recipe,
     seed: int,
@@ -90,11 +90,11 @@ class Training:
     numbers of its own: what it comes to does not depend on what happens between its steps.
     """
 
-    place_of: type[Place] = Place
+    context_type: type[DeviceContext] = DeviceContext
 
     def __init__(
         self,
-        build: Build,
+        build: NetworkBuilder,
         data: Dataset,
         recipe: Recipe,
         seed: int,
@@ -111,7 +111,7 @@ class Training:
         self._longest, self._deadline = math.inf if seconds is None else seconds, deadline
         self._epochs: list[Epoch] = []
         self._spent, self._began = 0.0, math.nan
-        self._place = self.place_of(torch.device(device), seed)
+        self._context = self.context_type(torch.device(device), seed)
         self._work = self._steps(build, seed, watch)
 
     def advance(self, steps: int | None = 1) -> bool:
@@ -121,11 +121,11 @@ class Training:
         """
         self._began = time.monotonic() - self._spent
         try:
-            with self._place.turn():
+            with self._context.activate():
                 while steps is None or steps > 0:
                     next(self._work)
                     if self._seconds() > self._longest or time.monotonic() > self._deadline:
-                        raise out_of_time(len(self._epochs))
+                        raise out_of_time_failure(len(self._epochs))
                     steps = None if steps is None else steps - 1
         except StopIteration:
             pass
@@ -143,7 +143,7 @@ class Training:
         """Come to this, wherever it is, and let go of everything."""
         self.outcome = failure
         self._work.close()
-        self._place.release()
+        self._context.release()
 
     def close(self) -> None:
         """Let go of everything, wherever it is; a checkpoint stays."""
@@ -153,9 +153,9 @@ class Training:
         """A new error, without the frames of the one that was raised, which hold what is on the device; None for errors
         that are not the training's.
         """
-        if (failure := out_of_memory(error, self._place)) is not None:
+        if (failure := out_of_memory_failure(error, self._context)) is not None:
             return failure
-        if ONE_VALUE in str(error):
+        if ONE_VALUE_MESSAGE in str(error):
             return TrainingFailed(
                 f"batch normalization was given one value a channel ({str(error).partition(': ')[2]}): images of one "
                 f"pixel, or features, need batch_size of at least 2 and as many examples"
@@ -165,21 +165,21 @@ class Training:
     def _seconds(self) -> float:
         return time.monotonic() - self._began
 
-    def _steps(self, build: Build, seed: int, watch: Watch | None) -> Generator[None, None, None]:
+    def _steps(self, build: NetworkBuilder, seed: int, watch: Watch | None) -> Generator[None, None, None]:
         """All of it, with a pause after every step; the network lives here and nowhere else."""
-        data, recipe, place, checkpoint = self._data, self._recipe, self._place, self._checkpoint
-        run = _begun(build, recipe, seed, place, self._epochs)
-        about = {} if checkpoint is None else described(data, recipe, seed, place.device)
+        data, recipe, context, checkpoint = self._data, self._recipe, self._context, self._checkpoint
+        run = _begin(build, recipe, seed, context, self._epochs)
+        about = {} if checkpoint is None else checkpoint_identity(data, recipe, seed, context.device)
         load_checkpoint(checkpoint, run, about)
-        parts = resident(data, place.device)
+        parts = on_device(data, context.device)
         batches = Batches(parts.train, recipe, run.generator)
-        step = step_of(run.network, run.optimizer, batches, data.task, recipe, place)
-        validation = Scoring(run.network, parts.validation, data.task, recipe, place)
-        while len(run.epochs) < recipe.epochs and not hopeless(run.epochs, recipe.patience):
+        step = make_step(run.network, run.optimizer, batches, data.task, recipe, context)
+        validation = Scoring(run.network, parts.validation, data.task, recipe, context)
+        while len(run.epochs) < recipe.epochs and not is_hopeless(run.epochs, recipe.patience):
             loss = yield from self._epoch(run, batches, step)
             error = yield from validation.steps()
             epoch = Epoch(loss, error)
-            if (failure := not_finite(len(run.epochs), epoch)) is not None:
+            if (failure := nonfinite_failure(len(run.epochs), epoch)) is not None:
                 raise failure
             run.epochs.append(epoch)
             save_checkpoint(checkpoint, run, about)
@@ -189,12 +189,12 @@ class Training:
                 self.watching = False
         run.network.zero_grad(set_to_none=True)  # gradients are in the graph's memory
         run.network.eval()  # also where a checkpoint held all epochs
-        self.outcome = ended(run.network, run.epochs, data, recipe, place.device, self._seconds())
+        self.outcome = training_result(run.network, run.epochs, data, recipe, context.device, self._seconds())
 
-    def _epoch(self, run: Run, batches: Batches, step: Callable[[], None]) -> Generator[None, None, float]:
+    def _epoch(self, run: TrainingState, batches: Batches, step: Callable[[], None]) -> Generator[None, None, float]:
         """One pass over the training examples in a new order; the mean loss of its steps."""
         run.network.train()
-        batches.renew()
+        batches.reshuffle()
         done = len(run.epochs)
         for position in range(batches.steps):
             set_rate(run.optimizer, self._recipe.rate((done + position / batches.steps) / self._recipe.epochs))
@@ -204,7 +204,7 @@ class Training:
 
 
 def train_together(
-    builds: Sequence[Build],
+    builds: Sequence[NetworkBuilder],
     data: Dataset,
     recipe: Recipe,
     seeds: Sequence[int],
@@ -237,20 +237,20 @@ def train_together(
             f"builds: expected at most {STREAMS}, as many as torch has streams on a GPU, got {len(builds)}"
         )
 
-    def begun(member: int) -> Training:
+    def begin(member: int) -> Training:
         told = None if watch is None else partial(watch, member)
         return Training(
             builds[member], data, recipe, seeds[member],
             device=device, checkpoint=files[member], seconds=seconds, deadline=deadline, watch=told,
         )  # fmt: skip
 
-    trainings = [begun(member) for member in range(len(builds))]
+    trainings = [begin(member) for member in range(len(builds))]
     _take_turns(trainings, all_or_none)
     outcomes = [training.outcome for training in trainings]
     trainings.clear()  # their streams can be taken again
     for member, file in enumerate(files):
         if isinstance(outcomes[member], OutOfMemory) and len(outcomes) > 1:
-            _take_turns([again := begun(member)], all_or_none)
+            _take_turns([again := begin(member)], all_or_none)
             outcomes[member] = again.outcome
         if isinstance(outcomes[member], TrainingFailed):
             delete_checkpoint(file)
@@ -262,7 +262,7 @@ def _take_turns(trainings: Sequence[Training], all_or_none: bool) -> None:
     going = list(trainings)
     try:
         while going:
-            going = [training for training in going if _advanced(training)]
+            going = [training for training in going if _advance_or_fail(training)]
             if all_or_none and any(_has_failed(training) for training in trainings):
                 for training in going:
                     training.fail(Stopped("another training has failed"))
@@ -272,7 +272,7 @@ def _take_turns(trainings: Sequence[Training], all_or_none: bool) -> None:
             training.close()
 
 
-def _advanced(training: Training) -> bool:
+def _advance_or_fail(training: Training) -> bool:
     """A step; whether it goes on. What it raises is its failure, unless it comes from `watch`."""
     try:
         return training.advance()
@@ -289,10 +289,12 @@ def _has_failed(training: Training) -> bool:
     return isinstance(training.outcome, TrainingFailed) and not isinstance(training.outcome, OutOfMemory)
 
 
-def _begun(build: Build, recipe: Recipe, seed: int, place: Place, epochs: list[Epoch]) -> Run:
-    device = place.device
+def _begin(
+    build: NetworkBuilder, recipe: Recipe, seed: int, context: DeviceContext, epochs: list[Epoch]
+) -> TrainingState:
+    device = context.device
     network = build().to(device)
-    if place.cuda:
+    if context.cuda:
         to_channels_last(network)
-    optimizer = optimizer_of(list(network.parameters()), recipe, place)
-    return Run(network, optimizer, torch.Generator(device).manual_seed(seed), epochs)
+    optimizer = make_optimizer(list(network.parameters()), recipe, context)
+    return TrainingState(network, optimizer, torch.Generator(device).manual_seed(seed), epochs)

@@ -12,7 +12,7 @@ from bostruct.checks import check_integer
 from bostruct.contracts import Array, Point
 from bostruct.problems.base import GENERATED_SEEDS
 
-Value = Callable[[Any], float]
+PointFunction = Callable[[Any], float]
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,15 @@ class ArchitectureProblem:
 
     name: str
     space: Any
-    objective: Value
+    objective: PointFunction
     source: str
     n_initial: int
     optimum: float | None = None
     optimum_source: str = "not known"
     best_known: ClassVar[float | None] = None
     optimal: Point | None = None
-    mean: Value | None = None
-    report: Value | None = None
+    mean: PointFunction | None = None
+    report: PointFunction | None = None
     report_optimum: float | None = None
     direction: ClassVar[str] = "minimize"
     configs: ClassVar[tuple[int, ...]] = tuple(GENERATED_SEEDS)

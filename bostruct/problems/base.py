@@ -18,7 +18,7 @@ from bostruct.domains.graphs import CompleteGraph, IntArray, PathGraph
 from bostruct.domains.space import Space
 
 Objective = Callable[[IntArray], Array]  # (m, d) -> (m,)
-N_INITIAL = 20
+DEFAULT_N_INITIAL = 20
 N_CONFIGS = 25
 GENERATED_SEEDS = {config: 1000 + config for config in range(1, N_CONFIGS + 1)}  # for problems that published none
 
@@ -34,14 +34,14 @@ class InitialPoints:
     seeds: Mapping[int, int]
     n_choices: tuple[int, ...]
     fixed: tuple[tuple[int, ...], ...] = ()
-    count: int = N_INITIAL
+    count: int = DEFAULT_N_INITIAL
 
     def __call__(self, config: int) -> IntArray:
         """(count, d); raises ValueError for a configuration that is not there."""
         if check_integer("config", config, 0) not in self.seeds:
             raise ValueError(f"config: expected one of {', '.join(map(str, self.seeds))}; got {config}")
         n_drawn, d = self.count - len(self.fixed), len(self.n_choices)
-        drawn = words(self.seeds[config], n_drawn * d).reshape(n_drawn, d) % np.array(self.n_choices)
+        drawn = mersenne_words(self.seeds[config], n_drawn * d).reshape(n_drawn, d) % np.array(self.n_choices)
         return np.concatenate([np.array(self.fixed, dtype=np.int64).reshape(-1, d), drawn])
 
 
@@ -108,7 +108,7 @@ class Problem:
         return [self.space.present(row) for row in self.initial(config)]
 
 
-def words(seed: int, count: int) -> IntArray:
+def mersenne_words(seed: int, count: int) -> IntArray:
     """The first 32-bit words of the Mersenne Twister, which NumPy's legacy generator and torch's share."""
     state = np.random.RandomState(seed)
     return state.randint(0, 2**32, size=count, dtype=np.uint32).astype(np.int64)
@@ -148,14 +148,14 @@ def seeds_of_case(tag: str, case: int) -> dict[int, int]:
     return own or {config: seed for config, (_, seed) in published.items()}
 
 
-def in_chunks(objective: Objective, vertices: IntArray, rows: int) -> Array:
+def evaluate_in_chunks(objective: Objective, vertices: IntArray, rows: int) -> Array:
     """The objective, some rows at a time, so that its memory stays bounded."""
     if len(vertices) <= rows:
         return objective(vertices)
     return np.concatenate([objective(vertices[i : i + rows]) for i in range(0, len(vertices), rows)])
 
 
-def proved_by_enumeration(problem: Problem) -> Problem:
+def prove_by_enumeration(problem: Problem) -> Problem:
     """The problem with its optimum filled in; raises DomainError where it has more than 100,000 points or is noisy."""
     if problem.noisy:
         raise DomainError(f"{problem.name}: the optimum of a noisy objective cannot be enumerated")
@@ -171,21 +171,21 @@ def proved_by_enumeration(problem: Problem) -> Problem:
 
 
 @dataclass(frozen=True)
-class Relabelling:
+class Relabeling:
     """What each vertex that an optimiser sees stands for: tables[i][seen] = own vertex of variable i."""
 
     tables: tuple[tuple[int, ...], ...]
 
-    def own(self, seen: IntArray) -> IntArray:
+    def undo(self, seen: IntArray) -> IntArray:
         """(m, d) -> (m, d)."""
         return np.stack([np.array(t)[seen[:, i]] for i, t in enumerate(self.tables)], axis=1)
 
-    def seen(self, own: IntArray) -> IntArray:
+    def apply(self, own: IntArray) -> IntArray:
         """Inverse of `own`."""
         return np.stack([np.argsort(t)[own[:, i]] for i, t in enumerate(self.tables)], axis=1)
 
 
-def relabelled(problem: Problem, seed: int) -> Problem:
+def relabel(problem: Problem, seed: int) -> Problem:
     """The same problem with every variable's choices permuted, so that an optimum with a pattern helps nobody.
 
     Unordered and binary choices are permuted at random; ordered ones (a path) are reversed or not, with equal chance,
@@ -201,27 +201,27 @@ def relabelled(problem: Problem, seed: int) -> Problem:
         elif isinstance(variable.graph, PathGraph) and rng.random() < 0.5:
             vertices = vertices[::-1]
         tables.append(tuple(map(int, vertices)))
-    labels = Relabelling(tuple(tables))
+    labels = Relabeling(tuple(tables))
     optimal = problem.optimal_vertices
     return replace(
         problem,
         name=f"{problem.name}{',' if ':' in problem.name else ':'}relabel={seed}",
-        objective=partial(_relabelled_objective, problem.objective, labels),
-        initial=partial(_relabelled_initial, problem.initial, labels),
-        optimal_vertices=None if optimal is None else tuple(map(int, labels.seen(np.array([optimal]))[0])),
-        mean=None if problem.mean is None else partial(_relabelled_mean, problem.mean, labels),
+        objective=partial(_relabeled_objective, problem.objective, labels),
+        initial=partial(_relabeled_initial, problem.initial, labels),
+        optimal_vertices=None if optimal is None else tuple(map(int, labels.apply(np.array([optimal]))[0])),
+        mean=None if problem.mean is None else partial(_relabeled_mean, problem.mean, labels),
     )
 
 
-def _relabelled_objective(objective: Objective, labels: Relabelling, seen: IntArray) -> Array:
-    return objective(labels.own(seen))
+def _relabeled_objective(objective: Objective, labels: Relabeling, seen: IntArray) -> Array:
+    return objective(labels.undo(seen))
 
 
-def _relabelled_initial(initial: Callable[[int], IntArray], labels: Relabelling, config: int) -> IntArray:
-    return labels.seen(initial(config))
+def _relabeled_initial(initial: Callable[[int], IntArray], labels: Relabeling, config: int) -> IntArray:
+    return labels.apply(initial(config))
 
 
-def _relabelled_mean(
-    mean: Callable[[IntArray, int], Array], labels: Relabelling, seen: IntArray, n_simulations: int
+def _relabeled_mean(
+    mean: Callable[[IntArray, int], Array], labels: Relabeling, seen: IntArray, n_simulations: int
 ) -> Array:
-    return mean(labels.own(seen), n_simulations)
+    return mean(labels.undo(seen), n_simulations)

@@ -8,18 +8,18 @@ from bostruct.contracts import Array
 from bostruct.domains.graphs import IntArray
 from bostruct.domains.space import Space
 from bostruct.domains.variables import Ordinal
-from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, Problem, proved_by_enumeration
+from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, Problem, prove_by_enumeration
 
 SOURCE = "Branin 1972; grid of Oh et al., NeurIPS 2019 (COMBO)"
 VALUES = 51
 EDGE_WEIGHT = 50.0  # as published: the number of values less 1
 N_INITIAL = 2
-STEPS = 3 * np.arange(VALUES)  # in tenths
+GRID_TENTHS = 3 * np.arange(VALUES)  # in tenths
 
 
 def branin_values(vertices: IntArray) -> Array:
     """(m, 2) -> (m,)."""
-    x1, x2 = (STEPS[vertices[:, 0]] - 50) / 10, STEPS[vertices[:, 1]] / 10
+    x1, x2 = (GRID_TENTHS[vertices[:, 0]] - 50) / 10, GRID_TENTHS[vertices[:, 1]] / 10
     bowl = x2 - 5.1 / (4 * np.pi**2) * x1**2 + 5 / np.pi * x1 - 6
     return bowl**2 + 10 * (1 - 1 / (8 * np.pi)) * np.cos(x1) + 10
 
@@ -34,8 +34,8 @@ def branin() -> Problem:
         name="branin",
         space=Space(
             {
-                "x1": Ordinal(((STEPS - 50) / 10).tolist(), weight=EDGE_WEIGHT),
-                "x2": Ordinal((STEPS / 10).tolist(), weight=EDGE_WEIGHT),
+                "x1": Ordinal(((GRID_TENTHS - 50) / 10).tolist(), weight=EDGE_WEIGHT),
+                "x2": Ordinal((GRID_TENTHS / 10).tolist(), weight=EDGE_WEIGHT),
             }
         ),
         objective=branin_values,
@@ -43,4 +43,4 @@ def branin() -> Problem:
         source=SOURCE,
         configs=tuple(GENERATED_SEEDS),
     )
-    return proved_by_enumeration(problem)
+    return prove_by_enumeration(problem)

@@ -15,21 +15,21 @@ from bostruct.problems.base import (
     InitialPoints,
     Problem,
     bits,
-    in_chunks,
-    proved_by_enumeration,
+    evaluate_in_chunks,
+    prove_by_enumeration,
     published_seeds,
     seeds_of_case,
 )
 
 TAG = "2019ICML_CONTAMINATION"
 SOURCE = "Hu et al. 2010; Baptista and Poloczek, ICML 2018; instances of Oh et al., NeurIPS 2019 (COMBO)"
-STAGES = 25
-SIMULATIONS = 100
-LIMIT = 0.1  # U: largest contaminated fraction that is acceptable
+SUPPLY_STAGES = 25
+CONTAMINATION_SIMULATIONS = 100
+CONTAMINATION_LIMIT = 0.1  # U: largest contaminated fraction that is acceptable
 RISK = 0.05  # epsilon: how often it may be exceeded
-COST = 1.0  # of prevention at one stage
+PREVENTION_COST = 1.0  # of prevention at one stage
 ENUMERATED_STAGES = 12
-CHUNK = 4096
+CONTAMINATION_CHUNK = 4096
 
 # Full enumeration of the 2^25 points, for each of the published lambdas; one of the minimisers.
 OPTIMA = {
@@ -55,7 +55,7 @@ class Contamination:
     strength: float
 
     def __call__(self, vertices: IntArray) -> Array:
-        return in_chunks(self._values, vertices, CHUNK)
+        return evaluate_in_chunks(self._values, vertices, CONTAMINATION_CHUNK)
 
     def _values(self, vertices: IntArray) -> Array:
         fraction = np.broadcast_to(self.initial, (len(vertices), len(self.initial)))
@@ -63,14 +63,14 @@ class Contamination:
         for x, spread, cure in zip(vertices.T[:, :, None], self.spread, self.cure, strict=True):
             # Z_i = Lambda_i (1 - x_i)(1 - Z_{i-1}) + (1 - Gamma_i x_i) Z_{i-1}
             fraction = spread * (1 - x) * (1 - fraction) + (1 - cure * x) * fraction
-            acceptable += np.count_nonzero(fraction < LIMIT, axis=1)
+            acceptable += np.count_nonzero(fraction < CONTAMINATION_LIMIT, axis=1)
         stages, simulations = self.spread.shape
         prevented = vertices.sum(axis=1)
-        excess = (COST * simulations * prevented - acceptable) / simulations
+        excess = (PREVENTION_COST * simulations * prevented - acceptable) / simulations
         return excess + (1 - RISK) * stages + self.strength * prevented
 
 
-def contamination(case: int = 758, strength: float = 0.0, stages: int = STAGES) -> Problem:
+def contamination(case: int = 758, strength: float = 0.0, stages: int = SUPPLY_STAGES) -> Problem:
     """Which stages of a supply chain to protect: `stages` binary variables.
 
     case: seed of the instance; published are 758, 1203, 2539, 6031 and 7596. strength: lambda, the price of each
@@ -81,9 +81,9 @@ def contamination(case: int = 758, strength: float = 0.0, stages: int = STAGES) 
     stages = check_integer("stages", stages, 1, 1000)
     objective = Contamination(*_rates(case, stages), strength)
     seeds = seeds_of_case(TAG, case)
-    suffix = "" if stages == STAGES else f",stages={stages}"
+    suffix = "" if stages == SUPPLY_STAGES else f",stages={stages}"
     optimal, values = OPTIMA.get(case, ("", {}))
-    known = values.get(strength) if stages == STAGES else None
+    known = values.get(strength) if stages == SUPPLY_STAGES else None
     problem = Problem(
         name=f"contamination:case={case},lambda={strength:g}{suffix}",
         space=Space({f"stage {i + 1}": Binary() for i in range(stages)}),
@@ -95,7 +95,7 @@ def contamination(case: int = 758, strength: float = 0.0, stages: int = STAGES) 
         optimum_source="not known" if known is None else "proved by enumeration of all 2^25 points",
         optimal_vertices=None if known is None else bits(optimal),
     )
-    return proved_by_enumeration(problem) if stages <= ENUMERATED_STAGES else problem
+    return prove_by_enumeration(problem) if stages <= ENUMERATED_STAGES else problem
 
 
 def published_configs() -> dict[int, tuple[int, int]]:
@@ -105,6 +105,10 @@ def published_configs() -> dict[int, tuple[int, int]]:
 
 def _rates(case: int, stages: int) -> tuple[Array, Array, Array]:
     """Z_0, Lambda and Gamma; each from the generator afresh, so that they share its stream, as published."""
-    shapes = ((1, 30, (SIMULATIONS,)), (1, 17 / 3, (stages, SIMULATIONS)), (1, 3 / 7, (stages, SIMULATIONS)))
+    shapes = (
+        (1, 30, (CONTAMINATION_SIMULATIONS,)),
+        (1, 17 / 3, (stages, CONTAMINATION_SIMULATIONS)),
+        (1, 3 / 7, (stages, CONTAMINATION_SIMULATIONS)),
+    )
     initial, spread, cure = (np.random.RandomState(case).beta(a, b, size) for a, b, size in shapes)
     return initial, spread, cure

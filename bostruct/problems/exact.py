@@ -13,12 +13,12 @@ import numpy.typing as npt
 
 from bostruct.checks import check_number, optional_import
 from bostruct.contracts import Array, DomainError
-from bostruct.problems.base import Problem, all_bits, proved_by_enumeration
+from bostruct.problems.base import Problem, all_bits, prove_by_enumeration
 from bostruct.problems.formula import ClauseWeight
 
 Floats = npt.NDArray[np.floating[Any]]
-MOST_QUADRATIC = 28
-SMALL = 14
+MAX_QUADRATIC_VARIABLES = 28
+MAX_ENUMERATED_VARIABLES = 14
 
 
 def prove_optimum(problem: Problem, seconds: float = 60.0) -> Problem:
@@ -33,9 +33,9 @@ def prove_optimum(problem: Problem, seconds: float = 60.0) -> Problem:
     objective = problem.objective
     if not isinstance(objective, ClauseWeight):
         raise DomainError(f"problem: expected weighted MaxSAT, not relabelled; got {problem.name}")
-    if problem.space.d <= SMALL:
-        return proved_by_enumeration(problem)
-    if problem.space.d <= MOST_QUADRATIC and max(map(len, objective.formula.clauses)) <= 2:
+    if problem.space.d <= MAX_ENUMERATED_VARIABLES:
+        return prove_by_enumeration(problem)
+    if problem.space.d <= MAX_QUADRATIC_VARIABLES and max(map(len, objective.formula.clauses)) <= 2:
         point = least_quadratic(*quadratic_form(objective))
         source = f"proved by enumeration of all 2^{problem.space.d} points"
     elif (objective.costs < 0).any():

@@ -12,7 +12,7 @@ import numpy as np
 
 from bostruct.checks import check_choice, check_integer, shown
 from bostruct.contracts import Array
-from bostruct.domains.architecture.cells import PERCEPTRONS
+from bostruct.domains.architecture.cells import PERCEPTRON_CHOICES
 from bostruct.domains.architecture.table import TableDomain, shared_table
 from bostruct.domains.graphs import IntArray
 from bostruct.domains.joint import JointPoint, joint_domain
@@ -20,17 +20,17 @@ from bostruct.domains.space import Space
 from bostruct.domains.variables import Categorical, Ordinal
 from bostruct.problems import official
 from bostruct.problems.architectures import ArchitectureProblem
-from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, Problem, proved_by_enumeration
-from bostruct.problems.tabular import noisy, read_arrays
+from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, Problem, prove_by_enumeration
+from bostruct.problems.tabular import read_arrays, with_noise
 
 SOURCE = "Klein and Hutter 2019 (tabular benchmarks for joint architecture and hyperparameter optimisation)"
-DATA = ("protein_structure", "naval_propulsion", "slice_localization", "parkinsons_telemonitoring")
-NETWORK = ("activation_fn_1", "n_units_1", "activation_fn_2", "n_units_2")  # the rest is how it is trained
+FCNET_DATA_SETS = ("protein_structure", "naval_propulsion", "slice_localization", "parkinsons_telemonitoring")
+NETWORK_VARIABLES = ("activation_fn_1", "n_units_1", "activation_fn_2", "n_units_2")  # the rest is how it is trained
 N_INITIAL = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class FCNetError:
     """Log10 of the error of one training, drawn by `seed` and the configuration alone; without a seed their mean.
 
     table: log10 errors, an axis a variable, the last the trainings.
@@ -52,19 +52,19 @@ class Trained:
 
 
 @dataclass(frozen=True, eq=False)
-class JointTrained:
+class JointFCNetError:
     """`trained` of a joint point: a perceptron of `networks`, then the other variables.
 
     axes: of the table, those of `NETWORK` in this order, then those of the training.
     """
 
-    trained: Trained
+    trained: FCNetError
     networks: TableDomain
     axes: tuple[int, ...]
 
     def __call__(self, x: JointPoint) -> float:
         network, training = x.parts
-        code = self.networks.members[self.networks.place(network)][0]
+        code = self.networks.members[self.networks.index_of(network)][0]
         row = np.empty(len(self.axes), dtype=np.int64)
         row[list(self.axes)] = [*code, *training]
         return float(self.trained(row[None])[0])
@@ -79,20 +79,20 @@ def fcnet(file: str, data: str = "protein_structure", noise: int | None = None) 
     the mean over the trainings; a seed for one of them, drawn by it. Raises ValueError, MissingExtra for HDF5 without
     h5py.
     """
-    space, table = _stored(file, data)
+    space, table = _load_table(file, data)
     seed = None if noise is None else check_integer("noise", noise, 0)
     quiet = Problem(
         name=f"fcnet:file={file},data={data}",
         space=space,
-        objective=Trained(table, None),
+        objective=FCNetError(table, None),
         initial=InitialPoints(GENERATED_SEEDS, tuple(map(int, space.n_choices)), count=N_INITIAL),
         source=SOURCE,
         configs=tuple(GENERATED_SEEDS),
     )
-    known = proved_by_enumeration(quiet)
+    known = prove_by_enumeration(quiet)
     if seed is None:
         return known
-    drawn = Trained(table, seed)
+    drawn = FCNetError(table, seed)
     return replace(known, name=f"{quiet.name},noise={seed}", objective=drawn, mean=drawn.mean)
 
 
@@ -102,40 +102,40 @@ def fcnet_joint(file: str, data: str = "protein_structure", noise: int | None = 
     Arguments and values are those of `fcnet`, noise included. Raises ValueError, also where the file's networks are not
     those of FC-Net.
     """
-    space, table = _stored(file, data)
+    space, table = _load_table(file, data)
     listed = list(space.variables)
-    for name, choices in zip(NETWORK, PERCEPTRONS, strict=True):
+    for name, choices in zip(NETWORK_VARIABLES, PERCEPTRON_CHOICES, strict=True):
         found = tuple(map(str, space.variables[name].choices)) if name in listed else ()
         if found != choices:
             raise ValueError(f"file: {file}: space: expected {name} of {', '.join(choices)}; got {shown(found)}")
-    training = [name for name in listed if name not in NETWORK]
+    training = [name for name in listed if name not in NETWORK_VARIABLES]
     networks = shared_table("fcnet")
     domain = joint_domain({"network": networks, "training": Space({name: space.variables[name] for name in training})})
-    axes = tuple(map(listed.index, (*NETWORK, *training)))
+    axes = tuple(map(listed.index, (*NETWORK_VARIABLES, *training)))
     means = table.mean(axis=-1).transpose(axes)
     code = tuple(map(int, np.unravel_index(means.argmin(), means.shape)))
-    networks_of, rows = [networks.at(networks.place_of(code[:4]))], np.array([code[4:]])
+    networks_of, rows = [networks.at(networks.index_of_code(code[:4]))], np.array([code[4:]])
     quiet = ArchitectureProblem(
         name=f"fcnet-joint:file={file},data={data}",
         space=domain,
-        objective=JointTrained(Trained(table, None), networks, axes),
+        objective=JointFCNetError(FCNetError(table, None), networks, axes),
         source=SOURCE,
         n_initial=N_INITIAL,
         optimum=float(means.min()),
         optimum_source="proved by enumeration of the table",
         optimal=domain.points([networks_of, rows])[0],
     )
-    return noisy(quiet, noise, lambda seed: JointTrained(Trained(table, seed), networks, axes))
+    return with_noise(quiet, noise, lambda seed: JointFCNetError(FCNetError(table, seed), networks, axes))
 
 
-def _stored(file: str, data: str) -> tuple[Space, Array]:
+def _load_table(file: str, data: str) -> tuple[Space, Array]:
     """The variables, and log10 of the errors."""
-    check_choice("data", data, DATA)
+    check_choice("data", data, FCNET_DATA_SETS)
     if official.is_hdf5(file):
-        variables, errors = official.fcnet(file, data)
+        variables, errors = official.read_fcnet(file, data)
         space = _space_of(variables)
     else:
-        errors = read_arrays(file, (data,), official.FCNET)[data]
+        errors = read_arrays(file, (data,), official.FCNET_FILES)[data]
         space = _space(file)
     if errors.shape[:-1] != tuple(space.n_choices) or not (errors > 0).all():
         raise ValueError(

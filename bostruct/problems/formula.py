@@ -14,7 +14,7 @@ from bostruct.contracts import Array
 from bostruct.domains.graphs import IntArray
 from bostruct.domains.space import Space
 from bostruct.domains.variables import Binary
-from bostruct.problems.base import in_chunks
+from bostruct.problems.base import evaluate_in_chunks
 
 CHUNK_CELLS = 4_000_000
 
@@ -68,7 +68,7 @@ class ClauseWeight:
 
     def __call__(self, vertices: IntArray) -> Array:
         literals, _ = self._literals
-        return in_chunks(self._values, vertices, max(1, CHUNK_CELLS // len(literals)))
+        return evaluate_in_chunks(self._values, vertices, max(1, CHUNK_CELLS // len(literals)))
 
     def _values(self, vertices: IntArray) -> Array:
         literals, first = self._literals

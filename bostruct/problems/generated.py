@@ -10,11 +10,11 @@ import numpy as np
 
 from bostruct.checks import check_integer
 from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, Problem
-from bostruct.problems.exact import MOST_QUADRATIC, least_quadratic, quadratic_form
+from bostruct.problems.exact import MAX_QUADRATIC_VARIABLES, least_quadratic, quadratic_form
 from bostruct.problems.formula import Formula, raw_costs
 
 CLAUSE_LENGTH = 3
-MOST_VERTICES = 1000
+MAX_VERTICES = 1000
 TIGHTNESS = 0.25  # p of model RB
 DENSITY = 0.8 / math.log(4 / 3)  # r of model RB, at the threshold for size = groups^0.8
 
@@ -73,8 +73,8 @@ def maxcut_formula(n: int, k: int, seed: int) -> Formula:
     """Weighted max-cut on a Johnson graph, weights 1 to 10: an edge is the clauses (a or b) and (not a or not b)."""
     n = check_integer("n", n, 3, 1000)
     k = check_integer("k", k, 1, n - 1)
-    if math.comb(n, k) > MOST_VERTICES:
-        raise ValueError(f"n, k: expected at most {MOST_VERTICES} vertices, got {math.comb(n, k)} for n={n}, k={k}")
+    if math.comb(n, k) > MAX_VERTICES:
+        raise ValueError(f"n, k: expected at most {MAX_VERTICES} vertices, got {math.comb(n, k)} for n={n}, k={k}")
     vertices, edges = johnson_graph(n, k)
     rng = np.random.default_rng([check_integer("seed", seed, 0), n, k])
     weights = rng.integers(1, 11, len(edges)).astype(float).tolist()
@@ -97,7 +97,7 @@ def maxcut(n: int = 8, k: int = 2, seed: int = 0) -> Problem:
         source="generated: like maxcut-johnson8-2-4 of the MaxSAT Evaluation 2018",
         configs=tuple(GENERATED_SEEDS),
     )
-    if d > MOST_QUADRATIC:
+    if d > MAX_QUADRATIC_VARIABLES:
         return problem
     pairs, linear = (part.astype(np.float32) for part in quadratic_form(objective))  # exact: small integers
     half = (*least_quadratic(pairs[:-1, :-1], linear[:-1]), 0)  # a point and its complement cut the same
@@ -120,8 +120,8 @@ def frb_formula(groups: int, size: int, seed: int) -> tuple[Formula, tuple[int, 
     groups = check_integer("groups", groups, 2, 1000)
     size = check_integer("size", size, 2, 1000)
     d = groups * size
-    if d > MOST_VERTICES:
-        raise ValueError(f"groups, size: expected at most {MOST_VERTICES} variables, got {d}")
+    if d > MAX_VERTICES:
+        raise ValueError(f"groups, size: expected at most {MAX_VERTICES} variables, got {d}")
     rng = np.random.default_rng([check_integer("seed", seed, 0), groups, size])
     hidden = rng.integers(0, size, groups)
     forbidden = {(g * size + a, g * size + b) for g in range(groups) for a, b in itertools.combinations(range(size), 2)}

@@ -12,13 +12,13 @@ from bostruct.contracts import Array
 from bostruct.domains.graphs import IntArray
 from bostruct.domains.space import Space
 from bostruct.domains.variables import Binary
-from bostruct.problems.base import InitialPoints, Problem, all_bits, in_chunks, seeds_of_case, words
+from bostruct.problems.base import InitialPoints, Problem, all_bits, evaluate_in_chunks, mersenne_words, seeds_of_case
 
 TAG = "2019ICML_ISING"
 SOURCE = "Baptista and Poloczek, ICML 2018; instances of Oh et al., NeurIPS 2019 (COMBO)"
 SIDE = 4
 WEAKEST, STRONGEST = 0.05, 5.0
-CHUNK = 65_536
+ISING_CHUNK = 65_536
 
 # Spins of one row of the grid, (16, 4); which bonds a state satisfies, along the row and down to a next row.
 SPINS = 1.0 - 2.0 * ((np.arange(2**SIDE)[:, None] >> np.arange(SIDE)) & 1)
@@ -29,8 +29,8 @@ DOWN = SPINS[:, None, :] * SPINS[None, :, :]  # (16, 16, 4)
 HORIZONTAL = np.array([0, 2, 4, 7, 9, 11, 14, 16, 18, 21, 22, 23])
 VERTICAL = np.setdiff1d(np.arange(24), HORIZONTAL)
 # The upper half are rows 0, 1 and the bonds 0-1; the lower half the bonds 1-2, rows 2, 3 and the bonds 2-3.
-UPPER = np.concatenate([HORIZONTAL[:6], VERTICAL[:4]])
-LOWER = np.concatenate([VERTICAL[4:8], HORIZONTAL[6:9], VERTICAL[8:], HORIZONTAL[9:]])
+UPPER_BONDS = np.concatenate([HORIZONTAL[:6], VERTICAL[:4]])
+LOWER_BONDS = np.concatenate([VERTICAL[4:8], HORIZONTAL[6:9], VERTICAL[8:], HORIZONTAL[9:]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +47,14 @@ class Ising:
     strength: float
 
     def __call__(self, vertices: IntArray) -> Array:
-        return in_chunks(self._values, vertices, CHUNK)
+        return evaluate_in_chunks(self._values, vertices, ISING_CHUNK)
 
     def _values(self, vertices: IntArray) -> Array:
         upper, lower = self.halves
-        halves = upper[vertices[:, UPPER] @ _places(10)], lower[vertices[:, LOWER] @ _places(14)]
+        halves = (
+            upper[vertices[:, UPPER_BONDS] @ _place_values(10)],
+            lower[vertices[:, LOWER_BONDS] @ _place_values(14)],
+        )
         log_z = np.log(np.einsum("ms,ms->m", *halves))
         return log_z + self.constant - vertices @ self.gains
 
@@ -128,7 +131,7 @@ def grid_edges() -> list[tuple[int, int]]:
 
 def couplings(case: int) -> tuple[Array, Array]:
     """J of the horizontal (4, 3) and vertical (3, 4) bonds, as torch draws them from seed `case`, in float32."""
-    drawn = words(case, 48).reshape(4, 12)
+    drawn = mersenne_words(case, 48).reshape(4, 12)
     signs = (2 * (drawn[[0, 2]] % 2) - 1).astype(np.float32)
     uniform = (drawn[[1, 3]] & (2**24 - 1)).astype(np.float32) * np.float32(2.0**-24)
     magnitudes = uniform * np.float32(STRONGEST - WEAKEST) + np.float32(WEAKEST)
@@ -140,16 +143,16 @@ def exact_optimum(objective: Ising) -> tuple[float, tuple[int, ...]]:
     """The least value over all 2^24 points, and a point that has it; takes about 0.1 s."""
     upper, lower = objective.halves
     upper_bits, lower_bits = all_bits(10), all_bits(14)
-    linear = lower_bits @ objective.gains[LOWER]
+    linear = lower_bits @ objective.gains[LOWER_BONDS]
     best, where = np.inf, (0, 0)
     for a, (row, bits) in enumerate(zip(upper, upper_bits, strict=True)):
         values = np.log(lower @ row) - linear
         b = int(np.argmin(values))
-        value = float(values[b] - bits @ objective.gains[UPPER])
+        value = float(values[b] - bits @ objective.gains[UPPER_BONDS])
         if value < best:
             best, where = value, (a, b)
     point = np.zeros(24, dtype=np.int64)
-    point[UPPER], point[LOWER] = upper_bits[where[0]], lower_bits[where[1]]
+    point[UPPER_BONDS], point[LOWER_BONDS] = upper_bits[where[0]], lower_bits[where[1]]
     return best + objective.constant, tuple(map(int, point))
 
 
@@ -183,6 +186,6 @@ def _correlations(horizontal: Array, vertical: Array) -> Array:
     return result
 
 
-def _places(n: int) -> IntArray:
+def _place_values(n: int) -> IntArray:
     """Place values of n bits, the first the highest."""
     return 2 ** np.arange(n - 1, -1, -1)

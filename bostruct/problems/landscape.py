@@ -31,7 +31,7 @@ BEST_EXTRA_EDGES = 0.3  # a processing layer, beyond those that a tree needs
 INPUT_SIDE = 32  # pixels
 N_INITIAL = 10
 
-Terms = dict[str, float]
+LandscapeTerms = dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Landscape:
     architecture and of `seed` alone, so that evaluating again gives the same value.
     """
 
-    law: Callable[[Architecture], Terms]
+    law: Callable[[Architecture], LandscapeTerms]
     noise: float = 0.0
     seed: int = 0
 
@@ -78,7 +78,7 @@ def landscape(kind: str = "cnn", noise: float = 0.0, seed: int = 0) -> Architect
     )
 
 
-def cnn_terms(x: Architecture) -> Terms:
+def cnn_terms(x: Architecture) -> LandscapeTerms:
     """Of a convolutional network.
 
     bias: too few learned layers (convolution or fully connected 1, residual block 2) along a random path. training: too
@@ -115,8 +115,8 @@ def cnn_terms(x: Architecture) -> Terms:
         "bias": 40.0 * 2.0 ** (-depth / 5.0),
         "training": _softplus(_on_easiest_paths(x, obstacles) - 8.0),
         "context": 2.0 * _softplus(3.0 * math.log2(INPUT_SIDE / field)),
-        "resolution": _average([_well(8.0, h - 4.0, 2.0) for h in collapsing]),
-        "width": _average([_well(20.0, deviation, 2.0) for deviation in widths]),
+        "resolution": _mean_or_zero([_well(8.0, h - 4.0, 2.0) for h in collapsing]),
+        "width": _mean_or_zero([_well(20.0, deviation, 2.0) for deviation in widths]),
         "dense": _well(4.0, dense - 1.0, 1.0),
         "connectivity": _connectivity(x),
         "latency": 0.5 * _softplus(len(x) - 28.0),
@@ -130,7 +130,7 @@ def _check_family(x: Architecture, *, image: bool) -> None:
         raise PointError(f"expected {kind}, got one of the family {x.family.name}")
 
 
-def mlp_terms(x: Architecture) -> Terms:
+def mlp_terms(x: Architecture) -> LandscapeTerms:
     """Of a perceptron.
 
     bias: too few activation layers along a random path. training: too many on the easiest path through one, on average,
@@ -152,7 +152,7 @@ def mlp_terms(x: Architecture) -> Terms:
     return {
         "bias": 40.0 * 2.0 ** (-_along_random_path(x, active) / 2.5),
         "training": 1.5 * _softplus(easiest - 5.0),
-        "width": _average([_well(20.0, deviation, 2.0) for deviation in widths]),
+        "width": _mean_or_zero([_well(20.0, deviation, 2.0) for deviation in widths]),
         "variety": _well(8.0, share - 0.25, 0.25),
         "connectivity": _connectivity(x),
         "latency": 0.5 * _softplus(len(x) - 16.0),
@@ -160,7 +160,7 @@ def mlp_terms(x: Architecture) -> Terms:
     }
 
 
-LAWS: dict[str, tuple[Callable[[Architecture], Terms], Callable[[], ArchitectureDomain]]] = {
+LAWS: dict[str, tuple[Callable[[Architecture], LandscapeTerms], Callable[[], ArchitectureDomain]]] = {
     "cnn": (cnn_terms, cnn_domain),
     "mlp": (mlp_terms, mlp_domain),
 }
@@ -202,7 +202,7 @@ def _along_random_path(x: Architecture, own: Sequence[float]) -> float:
     """Expected sum of a layer's own value along a random path from the input to the output."""
     ahead = [0.0] * len(x)
     for u in reversed(range(len(x))):
-        ahead[u] = own[u] + (_average([ahead[v] for v in x.children[u]]) if x.children[u] else 0.0)
+        ahead[u] = own[u] + (_mean_or_zero([ahead[v] for v in x.children[u]]) if x.children[u] else 0.0)
     return ahead[0]
 
 
@@ -213,10 +213,10 @@ def _on_easiest_paths(x: Architecture, own: Sequence[float]) -> float:
         behind[v] = min(behind[u] + own[u] for u in x.parents[v])
     for u in reversed(range(len(x) - 1)):
         ahead[u] = min(own[v] + ahead[v] for v in x.children[u])
-    return _average([behind[u] + own[u] + ahead[u] for u in range(len(x)) if own[u]])
+    return _mean_or_zero([behind[u] + own[u] + ahead[u] for u in range(len(x)) if own[u]])
 
 
-def _average(values: Sequence[float]) -> float:
+def _mean_or_zero(values: Sequence[float]) -> float:
     """0 of none."""
     return math.fsum(values) / len(values) if values else 0.0
 

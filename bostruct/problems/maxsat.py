@@ -10,7 +10,7 @@ import numpy as np
 
 from bostruct.checks import check_choice
 from bostruct.contracts import DomainError
-from bostruct.domains.space import MOST_VARIABLES
+from bostruct.domains.space import MAX_VARIABLES
 from bostruct.problems.base import InitialPoints, Problem, bits, published_initial_seeds
 from bostruct.problems.dimacs import read_wcnf
 from bostruct.problems.formula import ClauseWeight, Formula, raw_costs, standardized_costs
@@ -49,8 +49,8 @@ def maxsat(file: str | Path, weights: str = "raw") -> Problem:
     """
     check_choice("weights", weights, WEIGHTS)
     formula = read_wcnf(file)
-    if formula.n_variables > MOST_VARIABLES:
-        raise DomainError(f"{file}: expected at most {MOST_VARIABLES} variables, got {formula.n_variables}")
+    if formula.n_variables > MAX_VARIABLES:
+        raise DomainError(f"{file}: expected at most {MAX_VARIABLES} variables, got {formula.n_variables}")
     objective = WEIGHTS[weights](formula)
     text, source = KNOWN.get((fingerprint(formula), weights), ("", "not known; prove_optimum may prove it"))
     vertices = bits(text) or None

@@ -11,13 +11,13 @@ from bostruct.contracts import Array
 from bostruct.domains.graphs import IntArray
 from bostruct.problems import official
 from bostruct.problems.architectures import ArchitectureProblem
-from bostruct.problems.tabular import Lookup, NoisyLookup, noisy, point_means, read_arrays, rows_of, table
+from bostruct.problems.tabular import Lookup, NoisyLookup, point_means, read_arrays, rows_of, table_domain, with_noise
 
 NB101_SOURCE = "Ying et al., ICML 2019 (NAS-Bench-101)"
 TRANSNAS_SOURCE = "Duan et al., CVPR 2021 (TransNAS-Bench-101)"
 MACRO_SOURCE = "Su et al., CVPR 2021 (NAS-Bench-Macro)"
 N_INITIAL = 10
-UPPER = np.triu_indices(7, 1)
+UPPER_TRIANGLE = np.triu_indices(7, 1)
 BEST_POSSIBLE = {  # of each task's metric; the value is how far below it a network is
     "class_scene": 100.0,
     "class_object": 100.0,
@@ -41,7 +41,7 @@ def nasbench101(file: str) -> ArchitectureProblem:
         raise ValueError(f"file: {file}: expected upper triangular adjacency (n, 7, 7) and ops (n, 7)")
     if (ops[:, 0] != 0).any() or (ops[:, 6] != 1).any():
         raise ValueError(f"file: {file}: ops: expected the input (0) first and the output (1) last")
-    codes = np.concatenate([adjacency[:, *UPPER], ops[:, 1:6] - 2], axis=1)
+    codes = np.concatenate([adjacency[:, *UPPER_TRIANGLE], ops[:, 1:6] - 2], axis=1)
     return _problem(f"nasbench101:file={file}", "nasbench101", codes, 100.0 - arrays["val_acc"], NB101_SOURCE)
 
 
@@ -81,18 +81,18 @@ def nasbench_macro(file: str, noise: int | None = None) -> ArchitectureProblem:
     it. Isomorphic networks are one point, and have the same trainings in the table. Raises ValueError.
     """
     names = ("arch", "test_acc")
-    arrays = official.macro(file) if official.is_json(file) else read_arrays(file, names, official.MACRO)
+    arrays = official.read_macro(file) if official.is_json(file) else read_arrays(file, names, official.MACRO_FILE)
     if arrays["test_acc"].ndim != 2 or np.isnan(arrays["test_acc"]).any():
         raise ValueError(f"file: {file}: test_acc: expected a row of trainings for each network")
     errors = 100.0 - arrays["test_acc"].astype(np.float64)
     name = f"nasbench-macro:file={file}"
     quiet = _problem(name, "nasbench-macro", arrays["arch"], errors.mean(axis=1), MACRO_SOURCE)
     rows = rows_of(quiet.space, arrays["arch"])
-    return noisy(quiet, noise, partial(NoisyLookup, quiet.space, errors, rows))
+    return with_noise(quiet, noise, partial(NoisyLookup, quiet.space, errors, rows))
 
 
 def _problem(name: str, space: str, codes: IntArray, values: Array, source: str) -> ArchitectureProblem:
-    domain = table(space, codes)
+    domain = table_domain(space, codes)
     means = point_means(values.astype(np.float64), rows_of(domain, codes))
     return ArchitectureProblem(
         name=name,

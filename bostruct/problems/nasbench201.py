@@ -9,10 +9,10 @@ import numpy as np
 from bostruct.checks import check_choice
 from bostruct.problems import official
 from bostruct.problems.architectures import ArchitectureProblem
-from bostruct.problems.tabular import Lookup, NoisyLookup, noisy, point_means, read_arrays, rows_of, table
+from bostruct.problems.tabular import Lookup, NoisyLookup, point_means, read_arrays, rows_of, table_domain, with_noise
 
 SOURCE = "Dong and Yang, ICLR 2020 (NAS-Bench-201); Dong et al. 2021 (NATS-Bench, topology)"
-DATA = {"cifar10": "c10", "cifar100": "c100", "imagenet16-120": "in16"}
+NASBENCH201_DATA_SETS = {"cifar10": "c10", "cifar100": "c100", "imagenet16-120": "in16"}
 N_INITIAL = 10
 
 
@@ -26,15 +26,15 @@ def nasbench201(file: str, data: str = "cifar100", noise: int | None = None) -> 
 
     Isomorphic cells are one point: its value is the mean over the cells of their means over seeds. Raises ValueError.
     """
-    short = DATA[check_choice("data", data, DATA)]
+    short = NASBENCH201_DATA_SETS[check_choice("data", data, NASBENCH201_DATA_SETS)]
     validation, test = f"{short}_val_200ep", f"{short}_test_200ep_mean"
     if official.is_nats(file):
-        arrays = official.nats_topology(file)
+        arrays = official.read_nats(file)
     else:
-        arrays = read_arrays(file, ("edges", validation, test), official.NATS)
+        arrays = read_arrays(file, ("edges", validation, test), official.NATS_FILES)
     if arrays[validation].ndim != 2 or np.isnan(arrays[validation]).all(axis=1).any():
         raise ValueError(f"file: {file}: {validation}: expected a row of seeds with a value for each cell")
-    domain = table("nasbench201", arrays["edges"])
+    domain = table_domain("nasbench201", arrays["edges"])
     rows = rows_of(domain, arrays["edges"])
     errors = 100.0 - arrays[validation].astype(np.float64)
     means = point_means(np.nanmean(errors, axis=1), rows)
@@ -51,4 +51,4 @@ def nasbench201(file: str, data: str = "cifar100", noise: int | None = None) -> 
         report=Lookup(domain, tested),
         report_optimum=float(tested.min()),
     )
-    return noisy(quiet, noise, partial(NoisyLookup, domain, errors, rows))
+    return with_noise(quiet, noise, partial(NoisyLookup, domain, errors, rows))

@@ -25,15 +25,15 @@ import numpy as np
 
 from bostruct.checks import optional_import, shown
 from bostruct.contracts import Array
-from bostruct.domains.architecture.cells import NB201
+from bostruct.domains.architecture.cells import NB201_OPERATIONS
 from bostruct.problems import official_pth
 
-NATS = (
+NATS_FILES = (
     "the folder NATS-tss-v1_0-3ffb9-simple or the file NATS-tss-v1_0-3ffb9.pickle.pbz2 of NATS-Bench, or the file "
     f"{official_pth.PTH}"
 )
-MACRO = "nas-bench-macro_cifar10.json"
-FCNET = "fcnet_*_data.hdf5 or a folder of them"
+MACRO_FILE = "nas-bench-macro_cifar10.json"
+FCNET_FILES = "fcnet_*_data.hdf5 or a folder of them"
 EPOCHS = 200
 SETS = {  # our name of a data set: where it is validated, where it is tested
     "c10": (("cifar10-valid", "x-valid"), ("cifar10", "ori-test")),
@@ -44,14 +44,14 @@ EDGE = re.compile(r"(\w+)~(\d)")
 SOURCES = ("0", "01", "012")  # of the edges into each tensor of a cell, as its string lists them
 
 
-class Grid(NamedTuple):
+class FCNetGrid(NamedTuple):
     """variables: names and values, in the order of the axes. errors: an axis a variable, the last the trainings."""
 
     variables: tuple[tuple[str, tuple[Any, ...]], ...]
     errors: Array
 
 
-class _Plain(pickle.Unpickler):
+class _NumbersUnpickler(pickle.Unpickler):
     """Unpickles containers and numbers; a pickle that asks for anything else is refused before it can run code."""
 
     def find_class(self, module: str, name: str) -> Any:
@@ -79,15 +79,15 @@ def is_hdf5(file: str | Path) -> bool:
     return Path(file).is_dir() or starts_with(file, b"\x89HDF")
 
 
-def nats_topology(file: str | Path) -> dict[str, np.ndarray]:
+def read_nats(file: str | Path) -> dict[str, np.ndarray]:
     """The arrays of ``nasbench201`` from NATS-Bench: a row for each architecture that is there, in its order.
 
     file: the folder of pickles of one architecture each, or the pickle of all, or the .pth file of NAS-Bench-201.
     Validation accuracies are in the order of the seeds; test accuracies are means over them. Raises ValueError.
     """
-    found = [_cell(results, f"file: {name}") for name, results in _architectures(Path(file))]
+    found = [_parse_cell(results, f"file: {name}") for name, results in _architectures(Path(file))]
     if not found:
-        raise ValueError(f"file: {file}: expected {NATS}, found no architecture")
+        raise ValueError(f"file: {file}: expected {NATS_FILES}, found no architecture")
     arrays: dict[str, np.ndarray] = {"edges": np.array([edges for edges, _, _ in found], dtype=np.uint8)}
     for short in SETS:
         rows = [validation[short] for _, validation, _ in found]
@@ -99,7 +99,7 @@ def nats_topology(file: str | Path) -> dict[str, np.ndarray]:
     return arrays
 
 
-def macro(file: str | Path) -> dict[str, np.ndarray]:
+def read_macro(file: str | Path) -> dict[str, np.ndarray]:
     """The arrays of ``nasbench-macro``, from JSON: ``{"00000000": {"test_acc": [...], ...}, ...}``.
 
     Raises ValueError.
@@ -115,7 +115,7 @@ def macro(file: str | Path) -> dict[str, np.ndarray]:
     return {"arch": codes, "test_acc": accuracies}
 
 
-def fcnet(file: str | Path, data: str) -> Grid:
+def read_fcnet(file: str | Path, data: str) -> FCNetGrid:
     """Validation errors after the last epoch from HDF5: a group for each configuration, whose name is its JSON.
 
     file: ``fcnet_DATA_data.hdf5``, or the folder of them. Values of a variable are in the order of our .npz files.
@@ -131,7 +131,7 @@ def fcnet(file: str | Path, data: str) -> Grid:
             f"file: {path} is no FC-Net file: expected groups named by the JSON of a configuration, with valid_mse "
             f"(trainings, epochs): {error}"
         ) from error
-    return _grid(path, listed)
+    return _grid_from_configs(path, listed)
 
 
 def _architectures(path: Path) -> Iterator[tuple[str, Any]]:
@@ -139,33 +139,33 @@ def _architectures(path: Path) -> Iterator[tuple[str, Any]]:
     if path.is_dir():
         numbered = {int(one.name.partition(".")[0]): one for one in path.glob("*.pickle.pbz2") if one.name[0].isdigit()}
         for _, one in sorted(numbered.items()):
-            yield str(one), _unpickled(one)
+            yield str(one), _unpickle_nats(one)
         return
     if official_pth.is_pth(path):
         yield from official_pth.architectures(path)
         return
-    stored = _unpickled(path)
+    stored = _unpickle_nats(path)
     if not isinstance(stored, dict) or not isinstance(stored.get("arch2infos"), dict):
-        raise ValueError(f"file: {path} has no results of architectures (arch2infos); expected {NATS}")
+        raise ValueError(f"file: {path} has no results of architectures (arch2infos); expected {NATS_FILES}")
     for index in sorted(stored["arch2infos"]):
         yield f"{path}: architecture {index}", stored["arch2infos"][index]
 
 
-def _unpickled(path: Path) -> Any:
+def _unpickle_nats(path: Path) -> Any:
     try:
         with bz2.open(path, "rb") as stream:
-            return _Plain(stream).load()
+            return _NumbersUnpickler(stream).load()
     except (pickle.UnpicklingError, OSError, EOFError, ValueError, TypeError, AttributeError, IndexError) as error:
         raise ValueError(f"file: {path} is no pickle of NATS-Bench: {error}") from error
 
 
-def _cell(results: Any, where: str) -> tuple[tuple[int, ...], dict[str, list[float]], dict[str, list[float]]]:
+def _parse_cell(results: Any, where: str) -> tuple[tuple[int, ...], dict[str, list[float]], dict[str, list[float]]]:
     """Operations on the edges; accuracies of each data set, by seed, where it validates and where it tests."""
     try:
         trained = results[str(EPOCHS)]
-        edges = _edges(trained["arch_str"])
+        edges = _parse_edges(trained["arch_str"])
         validation, test = (
-            {short: _by_seed(trained["all_results"], *SETS[short][part]) for short in SETS} for part in (0, 1)
+            {short: _seed_accuracies(trained["all_results"], *SETS[short][part]) for short in SETS} for part in (0, 1)
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{where}: expected trainings of {EPOCHS} epochs on all data sets of NATS-Bench") from error
@@ -174,7 +174,7 @@ def _cell(results: Any, where: str) -> tuple[tuple[int, ...], dict[str, list[flo
     return edges, validation, test
 
 
-def _by_seed(results: Any, data: str, part: str) -> list[float]:
+def _seed_accuracies(results: Any, data: str, part: str) -> list[float]:
     """Accuracies in percent after the last epoch, in the order of the seeds."""
     found = {seed: results[name, seed] for name, seed in results if name == data}
     if not found:
@@ -182,15 +182,15 @@ def _by_seed(results: Any, data: str, part: str) -> list[float]:
     return [float(found[seed]["eval_acc1es"][f"{part}@{int(found[seed]['epochs']) - 1}"]) for seed in sorted(found)]
 
 
-def _edges(text: str) -> tuple[int, ...]:
+def _parse_edges(text: str) -> tuple[int, ...]:
     """Codes of ``|op~0|+|op~0|op~1|+|op~0|op~1|op~2|``; raises ValueError."""
     parts = [EDGE.findall(part) for part in str(text).split("+")]
     if tuple("".join(source for _, source in part) for part in parts) != SOURCES:
         raise ValueError(f"expected a cell |op~0|+|op~0|op~1|+|op~0|op~1|op~2|, got {shown(text)}")
     names = [name for part in parts for name, _ in part]
-    if unknown := [name for name in names if name not in NB201]:
-        raise ValueError(f"expected operations of {', '.join(NB201)}; got {unknown[0]}")
-    return tuple(map(NB201.index, names))
+    if unknown := [name for name in names if name not in NB201_OPERATIONS]:
+        raise ValueError(f"expected operations of {', '.join(NB201_OPERATIONS)}; got {unknown[0]}")
+    return tuple(map(NB201_OPERATIONS.index, names))
 
 
 def _json(file: str | Path) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def _json(file: str | Path) -> dict[str, Any]:
 
 
 def _not_macro(file: str | Path) -> str:
-    return f'file: {file} is not {MACRO}: expected {{"8 digits": {{"test_acc": [accuracies], ...}}, ...}}'
+    return f'file: {file} is not {MACRO_FILE}: expected {{"8 digits": {{"test_acc": [accuracies], ...}}, ...}}'
 
 
 def _fcnet_path(path: Path, data: str) -> Path:
@@ -218,13 +218,13 @@ def _fcnet_path(path: Path, data: str) -> Path:
     return path
 
 
-def _grid(path: Path, listed: Sequence[tuple[Any, Array]]) -> Grid:
+def _grid_from_configs(path: Path, listed: Sequence[tuple[Any, Array]]) -> FCNetGrid:
     """Raises ValueError unless every combination of the values is there once, with as many trainings each."""
     names = sorted(listed[0][0]) if listed and isinstance(listed[0][0], dict) else []
     if not names or any(not isinstance(config, dict) or sorted(config) != names for config, _ in listed):
         raise ValueError(f"file: {path}: expected configurations of the same variables, named by their JSON")
     try:
-        variables = tuple((name, _values(name, {config[name] for config, _ in listed})) for name in names)
+        variables = tuple((name, _axis_values(name, {config[name] for config, _ in listed})) for name in names)
     except TypeError as error:
         raise ValueError(f"file: {path}: expected the values of a variable to be all numbers or all texts") from error
     shape = tuple(len(values) for _, values in variables)
@@ -238,10 +238,10 @@ def _grid(path: Path, listed: Sequence[tuple[Any, Array]]) -> Grid:
     errors = np.full((*shape, trainings.pop()), np.nan)
     for config, own in listed:
         errors[tuple(index[config[name]] for name, index in zip(names, place, strict=True))] = own
-    return Grid(variables, errors)
+    return FCNetGrid(variables, errors)
 
 
-def _values(name: str, values: set[Any]) -> tuple[Any, ...]:
+def _axis_values(name: str, values: set[Any]) -> tuple[Any, ...]:
     """In increasing order, but for the schedules, which our .npz files list the other way."""
     return tuple(sorted(values, reverse=name == "lr_schedule"))
 
@@ -254,7 +254,7 @@ def main() -> None:
     parser.add_argument("out", type=Path, metavar="OUT.npz")
     given = parser.parse_args()
     try:
-        arrays = nats_topology(given.nats)
+        arrays = read_nats(given.nats)
     except (ValueError, OSError) as error:
         sys.exit(str(error))
     np.savez_compressed(given.out, **arrays)  # type: ignore[arg-type]

@@ -21,7 +21,7 @@ from typing import IO, Any
 import numpy as np
 
 PTH = "NAS-Bench-201-v1_1-096897.pth"
-MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # of torch.save before torch 1.6
+TORCH_MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # of torch.save before torch 1.6
 HEADERS = 3  # pickles in front of the object's: magic number, version of the format, machine
 BROKEN = (
     pickle.UnpicklingError, zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, LookupError, TypeError,
@@ -61,7 +61,7 @@ def is_pth(file: str | Path) -> bool:
     if not path.is_file():
         return False
     with open(path, "rb") as stream:
-        return stream.read(len(MAGIC)) == MAGIC or _member(path) is not None
+        return stream.read(len(TORCH_MAGIC)) == TORCH_MAGIC or _member(path) is not None
 
 
 def architectures(path: Path) -> Iterator[tuple[str, Any]]:
@@ -149,14 +149,14 @@ class _LastEpochs:
             pickle.EMPTY_DICT: lambda: push({}),
             pickle.EMPTY_LIST: lambda: push([]),
             pickle.EMPTY_TUPLE: lambda: push(()),
-            pickle.TUPLE: lambda: push(tuple(self._marked())),
+            pickle.TUPLE: lambda: push(tuple(self._pop_to_mark())),
             pickle.TUPLE1: lambda: push((pop(),)),
             pickle.TUPLE2: lambda: push((pop(-2), pop())),
             pickle.TUPLE3: lambda: push((pop(-3), pop(-2), pop())),
             pickle.APPEND: lambda: stack[-2].append(pop()),
-            pickle.APPENDS: lambda: self._extend(self._marked()),
+            pickle.APPENDS: lambda: self._extend(self._pop_to_mark()),
             pickle.SETITEM: lambda: self._update([pop(-2), pop()]),
-            pickle.SETITEMS: lambda: self._update(self._marked()),
+            pickle.SETITEMS: lambda: self._update(self._pop_to_mark()),
             pickle.BINPUT: lambda: self._remember(byte()),
             pickle.LONG_BINPUT: lambda: self._remember(word()),
             pickle.BINGET: lambda: push(self._recall(byte())),
@@ -173,7 +173,7 @@ class _LastEpochs:
     def _line(self) -> str:
         return self._readline()[:-1].decode("ascii")
 
-    def _marked(self) -> list[Any]:
+    def _pop_to_mark(self) -> list[Any]:
         """What was put on the stack since the last mark."""
         start = self._marks.pop()
         found = self._stack[start:]

@@ -16,10 +16,10 @@ from bostruct.problems.base import InitialPoints, Problem, published_initial_see
 
 TAG = "2019ICML_PESTCONTROL"
 SOURCE = "Oh et al., NeurIPS 2019 (COMBO)"
-STAGES = 25
-SIMULATIONS = 100
-LIMIT = 0.1  # U: largest fraction of products with pests that is acceptable
-COST = (1.0, 0.8, 0.7, 0.5)
+PEST_STAGES = 25
+PEST_SIMULATIONS = 100
+PEST_LIMIT = 0.1  # U: largest fraction of products with pests that is acceptable
+PESTICIDE_PRICES = (1.0, 0.8, 0.7, 0.5)
 DISCOUNT = (0.2, 0.3, 0.3, 0.0)  # largest, where the pesticide is used at all stages
 EFFECT = (2 / 7, 3 / 7, 3 / 7, 5 / 7)  # second parameter of its Beta at first: the smaller, the stronger
 TOLERANCE = (1 / 7, 2.5 / 7, 2 / 7, 0.5 / 7)  # by how much that would grow if it were used at all stages
@@ -46,14 +46,14 @@ class PestControl:
         return np.array([simulate(row, np.random.default_rng([self.seed, *map(int, row)])) for row in vertices])
 
 
-def simulate(row: IntArray, rng: DrawsBeta, n_simulations: int = SIMULATIONS) -> float:
+def simulate(row: IntArray, rng: DrawsBeta, n_simulations: int = PEST_SIMULATIONS) -> float:
     """One noisy value; row (25,) of 0 (nothing) to 4. Draws from rng in the published order."""
     fraction = rng.beta(1, 30, size=n_simulations)
     effect = list(EFFECT)
-    used = np.bincount(row, minlength=len(COST) + 1)
+    used = np.bincount(row, minlength=len(PESTICIDE_PRICES) + 1)
     value = 0.0
     for action in map(int, row):
-        value += float(np.mean(fraction > LIMIT))
+        value += float(np.mean(fraction > PEST_LIMIT))
         spread = rng.beta(1, 17 / 3, size=n_simulations)  # drawn even where it goes unused
         if action == 0:
             fraction = spread * (1 - fraction) + fraction
@@ -61,8 +61,8 @@ def simulate(row: IntArray, rng: DrawsBeta, n_simulations: int = SIMULATIONS) ->
         pesticide = action - 1
         control = rng.beta(1, effect[pesticide], size=n_simulations)
         fraction = (1 - control) * fraction
-        effect[pesticide] += TOLERANCE[pesticide] / STAGES
-        value += COST[pesticide] * (1 - DISCOUNT[pesticide] / STAGES * float(used[action]))
+        effect[pesticide] += TOLERANCE[pesticide] / PEST_STAGES
+        value += PESTICIDE_PRICES[pesticide] * (1 - DISCOUNT[pesticide] / PEST_STAGES * float(used[action]))
     return value
 
 
@@ -82,9 +82,9 @@ def pest(graph: str = "complete", noise: int = 0) -> Problem:
     seeds = published_initial_seeds(TAG)
     return Problem(
         name=f"pest:graph={graph},noise={noise}",
-        space=Space({f"stage {i + 1}": variable(range(len(COST) + 1)) for i in range(STAGES)}),
+        space=Space({f"stage {i + 1}": variable(range(len(PESTICIDE_PRICES) + 1)) for i in range(PEST_STAGES)}),
         objective=PestControl(noise),
-        initial=InitialPoints(seeds, (len(COST) + 1,) * STAGES),
+        initial=InitialPoints(seeds, (len(PESTICIDE_PRICES) + 1,) * PEST_STAGES),
         source=SOURCE,
         configs=tuple(seeds),
         mean=mean_value,

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 from bostruct.checks import check_choice, did_you_mean, shown
 from bostruct.problems.architectures import ArchitectureProblem
-from bostruct.problems.base import Problem, relabelled
+from bostruct.problems.base import Problem, relabel
 
 AnyProblem = Problem | ArchitectureProblem
 RELABEL = "relabel"
 PARAMETER_STARTS = re.compile(r",(?=\s*\w+\s*=)")  # other commas belong to a value, such as a file's name
 
 
-class Parameter(NamedTuple):
+class ProblemParameter(NamedTuple):
     """One parameter: as a user spells it, as the factory does, how its text is read, its default ("" if required)."""
 
     name: str
@@ -27,148 +27,148 @@ class Parameter(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Entry:
+class ProblemEntry:
     """A problem that can be loaded: the module that makes it, imported only then, and its parameters."""
 
     module: str
     factory: str
     summary: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[ProblemParameter, ...]
 
 
 def _seed_or_none(text: str) -> int | None:
     return None if text == "none" else int(text)
 
 
-FILE = Parameter("file", "file", str, "")
-NOISE = Parameter("noise", "noise", _seed_or_none, "none")  # a seed that draws one of several trainings
-FCNET = (FILE, Parameter("data", "data", str, "protein_structure"), NOISE)
+FILE = ProblemParameter("file", "file", str, "")
+NOISE_SEED = ProblemParameter("noise", "noise", _seed_or_none, "none")  # a seed that draws one of several trainings
+FCNET_PARAMETERS = (FILE, ProblemParameter("data", "data", str, "protein_structure"), NOISE_SEED)
 
 
-ENTRIES: dict[str, Entry] = {
-    "contamination": Entry(
+ENTRIES: dict[str, ProblemEntry] = {
+    "contamination": ProblemEntry(
         "bostruct.problems.contamination",
         "contamination",
         "25 binary stages of a supply chain: prevent contamination or not",
         (
-            Parameter("case", "case", int, "758"),
-            Parameter("lambda", "strength", float, "0"),
-            Parameter("stages", "stages", int, "25"),
+            ProblemParameter("case", "case", int, "758"),
+            ProblemParameter("lambda", "strength", float, "0"),
+            ProblemParameter("stages", "stages", int, "25"),
         ),
     ),
-    "ising": Entry(
+    "ising": ProblemEntry(
         "bostruct.problems.ising",
         "ising",
         "24 binary couplings of a 4 x 4 spin glass: keep or leave out",
         (
-            Parameter("case", "case", int, "1286"),
-            Parameter("lambda", "strength", float, "0"),
+            ProblemParameter("case", "case", int, "1286"),
+            ProblemParameter("lambda", "strength", float, "0"),
         ),
     ),
-    "branin": Entry("bostruct.problems.branin", "branin", "the Branin function on a 51 x 51 grid", ()),
-    "pest": Entry(
+    "branin": ProblemEntry("bostruct.problems.branin", "branin", "the Branin function on a 51 x 51 grid", ()),
+    "pest": ProblemEntry(
         "bostruct.problems.pest",
         "pest",
         "25 stages, nothing or one of 4 pesticides at each; noisy",
         (
-            Parameter("graph", "graph", str, "complete"),
-            Parameter("noise", "noise", int, "0"),
+            ProblemParameter("graph", "graph", str, "complete"),
+            ProblemParameter("noise", "noise", int, "0"),
         ),
     ),
-    "maxsat": Entry(
+    "maxsat": ProblemEntry(
         "bostruct.problems.maxsat",
         "maxsat",
         "weighted MaxSAT from a .wcnf file (plain, .gz, .xz)",
         (
             FILE,
-            Parameter("weights", "weights", str, "raw"),
+            ProblemParameter("weights", "weights", str, "raw"),
         ),
     ),
-    "max3sat": Entry(
+    "max3sat": ProblemEntry(
         "bostruct.problems.generated",
         "max3sat",
         "random weighted Max-3-SAT, satisfiable (optimum 0)",
         (
-            Parameter("variables", "n_variables", int, "60"),
-            Parameter("clauses", "n_clauses", int, "300"),
-            Parameter("seed", "seed", int, "0"),
+            ProblemParameter("variables", "n_variables", int, "60"),
+            ProblemParameter("clauses", "n_clauses", int, "300"),
+            ProblemParameter("seed", "seed", int, "0"),
         ),
     ),
-    "maxcut": Entry(
+    "maxcut": ProblemEntry(
         "bostruct.problems.generated",
         "maxcut",
         "weighted max-cut on the Johnson graph of the k-subsets of n",
         (
-            Parameter("n", "n", int, "8"),
-            Parameter("k", "k", int, "2"),
-            Parameter("seed", "seed", int, "0"),
+            ProblemParameter("n", "n", int, "8"),
+            ProblemParameter("k", "k", int, "2"),
+            ProblemParameter("seed", "seed", int, "0"),
         ),
     ),
-    "frb": Entry(
+    "frb": ProblemEntry(
         "bostruct.problems.generated",
         "frb",
         "forced satisfiable model RB as weighted MaxSAT",
         (
-            Parameter("groups", "groups", int, "10"),
-            Parameter("size", "size", int, "6"),
-            Parameter("seed", "seed", int, "0"),
+            ProblemParameter("groups", "groups", int, "10"),
+            ProblemParameter("size", "size", int, "6"),
+            ProblemParameter("seed", "seed", int, "0"),
         ),
     ),
-    "landscape": Entry(
+    "landscape": ProblemEntry(
         "bostruct.problems.landscape",
         "landscape",
         "a law over architectures of networks, without training",
         (
-            Parameter("kind", "kind", str, "cnn"),
-            Parameter("noise", "noise", float, "0"),
-            Parameter("seed", "seed", int, "0"),
+            ProblemParameter("kind", "kind", str, "cnn"),
+            ProblemParameter("noise", "noise", float, "0"),
+            ProblemParameter("seed", "seed", int, "0"),
         ),
     ),
-    "nasbench201": Entry(
+    "nasbench201": ProblemEntry(
         "bostruct.problems.nasbench201",
         "nasbench201",
         "cells of 6 operations from NAS-Bench-201, .npz or official",
         (
             FILE,
-            Parameter("data", "data", str, "cifar100"),
-            NOISE,
+            ProblemParameter("data", "data", str, "cifar100"),
+            NOISE_SEED,
         ),
     ),
-    "nasbench101": Entry(
+    "nasbench101": ProblemEntry(
         "bostruct.problems.nas_tables",
         "nasbench101",
         "cells of up to 5 operations from an .npz file of NAS-Bench-101",
         (FILE,),
     ),
-    "transnas-macro": Entry(
+    "transnas-macro": ProblemEntry(
         "bostruct.problems.nas_tables",
         "transnas_macro",
         "chains of 4 to 6 modules from an .npz file of TransNAS-Bench-101",
-        (FILE, Parameter("task", "task", str, "class_scene")),
+        (FILE, ProblemParameter("task", "task", str, "class_scene")),
     ),
-    "transnas-micro": Entry(
+    "transnas-micro": ProblemEntry(
         "bostruct.problems.nas_tables",
         "transnas_micro",
         "cells of 6 operations from an .npz file of TransNAS-Bench-101",
         (FILE,),
     ),
-    "nasbench-macro": Entry(
+    "nasbench-macro": ProblemEntry(
         "bostruct.problems.nas_tables",
         "nasbench_macro",
         "chains of 8 blocks from NAS-Bench-Macro, .npz or official",
-        (FILE, NOISE),
+        (FILE, NOISE_SEED),
     ),
-    "fcnet": Entry(
+    "fcnet": ProblemEntry(
         "bostruct.problems.fcnet",
         "fcnet",
         "widths, activations and training of perceptrons from FC-Net, .npz or official",
-        FCNET,
+        FCNET_PARAMETERS,
     ),
-    "fcnet-joint": Entry(
+    "fcnet-joint": ProblemEntry(
         "bostruct.problems.fcnet",
         "fcnet_joint",
         "the same, a perceptron and how it is trained being parts of a point",
-        FCNET,
+        FCNET_PARAMETERS,
     ),
 }
 
@@ -186,13 +186,15 @@ def load(spec: str) -> AnyProblem:
     name, given = parse(spec)
     entry = ENTRIES[name]
     known = {parameter.name: parameter for parameter in entry.parameters}
-    arguments = {known[key].argument: _read(name, known[key], text) for key, text in given.items() if key != RELABEL}
+    arguments = {
+        known[key].argument: _parse_value(name, known[key], text) for key, text in given.items() if key != RELABEL
+    }
     problem = getattr(importlib.import_module(entry.module), entry.factory)(**arguments)
     if RELABEL not in given:
         return problem
     if not isinstance(problem, Problem):
         raise ValueError(f"{name}: relabel={given[RELABEL]}: architectures have no choices that could be permuted")
-    return relabelled(problem, _read(name, Parameter(RELABEL, RELABEL, int, ""), given[RELABEL]))
+    return relabel(problem, _parse_value(name, ProblemParameter(RELABEL, RELABEL, int, ""), given[RELABEL]))
 
 
 def parse(spec: str) -> tuple[str, dict[str, str]]:
@@ -219,7 +221,7 @@ def parse(spec: str) -> tuple[str, dict[str, str]]:
     return name, given
 
 
-def _read(name: str, parameter: Parameter, text: str) -> Any:
+def _parse_value(name: str, parameter: ProblemParameter, text: str) -> Any:
     try:
         return parameter.read(text)
     except ValueError:

@@ -12,13 +12,13 @@ import numpy as np
 
 from bostruct.checks import check_integer, shown
 from bostruct.contracts import Array
-from bostruct.domains.architecture.cells import SPACES
+from bostruct.domains.architecture.cells import CELL_SPACES
 from bostruct.domains.architecture.table import TableDomain, shared_table
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.graphs import IntArray
-from bostruct.problems.architectures import ArchitectureProblem, Value
+from bostruct.problems.architectures import ArchitectureProblem, PointFunction
 
-ENUMERABLE = 100_000  # codes of a space
+MAX_LISTED_CODES = 100_000  # codes of a space
 
 Arrays = dict[str, np.ndarray]
 
@@ -31,7 +31,7 @@ class Lookup:
     values: Array
 
     def __call__(self, x: Architecture) -> float:
-        return float(self.values[self.domain.place(x)])
+        return float(self.values[self.domain.index_of(x)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +47,15 @@ class NoisyLookup:
     seed: int
 
     def __call__(self, x: Architecture) -> float:
-        found = self.values[list(self.rows[self.domain.place(x)])]
+        found = self.values[list(self.rows[self.domain.index_of(x)])]
         trained = found[~np.isnan(found)]
         rng = np.random.default_rng([self.seed, int(x.fingerprint, 16)])
         return float(trained[int(rng.integers(len(trained)))])
 
 
-def noisy(quiet: ArchitectureProblem, noise: int | None, drawn: Callable[[int], Value]) -> ArchitectureProblem:
+def with_noise(
+    quiet: ArchitectureProblem, noise: int | None, drawn: Callable[[int], PointFunction]
+) -> ArchitectureProblem:
     """The problem with one of several trainings in place of their mean; noise: its seed, None for `quiet` itself.
 
     drawn: the objective of a seed. Raises TypeError, ValueError.
@@ -89,21 +91,21 @@ def read_arrays(file: str, names: Sequence[str], official: str = "") -> Arrays:
     return arrays
 
 
-def table(space: str, codes: IntArray) -> TableDomain:
+def table_domain(space: str, codes: IntArray) -> TableDomain:
     """The domain of rows of codes: all of the space where they leave out none of its points. Raises DomainError."""
     rows = tuple(dict.fromkeys(tuple(map(int, code)) for code in codes))
     partial = shared_table(space, rows)
-    if math.prod(len(names) for names in SPACES[space].choices) > ENUMERABLE:
+    if math.prod(len(names) for names in CELL_SPACES[space].choices) > MAX_LISTED_CODES:
         return partial
     every = shared_table(space)
-    return every if len({every.place_of(code) for code in rows}) == every.size else partial
+    return every if len({every.index_of_code(code) for code in rows}) == every.size else partial
 
 
 def rows_of(domain: TableDomain, codes: IntArray) -> tuple[tuple[int, ...], ...]:
     """Of each point of the domain, the rows of `codes` that stand for it."""
     found: list[list[int]] = [[] for _ in range(domain.size)]
     for row, code in enumerate(codes):
-        found[domain.place_of(code)].append(row)
+        found[domain.index_of_code(code)].append(row)
     return tuple(map(tuple, found))
 
 

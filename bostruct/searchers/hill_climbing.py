@@ -58,7 +58,7 @@ class HillClimbing:
         x = history.completed[center]
         # Of one more neighbour than there are seen points, one is unseen: so these bounds lose nothing.
         for most in (16, len(history.seen) + 1):
-            neighbors = self.domain.some_neighbors(x, most, rng)
+            neighbors = self.domain.sample_neighbors(x, most, rng)
             unseen = [i for i, key in enumerate(self.domain.keys(neighbors)) if key not in history.seen]
             if unseen:
                 return neighbors[unseen[rng.integers(len(unseen))]]

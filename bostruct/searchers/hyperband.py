@@ -37,7 +37,7 @@ class Fidelities(Protocol):
     @property
     def costs(self) -> tuple[float, ...]: ...
     def level(self, x: Point) -> int: ...
-    def at(self, x: Point, level: int) -> Point: ...
+    def at_level(self, x: Point, level: int) -> Point: ...
     def keys(self, xs: Any) -> list[Hashable]: ...
 
 
@@ -110,7 +110,7 @@ class Hyperband:
 
     def _raised(self, x: Point, level: int) -> Point | None:
         try:
-            return self.fidelities.at(x, level)
+            return self.fidelities.at_level(x, level)
         except PointError:  # a constraint ties the fidelity to the rest
             return None
 

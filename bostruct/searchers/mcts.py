@@ -138,7 +138,7 @@ class MCTS:
     def _finished(self, made: tuple[int, ...], rng: np.random.Generator) -> Point | None:
         """None where what was drawn below leads nowhere, for the next walk to go elsewhere."""
         try:
-            return self.domain.finished(made, rng)
+            return self.domain.roll_out(made, rng)
         except Infeasible:
             return None
 

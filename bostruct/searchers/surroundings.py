@@ -14,7 +14,7 @@ MUTANTS_TRIED = 50
 
 def neighboring(domain: HasNeighbors, x: Point, rng: np.random.Generator) -> Batch:
     """Its neighbours, or 5,000 of them."""
-    return domain.some_neighbors(x, NEIGHBORS_TRIED, rng)
+    return domain.sample_neighbors(x, NEIGHBORS_TRIED, rng)
 
 
 def mutants(domain: HasMutation, x: Point, rng: np.random.Generator) -> Batch:

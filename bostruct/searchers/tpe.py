@@ -75,7 +75,7 @@ class TPE:
                 share = (self.domain.options(made) - 1) if math.isinf(one.count) else 1
                 made.append(round(share * found[one.path]))
             try:
-                yield self.domain.finished(made, rng)
+                yield self.domain.roll_out(made, rng)
             except Infeasible:
                 continue
 

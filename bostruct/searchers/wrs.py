@@ -99,7 +99,7 @@ class WeightedRandomSearch:
             changes = [names[i] for i in np.flatnonzero(chances >= u).tolist()]
         if self.least:
             changes += [name for name in names if n_told < self.least.get(name, 0) and name not in changes]
-        return self.domain.redrawn(x, changes, rng)
+        return self.domain.resample(x, changes, rng)
 
 
 def wrs_trials(n_trials: int) -> int:

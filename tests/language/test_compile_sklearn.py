@@ -17,7 +17,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
 
 from bostruct import language as lang
-from bostruct.domains.language.compilers.pipelines import spelled
+from bostruct.domains.language.compilers.pipelines import step_name
 from bostruct.language import CompileError, LanguageError, SearchSpace, sklearn_module
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "language_sklearn.py"
@@ -135,8 +135,8 @@ def test_unions_nest():
 @pytest.mark.parametrize("path", ["A__b-0", "A___b-0", "A_%5Fb-0", "A-0/B-1[0.5]"])
 def test_places_are_spelled_apart_and_without_double_underscores(path):
     others = ["A__b-0", "A___b-0", "A_%5Fb-0", "A-0/B-1[0.5]", "A_b-0"]
-    assert [other for other in others if spelled(other) == spelled(path)] == [path]
-    assert "__" not in spelled(path)
+    assert [other for other in others if step_name(other) == step_name(path)] == [path]
+    assert "__" not in step_name(path)
 
 
 def test_a_predictor_in_the_middle_is_refused_with_both_names():

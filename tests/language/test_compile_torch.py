@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from bostruct import language as lang
-from bostruct.domains.language.compilers.networks import spelled
+from bostruct.domains.language.compilers.networks import torch_name
 from bostruct.language import CompileError, SearchSpace
 from bostruct.nas import ops
 from bostruct.nas.spaces.enas import enas_cell
@@ -102,7 +102,7 @@ def test_names_hold_the_places_of_modules():
 
 @given(st.lists(st.text("ab.%2E5/[]", min_size=1), min_size=2, max_size=5, unique=True))
 def test_places_that_torch_refuses_stay_apart(paths):
-    layers = nn.ModuleDict({spelled(f"{path}-0"): nn.Linear(1, 1) for path in paths})
+    layers = nn.ModuleDict({torch_name(f"{path}-0"): nn.Linear(1, 1) for path in paths})
     assert len(layers) == len(paths)
     assert len(layers.state_dict()) == 2 * len(paths)
 

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from bostruct import language as lang
-from bostruct.domains.language.counting import KEPT
+from bostruct.domains.language.counting import MAX_CACHED_COUNTS
 from bostruct.language import D, SearchSpace, siso_module, siso_optional, siso_or, siso_repeat, siso_sequential
 
 
@@ -95,5 +95,5 @@ def test_counting_keeps_few_of_the_parts_that_it_looks_at():
     for module in left:  # grows as it goes
         kept += len(module.expansions)
         left += [inner for part in module.expansions.values() for inner in part.modules]
-    assert 0 < kept <= KEPT < 2**n
+    assert 0 < kept <= MAX_CACHED_COUNTS < 2**n
     assert {space.present(x).nodes[0].values["x"] for x in space.enumerate()} == set(range(2**n))

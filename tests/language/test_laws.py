@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bostruct import language as lang
-from bostruct.domains.language.counting import Entangled, Tally, count_by_visits
+from bostruct.domains.language.counting import NotFactorable, ProgramCounter, count_by_visits
 from bostruct.domains.language.tables import total
 from bostruct.domains.language.walk import Walk
 from bostruct.language import D, Exact, Infeasible, SearchSpace, Trace
@@ -136,17 +136,17 @@ def test_points(spec, seed):
         assert all(child[key] in (x.get(key), y.get(key)) for key in child if key in x or key in y)
     if any(x[key] != y[key] for key in x if key in y):
         assert any(child[key] != x[key] for child in children for key in child if key in x)
-    if space.count().count > 1 and any(len(h.values) > 1 for h in space._end(x).chosen):
+    if space.count().count > 1 and any(len(h.values) > 1 for h in space._walk_of(x).chosen):
         changed = space.mutate(x, rng)
         space.check(changed)
         assert changed != x
-        kept = [h for h in space._end(changed).chosen if x.get(h.path) in h.positions]
+        kept = [h for h in space._walk_of(changed).chosen if x.get(h.path) in h.positions]
         assert sum(x[h.path] != changed[h.path] for h in kept) == 1
-    near = space.some_neighbors(x, 40, rng)
+    near = space.sample_neighbors(x, 40, rng)
     assert len(set(near)) == len(near)
     for other in near[:4]:
         assert sum(x[key] != other[key] for key in x if key in other) == 1
-        back = space.some_neighbors(other, 2_000, rng)
+        back = space.sample_neighbors(other, 2_000, rng)
         assert len(back) == 2_000 or x in back
 
 
@@ -287,8 +287,8 @@ def test_parts_that_are_dropped_do_not_count():
     assert space.count() == Exact(len(traces))
     assert len(traces) == 2 + 1 + 3  # dropped: only whether it is there; kept: nothing, or one of three
     try:
-        total(Tally(space._walk, 1_000, 0).fragment(space._walk.root))
-    except Entangled:
+        total(ProgramCounter(space._walk, 1_000, 0).fragment(space._walk.root))
+    except NotFactorable:
         return
     raise AssertionError("such a space cannot be factored")
 
@@ -306,7 +306,7 @@ def reference_order(space: SearchSpace, values: Trace) -> list[str]:
         found: list[Any] = []
         queue = []
         for name in sorted(walk.root.outputs):
-            owner = walk.behind(walk.root.outputs[name], None).module
+            owner = walk.resolve(walk.root.outputs[name], None).module
             if owner not in queue:
                 queue.append(owner)
         position = 0

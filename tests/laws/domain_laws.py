@@ -97,7 +97,7 @@ def check_mutation(domain: Any, x: Any, rng: np.random.Generator) -> None:
         return
     domain.check(changed)
     assert not same(domain, changed, x)
-    if hasattr(domain, "coordinates") and len(domain.some_neighbors(x, 1, rng)):
+    if hasattr(domain, "coordinates") and len(domain.sample_neighbors(x, 1, rng)):
         before, after = choices(domain, x), choices(domain, changed)
         assert sum(before[key] != after[key] for key in before.keys() & after.keys()) == 1
 
@@ -121,10 +121,10 @@ def check_crossover(domain: Any, x: Any, y: Any, rng: np.random.Generator) -> No
 
 def check_neighbors(domain: Any, x: Any, rng: np.random.Generator) -> None:
     """Valid, distinct, never x, symmetric, in a fixed order; a part of them is drawn in that order too."""
-    some = domain.some_neighbors(x, 7, rng)
+    some = domain.sample_neighbors(x, 7, rng)
     assert len(some) <= 7
     check_each_neighbor(domain, x, some)
-    if len(domain.some_neighbors(x, MOST_NEIGHBORS + 1, rng)) > MOST_NEIGHBORS:
+    if len(domain.sample_neighbors(x, MOST_NEIGHBORS + 1, rng)) > MOST_NEIGHBORS:
         return
     near = domain.neighbors(x)
     found = keys(domain, near)
@@ -135,7 +135,7 @@ def check_neighbors(domain: Any, x: Any, rng: np.random.Generator) -> None:
     positions = [position[key] for key in keys(domain, some)]
     assert positions == sorted(set(positions))
     for most in (len(near), len(near) + 1):
-        assert keys(domain, domain.some_neighbors(x, most, rng)) == found
+        assert keys(domain, domain.sample_neighbors(x, most, rng)) == found
     check_each_neighbor(domain, x, [near[i] for i in rng.permutation(len(near))[:5]])
 
 
@@ -144,7 +144,7 @@ def check_each_neighbor(domain: Any, x: Any, near: Iterable[Any]) -> None:
     for y in near:
         domain.check(y)
         assert keys(domain, [y])[0] != own
-        back = domain.some_neighbors(y, MOST_NEIGHBORS, np.random.default_rng(0))
+        back = domain.sample_neighbors(y, MOST_NEIGHBORS, np.random.default_rng(0))
         if len(back) < MOST_NEIGHBORS:
             assert own in keys(domain, back), "x has a neighbour y of which it is none"
 

@@ -6,7 +6,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
-from bostruct.nas.devices import Place
+from bostruct.nas.devices import DeviceContext
 
 CPU = torch.device("cpu")
 
@@ -41,7 +41,7 @@ class Recorder(TorchDispatchMode):
                 note(old, func(*tree_map(now, args), **tree_map(now, kwargs)))
 
 
-class Graphs(Place):
+class Graphs(DeviceContext):
     """A CPU that has graphs: everything that is done on a GPU but for streams and bfloat16. record: or run eagerly."""
 
     record = True
@@ -51,7 +51,7 @@ class Graphs(Place):
         super().__init__(device, seed)
         self.graphs = True
 
-    def captured(self, body):
+    def capture(self, body):
         type(self).captures += 1
         if not self.record:
             return body

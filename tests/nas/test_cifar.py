@@ -18,7 +18,7 @@ import bostruct as bo
 from bostruct.contracts import BostructError, DomainError
 from bostruct.language import SearchSpace
 from bostruct.nas import CIFAR10Objective, cifar, cifar10, cost, recipes
-from bostruct.nas.spaces.combo_cell import INITIAL, ComboObjective, bits_space, combo_cell, published_flops
+from bostruct.nas.spaces.combo_cell import INITIAL_CELLS, ComboObjective, bits_space, combo_cell, published_flops
 
 FLOPS = (  # pthflops 0.4.2 on the authors' network
     20_978_698, 100_195_338, 80_448_522, 41_298_954, 40_782_858, 21_208_074, 60_587_018, 41_012_234, 101_055_498,
@@ -65,8 +65,8 @@ def python_folder(tmp_path, monkeypatch):
 
 def test_python_batches_are_read_from_their_folder_or_the_one_above(python_folder):
     path, batches = python_folder
-    same(cifar.read(path), batches)
-    same(cifar.read(path / "cifar-10-batches-py"), batches)
+    same(cifar.read_cifar10(path), batches)
+    same(cifar.read_cifar10(path / "cifar-10-batches-py"), batches)
 
 
 def test_a_pickle_that_is_not_the_official_one_is_never_loaded(tmp_path):
@@ -76,7 +76,7 @@ def test_a_pickle_that_is_not_the_official_one_is_never_loaded(tmp_path):
 
     (tmp_path / "data_batch_1").write_bytes(pickle.dumps(Trap()))
     with pytest.raises(BostructError, match="data_batch_1: its MD5 is"):
-        cifar.read(tmp_path)
+        cifar.read_cifar10(tmp_path)
     assert not (tmp_path / "sprung").exists()
 
 
@@ -91,11 +91,11 @@ def test_archives_are_read_when_their_md5_is_right(tmp_path, monkeypatch, kind):
             entry.size = len(raw)
             archive.addfile(entry, io.BytesIO(raw))
     with pytest.raises(BostructError, match="its MD5 is"):
-        cifar.read(path)
+        cifar.read_cifar10(path)
     monkeypatch.setattr(cifar, f"{kind.upper()}_ARCHIVE", (path.name, md5(path.read_bytes())))
     monkeypatch.setattr(cifar, "BATCHES", {name: md5(pickled(*batch)) for name, batch in batches.items()})
-    same(cifar.read(path), batches)
-    same(cifar.read(tmp_path), batches)
+    same(cifar.read_cifar10(path), batches)
+    same(cifar.read_cifar10(tmp_path), batches)
 
 
 @pytest.fixture
@@ -111,14 +111,14 @@ def binary_folder(tmp_path, monkeypatch):
 
 def test_binary_batches_are_read(binary_folder):
     path, batches = binary_folder
-    same(cifar.read(path), batches)
+    same(cifar.read_cifar10(path), batches)
 
 
 def test_binary_batches_that_are_not_the_official_ones_are_read_with_a_warning(binary_folder, monkeypatch):
     path, batches = binary_folder
     monkeypatch.setitem(cifar.BINARY_SHA1, "data_batch_2", "0" * 40)
     with pytest.warns(UserWarning, match=r": data_batch_2\.bin are not the official files"):
-        same(cifar.read(path), batches)
+        same(cifar.read_cifar10(path), batches)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_binary_batches_that_are_damaged_are_refused(binary_folder, monkeypatch,
     (path / "test_batch.bin").write_bytes(raw)
     monkeypatch.setitem(cifar.BINARY_SHA1, "test_batch", hashlib.sha1(raw).hexdigest())
     with pytest.raises(BostructError, match=message):
-        cifar.read(path)
+        cifar.read_cifar10(path)
 
 
 @pytest.mark.parametrize("form", ["binary_folder", "python_folder"])
@@ -139,7 +139,7 @@ def test_a_batch_that_is_not_there_is_named(request, form):
     for file in path.rglob("data_batch_3*"):
         file.unlink()
     with pytest.raises(cifar.DataMissing, match=r"data_batch_3.*not there.*Expected cifar-10-python.tar.gz"):
-        cifar.read(path)
+        cifar.read_cifar10(path)
 
 
 def test_a_download_comes_whole_and_official_or_not_at_all(tmp_path, monkeypatch):
@@ -160,7 +160,7 @@ def test_a_download_comes_whole_and_official_or_not_at_all(tmp_path, monkeypatch
 def test_a_download_does_not_wait_for_ever(tmp_path, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setattr(cifar, "URL", f"http://127.0.0.1:{silent.getsockname()[1]}/")
-        monkeypatch.setattr(cifar, "PATIENCE", 0.2)
+        monkeypatch.setattr(cifar, "DOWNLOAD_TIMEOUT", 0.2)
         with pytest.raises(BostructError, match="could not be fetched"):
             cifar.download(tmp_path)
 
@@ -171,32 +171,32 @@ def test_folders_of_images_are_read(tmp_path):
         for label, name in enumerate(cifar.CLASSES):
             (tmp_path / part / name).mkdir(parents=True)
             image.fromarray(np.full((32, 32, 3), 10 * label, dtype=np.uint8)).save(tmp_path / part / name / "1.png")
-    found = cifar.read(tmp_path)
+    found = cifar.read_cifar10(tmp_path)
     assert found.train[1].tolist() == list(range(10))
     assert found.test[0][3].max() == found.test[0][3].min() == 30
     image.fromarray(np.zeros((16, 16, 3), dtype=np.uint8)).save(tmp_path / "test" / "cat" / "2.png")
     with pytest.raises(DomainError, match="32 x 32 pixels, got 16 x 16"):
-        cifar.read(tmp_path)
+        cifar.read_cifar10(tmp_path)
     (tmp_path / "test" / "tiger").mkdir()
     with pytest.raises(DomainError, match="expected folders airplane"):
-        cifar.read(tmp_path)
+        cifar.read_cifar10(tmp_path)
 
 
 def test_without_data_the_message_says_how_to_get_them(tmp_path):
     with pytest.raises(cifar.DataMissing, match=r"no CIFAR-10 there.*cifar-10-python.tar.gz.*download\(folder\)"):
-        cifar.read(tmp_path)
+        cifar.read_cifar10(tmp_path)
 
 
 def official(n=40):
     batches = miniature(n)
     images = np.concatenate([batches[name][0] for name in batches if name != "test_batch"])
-    return cifar.Official((images, np.arange(len(images)) % 10), batches["test_batch"])
+    return cifar.OfficialSplit((images, np.arange(len(images)) % 10), batches["test_batch"])
 
 
 def test_the_split_is_the_published_shuffle():
     numbers = np.arange(50_000)
     images = np.stack([numbers >> 16, numbers >> 8 & 255, numbers & 255], axis=1).astype(np.uint8)[:, :, None, None]
-    whole = cifar.Official((images, numbers % 10), (images[:1], numbers[:1]))
+    whole = cifar.OfficialSplit((images, numbers % 10), (images[:1], numbers[:1]))
     data = cifar10(whole)
 
     def number(image):
@@ -221,7 +221,7 @@ def test_every_protocol_trains(protocol):
     settings = {"epochs": 2, "repeats": 2}
     objective = CIFAR10Objective(official(), protocol, train=120, validation=40, settings=settings)
     network = bo.Architecture.chain("conv3-8/2 max-pool max-pool softmax")
-    trained = objective.objective.trained(network)
+    trained = objective.objective.train(network)
     best = min if chosen.recipe.score == "best" else lambda errors: errors[-1]
     scores = [best([epoch.error for epoch in one.epochs]) for one in trained]
     assert len(scores) == 2
@@ -257,7 +257,7 @@ def test_settings_are_the_objectives_or_the_recipes():
 
 
 def test_cells_of_combo_cost_what_the_authors_count():
-    assert tuple(published_flops([int(bit) for bit in bits]) for bits in INITIAL) == FLOPS
+    assert tuple(published_flops([int(bit) for bit in bits]) for bits in INITIAL_CELLS) == FLOPS
     largest = SearchSpace(combo_cell()).specify([1] * 31).program()
     assert cost(largest.to_torch((2, 3, 32, 32)), (3, 32, 32)).parameters == 687_066
     with pytest.raises(bo.Infeasible):
@@ -268,7 +268,7 @@ def test_cells_of_combo_cost_what_the_authors_count():
 
 def test_the_objective_of_combo():
     space = bits_space()
-    point = {f"bit_{i}": int(bit) for i, bit in enumerate(INITIAL[0])}
+    point = {f"bit_{i}": int(bit) for i, bit in enumerate(INITIAL_CELLS[0])}
     space.parse(point)
     programs = []
     objective = ComboObjective(lambda program: programs.append(program) or 0.25)

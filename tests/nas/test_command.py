@@ -44,7 +44,7 @@ def test_it_leaves_the_best_network_drawn_and_as_a_script(dataset, tmp_path):
     assert best == bo.Architecture.from_json(summary["architecture"])
     search = searches.search_of(dataset)
     assert search.objective()(best) == summary["validation_error"]
-    assert searches.retrained(search, best)._asdict() == summary["test_error"]
+    assert searches.retrain(search, best)._asdict() == summary["test_error"]
     for picture in ("best.png", "convergence.png"):
         assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
 

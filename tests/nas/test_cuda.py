@@ -16,12 +16,12 @@ from torch import nn
 import bostruct as bo
 from benchmarks.gpu_nas import MINIATURE, Eager, synthetic
 from bostruct.nas import diabetes, to_torch, train
-from bostruct.nas.devices import WAITS, WARM_UP, Place
+from bostruct.nas.devices import SYNC_MESSAGE, WARM_UP, DeviceContext
 from bostruct.nas.ensembles import train_ensemble
-from bostruct.nas.networks import _summed
+from bostruct.nas.networks import _add_padded_inputs
 from bostruct.nas.outcomes import Epoch, OutOfMemory, Trained
 from bostruct.nas.recipes import FAST, FAST_IMAGES, NASBOT_CNN
-from bostruct.nas.residency import resident
+from bostruct.nas.residency import on_device
 from bostruct.nas.training import Training, train_together
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -58,7 +58,7 @@ def assert_alike(found, expected):
 def test_graphs_of_images_are_the_steps(monkeypatch, images, recipe):
     build = built(RESIDUAL, images, dropout=0.3)
     replayed = train(build, images, recipe, 3, device=DEVICE)
-    monkeypatch.setattr(Training, "place_of", Eager)
+    monkeypatch.setattr(Training, "context_type", Eager)
     eager = train(build, images, recipe, 3, device=DEVICE)
     assert_alike(replayed, eager)
     assert replayed.test_error == pytest.approx(eager.test_error, abs=0.1)
@@ -68,21 +68,21 @@ def test_graphs_of_images_are_the_steps(monkeypatch, images, recipe):
 def test_graphs_of_a_perceptron_are_the_steps(monkeypatch):
     data = diabetes()
     replayed = train(built(PERCEPTRON, data, 0.1), data, TABLE, 3, device=DEVICE)
-    monkeypatch.setattr(Training, "place_of", Eager)
+    monkeypatch.setattr(Training, "context_type", Eager)
     assert_alike(replayed, train(built(PERCEPTRON, data, 0.1), data, TABLE, 3, device=DEVICE))
 
 
 def test_replays_draw_anew_and_each_place_its_own_numbers():
     def drawing(seed):
-        place, ones = Place(torch.device(DEVICE), seed), torch.ones(1_000, device=DEVICE)
+        context, ones = DeviceContext(torch.device(DEVICE), seed), torch.ones(1_000, device=DEVICE)
         kept = torch.empty_like(ones)
-        place.wait()  # for the stream on which they were made
-        return place, kept, place.repeated(lambda: kept.copy_(nn.functional.dropout(ones, 0.5)))  # type: ignore[arg-type]
+        context.synchronize()  # for the stream on which they were made
+        return context, kept, context.make_graphed_callable(lambda: kept.copy_(nn.functional.dropout(ones, 0.5)))  # type: ignore[arg-type]
 
     places, found = [drawing(1), drawing(1), drawing(2)], []
     for _ in range(WARM_UP + 3):
-        for place, kept, step in places:
-            with place.turn():
+        for context, kept, step in places:
+            with context.activate():
                 step()
                 found.append(kept.tolist())
     first, again, other = found[0::3], found[1::3], found[2::3]
@@ -138,7 +138,7 @@ def test_a_network_that_waits_is_trained_and_harms_no_other():
 
 
 def test_what_waits_raises_for_a_while():
-    with Place(torch.device(DEVICE), 0).waiting_raises(), pytest.raises(RuntimeError, match=WAITS):
+    with DeviceContext(torch.device(DEVICE), 0).raise_on_sync(), pytest.raises(RuntimeError, match=SYNC_MESSAGE):
         torch.ones(1, device=DEVICE).item()
     assert torch.ones(1, device=DEVICE).item() == 1.0
 
@@ -196,14 +196,14 @@ def test_an_ensemble_learns_as_one_on_a_cpu():
 
 def test_sums_stay_in_the_type_of_what_is_added():
     parts = [torch.ones(2, channels, 4, 4, device=DEVICE, dtype=torch.bfloat16) for channels in (3, 5, 5)]
-    with Place(torch.device(DEVICE), 0).precision():
-        found = _summed(parts)
+    with DeviceContext(torch.device(DEVICE), 0).precision():
+        found = _add_padded_inputs(parts)
     assert found.dtype == torch.bfloat16
     assert found[0, :, 0, 0].tolist() == [3.0, 3.0, 3.0, 2.0, 2.0]
 
 
 def test_data_are_on_a_device_once_by_any_of_its_names(images):
     numbered = f"cuda:{torch.cuda.current_device()}" if DEVICE == "cuda" else DEVICE
-    there = [resident(images, torch.device(name)).train for name in (DEVICE, numbered)]
+    there = [on_device(images, torch.device(name)).train for name in (DEVICE, numbered)]
     assert there[0].inputs is there[1].inputs
     assert there[0].targets is there[1].targets

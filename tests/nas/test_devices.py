@@ -15,15 +15,15 @@ from bostruct.nas import TrainingFailed, diabetes, to_torch, train
 from bostruct.nas import devices as devices_module
 from bostruct.nas.devices import (
     STREAMS,
-    WAITS,
+    SYNC_MESSAGE,
     WARM_UP,
     CaptureFailed,
-    Place,
-    Repeated,
+    DeviceContext,
+    GraphedStep,
+    benchmark_convolutions,
     check_device,
     memory_reason,
-    numbered,
-    tuned,
+    with_index,
 )
 from bostruct.nas.recipes import FAST
 from bostruct.nas.training import Training, train_together
@@ -41,15 +41,15 @@ def test_a_body_is_run_then_captured_then_replayed():
     told = []
 
     class Telling(Graphs):
-        def captured(self, body):
+        def capture(self, body):
             del body
-            told.append("captured")
+            told.append("capture")
             return lambda: told.append("replayed")
 
-    step = Repeated(lambda: told.append("run"), Telling(CPU, 0))
+    step = GraphedStep(lambda: told.append("run"), Telling(CPU, 0))
     for _ in range(WARM_UP + 2):
         step()
-    assert told == ["run"] * WARM_UP + ["captured", "replayed", "replayed"]
+    assert told == ["run"] * WARM_UP + ["capture", "replayed", "replayed"]
 
 
 class Strict(Graphs):
@@ -58,7 +58,7 @@ class Strict(Graphs):
     strict = False
 
     @contextmanager
-    def waiting_raises(self):
+    def raise_on_sync(self):
         Strict.strict = True
         try:
             yield
@@ -69,7 +69,7 @@ class Strict(Graphs):
 class Asking(torch.nn.Module):
     """Asks for a number half-way, or fails there for another reason."""
 
-    def __init__(self, reason=WAITS):
+    def __init__(self, reason=SYNC_MESSAGE):
         super().__init__()
         self.linear, self.reason = torch.nn.Linear(10, 1), reason
 
@@ -82,28 +82,28 @@ class Asking(torch.nn.Module):
 
 def test_a_network_that_waits_is_trained_without_graphs_and_said_so_once(monkeypatch):
     data, recipe = diabetes(), replace(QUICK, statistics="batch")  # batches enough for a graph of the scoring too
-    monkeypatch.setattr(Training, "place_of", type("P", (Graphs,), {"record": False}))
+    monkeypatch.setattr(Training, "context_type", type("P", (Graphs,), {"record": False}))
     expected = train(Asking, data, recipe, 1)
-    monkeypatch.setattr(Training, "place_of", type("P", (Strict,), {"captures": 0}))
+    monkeypatch.setattr(Training, "context_type", type("P", (Strict,), {"captures": 0}))
     with pytest.warns(UserWarning, match=r"without CUDA graphs.* waits for the device at .*test_devices.py:") as told:
         found = train(Asking, data, recipe, 1)
     assert len(told) == 1
-    assert Training.place_of.captures == 0  # type: ignore[attr-defined]
+    assert Training.context_type.captures == 0  # type: ignore[attr-defined]
     assert found.epochs == expected.epochs  # of a network without buffers, the run that was broken off has done nothing
 
 
 def test_what_fails_in_the_last_run_for_another_reason_fails(monkeypatch):
-    monkeypatch.setattr(Training, "place_of", Strict)
+    monkeypatch.setattr(Training, "context_type", Strict)
     with pytest.raises(RuntimeError, match="another reason"):
         train(lambda: Asking("another reason"), diabetes(), QUICK, 1)
 
 
 def test_waiting_raises_for_a_while_and_a_cache_that_cannot_be_emptied_hides_nothing(monkeypatch):
-    place, modes = Place(CPU, 0), [0]
-    place.cuda = True
+    context, modes = DeviceContext(CPU, 0), [0]
+    context.cuda = True
     monkeypatch.setattr(torch.cuda, "get_sync_debug_mode", lambda: modes[-1])
     monkeypatch.setattr(torch.cuda, "set_sync_debug_mode", modes.append)
-    with pytest.raises(KeyError), place.waiting_raises():
+    with pytest.raises(KeyError), context.raise_on_sync():
         raise KeyError
     assert modes == [0, "error", 0]
 
@@ -111,13 +111,13 @@ def test_waiting_raises_for_a_while_and_a_cache_that_cannot_be_emptied_hides_not
         raise RuntimeError("captures_underway.empty() INTERNAL ASSERT FAILED")
 
     monkeypatch.setattr(torch.cuda, "empty_cache", broken)
-    place.release()
+    context.release()
 
 
 def failed_capture(cause):
     """A step that raises while it is captured: the end of the capture raises too, and hides what led to it."""
 
-    def captured(_, body):
+    def capture(_, body):
         del body
         try:
             try:
@@ -127,7 +127,7 @@ def failed_capture(cause):
         except Exception as error:
             raise CaptureFailed(f"its step cannot be a CUDA graph: {error}") from error
 
-    return type("P", (Graphs,), {"captured": captured})
+    return type("P", (Graphs,), {"capture": capture})
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_capture_that_fails_is_a_reason_and_leaves_nothing(monkeypatch, cause,
         return network
 
     expected = train(build, data, QUICK, 1)
-    monkeypatch.setattr(Training, "place_of", failed_capture(cause))
+    monkeypatch.setattr(Training, "context_type", failed_capture(cause))
     with pytest.raises(TrainingFailed, match=reason):
         train(build, data, QUICK, 1)
     cause.__traceback__ = None
@@ -169,7 +169,7 @@ SAYING_MEMORY = [
 
 
 def test_what_is_for_lack_of_memory():
-    free = Place(CPU, 0).free_memory
+    free = DeviceContext(CPU, 0).free_memory
     for text in SAYING_MEMORY:
         assert memory_reason(RuntimeError(f"{text}\nCompile with ..."), free) == text
     assert memory_reason(RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"), free) == "CUDA out of memory"
@@ -178,18 +178,18 @@ def test_what_is_for_lack_of_memory():
 
 
 def test_no_convolution_is_for_lack_of_memory_where_little_is_free(monkeypatch):
-    place, none = Place(CPU, 0), RuntimeError("GET was unable to find an engine to execute this computation")
-    assert memory_reason(none, place.free_memory) is None
-    place.cuda, place._index = True, 0
+    context, none = DeviceContext(CPU, 0), RuntimeError("GET was unable to find an engine to execute this computation")
+    assert memory_reason(none, context.free_memory) is None
+    context.cuda, context._index = True, 0
     for free, expected in ((2**28, str(none)), (2**33, None)):
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _, free=free: (free, 2**37))
-        assert memory_reason(none, place.free_memory) == expected
+        assert memory_reason(none, context.free_memory) == expected
 
     def lost(_):
         raise RuntimeError("CUDA error: an illegal memory access was encountered")
 
     monkeypatch.setattr(torch.cuda, "mem_get_info", lost)
-    assert memory_reason(none, place.free_memory) is None  # and not what asking raises
+    assert memory_reason(none, context.free_memory) is None  # and not what asking raises
 
 
 def test_devices_are_there_or_refused(monkeypatch):
@@ -209,9 +209,9 @@ def test_devices_are_there_or_refused(monkeypatch):
 
 def test_a_device_has_one_name(gpu):
     del gpu
-    assert numbered(torch.device("cuda")) == numbered(torch.device("cuda:1")) == torch.device("cuda:1")
-    assert numbered(torch.device("cuda:0")) == torch.device("cuda:0")
-    assert numbered(CPU) == CPU
+    assert with_index(torch.device("cuda")) == with_index(torch.device("cuda:1")) == torch.device("cuda:1")
+    assert with_index(torch.device("cuda:0")) == torch.device("cuda:0")
+    assert with_index(CPU) == CPU
 
 
 def test_convolutions_are_tuned_in_a_training_and_nowhere_else():
@@ -219,7 +219,7 @@ def test_convolutions_are_tuned_in_a_training_and_nowhere_else():
     seen = []
 
     def fails():
-        with tuned():
+        with benchmark_convolutions():
             seen.append(torch.backends.cudnn.benchmark)
             raise KeyError
 
@@ -260,22 +260,22 @@ def test_no_two_places_with_graphs_share_a_stream(gpu):
     del gpu
     cuda = torch.device("cuda")
     Stream(1)  # of somebody else
-    places = [Place(cuda, seed) for seed in range(STREAMS)]
-    assert {place._stream.number for place in places} == {1}
-    assert len({place._stream.cuda_stream for place in places}) == STREAMS
-    scoring = [Place(cuda, 0, graphs=False) for _ in range(3)]
-    assert {place._stream for place in scoring} == {("current", 1)}
+    places = [DeviceContext(cuda, seed) for seed in range(STREAMS)]
+    assert {context._stream.number for context in places} == {1}
+    assert len({context._stream.cuda_stream for context in places}) == STREAMS
+    scoring = [DeviceContext(cuda, 0, graphs=False) for _ in range(3)]
+    assert {context._stream for context in scoring} == {("current", 1)}
     with pytest.raises(RuntimeError, match=rf"cuda:1 has {STREAMS} streams"):
-        Place(cuda, 0)
-    assert Place(torch.device("cuda:0"), 0)._stream.number == 0
+        DeviceContext(cuda, 0)
+    assert DeviceContext(torch.device("cuda:0"), 0)._stream.number == 0
     given_back = places[5]._stream
     del places[5]
-    assert Place(cuda, 0)._stream is given_back
+    assert DeviceContext(cuda, 0)._stream is given_back
     places[3].itself = places[3]  # type: ignore[attr-defined]  # as an error and its frames
     given_back = places[3]._stream
     del places[3]
-    places.append(Place(cuda, 0))
-    assert Place(cuda, 0)._stream is given_back
+    places.append(DeviceContext(cuda, 0))
+    assert DeviceContext(cuda, 0)._stream is given_back
 
 
 def test_more_trainings_than_streams_are_refused():
@@ -288,5 +288,5 @@ def test_products_are_bfloat16_where_all_convolutions_are(gpu):
     cuda = torch.device("cuda")
     for capability, expected in (((9, 0), True), ((8, 0), True), ((7, 5), False)):
         gpu[:] = capability
-        assert Place(cuda, 0).precision()._enabled == expected
-    assert not Place(CPU, 0).precision()._enabled
+        assert DeviceContext(cuda, 0).precision()._enabled == expected
+    assert not DeviceContext(CPU, 0).precision()._enabled

@@ -13,11 +13,11 @@ from bostruct.contracts import DomainError
 from bostruct.domains.architecture.labels import CNN, KERNEL_SIZES, Label
 from bostruct.language import SearchSpace
 from bostruct.nas import Recipe, cost, ops, regression, to_torch, train
-from bostruct.nas.networks import ACTIVATIONS, MainOutput, program_to_torch
+from bostruct.nas.networks import ACTIVATION_MODULES, MainOutput, program_to_torch
 from bostruct.nas.spaces.genetic import genetic_cnn
 from bostruct.nas.spaces.nasbench201 import nasbench201
 from bostruct.nas.spaces.nasnet import nasnet
-from bostruct.nas.spaces.wiring import applied
+from bostruct.nas.spaces.wiring import apply_part
 
 CHAINS = (
     *(f"{kind}{k}-8 {kind}{k}-6/2 fc-5 softmax" for kind in ("conv", "res") for k in KERNEL_SIZES),
@@ -42,7 +42,7 @@ def test_every_label_of_images_is_built(chain):
     assert list(network.layers) == names[1:-1]
 
 
-@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("activation", ACTIVATION_MODULES)
 @pytest.mark.parametrize("decision", ["linear", "softmax"])
 def test_every_activation_is_built(activation, decision):
     forward_and_backward(bo.Architecture.chain(f"{activation}-6 {activation}-5 {decision}"), (4,), 3)
@@ -200,7 +200,7 @@ def with_two_heads(first, second):
 
     def builder():
         inputs, stem = ops.dense(6)
-        return inputs, {name: applied(ops.dense(3), stem)["out"] for name in (first, second)}
+        return inputs, {name: apply_part(ops.dense(3), stem)["out"] for name in (first, second)}
 
     return SearchSpace(builder).specify([]).program()
 

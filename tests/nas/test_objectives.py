@@ -67,7 +67,7 @@ def test_of_several_outputs_the_main_one_is_trained():
     network = space.replay(space.sample(1, np.random.default_rng(0))[0]).program()
     few = {"network": network, "fraction": 0.1}
     alone, both = (replace(QUICK, epochs=1, every_decision=every) for every in (False, True))
-    losses = [NetworkObjective(data, recipe).trained(few)[0].epochs[0].loss for recipe in (alone, both)]
+    losses = [NetworkObjective(data, recipe).train(few)[0].epochs[0].loss for recipe in (alone, both)]
     assert losses[1] > 1.5 * losses[0]  # that of the auxiliary output too
 
 
@@ -105,7 +105,7 @@ def test_time_runs_out_while_a_network_is_scored(monkeypatch):
     data = regression("long", rows, rows[:, 0])  # 10 batches to score
     NetworkObjective(diabetes(), QUICK)(PERCEPTRON)  # what torch loads at its first step has its time here
     slow = Slow(0.2)
-    monkeypatch.setattr(objectives_module, "built", lambda *_: slow)
+    monkeypatch.setattr(objectives_module, "build_network", lambda *_: slow)
     with pytest.raises(TrainingFailed, match="epoch 0: out of time"):
         NetworkObjective(data, replace(QUICK, epochs=1, batch_size=30_000), seconds=0.3)(PERCEPTRON)
     assert 1 <= slow.scored <= 2
@@ -113,10 +113,10 @@ def test_time_runs_out_while_a_network_is_scored(monkeypatch):
 
 def test_the_time_is_that_of_all_repeats(monkeypatch):
     NetworkObjective(diabetes(), QUICK)(PERCEPTRON)
-    monkeypatch.setattr(objectives_module, "built", lambda *_: Slow(0.2))
+    monkeypatch.setattr(objectives_module, "build_network", lambda *_: Slow(0.2))
     monkeypatch.setattr(objectives_module, "is_batched", lambda *_: False)
     objective = NetworkObjective(diabetes(), QUICK, repeats=2, seconds=2.0)
-    assert len(objective.trained(PERCEPTRON)) == 2
+    assert len(objective.train(PERCEPTRON)) == 2
     with pytest.raises(TrainingFailed, match="out of time"):
         replace(objective, repeats=12)(PERCEPTRON)
     monkeypatch.undo()
@@ -144,7 +144,7 @@ def test_the_first_repeat_that_fails_ends_the_evaluation(monkeypatch):
             nn.init.constant_(next(made[-1].parameters()), 1e30)
         return made[-1]
 
-    monkeypatch.setattr(objectives_module, "built", sometimes)
+    monkeypatch.setattr(objectives_module, "build_network", sometimes)
     monkeypatch.setattr(objectives_module.NetworkObjective, "_at_once", 3)
     monkeypatch.setattr(objectives_module, "is_batched", lambda *_: False)
     told = []
@@ -168,7 +168,7 @@ def test_test_examples_are_scored_when_they_are_asked_for(monkeypatch, repeats):
         return scored(network, examples, *others)
 
     monkeypatch.setattr(outcomes_module, "Scoring", noted)
-    one = NetworkObjective(diabetes(), QUICK, repeats=repeats).trained(PERCEPTRON)[0]
+    one = NetworkObjective(diabetes(), QUICK, repeats=repeats).train(PERCEPTRON)[0]
     assert calls == []
     state = torch.get_rng_state()
     assert one.test_error == one.test_error

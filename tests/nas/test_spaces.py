@@ -21,7 +21,7 @@ from bostruct.nas.spaces.genetic import genetic_cnn
 from bostruct.nas.spaces.nasbench101 import is_feasible, nasbench101, wiring
 from bostruct.nas.spaces.nasbench201 import nasbench201
 from bostruct.nas.spaces.nasnet import nasnet
-from bostruct.nas.spaces.wiring import on_paths
+from bostruct.nas.spaces.wiring import on_path_nodes
 from bostruct.nas.spaces.wrs_cnn import reduced_wrs_cnn, wrs_cnn
 
 COUNTS = {
@@ -124,7 +124,7 @@ def test_as_many_wirings_have_paths_and_are_feasible_as_published():
         drawn = [*np.flatnonzero(allowed), *rng.choice(np.flatnonzero(rows.sum(axis=1) <= 9), 1_000)]
         for i in [*drawn, *rng.choice(len(rows), 1_000)]:
             edges = edges_of(rows[i])
-            assert on_paths(7, edges) == np.flatnonzero(used[i]).tolist()
+            assert on_path_nodes(7, edges) == np.flatnonzero(used[i]).tolist()
             assert is_feasible(edges) == allowed[i]
     assert with_path == 2**21 - 149_607 == 1_947_545
     assert feasible == 13_839
@@ -135,7 +135,7 @@ def test_all_wirings_one_by_one():
     with_path = feasible = 0
     for row in rows_of(np.arange(2**21)):
         edges = edges_of(row)
-        with_path += bool(on_paths(7, edges))
+        with_path += bool(on_path_nodes(7, edges))
         feasible += is_feasible(edges)
     assert (with_path, feasible) == (1_947_545, 13_839)
 

@@ -14,9 +14,9 @@ from bostruct.nas import Dataset, diabetes, digits, to_torch, train
 from bostruct.nas.checkpoints import load_checkpoint, save_checkpoint
 from bostruct.nas.data import Examples
 from bostruct.nas.recipes import FAST, Recipe
-from bostruct.nas.residency import fraction_of, resident
+from bostruct.nas.residency import fraction_of, on_device
 from bostruct.nas.steps import Batches, to_channels_last
-from bostruct.nas.training import Run, Trained, Training, optimizer_of
+from bostruct.nas.training import Trained, Training, TrainingState, make_optimizer
 from tests.nas.graphs import CPU, Graphs
 
 QUICK = replace(FAST, epochs=3, batch_size=32)
@@ -40,10 +40,10 @@ def test_a_step_that_is_replayed_is_the_step(monkeypatch, data, architecture, re
     given = data()
     found = []
     for record in (True, False):
-        place = type("P", (Graphs,), {"record": record})
-        monkeypatch.setattr(Training, "place_of", place)
+        context = type("P", (Graphs,), {"record": record})
+        monkeypatch.setattr(Training, "context_type", context)
         found.append(train(built(architecture, given), given, recipe, 3))
-        assert place.captures
+        assert context.captures
     replayed, eager = found
     assert replayed.epochs == eager.epochs
     assert replayed.test_error == eager.test_error
@@ -93,11 +93,11 @@ def test_buffers_stay_where_they_are():
     batches = Batches(images, Recipe(batch_size=32, shift=2, flip=True), torch.Generator().manual_seed(0))
     places = set()
     for _ in range(3):
-        batches.renew()
+        batches.reshuffle()
         seen = []
         for _ in range(batches.steps):
             seen.append(batches.take()[1])
-            batches.note(torch.tensor(1.0))
+            batches.record_loss(torch.tensor(1.0))
         places.add(batches._inputs.data_ptr())
         assert len(set(torch.cat(seen).tolist())) == 64
     assert len(places) == 1
@@ -106,7 +106,7 @@ def test_buffers_stay_where_they_are():
 def test_a_checkpoint_leaves_the_rate_where_graphs_read_it(tmp_path):
     network = torch.nn.Linear(2, 1)
     runs = [
-        Run(network, optimizer_of(list(network.parameters()), QUICK, Graphs(CPU, 0)), torch.Generator(), [])
+        TrainingState(network, make_optimizer(list(network.parameters()), QUICK, Graphs(CPU, 0)), torch.Generator(), [])
         for _ in range(2)
     ]
     save_checkpoint(tmp_path / "c.pt", runs[0], {})
@@ -118,7 +118,7 @@ def test_a_checkpoint_leaves_the_rate_where_graphs_read_it(tmp_path):
 def test_the_rate_that_graphs_read_is_of_the_type_that_they_read():
     torch.set_default_dtype(torch.float64)
     try:
-        optimizer = optimizer_of([torch.zeros(2, requires_grad=True)], QUICK, Graphs(CPU, 0))
+        optimizer = make_optimizer([torch.zeros(2, requires_grad=True)], QUICK, Graphs(CPU, 0))
     finally:
         torch.set_default_dtype(torch.float32)
     assert optimizer.param_groups[0]["lr"].dtype == torch.float32
@@ -135,16 +135,16 @@ def test_weights_for_images_become_channels_last_and_others_stay():
 
 def test_data_are_moved_once_and_go_with_the_data_set():
     data = diabetes()
-    first = resident(data, CPU)
-    assert resident(data, CPU).train.inputs is first.train.inputs
+    first = on_device(data, CPU)
+    assert on_device(data, CPU).train.inputs is first.train.inputs
     part = fraction_of(data, 0.5)
-    there = resident(part, CPU)
+    there = on_device(part, CPU)
     assert there.validation.inputs is first.validation.inputs
     assert there.train.inputs.data_ptr() == first.train.inputs.data_ptr()  # the first examples, and no copy of them
-    assert torch.equal(there.train.inputs, resident(data.part(0.5), CPU).train.inputs)
+    assert torch.equal(there.train.inputs, on_device(data.part(0.5), CPU).train.inputs)
     assert torch.equal(there.train.targets, part.train.targets)
     scaled = Dataset("d", data.task, data.train, data.validation, data.test, data.classes, (1.0,), (2.0,))
-    assert not torch.equal(resident(scaled, CPU).train.inputs, first.train.inputs)
+    assert not torch.equal(on_device(scaled, CPU).train.inputs, first.train.inputs)
     held = weakref.ref(first.train.inputs)
     del data, first, part, scaled, there
     gc.collect()

@@ -12,7 +12,7 @@ from torch import nn
 import bostruct as bo
 from bostruct.nas import NetworkObjective, TrainingFailed, diabetes, digits, to_torch, train
 from bostruct.nas import objectives as objectives_module
-from bostruct.nas.devices import Place
+from bostruct.nas.devices import DeviceContext
 from bostruct.nas.recipes import COMBO, FAST
 from bostruct.nas.training import Epoch, OutOfMemory, Trained, Training, train_together
 
@@ -98,7 +98,7 @@ def test_one_without_memory_beside_others_is_tried_alone():
 def test_one_that_is_tried_again_finds_the_places_of_the_others_free(monkeypatch):
     data, places, seen = diabetes(), WeakSet(), []
 
-    class Counted(Place):
+    class Counted(DeviceContext):
         def __init__(self, device, seed):
             super().__init__(device, seed)
             places.add(self)
@@ -107,7 +107,7 @@ def test_one_that_is_tried_again_finds_the_places_of_the_others_free(monkeypatch
         seen.append(len(places))
         return Hungry(MemoryError, 5)  # the class: an error that is kept would keep the places
 
-    monkeypatch.setattr(Training, "place_of", Counted)
+    monkeypatch.setattr(Training, "context_type", Counted)
     found = train_together([built(PERCEPTRON, data), build, built(PERCEPTRON, data)], data, QUICK, [0, 1, 2])
     assert isinstance(found[1], OutOfMemory)
     assert seen == [3, 1]
@@ -161,7 +161,7 @@ def test_too_little_memory_is_a_failed_trial_and_the_study_goes_on(monkeypatch, 
         calls.append(network)
         return Hungry(error) if len(calls) == 2 else to_torch(network, data.input_shape, data.classes, dropout)
 
-    monkeypatch.setattr(objectives_module, "built", sometimes)
+    monkeypatch.setattr(objectives_module, "build_network", sometimes)
     pool = [bo.Architecture.chain(one) for one in ("relu-16 linear", "tanh-16 linear", "relu-8 relu-8 linear")]
     study = bo.Study(bo.mlp_domain(pool=pool, bounds=bo.Bounds(min_layers=3)), method="evolution", seed=0)
     study.optimize(NetworkObjective(diabetes(), QUICK), 4, progress=False)

@@ -29,11 +29,11 @@ from bostruct.nas import (
 )
 from bostruct.nas.checkpoints import data_digest
 from bostruct.nas.data import Examples
-from bostruct.nas.devices import Place
+from bostruct.nas.devices import DeviceContext
 from bostruct.nas.recipes import COMBO, FAST
-from bostruct.nas.residency import resident
-from bostruct.nas.steps import Scoring, augmented, one_loss, run_out
-from bostruct.nas.training import Epoch, hopeless
+from bostruct.nas.residency import on_device
+from bostruct.nas.steps import Scoring, augment, decision_loss, exhaust
+from bostruct.nas.training import Epoch, is_hopeless
 
 CPU = torch.device("cpu")
 QUICK = replace(FAST, epochs=3, batch_size=32)
@@ -47,7 +47,7 @@ def trained(data, recipe, seed=0, architecture=None, **settings):
 
 
 def scored(network, data, recipe):
-    return run_out(Scoring(network, resident(data, CPU).validation, data.task, recipe, Place(CPU, 0)).steps())
+    return exhaust(Scoring(network, on_device(data, CPU).validation, data.task, recipe, DeviceContext(CPU, 0)).steps())
 
 
 def test_the_data_sets_are_split_without_overlap():
@@ -178,8 +178,8 @@ def test_a_network_that_was_scored_by_batch_is_left_in_evaluation_mode():
 def test_the_loss_is_that_of_the_task():
     given, classes = torch.tensor([[0.0, 5.0], [5.0, 0.0]]), torch.tensor([1, 0], dtype=torch.uint8)
     expected = torch.nn.functional.cross_entropy(given, classes.long())
-    assert one_loss(given, classes.long(), "classification", QUICK) == expected
-    assert one_loss(given, torch.tensor([[0, 5], [5, 0]]), "regression", QUICK) == 0.0
+    assert decision_loss(given, classes.long(), "classification", QUICK) == expected
+    assert decision_loss(given, torch.tensor([[0, 5], [5, 0]]), "regression", QUICK) == 0.0
 
 
 def test_a_killed_evaluation_resumes(tmp_path):
@@ -242,7 +242,7 @@ def test_repeats_are_averaged_and_settings_reach_the_training():
     assert NetworkObjective(data, QUICK, repeats=2)(PERCEPTRON) == pytest.approx(np.mean(singles))
     objective = NetworkObjective(data, QUICK)
     point = {"network": PERCEPTRON, "training": {"epochs": 1, "learning_rate": 0.05, "fraction": 0.5}}
-    found = objective.trained(point)[0]
+    found = objective.train(point)[0]
     assert len(found.epochs) == 1
     assert found.epochs == trained(data.part(0.5), replace(QUICK, epochs=1, learning_rate=0.05)).epochs
     assert objective.cost(point).parameters == 10 * 16 + 16 + 16 + 1
@@ -259,7 +259,7 @@ def test_programs_are_trained():
 
 def test_early_stop_is_the_published_rule():
     def stops(*errors):
-        return hopeless([Epoch(0.0, error) for error in errors], 2)
+        return is_hopeless([Epoch(0.0, error) for error in errors], 2)
 
     assert not stops(0.5, 0.6)
     assert stops(0.5, 0.6, 0.51)
@@ -298,15 +298,15 @@ def test_batch_statistics_score_without_moving_the_averages():
 def test_augmentation_moves_and_mirrors_each_image_by_itself():
     images = torch.arange(2 * 3 * 5 * 5, dtype=torch.float32).reshape(2, 3, 5, 5).repeat(200, 1, 1, 1)
     generator = torch.Generator().manual_seed(0)
-    found = augmented(images, Recipe(flip=True), generator)
+    found = augment(images, Recipe(flip=True), generator)
     mirrored = (found == images.flip(3)).flatten(1).all(dim=1)
     kept = (found == images).flatten(1).all(dim=1)
     assert (mirrored | kept).all()
     assert 0.4 < mirrored.float().mean() < 0.6
-    shifted = augmented(torch.ones(400, 1, 5, 5), Recipe(shift=2), generator)
+    shifted = augment(torch.ones(400, 1, 5, 5), Recipe(shift=2), generator)
     counts = {int(one.sum()) for one in shifted}
     assert counts == {a * b for a in (3, 4, 5) for b in (3, 4, 5)}
-    assert augmented(images, Recipe(), generator) is images
+    assert augment(images, Recipe(), generator) is images
 
 
 def test_examples_count_their_inputs():

@@ -13,16 +13,16 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from bostruct.domains.architecture.validity import Adjacent
+from bostruct.domains.architecture.validity import AdjacencyLists
 
 Form = tuple[tuple[int, ...], ...]
 
 
-def canonical_order(keys: Sequence[str], parents: Adjacent, children: Adjacent) -> list[int]:
+def canonical_order(keys: Sequence[str], parents: AdjacencyLists, children: AdjacencyLists) -> list[int]:
     """Layers in canonical order. keys: what a layer is apart from its edges; layers in topological order."""
-    colors = _along_depths(keys, parents, children)
+    colors = _initial_colors(keys, parents, children)
     if len(set(colors)) < len(colors):
-        colors = _search(_twins_apart(colors, parents, children), parents, children)[1]
+        colors = _canonical_form(_break_twins(colors, parents, children), parents, children)[1]
     return sorted(range(len(colors)), key=colors.__getitem__)
 
 
@@ -32,7 +32,7 @@ def _ranks(signatures: Sequence[Any]) -> list[int]:
     return [rank[signature] for signature in signatures]
 
 
-def _along_depths(keys: Sequence[str], parents: Adjacent, children: Adjacent) -> list[int]:
+def _initial_colors(keys: Sequence[str], parents: AdjacencyLists, children: AdjacencyLists) -> list[int]:
     """One sweep down and one up, depth by depth: all that ancestors, then all that descendants, can tell."""
     n = len(keys)
     depth, height = [0] * n, [0] * n
@@ -42,10 +42,10 @@ def _along_depths(keys: Sequence[str], parents: Adjacent, children: Adjacent) ->
     for u in reversed(range(n)):
         if children[u]:
             height[u] = 1 + max([height[v] for v in children[u]])
-    return _swept(_swept(_ranks(keys), depth, parents), height, children)
+    return _sweep_depths(_sweep_depths(_ranks(keys), depth, parents), height, children)
 
 
-def _swept(own: Sequence[int], depth: Sequence[int], above: Adjacent) -> list[int]:
+def _sweep_depths(own: Sequence[int], depth: Sequence[int], above: AdjacencyLists) -> list[int]:
     """Colors by depth, then own color, then the colors of those above, which are of lesser depth."""
     levels: list[list[int]] = [[] for _ in range(max(depth) + 1)]
     for v, d in enumerate(depth):
@@ -64,7 +64,7 @@ def _sorted_colors(colors: Sequence[Any], layers: Sequence[int]) -> tuple[Any, .
     return (colors[layers[0]],) if len(layers) == 1 else tuple(sorted(colors[u] for u in layers))
 
 
-def _twins_apart(colors: Sequence[int], parents: Adjacent, children: Adjacent) -> list[int]:
+def _break_twins(colors: Sequence[int], parents: AdjacencyLists, children: AdjacencyLists) -> list[int]:
     """Layers of one color with the same parents and children may change places: any order of them will do."""
     met: dict[tuple[int, tuple[int, ...], tuple[int, ...]], int] = {}
     turns = []
@@ -75,7 +75,7 @@ def _twins_apart(colors: Sequence[int], parents: Adjacent, children: Adjacent) -
     return _ranks(turns)
 
 
-def _refined(colors: list[int], parents: Adjacent, children: Adjacent) -> list[int]:
+def _refine(colors: list[int], parents: AdjacencyLists, children: AdjacencyLists) -> list[int]:
     n_colors = len(set(colors))
     while True:
         colors = _ranks(
@@ -89,24 +89,26 @@ def _refined(colors: list[int], parents: Adjacent, children: Adjacent) -> list[i
         n_colors = len(set(colors))
 
 
-def _search(colors: list[int], parents: Adjacent, children: Adjacent) -> tuple[Form, list[int]]:
+def _canonical_form(colors: list[int], parents: AdjacencyLists, children: AdjacencyLists) -> tuple[Form, list[int]]:
     """A form that depends on no order of the layers, and the colors, now all different, that show it."""
-    colors = _refined(colors, parents, children)
-    parts = _parts(colors, parents, children)
+    colors = _refine(colors, parents, children)
+    parts = _components(colors, parents, children)
     if len(parts) == 1 and len(parts[0]) == len(colors):
-        return _least(colors, parents, children)
+        return _least_form(colors, parents, children)
     if parts:
-        colors = _told_apart(colors, parts, parents, children)
+        colors = _order_parts(colors, parts, parents, children)
     return _form(colors, children), colors
 
 
-def _told_apart(colors: list[int], parts: list[list[int]], parents: Adjacent, children: Adjacent) -> list[int]:
+def _order_parts(
+    colors: list[int], parts: list[list[int]], parents: AdjacencyLists, children: AdjacencyLists
+) -> list[int]:
     """Each part ordered for itself: its layers' colors say all about the rest; parts of one form may change places."""
     found = []
     for part in parts:
         place = {v: i for i, v in enumerate(part)}
         inner = [tuple(tuple(place[w] for w in near[v] if w in place) for v in part) for near in (parents, children)]
-        form, order = _search(_ranks([colors[v] for v in part]), *inner)
+        form, order = _canonical_form(_ranks([colors[v] for v in part]), *inner)
         found.append((sorted(colors[v] for v in part), form, dict(zip(part, order, strict=True))))
     turns = [(0, 0)] * len(colors)
     for turn, (_, _, order) in enumerate(sorted(found, key=lambda one: one[:2])):
@@ -115,17 +117,17 @@ def _told_apart(colors: list[int], parts: list[list[int]], parents: Adjacent, ch
     return _ranks([(color, turns[v]) for v, color in enumerate(colors)])
 
 
-def _least(colors: list[int], parents: Adjacent, children: Adjacent) -> tuple[Form, list[int]]:
+def _least_form(colors: list[int], parents: AdjacencyLists, children: AdjacencyLists) -> tuple[Form, list[int]]:
     """The least form over all ways to single out one layer of the first color that several share."""
     probed: dict[Form, list[int]] = {}
-    for v in _cells(colors)[0]:
-        alone = _singled_out(colors, v)
-        leaf = _form(_any_leaf(alone, parents, children), children)
+    for v in _shared_cells(colors)[0]:
+        alone = _individualize(colors, v)
+        leaf = _form(_first_leaf(alone, parents, children), children)
         probed.setdefault(leaf, alone)  # a leaf seen before: a symmetry takes an earlier layer of the cell to v
-    return min(_search(alone, parents, children) for alone in probed.values())
+    return min(_canonical_form(alone, parents, children) for alone in probed.values())
 
 
-def _parts(colors: Sequence[int], parents: Adjacent, children: Adjacent) -> list[list[int]]:
+def _components(colors: Sequence[int], parents: AdjacencyLists, children: AdjacencyLists) -> list[list[int]]:
     """Layers whose colors others share, by which of them edges connect; not those to all layers of a color."""
     size = Counter(colors)
     waiting, parts = {v for v, color in enumerate(colors) if size[color] > 1}, []
@@ -144,14 +146,14 @@ def _parts(colors: Sequence[int], parents: Adjacent, children: Adjacent) -> list
     return parts
 
 
-def _any_leaf(colors: list[int], parents: Adjacent, children: Adjacent) -> list[int]:
-    colors = _refined(colors, parents, children)
-    while cells := _cells(colors):
-        colors = _refined(_singled_out(colors, cells[0][0]), parents, children)
+def _first_leaf(colors: list[int], parents: AdjacencyLists, children: AdjacencyLists) -> list[int]:
+    colors = _refine(colors, parents, children)
+    while cells := _shared_cells(colors):
+        colors = _refine(_individualize(colors, cells[0][0]), parents, children)
     return colors
 
 
-def _cells(colors: Sequence[int]) -> list[list[int]]:
+def _shared_cells(colors: Sequence[int]) -> list[list[int]]:
     """Layers of each color that several share, by color."""
     cells: dict[int, list[int]] = {}
     for v, color in enumerate(colors):
@@ -159,10 +161,10 @@ def _cells(colors: Sequence[int]) -> list[list[int]]:
     return [cells[color] for color in sorted(cells) if len(cells[color]) > 1]
 
 
-def _singled_out(colors: Sequence[int], v: int) -> list[int]:
+def _individualize(colors: Sequence[int], v: int) -> list[int]:
     return _ranks([(color, u != v) for u, color in enumerate(colors)])
 
 
-def _form(colors: Sequence[int], children: Adjacent) -> Form:
+def _form(colors: Sequence[int], children: AdjacencyLists) -> Form:
     place = sorted(range(len(colors)), key=colors.__getitem__)
     return tuple(tuple(sorted(colors[v] for v in children[u])) for u in place)

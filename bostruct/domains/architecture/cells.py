@@ -25,7 +25,7 @@ Code = tuple[int, ...]
 CHANNELS = 64  # of every tensor in a cell: in the last of NAS-Bench-201's three stages
 
 
-class Drawing(NamedTuple):
+class LayerGraph(NamedTuple):
     """An architecture before it is checked: layers in topological order, and edges."""
 
     layers: tuple[Layer, ...]
@@ -43,25 +43,25 @@ class CellSpace:
     name: str
     family: Family
     choices: tuple[tuple[str, ...], ...]
-    draw: Callable[[Code], Drawing]
+    build: Callable[[Code], LayerGraph]
     spell: Callable[[Sequence[str]], str]
 
     def architecture(self, code: Code) -> Architecture:
         """What the code stands for."""
-        return Architecture(*self.draw(code), self.family)
+        return Architecture(*self.build(code), self.family)
 
-    def spelled(self, code: Code) -> str:
+    def to_string(self, code: Code) -> str:
         """The code as the benchmark writes it."""
         return self.spell([names[choice] for names, choice in zip(self.choices, code, strict=True)])
 
 
-def wired(operations: Sequence[Layer], inputs: Sequence[Sequence[int]], last: Sequence[int]) -> Drawing:
+def wire(operations: Sequence[Layer], inputs: Sequence[Sequence[int]], last: Sequence[int]) -> LayerGraph:
     """The architecture of operations 1, 2 ... that add up their inputs; 0 is the tensor that enters the cell.
 
     inputs: of each operation, an input as often as it is added. last: the same for the output of the cell.
     """
     if not last:
-        return wired([Layer("zero")], [(0,)], (1,))
+        return wire([Layer("zero")], [(0,)], (1,))
     needed = {0}
     waiting = list(last)
     while waiting:
@@ -73,13 +73,13 @@ def wired(operations: Sequence[Layer], inputs: Sequence[Sequence[int]], last: Se
     place = {0: 1}
     for u, layer in enumerate(operations, start=1):
         if u in needed:
-            place[u] = _fed(layers, edges, [place[v] for v in inputs[u - 1]], layer)
-    classifier = _fed(layers, edges, [place[v] for v in last], Layer("classifier"))
-    _fed(layers, edges, [classifier], Layer("op"))
-    return Drawing(tuple(layers), tuple(sorted(edges)))
+            place[u] = _append_layer(layers, edges, [place[v] for v in inputs[u - 1]], layer)
+    classifier = _append_layer(layers, edges, [place[v] for v in last], Layer("classifier"))
+    _append_layer(layers, edges, [classifier], Layer("op"))
+    return LayerGraph(tuple(layers), tuple(sorted(edges)))
 
 
-def _fed(layers: list[Layer], edges: list[tuple[int, int]], sources: Sequence[int], layer: Layer) -> int:
+def _append_layer(layers: list[Layer], edges: list[tuple[int, int]], sources: Sequence[int], layer: Layer) -> int:
     """Append a layer, fed by each source as often as it is listed; returns where it is."""
     feeding = list(dict.fromkeys(sources))
     for u in feeding[:] if len(feeding) < len(sources) else ():
@@ -103,7 +103,7 @@ class EdgeCell:
     edges: tuple[tuple[int, int], ...]
     labels: tuple[str | None, ...]
 
-    def __call__(self, code: Code) -> Drawing:
+    def __call__(self, code: Code) -> LayerGraph:
         layers: list[Layer] = []
         inputs: list[tuple[int, ...]] = []
         tensors: list[tuple[int, ...]] = [(0,), (), (), ()]  # the operations that each adds up; 0 is what enters
@@ -115,13 +115,13 @@ class EdgeCell:
             if label == "skip":
                 tensors[target] += tensors[source]
             else:
-                layers.append(_operation(label))
+                layers.append(_operation_layer(label))
                 inputs.append(tensors[source])
                 tensors[target] += (len(layers),)
-        return wired(layers, inputs, tensors[-1])
+        return wire(layers, inputs, tensors[-1])
 
 
-def draw_node_cell(code: Code) -> Drawing:
+def build_node_cell(code: Code) -> LayerGraph:
     """A cell of NAS-Bench-101: 21 bits, the upper triangle of a 7 x 7 adjacency row by row, then 5 operations."""
     bits = iter(code[:21])
     parents: list[list[int]] = [[] for _ in range(7)]
@@ -133,11 +133,11 @@ def draw_node_cell(code: Code) -> Drawing:
     for v in range(1, 7):
         parents[v] = [u for u in parents[v] if fed[u]]
         fed.append(bool(parents[v]))
-    layers = [_operation(NODE_LABELS[choice]) for choice in code[21:]]
-    return wired(layers, parents[1:6], parents[6])
+    layers = [_operation_layer(NODE_LABELS[choice]) for choice in code[21:]]
+    return wire(layers, parents[1:6], parents[6])
 
 
-def draw_modules(code: Code) -> Drawing:
+def build_modules(code: Code) -> LayerGraph:
     """A network of TransNAS-Bench-101's macro space: 4 to 6 modules of two residual blocks, one after the other.
 
     A module's first block may double the units (choices 2 and 4) and halve the image (3 and 4); 0 is no module.
@@ -149,10 +149,10 @@ def draw_modules(code: Code) -> Drawing:
             units *= 2 if choice % 2 == 0 else 1
             layers += [Layer("res3", units, 2 if choice > 2 else 1), Layer("res3", units)]
     layers += [Layer("softmax"), Layer("op")]
-    return Drawing(tuple(layers), tuple(pairwise(range(len(layers)))))
+    return LayerGraph(tuple(layers), tuple(pairwise(range(len(layers)))))
 
 
-def draw_blocks(code: Code) -> Drawing:
+def build_blocks(code: Code) -> LayerGraph:
     """A network of NAS-Bench-Macro: stages of 2, 3 and 3 blocks, each 0 identity, 1 MBConv 3 x 3 or 2 MBConv 5 x 5.
 
     The first block of a stage halves the image and sets the units, where an identity is a convolution 1 x 1, as the
@@ -160,20 +160,20 @@ def draw_blocks(code: Code) -> Drawing:
     """
     layers = [Layer("ip"), Layer("conv3", STEM_UNITS)]
     choices = iter(code)
-    for units, n_blocks in STAGES:
+    for units, n_blocks in MACRO_STAGES:
         for block in range(n_blocks):
             choice = next(choices)
             if choice or block == 0:
-                layers.append(Layer(BLOCKS[choice], units, 2 if block == 0 else 1))
+                layers.append(Layer(BLOCK_LABELS[choice], units, 2 if block == 0 else 1))
     layers += [Layer("conv1", HEAD_UNITS), Layer("softmax"), Layer("op")]
-    return Drawing(tuple(layers), tuple(pairwise(range(len(layers)))))
+    return LayerGraph(tuple(layers), tuple(pairwise(range(len(layers)))))
 
 
-def draw_perceptron(code: Code) -> Drawing:
+def build_perceptron(code: Code) -> LayerGraph:
     """A perceptron of FC-Net: activation and width of its first layer, then of its second."""
-    first, units, second, units2 = (names[choice] for names, choice in zip(PERCEPTRONS, code, strict=True))
+    first, units, second, units2 = (names[choice] for names, choice in zip(PERCEPTRON_CHOICES, code, strict=True))
     layers = (Layer("ip"), Layer(first, int(units)), Layer(second, int(units2)), Layer("linear"), Layer("op"))
-    return Drawing(layers, tuple(pairwise(range(len(layers)))))
+    return LayerGraph(layers, tuple(pairwise(range(len(layers)))))
 
 
 def spell_edges(names: Sequence[str]) -> str:
@@ -187,27 +187,27 @@ def spell_digits(names: Sequence[str]) -> str:
     return "_".join(("".join(names[:1]), "".join(names[1:3]), "".join(names[3:])))
 
 
-def _operation(label: str) -> Layer:
+def _operation_layer(label: str) -> Layer:
     return Layer(label, CHANNELS if CELL.by_name[label].units else None)
 
 
 NODE_LABELS = ("max-pool", "conv1", "conv3")
 MODULE_UNITS = 64
-BLOCKS = ("conv1", "mb3", "mb5")
-STAGES = ((64, 2), (128, 3), (256, 3))
+BLOCK_LABELS = ("conv1", "mb3", "mb5")
+MACRO_STAGES = ((64, 2), (128, 3), (256, 3))
 STEM_UNITS, HEAD_UNITS = 32, 1280
-WIDTHS = ("16", "32", "64", "128", "256", "512")
-PERCEPTRONS = (("relu", "tanh"), WIDTHS) * 2
+PERCEPTRON_WIDTHS = ("16", "32", "64", "128", "256", "512")
+PERCEPTRON_CHOICES = (("relu", "tanh"), PERCEPTRON_WIDTHS) * 2
 BY_TARGET = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
-NB201 = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
-NODES = ("maxpool3x3", "conv1x1-bn-relu", "conv3x3-bn-relu")
-SPACES = {
+NB201_OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
+NB101_OPERATIONS = ("maxpool3x3", "conv1x1-bn-relu", "conv3x3-bn-relu")
+CELL_SPACES = {
     space.name: space
     for space in (
         CellSpace(
             "nasbench201",
             CELL,
-            (NB201,) * 6,
+            (NB201_OPERATIONS,) * 6,
             EdgeCell(BY_TARGET, (None, "skip", "conv1", "conv3", "avg-pool")),
             spell_edges,
         ),
@@ -218,9 +218,9 @@ SPACES = {
             EdgeCell(BY_TARGET, (None, "skip", "conv1", "conv3")),
             spell_digits,
         ),
-        CellSpace("nasbench101", CELL, (("0", "1"),) * 21 + (NODES,) * 5, draw_node_cell, " ".join),
-        CellSpace("transnas-macro", CNN, (tuple("01234"),) * 6, draw_modules, "".join),
-        CellSpace("nasbench-macro", MBCONV, (tuple("012"),) * 8, draw_blocks, "".join),
-        CellSpace("fcnet", MLP, PERCEPTRONS, draw_perceptron, " ".join),
+        CellSpace("nasbench101", CELL, (("0", "1"),) * 21 + (NB101_OPERATIONS,) * 5, build_node_cell, " ".join),
+        CellSpace("transnas-macro", CNN, (tuple("01234"),) * 6, build_modules, "".join),
+        CellSpace("nasbench-macro", MBCONV, (tuple("012"),) * 8, build_blocks, "".join),
+        CellSpace("fcnet", MLP, PERCEPTRON_CHOICES, build_perceptron, " ".join),
     )
 }

@@ -15,17 +15,23 @@ from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
 from bostruct.domains.architecture.labels import CNN, MLP, Family, family_from_json
 from bostruct.domains.architecture.modifiers import MODIFIERS
 from bostruct.domains.architecture.pools import cnn_pool, mlp_pool
-from bostruct.domains.architecture.reach import changes
-from bostruct.domains.architecture.value import Architecture, check_of_family
-from bostruct.domains.unseen import BLOCKS, DRAWS_UNSEEN, draw_unseen
-from bostruct.domains.variables import plain
+from bostruct.domains.architecture.reach import enumerate_changes
+from bostruct.domains.architecture.value import Architecture, check_architecture
+from bostruct.domains.unseen import DRAW_BLOCKS, DRAWS_UNSEEN, draw_unseen
+from bostruct.domains.variables import to_python
 
-STEPS = (0.5, 0.25, 0.125, 0.075, 0.05)  # chances of 1 to 5 modifiers in one mutation (the released NASBOT code)
-TRIES = 50  # draws of a modifier and its site for one step
+MODIFIERS_PER_MUTATION = (
+    0.5,
+    0.25,
+    0.125,
+    0.075,
+    0.05,
+)  # chances of 1 to 5 modifiers in one mutation (the released NASBOT code)
+MODIFIER_TRIES = 50  # draws of a modifier and its site for one step
 RESTARTS = 20
 LONGEST_WALK = 8  # mutations between a member of the pool and a sampled point
 LISTED_AFTER = 2  # blocks of draws that found nothing unseen: changes are listed then
-LISTED = 10_000  # changes at most, which is seconds
+MAX_LISTED_CHANGES = 10_000  # changes at most, which is seconds
 
 
 @dataclass(frozen=True)
@@ -66,8 +72,8 @@ class Bounds:
 
     def check(self, x: Architecture) -> None:
         """Raise PointError, naming the first layer or quantity that is out of bounds."""
-        _within("layers", len(x), self.min_layers, self.max_layers)
-        _within("edges", len(x.edges), 0, self.max_edges)
+        _check_within("layers", len(x), self.min_layers, self.max_layers)
+        _check_within("edges", len(x.edges), 0, self.max_edges)
         for u, layer in enumerate(x.layers):
             for name, value, low, high in (
                 ("units", self.min_units if layer.units is None else layer.units, self.min_units, self.max_units),
@@ -76,9 +82,9 @@ class Bounds:
                 ("halvings of the image", x.halvings[u] or 0, 0, self.max_halvings),
             ):
                 if not low <= value <= high:
-                    _within(f"layer {u} ({layer}): {name}", value, low, high)
+                    _check_within(f"layer {u} ({layer}): {name}", value, low, high)
         if self.min_mass > 0.0 or self.max_mass < math.inf:
-            _within("mass of the processing layers", sum(x.masses), self.min_mass, self.max_mass)
+            _check_within("mass of the processing layers", sum(x.masses), self.min_mass, self.max_mass)
 
 
 @dataclass(frozen=True, repr=False)
@@ -111,21 +117,21 @@ class ArchitectureDomain:
 
         There is no uniform draw from infinitely many; this one is as near the pool as mutations go.
         """
-        return [self._walked(rng) for _ in range(m)]
+        return [self._sample_walk(rng) for _ in range(m)]
 
     def sample_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> Architecture:
         """A sampled architecture whose fingerprint is not in `seen`; where draws find none, one that changes lead to,
         as far as these can be listed. Raises SpaceExhausted where there is none, or none is found.
         """
-        x = draw_unseen(self, seen, rng, BLOCKS[:LISTED_AFTER])
-        x = self._listed_unseen(seen, rng) if x is None else x
-        x = draw_unseen(self, seen, rng, BLOCKS[LISTED_AFTER:]) if x is None else x
+        x = draw_unseen(self, seen, rng, DRAW_BLOCKS[:LISTED_AFTER])
+        x = self._find_unseen(seen, rng) if x is None else x
+        x = draw_unseen(self, seen, rng, DRAW_BLOCKS[LISTED_AFTER:]) if x is None else x
         if x is None:
             raise SpaceExhausted(f"no unseen architecture in {DRAWS_UNSEEN} draws; {len(seen)} were seen")
         return x
 
     def check(self, x: Any) -> None:
-        self.bounds.check(check_of_family(x, self.family))
+        self.bounds.check(check_architecture(x, self.family))
 
     def parse(self, point: Any) -> Architecture:
         """An `Architecture`, its JSON, or a chain of layers (a string or a list)."""
@@ -159,14 +165,14 @@ class ArchitectureDomain:
         """
         for _ in range(RESTARTS):
             child = x
-            for _ in range(1 + int(rng.choice(len(STEPS), p=STEPS))):
-                child = self._modified(child, rng)
+            for _ in range(1 + int(rng.choice(len(MODIFIERS_PER_MUTATION), p=MODIFIERS_PER_MUTATION))):
+                child = self._modify(child, rng)
             if child != x:
                 return child
-        raise DomainError(f"no valid change of this architecture in {RESTARTS} x {TRIES} draws: {x!r}")
+        raise DomainError(f"no valid change of this architecture in {RESTARTS} x {MODIFIER_TRIES} draws: {x!r}")
 
     def to_json(self) -> Json:
-        bounds = {name: None if value == math.inf else plain(value) for name, value in asdict(self.bounds).items()}
+        bounds = {name: None if value == math.inf else to_python(value) for name, value in asdict(self.bounds).items()}
         pool = [x.to_json() for x in self.pool]
         return {"domain": "architecture", "family": self.family.to_json(), "bounds": bounds, "pool": pool}
 
@@ -181,7 +187,7 @@ class ArchitectureDomain:
         changed = [f"{f.name}={v}" for f in fields(Bounds) if (v := getattr(self.bounds, f.name)) != f.default]
         return f"ArchitectureDomain({', '.join([self.family.name, *changed, f'pool of {len(self.pool)}'])})"
 
-    def _walked(self, rng: np.random.Generator) -> Architecture:
+    def _sample_walk(self, rng: np.random.Generator) -> Architecture:
         x = self.pool[int(rng.integers(len(self.pool)))]
         for _ in range(1 + int(rng.integers(LONGEST_WALK))):
             try:
@@ -190,14 +196,14 @@ class ArchitectureDomain:
                 break
         return x
 
-    def _listed_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> Architecture | None:
+    def _find_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> Architecture | None:
         """An unseen member of the pool, or change of seen architectures that such changes reach from the pool.
 
         None where `LISTED` changes do not settle it; raises SpaceExhausted where all were seen.
         """
         met: set[Hashable] = set()  # with the order of the layers, on which it depends where modifiers lead
         waiting: list[Architecture] = []
-        born, left = list(self.pool), LISTED
+        born, left = list(self.pool), MAX_LISTED_CHANGES
         while True:
             fresh = {key: x for x in born if (key := (x.layers, x.edges)) not in met}
             if unseen := [x for x in fresh.values() if x.fingerprint not in seen]:
@@ -208,18 +214,18 @@ class ArchitectureDomain:
             waiting += fresh.values()
             if not waiting:
                 raise SpaceExhausted(f"no change leads to an unseen architecture; {len(seen)} were seen")
-            tried = list(islice(changes(waiting.pop(int(rng.integers(len(waiting))))), left))
-            born, left = [x for x in tried if x is not None and self._holds(x)], left - len(tried)
+            tried = list(islice(enumerate_changes(waiting.pop(int(rng.integers(len(waiting))))), left))
+            born, left = [x for x in tried if x is not None and self._is_within_bounds(x)], left - len(tried)
 
-    def _holds(self, x: Architecture) -> bool:
+    def _is_within_bounds(self, x: Architecture) -> bool:
         try:
             self.bounds.check(x)
         except PointError:
             return False
         return True
 
-    def _modified(self, x: Architecture, rng: np.random.Generator) -> Architecture:
-        for _ in range(TRIES):
+    def _modify(self, x: Architecture, rng: np.random.Generator) -> Architecture:
+        for _ in range(MODIFIER_TRIES):
             modifier = _MODIFIERS[int(np.searchsorted(_CUMULATED, rng.random() * _CUMULATED[-1], side="right"))]
             try:
                 child = modifier(x, rng)
@@ -234,7 +240,7 @@ def cnn_domain(
     bounds: Bounds = Bounds(), pool: Sequence[Architecture] | None = None, family: Family = CNN
 ) -> ArchitectureDomain:
     """Convolutional networks; pool: by default the 12 of the released NASBOT code that are within the bounds."""
-    return _domain(family, bounds, pool, cnn_pool())
+    return _domain_within(family, bounds, pool, cnn_pool())
 
 
 def mlp_domain(
@@ -244,10 +250,10 @@ def mlp_domain(
     decision: str = "linear",
 ) -> ArchitectureDomain:
     """Perceptrons; decision: ``linear`` (regression) or ``softmax``; pool: by default the published shapes."""
-    return _domain(family, bounds, pool, mlp_pool(decision))
+    return _domain_within(family, bounds, pool, mlp_pool(decision))
 
 
-def _domain(
+def _domain_within(
     family: Family, bounds: Bounds, pool: Sequence[Architecture] | None, default: Sequence[Architecture]
 ) -> ArchitectureDomain:
     if not isinstance(bounds, Bounds):
@@ -276,7 +282,7 @@ def _domain(
     return ArchitectureDomain(family, bounds, tuple(fitting))
 
 
-def _within(name: str, value: float, low: float, high: float) -> None:
+def _check_within(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
         allowed = f"between {low:g} and {high:g}" if high < math.inf else f"at least {low:g}"
         raise PointError(f"{name}: expected {allowed}, got {value:g}")

@@ -15,7 +15,7 @@ def layer_color(label: Label) -> str:
     return COLORS.get(label.role) or GROUP_COLORS.get(label.group or "", "#ffffff")
 
 
-def dot_source(names: Sequence[str], labels: Sequence[Label], edges: Iterable[tuple[int, int]]) -> str:
+def architecture_dot(names: Sequence[str], labels: Sequence[Label], edges: Iterable[tuple[int, int]]) -> str:
     """Write one box a layer, from the input at the top.
 
     names: text of each layer. labels: what each layer is. edges: pairs of layer numbers.

@@ -20,7 +20,7 @@ def plot_architecture(architecture: Architecture, axes: Any = None) -> Any:
         raise TypeError(f"architecture: expected an Architecture, got {shown(architecture)}")
     if axes is not None and not callable(getattr(axes, "annotate", None)):
         raise TypeError(f"axes: expected axes of matplotlib, got {shown(axes)}")
-    places = layer_places(architecture)
+    places = layer_positions(architecture)
     xs, ys = zip(*places, strict=True)
     if axes is None:
         axes = new_axes(2.5 + 1.6 * (max(xs) - min(xs)), 1.0 + 0.55 * (1.0 - min(ys)))
@@ -31,7 +31,7 @@ def plot_architecture(architecture: Architecture, axes: Any = None) -> Any:
     return axes
 
 
-def layer_places(x: Architecture) -> list[tuple[float, float]]:
+def layer_positions(x: Architecture) -> list[tuple[float, float]]:
     """Layers at the depth of their longest path from the input, those of one depth beside each other, centered."""
     depth: list[int] = []
     for above in x.parents:

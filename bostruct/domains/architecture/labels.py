@@ -23,8 +23,8 @@ from bostruct.contracts import Array, DomainError, Json
 Role = Literal["input", "output", "decision", "processing"]
 ImageEffect = Literal["keeps", "strides", "halves", "collapses"]
 Joins = Literal["concatenates", "adds"]
-Costs = tuple[tuple[str, str, float], ...]
-NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*")
+LabelCosts = tuple[tuple[str, str, float], ...]
+LABEL_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*")
 UNMATCHED = 2.0  # leaving a unit of mass out of both architectures: no dearer match is ever made
 
 
@@ -45,7 +45,7 @@ class Label:
     image: ImageEffect = "keeps"
 
     def __post_init__(self) -> None:
-        if not NAME.fullmatch(self.name) or re.search(r"-\d+$", self.name):
+        if not LABEL_NAME.fullmatch(self.name) or re.search(r"-\d+$", self.name):
             raise DomainError(
                 f"label: expected a name of letters, digits and _.+- that starts with a letter and does not end in a "
                 f"hyphen and digits, got {shown(self.name)}"
@@ -78,7 +78,7 @@ class Family:
     name: str
     labels: tuple[Label, ...]
     groups: tuple[str, ...]
-    costs: Costs
+    costs: LabelCosts
     image: bool
     joins: Joins = "concatenates"
 
@@ -178,16 +178,16 @@ class Family:
         labels = [[x.name, x.role, x.group, x.units, x.image] for x in self.labels]
         costs = [[first, second, float(cost)] for first, second, cost in self.costs]
         joins = {} if self.joins == "concatenates" else {"joins": self.joins}  # as written before there was a choice
-        described = {"name": self.name, "labels": labels, "groups": list(self.groups), "costs": costs}
-        return described | {"image": self.image} | joins
+        description = {"name": self.name, "labels": labels, "groups": list(self.groups), "costs": costs}
+        return description | {"image": self.image} | joins
 
     @cached_property
     def identity(self) -> str:
         """Of no other family: the name of one that comes with the package, else the name and a digest of all of it."""
-        described = self.to_json()
-        if isinstance(described, str):
-            return described
-        digest = hashlib.blake2b(json.dumps(described).encode(), digest_size=16).hexdigest()
+        description = self.to_json()
+        if isinstance(description, str):
+            return description
+        digest = hashlib.blake2b(json.dumps(description).encode(), digest_size=16).hexdigest()
         return f"{self.name} {digest}"
 
     def __reduce__(self) -> Any:
@@ -227,7 +227,7 @@ def _check_bool(name: str, value: Any) -> None:
         raise DomainError(f"{name}: expected True or False, got {shown(value)}")
 
 
-def kernel_size_costs(sizes: tuple[int, ...], scale: float) -> Costs:
+def kernel_size_costs(sizes: tuple[int, ...], scale: float) -> LabelCosts:
     """Between convolutions (and residual blocks) of kernel sizes k and l: scale * sqrt(|k - l|) in one kind.
 
     Across the two kinds 0.9 of that plus 0.1: a residual block differs from a convolution of its own size by 0.1.
@@ -242,7 +242,7 @@ def kernel_size_costs(sizes: tuple[int, ...], scale: float) -> Costs:
     return tuple(costs)
 
 
-def _activation_costs() -> Costs:
+def _activation_costs() -> LabelCosts:
     named = [(name, group) for group, names in (("r", RECTIFIERS), ("s", SIGMOIDS)) for name in names]
     return tuple(
         (first, second, 0.1 if group == other else 0.25)
@@ -252,7 +252,7 @@ def _activation_costs() -> Costs:
 
 
 KERNEL_SIZES = (3, 5, 7)
-POOLS = ("max-pool", "avg-pool")
+POOL_LABELS = ("max-pool", "avg-pool")
 RECTIFIERS = ("relu", "crelu", "leaky-relu", "softplus", "elu")
 SIGMOIDS = ("logistic", "tanh")
 
@@ -262,7 +262,7 @@ CNN = Family(
     (
         *ENDS,
         *(Label(f"{kind}{k}", group="conv", image="strides") for kind in ("conv", "res") for k in KERNEL_SIZES),
-        *(Label(name, group="pool", units=False, image="halves") for name in POOLS),
+        *(Label(name, group="pool", units=False, image="halves") for name in POOL_LABELS),
         Label("fc", group="fc", image="collapses"),
         Label("softmax", "decision", units=False, image="collapses"),
     ),

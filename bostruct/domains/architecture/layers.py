@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from bostruct.checks import shown
 from bostruct.contracts import Json, PointError
-from bostruct.domains.variables import plain
+from bostruct.domains.variables import to_python
 
 SHORTHAND = re.compile(r"(?P<label>.+?)(?:-(?P<units>\d+))?(?:/(?P<stride>\d+))?")
 Attributes = tuple[tuple[str, Json], ...]
@@ -38,7 +38,7 @@ def as_layer(given: Any, where: str) -> Layer:
 
     where: how errors call it. Raises PointError.
     """
-    if isinstance(given, Layer) and _is_plain(given):
+    if isinstance(given, Layer) and _is_normalized(given):
         return given
     if isinstance(given, str):
         return _from_shorthand(given, where)
@@ -52,7 +52,7 @@ def as_layer(given: Any, where: str) -> Layer:
     label, units, stride, attributes = fields
     if not isinstance(label, str):
         raise PointError(f"{where}: expected a label, got {shown(label)}")
-    return Layer(str(label), plain(units), plain(stride), _attributes(attributes, where))
+    return Layer(str(label), to_python(units), to_python(stride), _check_attributes(attributes, where))
 
 
 def layer_to_json(layer: Layer) -> Json:
@@ -77,16 +77,16 @@ def _from_shorthand(text: str, where: str) -> Layer:
     return Layer(label, None if units is None else int(units), 1 if stride is None else int(stride))
 
 
-def _is_plain(layer: Layer) -> bool:
+def _is_normalized(layer: Layer) -> bool:
     """Whether its fields are already as they are held; other integers and texts would be printed in other words."""
     types = type(layer.label), type(layer.units), type(layer.stride)
     return types in ((str, int, int), (str, type(None), int)) and layer.attributes == ()
 
 
-def _attributes(given: Any, where: str) -> Attributes:
+def _check_attributes(given: Any, where: str) -> Attributes:
     pairs = given.items() if isinstance(given, Mapping) else given
     try:
-        attributes = tuple(sorted((plain(name), plain(value)) for name, value in pairs))
+        attributes = tuple(sorted((to_python(name), to_python(value)) for name, value in pairs))
     except (TypeError, ValueError):
         raise PointError(f"{where}: expected attributes as a mapping, got {shown(given)}") from None
     for position, (name, value) in enumerate(attributes):

@@ -14,7 +14,7 @@ import numpy as np
 
 from bostruct.contracts import PointError
 from bostruct.domains.architecture.layers import Layer
-from bostruct.domains.architecture.relabel import drawn_label, fresh_layer
+from bostruct.domains.architecture.relabel import draw_label, draw_layer
 from bostruct.domains.architecture.value import Architecture
 
 Rng = np.random.Generator
@@ -29,22 +29,22 @@ KEEP_COPY = 0.5
 
 def increase_single(x: Architecture, rng: Rng) -> Architecture:
     """One layer has an eighth more units."""
-    return _resized(x, [_draw(_sized(x), rng, "no layer has units")], +1)
+    return _resize(x, [_draw_site(_layers_with_units(x), rng, "no layer has units")], +1)
 
 
 def decrease_single(x: Architecture, rng: Rng) -> Architecture:
     """One layer has an eighth fewer units."""
-    return _resized(x, [_draw(_sized(x), rng, "no layer has units")], -1)
+    return _resize(x, [_draw_site(_layers_with_units(x), rng, "no layer has units")], -1)
 
 
 def increase_many(x: Architecture, rng: Rng) -> Architecture:
     """Each layer of a contiguous group (a half, quarter or eighth of those with units) has an eighth more."""
-    return _resized(x, _draw_group(x, rng), +1)
+    return _resize(x, _draw_layer_group(x, rng), +1)
 
 
 def decrease_many(x: Architecture, rng: Rng) -> Architecture:
     """Each layer of a contiguous group has an eighth fewer units."""
-    return _resized(x, _draw_group(x, rng), -1)
+    return _resize(x, _draw_layer_group(x, rng), -1)
 
 
 def swap_label(x: Architecture, rng: Rng) -> Architecture:
@@ -55,22 +55,22 @@ def swap_label(x: Architecture, rng: Rng) -> Architecture:
         for u, layer in enumerate(x.layers)
         if known[layer.label].role == "processing" and not (known[layer.label].image == "collapses" and x.family.image)
     ]
-    u = _draw(sites, rng, "no layer can change its label")
+    u = _draw_site(sites, rng, "no layer can change its label")
     old = x.layers[u]
-    label = known[drawn_label(x.family, old.label, rng)]
+    label = known[draw_label(x.family, old.label, rng)]
     stride = old.stride if label.image == "strides" else 1
     if label.image == "strides" and rng.random() < FLIP_STRIDE:
         stride = 3 - stride
     units = (old.units or _entering_units(x, u)) if label.units else None
-    return _relayered(x, {u: Layer(label.name, units, stride, old.attributes)})
+    return _replace_layers(x, {u: Layer(label.name, units, stride, old.attributes)})
 
 
 def wedge_layer(x: Architecture, rng: Rng) -> Architecture:
     """A new layer in the middle of an edge; an edge into the output has no place for one."""
     output = len(x) - 1
-    u, v = x.edges[_draw([e for e, edge in enumerate(x.edges) if edge[1] != output], rng, "no edge can be split")]
+    u, v = x.edges[_draw_site([e for e, edge in enumerate(x.edges) if edge[1] != output], rng, "no edge can be split")]
     units = [w for w in (x.layers[u].units, x.layers[v].units) if w]
-    new = fresh_layer(x, u, _mean(units) if units else _entering_units(x, u), rng)
+    new = draw_layer(x, u, _rounded_mean(units) if units else _entering_units(x, u), rng)
     w = len(x)
     edges = [edge for edge in x.edges if edge != (u, v)] + [(u, w), (w, v)]
     return Architecture([*x.layers, new], edges, x.family)
@@ -78,7 +78,7 @@ def wedge_layer(x: Architecture, rng: Rng) -> Architecture:
 
 def remove_layer(x: Architecture, rng: Rng) -> Architecture:
     """One layer less; layers that it alone fed, or was fed by, are joined up at random."""
-    w = _draw([u for u in range(len(x)) if _removable(x, u)], rng, "no layer can be removed")
+    w = _draw_site([u for u in range(len(x)) if _removable(x, u)], rng, "no layer can be removed")
     layers = list(x.layers)
     if x.family.by_name[layers[w].label].image == "halves" or layers[w].stride == 2:
         for shrunk in (x.children[w], x.parents[w]):
@@ -125,7 +125,7 @@ def duplicate_path(x: Architecture, rng: Rng) -> Architecture:
 def skip(x: Architecture, rng: Rng) -> Architecture:
     """An edge from a layer to one farther on, through average pools where the image there is smaller."""
     u = _draw_start(x, rng, with_input=False)
-    v = _draw([v for v in range(len(x)) if _skippable(x, u, v)], rng, f"no layer is far enough beyond layer {u}")
+    v = _draw_site([v for v in range(len(x)) if _skippable(x, u, v)], rng, f"no layer is far enough beyond layer {u}")
     n_pools = 0
     if x.family.image:
         arriving, leaving = x.halvings[x.parents[v][0]], x.halvings[u]
@@ -148,18 +148,18 @@ MODIFIERS: tuple[tuple[Modifier, float], ...] = (  # with their relative frequen
 )
 
 
-def _sized(x: Architecture) -> list[int]:
+def _layers_with_units(x: Architecture) -> list[int]:
     return [u for u, layer in enumerate(x.layers) if layer.units]
 
 
-def _draw(sites: list[int], rng: Rng, otherwise: str) -> int:
+def _draw_site(sites: list[int], rng: Rng, otherwise: str) -> int:
     if not sites:
         raise PointError(otherwise)
     return sites[int(rng.integers(len(sites)))]
 
 
-def _draw_group(x: Architecture, rng: Rng) -> list[int]:
-    sized = _sized(x)
+def _draw_layer_group(x: Architecture, rng: Rng) -> list[int]:
+    sized = _layers_with_units(x)
     groups = []
     for parts, least in GROUPINGS:
         if len(x) - 2 >= least:
@@ -170,7 +170,7 @@ def _draw_group(x: Architecture, rng: Rng) -> list[int]:
     return groups[int(rng.integers(len(groups)))]
 
 
-def _resized(x: Architecture, which: list[int], sign: int) -> Architecture:
+def _resize(x: Architecture, which: list[int], sign: int) -> Architecture:
     changed = {}
     for u in which:
         old = x.layers[u].units or 0
@@ -179,14 +179,14 @@ def _resized(x: Architecture, which: list[int], sign: int) -> Architecture:
         if new < 1:
             raise PointError(f"layer {u} ({x.layers[u]}) has too few units to lose any")
         changed[u] = x.layers[u]._replace(units=new)
-    return _relayered(x, changed)
+    return _replace_layers(x, changed)
 
 
-def _relayered(x: Architecture, changed: dict[int, Layer]) -> Architecture:
+def _replace_layers(x: Architecture, changed: dict[int, Layer]) -> Architecture:
     return Architecture([changed.get(u, layer) for u, layer in enumerate(x.layers)], x.edges, x.family)
 
 
-def _mean(units: list[int]) -> int:
+def _rounded_mean(units: list[int]) -> int:
     return int(np.floor(sum(units) / len(units) + 0.5))
 
 
@@ -196,7 +196,7 @@ def _entering_units(x: Architecture, u: int) -> int:
     while nearest:
         nearest = {p for v in nearest for p in x.parents[v]}
         if units := [w for v in sorted(nearest) if (w := x.layers[v].units)]:
-            return _mean(units)
+            return _rounded_mean(units)
     return 16
 
 

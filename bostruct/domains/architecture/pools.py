@@ -34,7 +34,7 @@ def blocks(n_blocks: int, repeats: int, kind: str = "conv3") -> Architecture:
     return Architecture.chain([*layers, "avg-pool", f"fc-{2 * BLOCK_UNITS[n_blocks - 1]}", "softmax"], CNN)
 
 
-def branched() -> Architecture:
+def branching_cnn() -> Architecture:
     """The one architecture of the pool that is no chain: three branches, two decision layers."""
     return Architecture(BRANCHED_LAYERS.split(), BRANCHED_EDGES, CNN)
 
@@ -42,7 +42,7 @@ def branched() -> Architecture:
 def cnn_pool() -> tuple[Architecture, ...]:
     """The 12 initial convolutional networks of the released code, of 10 to 27 layers."""
     shapes = ((3, 1), (3, 2), (3, 3), (3, 4), (3, 5), (4, 4))
-    return (*map(vgg, (1, 2, 3, 4)), *(blocks(*shape) for shape in shapes), blocks(3, 2, "res3"), branched())
+    return (*map(vgg, (1, 2, 3, 4)), *(blocks(*shape) for shape in shapes), blocks(3, 2, "res3"), branching_cnn())
 
 
 def mlp_pool(decision: str = "linear") -> tuple[Architecture, ...]:

@@ -13,21 +13,21 @@ from bostruct.domains.architecture.value import Architecture
 NEARLY_ONE = 1.0 - 2.0**-53
 
 
-class Told:
+class ScriptedGenerator:
     """What modifiers use of a `numpy.random.Generator`, which gives what it is told, and then the first there is.
 
     told: of each draw the position among its outcomes. counts: of each draw so far, how many outcomes it has. Of
     `random`, which is compared with chances alone, there are two.
     """
 
-    def __init__(self, told: Sequence[int]) -> None:
-        self._told = told
+    def __init__(self, script: Sequence[int]) -> None:
+        self._script = script
         self.counts: list[int] = []
 
     def integers(self, high: int) -> int:
         position = len(self.counts)
         self.counts.append(high)
-        return self._told[position] if position < len(self._told) else 0
+        return self._script[position] if position < len(self._script) else 0
 
     def random(self) -> float:
         return (0.0, NEARLY_ONE)[self.integers(2)]
@@ -42,29 +42,29 @@ class Told:
         return [left.pop(self.integers(len(left))) for _ in range(len(left))]
 
 
-def outcomes(draw: Callable[[Any], Architecture]) -> Iterator[Architecture | None]:
+def enumerate_outcomes(draw: Callable[[Any], Architecture]) -> Iterator[Architecture | None]:
     """What a function of a generator returns, for each of the ways its draws can turn out; None where it raises
     PointError.
     """
-    told: list[int] = []
+    script: list[int] = []
     while True:
-        rng = Told(told)
+        rng = ScriptedGenerator(script)
         try:
             yield draw(rng)
         except PointError:
             yield None
-        told += [0] * (len(rng.counts) - len(told))
-        while told and told[-1] + 1 == rng.counts[len(told) - 1]:
-            told.pop()
-        if not told:
+        script += [0] * (len(rng.counts) - len(script))
+        while script and script[-1] + 1 == rng.counts[len(script) - 1]:
+            script.pop()
+        if not script:
             return
-        told[-1] += 1
+        script[-1] += 1
 
 
-def changes(x: Architecture) -> Iterator[Architecture | None]:
+def enumerate_changes(x: Architecture) -> Iterator[Architecture | None]:
     """What one modifier can make of x, some of it more than once, within no bounds; None for a draw that leads nowhere.
 
     All of it: of an architecture that is listed in another order there may be others.
     """
     for modifier, _ in MODIFIERS:
-        yield from outcomes(partial(modifier, x))
+        yield from enumerate_outcomes(partial(modifier, x))

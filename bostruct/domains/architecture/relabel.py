@@ -13,12 +13,12 @@ from bostruct.domains.architecture.labels import RECTIFIERS, SIGMOIDS, UNMATCHED
 from bostruct.domains.architecture.layers import Layer
 from bostruct.domains.architecture.value import Architecture
 
-Table = dict[str, dict[str, float]]
+LabelChances = dict[str, dict[str, float]]
 
 WEDGE_POOL = 0.05
 WEDGE_STRIDE = 0.05
 
-SWAPS: Table = {
+SWAPS: LabelChances = {
     "conv3": {"res3": 0.25, "res5": 0.25, "conv5": 0.15, "conv7": 0.25, "max-pool": 0.05, "avg-pool": 0.05},
     "conv5": {"res3": 0.25, "res5": 0.25, "conv3": 0.2, "conv7": 0.2, "max-pool": 0.05, "avg-pool": 0.05},
     "conv7": {"res3": 0.25, "res5": 0.25, "conv3": 0.25, "conv5": 0.15, "max-pool": 0.05, "avg-pool": 0.05},
@@ -32,7 +32,7 @@ SWAPS: Table = {
 }
 
 
-def drawn_label(family: Family, label: str, rng: np.random.Generator) -> str:
+def draw_label(family: Family, label: str, rng: np.random.Generator) -> str:
     """Another label for a layer: from `SWAPS`, or any that is not there and may be matched with it.
 
     For a label that is not in `SWAPS`, any that may be matched. Raises PointError where there is none.
@@ -43,7 +43,7 @@ def drawn_label(family: Family, label: str, rng: np.random.Generator) -> str:
         published = {other: chance for other, chance in SWAPS[label].items() if other in family.index}
         own = [other for other in matched if other not in SWAPS]
         if published and (own or len(published) < len(SWAPS[label])):
-            return _drawn_with_own(published, own, rng)
+            return _draw_with_own(published, own, rng)
         if published:
             return str(rng.choice(list(published), p=list(published.values())))
         matched = own
@@ -52,7 +52,7 @@ def drawn_label(family: Family, label: str, rng: np.random.Generator) -> str:
     return matched[int(rng.integers(len(matched)))]
 
 
-def fresh_layer(x: Architecture, parent: int, units: int, rng: np.random.Generator) -> Layer:
+def draw_layer(x: Architecture, parent: int, units: int, rng: np.random.Generator) -> Layer:
     """A layer to follow `parent`.
 
     Fully connected after one that is; else, on images, a pool now and then (never after the input) or any convolution
@@ -62,7 +62,7 @@ def fresh_layer(x: Architecture, parent: int, units: int, rng: np.random.Generat
     family = x.family
     if not family.image:
         activations = [label for label in family.labels if label.role == "processing"]
-        return _layer(activations[int(rng.integers(len(activations)))], units)
+        return _layer_of_label(activations[int(rng.integers(len(activations)))], units)
     after = family.by_name[x.layers[parent].label]
     if after.dense:
         return Layer(after.name, x.layers[parent].units)
@@ -72,15 +72,15 @@ def fresh_layer(x: Architecture, parent: int, units: int, rng: np.random.Generat
     allowed = ("strides",) if after.role == "input" else ("strides", "keeps")
     sized = [label for label in family.labels if label.role == "processing" and label.image in allowed]
     stride = 2 if rng.random() < WEDGE_STRIDE else 1
-    return _layer(sized[int(rng.integers(len(sized)))], units, stride)
+    return _layer_of_label(sized[int(rng.integers(len(sized)))], units, stride)
 
 
-def _layer(label: Label, units: int, stride: int = 1) -> Layer:
+def _layer_of_label(label: Label, units: int, stride: int = 1) -> Layer:
     """With what the label has of them."""
     return Layer(label.name, units if label.units else None, stride if label.image == "strides" else 1)
 
 
-def _drawn_with_own(published: dict[str, float], own: list[str], rng: np.random.Generator) -> str:
+def _draw_with_own(published: dict[str, float], own: list[str], rng: np.random.Generator) -> str:
     total, n_all = sum(published.values()), len(published) + len(own)
     chances = [chance / total * len(published) / n_all for chance in published.values()]
     return str(rng.choice([*published, *own], p=[*chances, *[1 / n_all] * len(own)]))

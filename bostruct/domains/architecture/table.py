@@ -12,24 +12,24 @@ import numpy as np
 
 from bostruct.checks import shown
 from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
-from bostruct.domains.architecture.cells import SPACES, CellSpace, Code
+from bostruct.domains.architecture.cells import CELL_SPACES, CellSpace, Code
 from bostruct.domains.architecture.labels import Family
 from bostruct.domains.architecture.layers import Layer
-from bostruct.domains.architecture.validity import Adjacent, adjacency
-from bostruct.domains.architecture.value import Architecture, check_of_family
+from bostruct.domains.architecture.validity import AdjacencyLists, adjacency
+from bostruct.domains.architecture.value import Architecture, check_architecture
 from bostruct.domains.unseen import draw_unseen
 
-TRIES = 100  # at a change or a child, where a table does not hold every code
+CHANGE_TRIES = 100  # at a change or a child, where a table does not hold every code
 
-Key = tuple[int, ...]
+SubtreeKey = tuple[int, ...]
 Number = Callable[[Hashable], int]
 
 
-class Index(NamedTuple):
+class CodeTable(NamedTuple):
     """place: code -> its point. position: key of an architecture -> its point. met: see `_key`."""
 
-    place: dict[Code, int]
-    position: dict[Key, int]
+    index_of: dict[Code, int]
+    position: dict[SubtreeKey, int]
     met: dict[Hashable, int]
 
 
@@ -45,8 +45,8 @@ class TableDomain:
     codes: tuple[Code, ...] | None = None
 
     def __post_init__(self) -> None:
-        if self.space not in SPACES:
-            raise DomainError(f"space: expected one of {', '.join(SPACES)}; got {shown(self.space)}")
+        if self.space not in CELL_SPACES:
+            raise DomainError(f"space: expected one of {', '.join(CELL_SPACES)}; got {shown(self.space)}")
         counts = [len(names) for names in self.cells.choices]
         for row, code in enumerate(self.codes or ()):
             if len(code) != len(counts) or not all(0 <= c < k for c, k in zip(code, counts, strict=True)):
@@ -59,7 +59,7 @@ class TableDomain:
 
     @property
     def cells(self) -> CellSpace:
-        return SPACES[self.space]
+        return CELL_SPACES[self.space]
 
     @property
     def family(self) -> Family:
@@ -79,8 +79,8 @@ class TableDomain:
     @cached_property
     def members(self) -> tuple[tuple[Code, ...], ...]:
         """The codes of each point, in the order of `rows`; points in the order of their first."""
-        found: list[list[Code]] = [[] for _ in self._index.position]
-        for code, place in self._index.place.items():
+        found: list[list[Code]] = [[] for _ in self._codes.position]
+        for code, place in self._codes.index_of.items():
             found[place].append(code)
         return tuple(map(tuple, found))
 
@@ -91,19 +91,19 @@ class TableDomain:
             known[place] = self.cells.architecture(self.members[place][0])
         return known[place]
 
-    def place(self, x: Any) -> int:
+    def index_of(self, x: Any) -> int:
         """Inverse of `at`; raises PointError for what the table does not hold."""
-        check_of_family(x, self.family)
+        check_architecture(x, self.family)
         try:
-            return self._index.position[_key(x.layers, x.parents, x.children, self._index.met.__getitem__)]
+            return self._codes.position[_subtree_key(x.layers, x.parents, x.children, self._codes.met.__getitem__)]
         except KeyError:  # also of what no architecture of the table has: looking up must not make it known
             raise PointError(f"{x!r} is not in the table of {self.space}") from None
 
-    def place_of(self, code: Iterable[int]) -> int:
+    def index_of_code(self, code: Iterable[int]) -> int:
         """The place of the point that a code stands for; raises PointError for one that is not in the table."""
         given = tuple(code)
         try:
-            return self._index.place[given]
+            return self._codes.index_of[given]
         except (KeyError, TypeError):
             raise PointError(f"the code {shown(given)} is not in the table of {self.space}") from None
 
@@ -120,7 +120,7 @@ class TableDomain:
         return left[int(rng.integers(len(left)))]
 
     def check(self, x: Any) -> None:
-        self.place(x)
+        self.index_of(x)
 
     def parse(self, point: Any) -> Architecture:
         """An `Architecture`, its JSON, a code (a choice a position), or a code as the benchmark writes it."""
@@ -129,22 +129,22 @@ class TableDomain:
         if isinstance(point, Mapping):
             point = Architecture.from_json(point, self.family)
         elif isinstance(point, list | tuple | np.ndarray):
-            return self.at(self.place_of(point))
-        return self.at(self.place(point))
+            return self.at(self.index_of_code(point))
+        return self.at(self.index_of(point))
 
     def present(self, x: Architecture) -> Architecture:
         return x
 
     def encode(self, x: Architecture) -> Json:
         """The first of its codes, as the benchmark writes it."""
-        return self.cells.spelled(self.members[self.place(x)][0])
+        return self.cells.to_string(self.members[self.index_of(x)][0])
 
     def decode(self, data: Json) -> Architecture:
-        if data not in self._spelled:
+        if data not in self._index_by_string:
             raise PointError(
-                f"{shown(data)} is not in the table of {self.space}; it has {shown(next(iter(self._spelled)))}"
+                f"{shown(data)} is not in the table of {self.space}; it has {shown(next(iter(self._index_by_string)))}"
             )
-        return self.at(self._spelled[data])
+        return self.at(self._index_by_string[data])
 
     def keys(self, batch: Iterable[Architecture]) -> list[Hashable]:
         """Fingerprints: isomorphic architectures are one point."""
@@ -155,11 +155,11 @@ class TableDomain:
 
     def neighbors(self, x: Architecture) -> list[Architecture]:
         """All points one change away, in the order of the table."""
-        return list(map(self.at, self._near(self.place(x))))
+        return list(map(self.at, self._neighbor_indices(self.index_of(x))))
 
-    def some_neighbors(self, x: Architecture, m: int, rng: np.random.Generator) -> list[Architecture]:
+    def sample_neighbors(self, x: Architecture, m: int, rng: np.random.Generator) -> list[Architecture]:
         """All of `neighbors` where they are at most m; else m of them, uniformly, in their order."""
-        near = self._near(self.place(x))
+        near = self._neighbor_indices(self.index_of(x))
         if len(near) > m:
             near = [near[i] for i in np.sort(rng.choice(len(near), size=m, replace=False))]
         return list(map(self.at, near))
@@ -169,15 +169,15 @@ class TableDomain:
 
         Raises DomainError where the table has no other point.
         """
-        place = self.place(x)
+        place = self.index_of(x)
         members = self.members[place]
-        for _ in range(TRIES):
+        for _ in range(CHANGE_TRIES):
             code = list(members[int(rng.integers(len(members)))])
             position = int(rng.integers(len(code)))
             code[position] = (code[position] + 1 + int(rng.integers(len(self.cells.choices[position]) - 1))) % len(
                 self.cells.choices[position]
             )
-            changed = self._index.place.get(tuple(code), place)
+            changed = self._codes.index_of.get(tuple(code), place)
             if changed != place:
                 return self.at(changed)
         if self.size == 1:
@@ -186,11 +186,11 @@ class TableDomain:
 
     def crossover(self, x: Architecture, y: Architecture, rng: np.random.Generator) -> Architecture:
         """Each choice from the first code of x or of y with equal chance; x where the table holds no such child."""
-        first, second = (self.members[self.place(parent)][0] for parent in (x, y))
-        for _ in range(TRIES):
+        first, second = (self.members[self.index_of(parent)][0] for parent in (x, y))
+        for _ in range(CHANGE_TRIES):
             child = tuple(a if rng.random() < 0.5 else b for a, b in zip(first, second, strict=True))
-            if child in self._index.place:
-                return self.at(self._index.place[child])
+            if child in self._codes.index_of:
+                return self.at(self._codes.index_of[child])
         return x
 
     def to_json(self) -> Json:
@@ -203,31 +203,31 @@ class TableDomain:
         codes = data["codes"]
         return cls(data["space"], None if codes is None else tuple(map(tuple, codes)))
 
-    def _near(self, place: int) -> list[int]:
+    def _neighbor_indices(self, place: int) -> list[int]:
         found = set()
         for code in self.members[place]:
             for position, names in enumerate(self.cells.choices):
                 for choice in range(len(names)):
                     changed = (*code[:position], choice, *code[position + 1 :])
-                    found.add(self._index.place.get(changed, place))
+                    found.add(self._codes.index_of.get(changed, place))
         return sorted(found - {place})
 
     @cached_property
-    def _index(self) -> Index:
-        index = Index({}, {}, {})
+    def _codes(self) -> CodeTable:
+        index = CodeTable({}, {}, {})
 
         def number(told_apart: Hashable) -> int:
             return index.met.setdefault(told_apart, len(index.met))
 
         for code in self.rows:
-            layers, edges = self.cells.draw(code)
-            key = _key(layers, *adjacency(edges, len(layers)), number)
-            index.place[code] = index.position.setdefault(key, len(index.position))
+            layers, edges = self.cells.build(code)
+            key = _subtree_key(layers, *adjacency(edges, len(layers)), number)
+            index.index_of[code] = index.position.setdefault(key, len(index.position))
         return index
 
     @cached_property
-    def _spelled(self) -> dict[str, int]:
-        return {self.cells.spelled(code): place for code, place in self._index.place.items()}
+    def _index_by_string(self) -> dict[str, int]:
+        return {self.cells.to_string(code): place for code, place in self._codes.index_of.items()}
 
     @cached_property
     def _architectures(self) -> dict[int, Architecture]:
@@ -240,7 +240,9 @@ def shared_table(space: str, codes: tuple[Code, ...] | None = None) -> TableDoma
     return TableDomain(space, codes)
 
 
-def _key(layers: Sequence[Layer], parents: Adjacent, children: Adjacent, number: Number) -> Key:
+def _subtree_key(
+    layers: Sequence[Layer], parents: AdjacencyLists, children: AdjacencyLists, number: Number
+) -> SubtreeKey:
     """Equal for isomorphic architectures, and in the tables here for no others: a fraction of a fingerprint's cost.
 
     Each layer is told apart by all that precedes it, then by all that follows. number: see `Index.met`.

@@ -10,10 +10,10 @@ from bostruct.checks import shown
 from bostruct.contracts import PointError
 from bostruct.domains.architecture.labels import Family
 from bostruct.domains.architecture.layers import Layer
-from bostruct.domains.variables import plain
+from bostruct.domains.variables import to_python
 
 Edges = tuple[tuple[int, int], ...]
-Adjacent = tuple[tuple[int, ...], ...]
+AdjacencyLists = tuple[tuple[int, ...], ...]
 
 
 def check_layers(family: Family, layers: Sequence[Layer]) -> None:
@@ -46,7 +46,7 @@ def check_layers(family: Family, layers: Sequence[Layer]) -> None:
 def check_edges(edges: Any, n: int) -> Edges:
     """Distinct pairs of distinct layers, sorted. Raises PointError."""
     try:
-        given = [(plain(u), plain(v)) for u, v in edges]
+        given = [(to_python(u), to_python(v)) for u, v in edges]
     except (TypeError, ValueError):
         raise PointError(f"edges: expected pairs (from, to) of layer numbers, got {shown(edges)}") from None
     for position, pair in enumerate(given):
@@ -63,7 +63,7 @@ def check_edges(edges: Any, n: int) -> Edges:
     return tuple(pairs)
 
 
-def adjacency(edges: Edges, n: int) -> tuple[Adjacent, Adjacent]:
+def adjacency(edges: Edges, n: int) -> tuple[AdjacencyLists, AdjacencyLists]:
     """Parents and children of each layer, ascending."""
     parents: list[list[int]] = [[] for _ in range(n)]
     children: list[list[int]] = [[] for _ in range(n)]
@@ -73,7 +73,7 @@ def adjacency(edges: Edges, n: int) -> tuple[Adjacent, Adjacent]:
     return tuple(map(tuple, parents)), tuple(map(tuple, children))
 
 
-def topological_order(parents: Adjacent, children: Adjacent) -> list[int]:
+def topological_order(parents: AdjacencyLists, children: AdjacencyLists) -> list[int]:
     """Parents before children, as near the order given as can be; raises PointError that names a cycle."""
     waiting = [len(p) for p in parents]
     ready = [u for u, count in enumerate(waiting) if count == 0]
@@ -86,11 +86,11 @@ def topological_order(parents: Adjacent, children: Adjacent) -> list[int]:
             if waiting[v] == 0:
                 heappush(ready, v)
     if len(order) < len(parents):
-        raise PointError(f"the edges have a cycle: {_cycle(parents, waiting)}")
+        raise PointError(f"the edges have a cycle: {_edge_cycle(parents, waiting)}")
     return order
 
 
-def check_graph(family: Family, layers: Sequence[Layer], parents: Adjacent, children: Adjacent) -> None:
+def check_graph(family: Family, layers: Sequence[Layer], parents: AdjacencyLists, children: AdjacencyLists) -> None:
     """Every layer between input and output, decisions last. Raises PointError."""
     roles = [family.by_name[layer.label].role for layer in layers]
     for u, layer in enumerate(layers):
@@ -115,7 +115,7 @@ def check_graph(family: Family, layers: Sequence[Layer], parents: Adjacent, chil
 
 
 def image_halvings(
-    family: Family, layers: Sequence[Layer], parents: Adjacent, order: Sequence[int]
+    family: Family, layers: Sequence[Layer], parents: AdjacencyLists, order: Sequence[int]
 ) -> tuple[int | None, ...]:
     """How often the image was halved once it has left each layer; None where it has collapsed to features.
 
@@ -135,7 +135,7 @@ def image_halvings(
             if halved[u] != halved[first]:
                 raise PointError(
                     f"layer {v} ({layers[v]}): its parents give images of different sizes: layer {first} "
-                    f"({layers[first]}) {_size(halved[first])}, layer {u} ({layers[u]}) {_size(halved[u])}"
+                    f"({layers[first]}) {_image_size(halved[first])}, layer {u} ({layers[u]}) {_image_size(halved[u])}"
                 )
         given = halved[first]
         if label.image == "collapses" or label.role == "output":
@@ -147,11 +147,11 @@ def image_halvings(
     return tuple(halved)
 
 
-def _size(halvings: int | None) -> str:
+def _image_size(halvings: int | None) -> str:
     return "features" if halvings is None else f"1/{2**halvings} of the input"
 
 
-def _cycle(parents: Adjacent, waiting: Sequence[int]) -> str:
+def _edge_cycle(parents: AdjacencyLists, waiting: Sequence[int]) -> str:
     u = next(u for u, count in enumerate(waiting) if count)
     walk: list[int] = []
     while u not in walk:

@@ -11,11 +11,11 @@ from typing import Any
 from bostruct.checks import shown
 from bostruct.contracts import DomainError, Json, PointError
 from bostruct.domains.architecture.canonical import canonical_order
-from bostruct.domains.architecture.dot import dot_source
+from bostruct.domains.architecture.dot import architecture_dot
 from bostruct.domains.architecture.labels import BUILT_IN, Family, family_from_json
 from bostruct.domains.architecture.layers import Layer, as_layer, layer_to_json
 from bostruct.domains.architecture.validity import (
-    Adjacent,
+    AdjacencyLists,
     Edges,
     adjacency,
     check_edges,
@@ -43,8 +43,8 @@ class Architecture:
     family: Family
     layers: tuple[Layer, ...]
     edges: Edges
-    parents: Adjacent
-    children: Adjacent
+    parents: AdjacencyLists
+    children: AdjacencyLists
     halvings: tuple[int | None, ...]
 
     def __init__(
@@ -53,7 +53,7 @@ class Architecture:
         if isinstance(layers, str | Mapping) or not isinstance(layers, Iterable):
             raise PointError(f"layers: expected a sequence of layers, got {shown(layers)}")
         given = [as_layer(layer, f"layer {u}") for u, layer in enumerate(layers)]
-        family = _family(family, given)
+        family = _resolve_family(family, given)
         check_layers(family, given)
         pairs = check_edges(edges, len(given))
         parents, children = adjacency(pairs, len(given))
@@ -76,7 +76,7 @@ class Architecture:
         """
         sequence = layers.split() if isinstance(layers, str) else layers
         given = [as_layer(layer, f"layer {u}") for u, layer in enumerate(sequence)]
-        ends = _family(family, given)
+        ends = _resolve_family(family, given)
         if not given or given[0].label != ends.input.name:
             given.insert(0, Layer(ends.input.name))
         if given[-1].label != ends.output.name:
@@ -125,7 +125,7 @@ class Architecture:
     def to_dot(self) -> str:
         """The architecture in Graphviz's language."""
         labels = [self.family.by_name[layer.label] for layer in self.layers]
-        return dot_source([str(layer) for layer in self.layers], labels, self.edges)
+        return architecture_dot([str(layer) for layer in self.layers], labels, self.edges)
 
     def to_svg(self) -> str:
         """A drawing, as SVG; raises MissingExtra without the extra ``plot`` or the Graphviz program."""
@@ -163,19 +163,19 @@ class Architecture:
         )
 
     @cached_property
-    def places(self) -> tuple[int, ...]:
+    def canonical_positions(self) -> tuple[int, ...]:
         """Position of each layer in an order that is the same for every isomorphic architecture."""
         order = canonical_order([repr(tuple(layer)) for layer in self.layers], self.parents, self.children)
-        places = [0] * len(order)
+        canonical_positions = [0] * len(order)
         for place, u in enumerate(order):
-            places[u] = place
-        return tuple(places)
+            canonical_positions[u] = place
+        return tuple(canonical_positions)
 
     @cached_property
     def canonical(self) -> tuple[tuple[Layer, ...], Edges]:
         """Layers in the order of `places`, and the edges between them."""
-        order = sorted(range(len(self.layers)), key=self.places.__getitem__)
-        edges = tuple(sorted((self.places[u], self.places[v]) for u, v in self.edges))
+        order = sorted(range(len(self.layers)), key=self.canonical_positions.__getitem__)
+        edges = tuple(sorted((self.canonical_positions[u], self.canonical_positions[v]) for u, v in self.edges))
         return tuple(self.layers[u] for u in order), edges
 
     @cached_property
@@ -190,7 +190,7 @@ class Architecture:
         """Channels (units, features) that leave each layer: 1 from the input; a layer without units passes on."""
         leaving: list[int] = []
         for u, layer in enumerate(self.layers):
-            leaving.append(layer.units or self._entering(u, leaving) or 1)
+            leaving.append(layer.units or self._entering_channels(u, leaving) or 1)
         return tuple(leaving)
 
     @cached_property
@@ -217,18 +217,18 @@ class Architecture:
         """
         masses = []
         for u, layer in enumerate(self.layers):
-            entering = self._entering(u, self.channels)
+            entering = self._entering_channels(u, self.channels)
             processing = self.family.by_name[layer.label].role == "processing"
             masses.append(float((layer.units or 1) * entering) if processing else 0.0)
         return tuple(masses)
 
-    def _entering(self, u: int, leaving: Sequence[int]) -> int:
+    def _entering_channels(self, u: int, leaving: Sequence[int]) -> int:
         """Channels that enter a layer, from those that leave its parents; what is added should have equally many."""
         arriving = [leaving[p] for p in self.parents[u]]
         return sum(arriving) if self.family.joins == "concatenates" else max(arriving, default=0)
 
 
-def check_of_family(x: Any, family: Family) -> Architecture:
+def check_architecture(x: Any, family: Family) -> Architecture:
     """x, an `Architecture` of the family; raises PointError."""
     if not isinstance(x, Architecture):
         raise PointError(f"expected an Architecture, got {shown(x)}")
@@ -238,7 +238,7 @@ def check_of_family(x: Any, family: Family) -> Architecture:
     return x
 
 
-def _family(given: Family | str | None, layers: Sequence[Layer]) -> Family:
+def _resolve_family(given: Family | str | None, layers: Sequence[Layer]) -> Family:
     if isinstance(given, Family):
         return given
     if isinstance(given, str):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bostruct.domains.language.closing import close
 from bostruct.domains.language.errors import LanguageError
-from bostruct.domains.language.expansion import ENDLESS
-from bostruct.domains.language.graph import Builder, Fragment, opened
+from bostruct.domains.language.expansion import ENDLESS_MESSAGE
+from bostruct.domains.language.graph import Builder, Fragment, build_into
 from bostruct.domains.language.walk import Walk
 
 
@@ -16,10 +16,10 @@ def begin(builder: Builder, max_depth: int) -> Walk:
     """
     root = Fragment("", None)
     try:
-        with opened(root):
+        with build_into(root):
             made = builder()
     except RecursionError as error:
-        raise LanguageError(f"builder: {ENDLESS}") from error
+        raise LanguageError(f"builder: {ENDLESS_MESSAGE}") from error
     close(root, made)
     walk = Walk(root, max_depth)
     walk.next()

@@ -11,7 +11,7 @@ from bostruct.contracts import DomainError, Infeasible
 from bostruct.domains.language.enumeration import depth_first
 from bostruct.domains.language.errors import NoneFeasible, TooDeep, TraceError
 from bostruct.domains.language.graph import Discrete
-from bostruct.domains.language.sampling import feasible, followed, keeping, uniformly
+from bostruct.domains.language.sampling import follow, retry_until_feasible, trace_policy, uniform_policy
 from bostruct.domains.language.trace import Trace
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
@@ -49,7 +49,7 @@ def completions(walk: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
         if h is None:
             yield at.trace()
         elif settled:
-            yield from _settled(at, fixed)
+            yield from _settled_completions(at, fixed)
         else:
             for value in reversed(h.values):
                 child = at.copy()
@@ -57,8 +57,8 @@ def completions(walk: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
                 stack.append(child)
 
 
-def _settled(at: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
-    given = [h for h in at.left() if h.path in fixed]
+def _settled_completions(at: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
+    given = [h for h in at.remaining() if h.path in fixed]
     if any(fixed[h.path] not in h.positions for h in given):
         return iter(())
     for h in given:
@@ -66,40 +66,40 @@ def _settled(at: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
     return depth_first(at)
 
 
-def differing(x: Mapping[str, Value], y: Mapping[str, Value]) -> int:
+def count_differences(x: Mapping[str, Value], y: Mapping[str, Value]) -> int:
     """How many of the keys that both have differ in value."""
     return sum(value != y[key] for key, value in x.items() if key in y)
 
 
-def some(traces: Iterator[Trace], m: int) -> list[Trace] | None:
+def list_at_most(traces: Iterator[Trace], m: int) -> list[Trace] | None:
     """All of them where they are at most m, else None."""
     found = list(islice(traces, m + 1))
     return found if len(found) <= m else None
 
 
-def mutated(walk: Walk, end: Walk, rng: np.random.Generator, max_decisions: int) -> Walk:
+def mutate(walk: Walk, end: Walk, rng: np.random.Generator, max_decisions: int) -> Walk:
     """One choice of `end` changed, drawn among those for which that is feasible; raises DomainError, NoneFeasible."""
     choices = list(open_choices(end, walk.values).values())
     if not choices:
         raise DomainError("nothing can be chosen differently in this program")
     for i in rng.permutation(len(choices)):
         try:
-            return changed(walk, end, choices[i], rng, max_decisions)
+            return change(walk, end, choices[i], rng, max_decisions)
         except NoneFeasible:
             continue
     raise NoneFeasible(f"no feasible change of {end.trace()}")
 
 
-def changed(walk: Walk, end: Walk, h: Discrete, rng: np.random.Generator, max_decisions: int) -> Walk:
+def change(walk: Walk, end: Walk, h: Discrete, rng: np.random.Generator, max_decisions: int) -> Walk:
     """The trace of `end` with another value of h, all other keys kept that still exist, new ones drawn.
 
     A value that leads nowhere though nothing was drawn is not tried again. Raises NoneFeasible.
     """
     others = [value for value in h.values if value != end.values[h.path]]
-    anything = uniformly(rng)
+    anything = uniform_policy(rng)
     fresh: list[Discrete] = []
 
-    def drawn(one: Discrete, at: Walk) -> Value:
+    def draw_fresh(one: Discrete, at: Walk) -> Value:
         fresh.append(one)
         return anything(one, at)
 
@@ -109,20 +109,20 @@ def changed(walk: Walk, end: Walk, h: Discrete, rng: np.random.Generator, max_de
         value = others[int(rng.integers(len(others)))]
         fresh.clear()
         try:
-            return followed(walk, keeping({**end.values, h.path: value}, drawn), max_decisions)
+            return follow(walk, trace_policy({**end.values, h.path: value}, draw_fresh), max_decisions)
         except (Infeasible, TooDeep):
             if not fresh:
                 others.remove(value)
             raise
 
-    return feasible(draw)
+    return retry_until_feasible(draw)
 
 
-def crossed(walk: Walk, x: Trace, y: Trace, rng: np.random.Generator, max_decisions: int) -> Walk:
+def cross_over(walk: Walk, x: Trace, y: Trace, rng: np.random.Generator, max_decisions: int) -> Walk:
     """Each value from one of the two, by chance, where they have one; drawn where they have none."""
 
     def choose(h: Discrete, at: Walk) -> Value:
         given = [trace[h.path] for trace in (x, y) if h.path in trace and trace[h.path] in h.positions]
-        return given[int(rng.integers(len(given)))] if given else uniformly(rng)(h, at)
+        return given[int(rng.integers(len(given)))] if given else uniform_policy(rng)(h, at)
 
-    return feasible(lambda: followed(walk, choose, max_decisions))
+    return retry_until_feasible(lambda: follow(walk, choose, max_decisions))

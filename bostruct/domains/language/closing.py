@@ -20,14 +20,14 @@ from bostruct.domains.language.graph import Fragment, Hyperparameter, Input, Mod
 
 def close(fragment: Fragment, made: Any) -> None:
     """Fix the part, of which `made` is what its function returned; raises LanguageError."""
-    inputs, outputs = _returned(made, fragment)
+    inputs, outputs = _check_returned_ports(made, fragment)
     for name, port in [*inputs.items(), *outputs.items()]:
         if port.module.fragment is not fragment:
             raise ForeignPort(f"{fragment} returns {name!r}: {port}, which belongs to {port.module.fragment}")
     _set_borders(fragment, inputs)
     fragment.inputs, fragment.outputs = dict(inputs), dict(outputs)
     _check_edges(fragment)
-    _check_reached(fragment)
+    _check_reachability(fragment)
     _name_hyperparameters(fragment)
     fragment.closed = True
     fragment.is_plain = all(m.substitution is None and not m.hyperparameters for m in fragment.modules)
@@ -37,25 +37,25 @@ def _set_borders(fragment: Fragment, inputs: Mapping[str, Input]) -> None:
     for name, port in inputs.items():
         if port.source is not None:
             raise AlreadyConnected(f"{fragment} returns {port} as its input {name!r}, but it reads {port.source}")
-        if port.border is not None:
-            raise NameClash(f"{fragment} returns {port} twice, as {port.border!r} and as {name!r}")
-        port.border = name
+        if port.exposed_as is not None:
+            raise NameClash(f"{fragment} returns {port} twice, as {port.exposed_as!r} and as {name!r}")
+        port.exposed_as = name
 
 
 def _check_edges(fragment: Fragment) -> None:
     for module in fragment.modules:
         for port in module.inputs.values():
-            if port.source is None and port.border is None:
+            if port.source is None and port.exposed_as is None:
                 raise DanglingInput(f"{port} reads nothing: connect it, or return it among the inputs of {fragment}")
 
 
-def _check_reached(fragment: Fragment) -> None:
+def _check_reachability(fragment: Fragment) -> None:
     done: set[Module] = set()
     for output in fragment.outputs.values():
-        _visit(output.module, done)
+        _visit_ancestors(output.module, done)
     for module in fragment.modules:
         if module not in done:
-            _visit(module, set())  # a loop of its own is the better message
+            _visit_ancestors(module, set())  # a loop of its own is the better message
             raise DanglingModule(f"{module.path} leads to no output of {fragment}: connect it, or leave it out")
 
 
@@ -74,10 +74,10 @@ def _name_hyperparameters(fragment: Fragment) -> None:
         if name in taken:
             raise NameClash(f"two hyperparameters of {fragment} are called {name!r}: {taken[name]} and {h}")
         taken[name] = h
-        h.path = fragment.place(name)
+        h.path = fragment.child_path(name)
 
 
-def _visit(start: Module, done: set[Module]) -> None:
+def _visit_ancestors(start: Module, done: set[Module]) -> None:
     """Add to `done` all modules that `start` depends on; raises CycleError."""
     if start in done:
         return
@@ -90,17 +90,17 @@ def _visit(start: Module, done: set[Module]) -> None:
             done.add(path.popitem()[0])
         elif port.source is not None and (module := port.source.module) not in done:
             if module in path:
-                raise CycleError(f"{port} reads {port.source}, which depends on it: {_loop(path, module)}")
+                raise CycleError(f"{port} reads {port.source}, which depends on it: {_module_cycle(path, module)}")
             path[module] = None
             stack.append(iter(module.inputs.values()))
 
 
-def _loop(path: Mapping[Module, None], start: Module) -> str:
+def _module_cycle(path: Mapping[Module, None], start: Module) -> str:
     order = list(path)
     return " <- ".join(module.path for module in [*order[order.index(start) :], start])
 
 
-def _returned(made: Any, fragment: Fragment) -> tuple[Mapping[str, Input], Mapping[str, Output]]:
+def _check_returned_ports(made: Any, fragment: Fragment) -> tuple[Mapping[str, Input], Mapping[str, Output]]:
     is_pair = isinstance(made, tuple) and len(made) == 2 and all(isinstance(part, Mapping) for part in made)
     if not is_pair:
         raise PortNames(f"{fragment}: expected its function to return (inputs, outputs), two dicts; got {shown(made)}")

@@ -13,7 +13,7 @@ from bostruct.domains.language.graph import IO, Builder, Discrete, Hyperparamete
 from bostruct.domains.language.modules import module, siso_module, substitution_module
 from bostruct.domains.language.values import Value
 
-Choices: TypeAlias = Sequence[Builder] | Mapping[Any, Builder]
+Builders: TypeAlias = Sequence[Builder] | Mapping[Any, Builder]
 REPEATS = "num_reps"
 
 
@@ -53,27 +53,27 @@ def siso_sequential(io_lst: Sequence[IO]) -> IO:
 
 
 def mimo_or(
-    fn_lst: Choices, h_or: Hyperparameter, input_names: Sequence[str], output_names: Sequence[str], name: str = "Or"
+    fn_lst: Builders, h_or: Hyperparameter, input_names: Sequence[str], output_names: Sequence[str], name: str = "Or"
 ) -> IO:
     """One of several parts; the value of h_or is a position in fn_lst, or a key of it where it is a dict."""
     choices: Mapping[Any, Builder] = fn_lst if isinstance(fn_lst, Mapping) else dict(enumerate(fn_lst))
     if not choices:
         raise LanguageError(f"{name}: fn_lst: expected at least one function, got none")
     for builder in choices.values():
-        _builder(name, "fn_lst", builder)
-    for value in _values(h_or):
-        _chosen(choices, value, name)
+        _check_builder(name, "fn_lst", builder)
+    for value in _known_values(h_or):
+        _select_builder(choices, value, name)
     return substitution_module(
-        name, lambda dh: _chosen(choices, dh["idx"], name)(), {"idx": h_or}, input_names, output_names
+        name, lambda dh: _select_builder(choices, dh["idx"], name)(), {"idx": h_or}, input_names, output_names
     )
 
 
-def siso_or(fn_lst: Choices, h_or: Hyperparameter, name: str = "SISOOr") -> IO:
+def siso_or(fn_lst: Builders, h_or: Hyperparameter, name: str = "SISOOr") -> IO:
     """`mimo_or` of parts with one input and one output."""
     return mimo_or(fn_lst, h_or, ("in",), ("out",), name)
 
 
-def _chosen(choices: Mapping[Any, Builder], value: Value, name: str) -> Builder:
+def _select_builder(choices: Mapping[Any, Builder], value: Value, name: str) -> Builder:
     if value not in choices:
         raise LanguageError(f"{name}: idx: expected one of {', '.join(map(str, choices))}; got {value!r}")
     return choices[value]
@@ -84,13 +84,13 @@ def siso_repeat(fn: Builder, h_num_repeats: Hyperparameter, name: str = "SISORep
 
     The first parts of a longer chain are the parts of a shorter one, so that choices in them outlive a new length.
     """
-    _builder(name, "fn", fn)
+    _check_builder(name, "fn", fn)
     return mimo_nested_repeat(
-        fn, lambda inputs, outputs: _appended(fn, inputs, outputs), h_num_repeats, ("in",), ("out",), name
+        fn, lambda inputs, outputs: _append_part(fn, inputs, outputs), h_num_repeats, ("in",), ("out",), name
     )
 
 
-def _appended(fn: Builder, inputs: Any, outputs: Any) -> IO:
+def _append_part(fn: Builder, inputs: Any, outputs: Any) -> IO:
     more_inputs, more_outputs = fn()
     more_inputs["in"].connect(outputs["out"])
     return inputs, more_outputs
@@ -108,12 +108,12 @@ def mimo_nested_repeat(
 
     def substitution_fn(dh: dict[str, Value]) -> IO:
         made = fn_first()
-        for _ in range(_count(name, dh[REPEATS]) - 1):
+        for _ in range(_check_count(name, dh[REPEATS]) - 1):
             made = fn_iter(*made)
         return made
 
-    _builder(name, "fn_first", fn_first)
-    _builder(name, "fn_iter", fn_iter)
+    _check_builder(name, "fn_first", fn_first)
+    _check_builder(name, "fn_iter", fn_iter)
     _check_counts(name, h_num_repeats)
     return substitution_module(name, substitution_fn, {REPEATS: h_num_repeats}, input_names, output_names, keyed_by=())
 
@@ -130,15 +130,15 @@ def siso_nested_repeat(
 
 def siso_optional(fn: Builder, h_opt: Hyperparameter, name: str = "SISOOptional") -> IO:
     """What fn builds where the value of h_opt, True or False or 1 or 0, is true, else nothing."""
-    _builder(name, "fn", fn)
-    for value in _values(h_opt):
-        _truth(name, value)
+    _check_builder(name, "fn", fn)
+    for value in _known_values(h_opt):
+        _check_flag(name, value)
     return substitution_module(
-        name, lambda dh: fn() if _truth(name, dh["opt"]) else identity(), {"opt": h_opt}, ("in",), ("out",)
+        name, lambda dh: fn() if _check_flag(name, dh["opt"]) else identity(), {"opt": h_opt}, ("in",), ("out",)
     )
 
 
-def _truth(name: str, value: Value) -> bool:
+def _check_flag(name: str, value: Value) -> bool:
     if value not in (0, 1):
         raise LanguageError(f"{name}: opt: expected True, False, 1 or 0, got {value!r}")
     return bool(value)
@@ -148,20 +148,20 @@ def siso_permutation(fn_lst: Sequence[Builder], h_perm: Hyperparameter, name: st
     """A chain of all parts in some order; h_perm: its position among all orders, sorted (`OneOfKFactorial`)."""
 
     def substitution_fn(dh: dict[str, Value]) -> IO:
-        return siso_sequential([fn_lst[i]() for i in _permutation(name, dh["perm_idx"], len(fn_lst))])
+        return siso_sequential([fn_lst[i]() for i in _permutation_at(name, dh["perm_idx"], len(fn_lst))])
 
     for builder in fn_lst:
-        _builder(name, "fn_lst", builder)
-    values = _values(h_perm)
+        _check_builder(name, "fn_lst", builder)
+    values = _known_values(h_perm)
     for value in values:
-        _permutation(name, value, len(fn_lst))
+        _permutation_at(name, value, len(fn_lst))
     for k in range(2, len(fn_lst)):
         if values == tuple(range(math.factorial(k))):
             raise LanguageError(f"{name}: perm_idx: expected the orders of {len(fn_lst)} parts, got all those of {k}")
     return substitution_module(name, substitution_fn, {"perm_idx": h_perm}, ("in",), ("out",))
 
 
-def _permutation(name: str, position: Value, k: int) -> list[int]:
+def _permutation_at(name: str, position: Value, k: int) -> list[int]:
     """The permutation of 0 to k - 1 at this position of their lexicographic order."""
     if isinstance(position, bool) or not isinstance(position, int) or not 0 <= position < math.factorial(k):
         raise LanguageError(f"{name}: perm_idx: expected an integer from 0 to {k}! - 1, got {position!r}")
@@ -179,7 +179,7 @@ def siso_split_combine(
     """As many parallel parts as h_num_splits says, at least 1, combined by combine_fn(n), with inputs in0, in1 ..."""
 
     def substitution_fn(dh: dict[str, Value]) -> IO:
-        n = _count(name, dh["num_splits"])
+        n = _check_count(name, dh["num_splits"])
         inputs, outputs = identity()
         combined_inputs, combined_outputs = combine_fn(n)
         for i in range(n):
@@ -188,8 +188,8 @@ def siso_split_combine(
             combined_inputs[f"in{i}"].connect(branch_outputs["out"])
         return inputs, combined_outputs
 
-    _builder(name, "fn", fn)
-    _builder(name, "combine_fn", combine_fn)
+    _check_builder(name, "fn", fn)
+    _check_builder(name, "combine_fn", combine_fn)
     _check_counts(name, h_num_splits)
     return substitution_module(name, substitution_fn, {"num_splits": h_num_splits}, ("in",), ("out",), keyed_by=())
 
@@ -218,23 +218,23 @@ def dense_block(
     """
 
     def substitution_fn(dh: dict[str, Value]) -> IO:
-        n = _count(name, dh["num_applies"])
+        n = _check_count(name, dh["num_applies"])
         inputs, outputs = identity()
         states = [outputs]
         for _ in range(n):
             part_inputs, part_outputs = apply_fn()
-            part_inputs["in"].connect(_combined(states, combine_fn)["out"])
+            part_inputs["in"].connect(_combine_outputs(states, combine_fn)["out"])
             states.append(part_outputs)
-        return inputs, _combined(states, combine_fn) if dh["end_in_combine"] else states[-1]
+        return inputs, _combine_outputs(states, combine_fn) if dh["end_in_combine"] else states[-1]
 
-    _builder(name, "apply_fn", apply_fn)
-    _builder(name, "combine_fn", combine_fn)
+    _check_builder(name, "apply_fn", apply_fn)
+    _check_builder(name, "combine_fn", combine_fn)
     _check_counts(name, h_num_applies)
     properties = {"num_applies": h_num_applies, "end_in_combine": h_end_in_combine}
     return substitution_module(name, substitution_fn, properties, ("in",), ("out",), keyed_by=())
 
 
-def _combined(states: Sequence[Any], combine_fn: Callable[[int], IO]) -> Any:
+def _combine_outputs(states: Sequence[Any], combine_fn: Callable[[int], IO]) -> Any:
     if len(states) == 1:
         return states[0]
     inputs, outputs = combine_fn(len(states))
@@ -253,23 +253,23 @@ def combiner(n: int, name: str, implementation: Any = None) -> IO:
     return module(name, {}, [f"in{i}" for i in range(n)], ("out",), implementation)
 
 
-def _builder(name: str, argument: str, fn: Any) -> None:
+def _check_builder(name: str, argument: str, fn: Any) -> None:
     if not callable(fn):
         made = "; a part is built where it is needed: write `lambda: ...`" if isinstance(fn, tuple) else ""
         raise LanguageError(f"{name}: {argument}: expected a function that builds a part, got {shown(fn)}{made}")
 
 
-def _count(name: str, value: Value) -> int:
+def _check_count(name: str, value: Value) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise LanguageError(f"{name}: expected a number of parts that is an integer of at least 1, got {value!r}")
     return value
 
 
-def _values(h: Hyperparameter) -> tuple[Value, ...]:
+def _known_values(h: Hyperparameter) -> tuple[Value, ...]:
     """Those that are known before anything is chosen."""
     return h.values if isinstance(h, Discrete) else ()
 
 
 def _check_counts(name: str, h: Hyperparameter) -> None:
-    for value in _values(h):
-        _count(name, value)
+    for value in _known_values(h):
+        _check_count(name, value)

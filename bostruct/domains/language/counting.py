@@ -15,28 +15,32 @@ from typing import Any, NamedTuple, TypeAlias
 
 from bostruct.contracts import Infeasible
 from bostruct.domains.language.errors import TooDeep
-from bostruct.domains.language.expansion import expansion
+from bostruct.domains.language.expansion import expand_module
 from bostruct.domains.language.graph import DependentHyperparameter, Discrete, Fragment, Hyperparameter, Module
-from bostruct.domains.language.hyperparameters import independent
+from bostruct.domains.language.hyperparameters import independent_ancestors
 from bostruct.domains.language.signatures import signature
 from bostruct.domains.language.tables import (
-    NOTHING,
-    Row,
-    Table,
-    collapsed,
-    eliminated,
-    joined,
-    mentioned,
-    scaled,
+    NO_SETTING,
+    CountRow,
+    CountTable,
+    eliminate,
+    join_tables,
+    scale,
+    scope_of,
+    sum_rows,
     total,
 )
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import MISSING, Walk, opens_choices
 
 Part: TypeAlias = Module | DependentHyperparameter  # what may hold choices, or lead nowhere
-NESTED = 100  # substitutions around each other that are followed: each takes five calls of the interpreter's thousand
-KEPT = 2_000  # parts that are kept for those who will ask again; of more, most time would go to collecting garbage
-MOST_OF_ONE = 1_000  # settings looked at of modules that have more than the budget allows
+MAX_NESTING = (
+    100  # substitutions around each other that are followed: each takes five calls of the interpreter's thousand
+)
+MAX_CACHED_COUNTS = (
+    2_000  # parts that are kept for those who will ask again; of more, most time would go to collecting garbage
+)
+MAX_SETTINGS = 1_000  # settings looked at of modules that have more than the budget allows
 
 
 class Exact(NamedTuple):
@@ -61,19 +65,19 @@ INFINITE = Infinite()
 Size: TypeAlias = Exact | AtLeast | Infinite
 
 
-class Entangled(Exception):
+class NotFactorable(Exception):
     """Choices in one part decide whether another is there at all: there is nothing to factor."""
 
 
 def count(walk: Walk, budget: int) -> Size:
     """How many ways lead on from here; budget: of parts looked at."""
-    tally = Tally(walk, budget, 0)
+    tally = ProgramCounter(walk, budget, 0)
     try:
         found = total(tally.fragment(walk.root))
-    except Entangled:
+    except NotFactorable:
         return count_by_visits(walk, budget)
-    if tally.repeated and found:
-        again = Tally(walk, budget, 1)  # were a part inside itself worth one program, would there be more?
+    if tally.is_recursive and found:
+        again = ProgramCounter(walk, budget, 1)  # were a part inside itself worth one program, would there be more?
         if total(again.fragment(walk.root)) > found:
             return INFINITE
     return AtLeast(found) if tally.cut else Exact(found)
@@ -90,7 +94,7 @@ def count_by_visits(walk: Walk, budget: int) -> Size:
         try:
             h = at.next()
             if h is None or at.is_settled():
-                found += math.prod(len(one.values) for one in at.left())
+                found += math.prod(len(one.values) for one in at.remaining())
                 continue
         except Infeasible:
             continue
@@ -104,7 +108,7 @@ def count_by_visits(walk: Walk, budget: int) -> Size:
     return Exact(found)
 
 
-class Tally:
+class ProgramCounter:
     """One count. values: what is chosen already. repeated: whether a part was met inside itself, which then counts as
     `recurring`; cut: whether something was left out, for the budget or for depth.
     """
@@ -113,17 +117,17 @@ class Tally:
         self.values = dict(walk.values)
         self.max_depth = walk.max_depth
         self.budget = budget
-        self.unkept = budget - KEPT  # the budget left from where on parts are not kept
+        self.unkept = budget - MAX_CACHED_COUNTS  # the budget left from where on parts are not kept
         self.recurring = recurring
-        self.repeated = False
+        self.is_recursive = False
         self.cut = False
         self.around: set[Any] = set()  # signatures of the modules whose parts are being counted
-        self.known: dict[Any, list[Known]] = {}
+        self.known: dict[Any, list[CachedCount]] = {}
         self.read: dict[Discrete, Value] = {}  # what the part being counted found of hyperparameters, or MISSING
 
-    def fragment(self, fragment: Fragment) -> Table:
+    def fragment(self, fragment: Fragment) -> CountTable:
         """Of one part."""
-        check_whole(fragment)
+        check_factorable(fragment)
         plain: dict[Discrete, None] = {}
         waiting: dict[Part, tuple[Discrete, ...]] = {}
         for module in fragment.modules:
@@ -135,68 +139,68 @@ class Tally:
                     waiting[h] = self.free((h,))
                 else:
                     plain.update(dict.fromkeys(self.free((h,))))
-        tables = [collapsed(rows) for rows in self._components(waiting)]
-        spoken_of = mentioned(tables)
+        tables = [sum_rows(rows) for rows in self._components(waiting)]
+        spoken_of = scope_of(tables)
         factor = 1
         for h in plain:
             if h in spoken_of or h.fragment is not fragment:
                 tables.append({frozenset(((h, value),)): 1 for value in h.values})
             else:
                 factor *= len(h.values)
-        return scaled(eliminated(tables, fragment), factor)
+        return scale(eliminate(tables, fragment), factor)
 
     def free(self, hyperparameters: Iterable[Hyperparameter]) -> tuple[Discrete, ...]:
         """The independent ones without a value that these are or depend on."""
         found: dict[Discrete, None] = {}
         for h in hyperparameters:
-            for one in independent(h):
+            for one in independent_ancestors(h):
                 value = self.values.get(one.path, MISSING)
                 self.read.setdefault(one, value)
                 if value is MISSING:
                     found[one] = None
         return tuple(found)
 
-    def _components(self, waiting: dict[Part, tuple[Discrete, ...]]) -> Iterator[list[Row]]:
-        for parts, free in connected(waiting):
+    def _components(self, waiting: dict[Part, tuple[Discrete, ...]]) -> Iterator[list[CountRow]]:
+        for parts, free in connected_components(waiting):
             alone = parts[0] if len(parts) == 1 else None
-            yield self._single(alone, free) if isinstance(alone, Module) else list(self._rows(parts, free))
+            yield self._module_rows(alone, free) if isinstance(alone, Module) else list(self._rows(parts, free))
 
-    def _single(self, module: Module, free: tuple[Discrete, ...]) -> list[Row]:
+    def _module_rows(self, module: Module, free: tuple[Discrete, ...]) -> list[CountRow]:
         """Modules that are written alike count alike, where all that they look at is as it was."""
         name = signature(module, free, self.values)
         if name in self.around:
-            self.repeated = True
-            return [Row({}, {NOTHING: self.recurring})]
+            self.is_recursive = True
+            return [CountRow({}, {NO_SETTING: self.recurring})]
         for known in self.known.get(name, ()):
             if known.fits(free, self.values):
                 for h, value in known.read.items():
                     self.read.setdefault(h, value)
-                return [Row(dict(zip(free, row.chosen.values(), strict=True)), row.table) for row in known.rows]
-        before = self.repeated, self.read
-        self.repeated, self.read = False, {}
+                return [CountRow(dict(zip(free, row.chosen.values(), strict=True)), row.table) for row in known.rows]
+        before = self.is_recursive, self.read
+        self.is_recursive, self.read = False, {}
         self.around.add(name)
         rows = list(self._rows([module], free))
         self.around.remove(name)
         outside = {h: value for h, value in self.read.items() if h.fragment.encloses(module.fragment)}
         read = {h: value for h, value in outside.items() if h not in free}
-        if not self.repeated and not self.cut:
-            self.known.setdefault(name, []).append(Known(read, free, len(read) < len(outside), rows))
-        self.repeated, self.read = self.repeated or before[0], read | before[1]
+        if not self.is_recursive and not self.cut:
+            self.known.setdefault(name, []).append(CachedCount(read, free, len(read) < len(outside), rows))
+        self.is_recursive, self.read = self.is_recursive or before[0], read | before[1]
         return rows
 
-    def _rows(self, parts: list[Part], free: tuple[Discrete, ...]) -> Iterator[Row]:
+    def _rows(self, parts: list[Part], free: tuple[Discrete, ...]) -> Iterator[CountRow]:
         """One for each way to choose the hyperparameters of parts that share them."""
         outside = self.values
         ways: Iterable[tuple[Value, ...]] = product(*[h.values for h in free])
         if math.prod(len(h.values) for h in free) > self.budget:
-            self.cut, ways = True, islice(ways, MOST_OF_ONE)
+            self.cut, ways = True, islice(ways, MAX_SETTINGS)
         for chosen in ways:
             if self.budget <= 0:
                 self.cut = True
                 return
             self.values = outside | {h.path: value for h, value in zip(free, chosen, strict=True)}
             try:
-                tables = [self._expanded(part) for part in parts]
+                tables = [self._expand(part) for part in parts]
             except Infeasible:
                 continue
             except TooDeep:
@@ -204,21 +208,21 @@ class Tally:
                 continue
             finally:
                 self.values = outside
-            yield Row(dict(zip(free, chosen, strict=True)), joined(tables))
+            yield CountRow(dict(zip(free, chosen, strict=True)), join_tables(tables))
 
-    def _expanded(self, part: Part) -> Table:
+    def _expand(self, part: Part) -> CountTable:
         self.budget -= 1
         reader = Walk(part.fragment, self.max_depth, self.values)
         if isinstance(part, DependentHyperparameter):
             reader.value(part)
-            return {NOTHING: 1}
-        if len(self.around) > NESTED:
-            raise TooDeep(f"{part.path}: more than {NESTED} substitutions around each other")
+            return {NO_SETTING: 1}
+        if len(self.around) > MAX_NESTING:
+            raise TooDeep(f"{part.path}: more than {MAX_NESTING} substitutions around each other")
         given = tuple(reader.value(h) for h in part.hyperparameters.values())
-        return self.fragment(expansion(part, given, self.max_depth, keep=self.budget >= self.unkept))
+        return self.fragment(expand_module(part, given, self.max_depth, keep=self.budget >= self.unkept))
 
 
-class Known(NamedTuple):
+class CachedCount(NamedTuple):
     """What a module counted. free: its own hyperparameters without a value; inward: whether what it builds looks at
     them by itself; read: what that found of all others made outside, however it came by them.
     """
@@ -226,7 +230,7 @@ class Known(NamedTuple):
     read: dict[Discrete, Value]
     free: tuple[Discrete, ...]
     inward: bool
-    rows: list[Row]
+    rows: list[CountRow]
 
     def fits(self, free: tuple[Discrete, ...], values: Mapping[str, Value]) -> bool:
         """Whether a module of the same signature with these free hyperparameters counts the same."""
@@ -234,7 +238,7 @@ class Known(NamedTuple):
         return alike and all(values.get(h.path, MISSING) is value for h, value in self.read.items())
 
 
-def connected(
+def connected_components(
     waiting: Mapping[Part, tuple[Discrete, ...]],
 ) -> Iterator[tuple[list[Part], tuple[Discrete, ...]]]:
     """Parts that share hyperparameters, together, with these."""
@@ -255,11 +259,11 @@ def connected(
         yield parts, tuple(shared)
 
 
-def check_whole(fragment: Fragment) -> None:
+def check_factorable(fragment: Fragment) -> None:
     """Raise Entangled where some of what a part makes may never be looked at."""
     read = {port.source for module in fragment.modules for port in module.inputs.values()}
     read.update(fragment.outputs.values())
     lost = any(output not in read for m in fragment.modules if m.substitution for output in m.outputs.values())
     host = fragment.host
     if lost or (host is not None and fragment.inputs.keys() != host.inputs.keys()):
-        raise Entangled
+        raise NotFactorable

@@ -60,15 +60,17 @@ def view(walk: Walk) -> View:
         inputs = {}
         for name, port in module.inputs.items():
             output = walk.source(port)
-            inputs[name] = Port(None, walk.terminal(port)) if output is None else Port(output.module.path, output.name)
+            inputs[name] = (
+                Port(None, walk.root_input_name(port)) if output is None else Port(output.module.path, output.name)
+            )
         places = {name: h.path for name, h in module.hyperparameters.items()}
         waits = module.substitution is not None
         boxes[module.path] = Box(inputs, tuple(module.outputs), places, module.constants, waits)
         for h in module.hyperparameters.values():
-            _add(ellipses, h, walk)
+            _add_ellipse(ellipses, h, walk)
     outputs = {}
     for name in sorted(walk.root.outputs):
-        output = walk.behind(walk.root.outputs[name], None)
+        output = walk.resolve(walk.root.outputs[name], None)
         outputs[name] = Port(output.module.path, output.name)
     gone = {place: value for place, value in walk.values.items() if place not in ellipses}
     return View(boxes, ellipses, outputs, gone)
@@ -90,7 +92,7 @@ def _in_reading_order(walk: Walk) -> Iterator[Module]:
                 stack += [(module, True), *((output.module, False) for output in reversed(read) if output is not None)]
 
 
-def _add(ellipses: dict[str, Ellipse], h: Hyperparameter, walk: Walk) -> None:
+def _add_ellipse(ellipses: dict[str, Ellipse], h: Hyperparameter, walk: Walk) -> None:
     """The hyperparameter and all that it depends on."""
     if h.path in ellipses:
         return
@@ -99,41 +101,41 @@ def _add(ellipses: dict[str, Ellipse], h: Hyperparameter, walk: Walk) -> None:
         parents = tuple(parent.path for parent in h.parents.values())
         text = f"a function of {', '.join(parents)}"
         for parent in h.parents.values():
-            _add(ellipses, parent, walk)
+            _add_ellipse(ellipses, parent, walk)
     else:
-        parents, text = (), _among(h)
-    ellipses[h.path] = Ellipse(text if value is MISSING else _said(value), value is not MISSING, parents)
+        parents, text = (), _format_values(h)
+    ellipses[h.path] = Ellipse(text if value is MISSING else _format_value(value), value is not MISSING, parents)
 
 
-def _among(h: Discrete) -> str:
-    first = ", ".join(map(_said, h.values[:VALUES_SHOWN]))
-    return f"{{{first}}}" if len(h.values) <= VALUES_SHOWN else f"{{{first}, ... {_said(h.values[-1])}}}"
+def _format_values(h: Discrete) -> str:
+    first = ", ".join(map(_format_value, h.values[:VALUES_SHOWN]))
+    return f"{{{first}}}" if len(h.values) <= VALUES_SHOWN else f"{{{first}, ... {_format_value(h.values[-1])}}}"
 
 
-def _said(value: Value) -> str:
+def _format_value(value: Value) -> str:
     return shown(value, 30)
 
 
-def text(seen: View) -> str:
+def view_text(seen: View) -> str:
     """One paragraph a module, from the inputs to the outputs."""
     lines: list[str] = []
     for place, box in seen.boxes.items():
         lines.append(f"{place} ..." if box.waits else place)
-        lines += [f"  {name} <- {_read(port)}" for name, port in box.inputs.items()]
-        lines += [f"  {name} = {_said(value)}" for name, value in box.constants.items()]
+        lines += [f"  {name} <- {_describe_source(port)}" for name, port in box.inputs.items()]
+        lines += [f"  {name} = {_format_value(value)}" for name, value in box.constants.items()]
         for name, h in box.hyperparameters.items():
             own = "" if h == f"{place}.{name}" else f"  ({h})"
             lines.append(f"  {name} = {seen.ellipses[h].text}{own}")
-    lines += [f"{name} <- {_read(port)}" for name, port in seen.outputs.items()]
-    lines += [f"chosen: {place} = {_said(value)}" for place, value in seen.gone.items()]
+    lines += [f"{name} <- {_describe_source(port)}" for name, port in seen.outputs.items()]
+    lines += [f"chosen: {place} = {_format_value(value)}" for place, value in seen.gone.items()]
     return "\n".join(lines)
 
 
-def _read(port: Port) -> str:
+def _describe_source(port: Port) -> str:
     return f"the input {port.name}" if port.module is None else f"{port.module}.{port.name}"
 
 
-def dot_source(seen: View, before: View | None = None) -> str:
+def view_dot(seen: View, before: View | None = None) -> str:
     """Boxes and ellipses; grey boxes wait for values. before: what was seen earlier: then what is new is green, and
     what was given a value since is red.
     """
@@ -145,32 +147,34 @@ def dot_source(seen: View, before: View | None = None) -> str:
     for i, (place, box) in enumerate(seen.boxes.items()):
         names[place] = f"m{i}"
         is_new = before is not None and place not in before.boxes
-        lines.append(f"  m{i} [shape=plain, label=<{_table(place, box, is_new)}>];")
+        lines.append(f"  m{i} [shape=plain, label=<{_box_table(place, box, is_new)}>];")
     ends = dict.fromkeys(
         port.name for box in seen.boxes.values() for port in box.inputs.values() if port.module is None
     )
-    lines += [f"  i{i} [shape=plaintext, label={_quoted(name)}];" for i, name in enumerate(ends)]
+    lines += [f"  i{i} [shape=plaintext, label={_quote(name)}];" for i, name in enumerate(ends)]
     sources = {Port(None, name): f"i{i}" for i, name in enumerate(ends)}
     for place, box in seen.boxes.items():
         sources |= {Port(place, name): f"{names[place]}:o{i}:s" for i, name in enumerate(box.outputs)}
     for place, box in seen.boxes.items():
         lines += [f"  {sources[port]} -> {names[place]}:i{i}:n;" for i, port in enumerate(box.inputs.values())]
     for i, (name, port) in enumerate(seen.outputs.items()):
-        lines += [f"  e{i} [shape=plaintext, label={_quoted(name)}];", f"  {sources[port]} -> e{i};"]
+        lines += [f"  e{i} [shape=plaintext, label={_quote(name)}];", f"  {sources[port]} -> e{i};"]
     return "\n".join([*lines, *_ellipses(seen, before, names), "}", ""])
 
 
-def _table(place: str, box: Box, is_new: bool) -> str:
+def _box_table(place: str, box: Box, is_new: bool) -> str:
     color = NEW if is_new else WAITING if box.waits else PLAIN
-    rows = [_ports("i", box.inputs), f'<TD BGCOLOR="{color}"><B>{escape(place)}</B></TD>']
-    rows += [f'<TD ALIGN="LEFT">{escape(f"{name} = {_said(value)}")}</TD>' for name, value in box.constants.items()]
+    rows = [_port_row("i", box.inputs), f'<TD BGCOLOR="{color}"><B>{escape(place)}</B></TD>']
+    rows += [
+        f'<TD ALIGN="LEFT">{escape(f"{name} = {_format_value(value)}")}</TD>' for name, value in box.constants.items()
+    ]
     rows += [f'<TD ALIGN="LEFT" PORT="p{i}">{escape(name)}</TD>' for i, name in enumerate(box.hyperparameters)]
-    rows.append(_ports("o", box.outputs))
+    rows.append(_port_row("o", box.outputs))
     joined = "".join(f"<TR>{row}</TR>" for row in rows if row)
     return f'<TABLE BORDER="0" CELLBORDER="1" CELLSPACING="0" CELLPADDING="3">{joined}</TABLE>'
 
 
-def _ports(kind: str, names: Any) -> str:
+def _port_row(kind: str, names: Any) -> str:
     cells = [f'<TD PORT="{kind}{i}">{escape(name)}</TD>' for i, name in enumerate(names)]
     if not cells:
         return ""
@@ -183,16 +187,16 @@ def _ellipses(seen: View, before: View | None, modules: Mapping[str, str]) -> It
     drawn = dict(seen.ellipses)
     if before is not None:  # what was just given a value is shown once more, though its module is gone
         late = {place: value for place, value in seen.gone.items() if place not in before.gone}
-        late = {place: value for place, value in late.items() if not _was_assigned(before, place)}
-        drawn |= {place: Ellipse(_said(value), True, ()) for place, value in late.items()}
+        late = {place: value for place, value in late.items() if not _is_assigned_in(before, place)}
+        drawn |= {place: Ellipse(_format_value(value), True, ()) for place, value in late.items()}
     names = {place: f"h{i}" for i, place in enumerate(drawn)}
     for place, one in drawn.items():
         color = PLAIN
-        if before is not None and one.is_assigned and not _was_assigned(before, place):
+        if before is not None and one.is_assigned and not _is_assigned_in(before, place):
             color = ASSIGNED
         elif before is not None and place not in before.ellipses:
             color = NEW
-        label = _quoted(f"{place}\n{one.text}")
+        label = _quote(f"{place}\n{one.text}")
         yield f'  {names[place]} [shape=ellipse, style=filled, fillcolor="{color}", label={label}];'
         for parent in one.parents:
             yield f"  {names[parent]} -> {names[place]} [style=dotted];"
@@ -208,11 +212,11 @@ def _ellipses(seen: View, before: View | None, modules: Mapping[str, str]) -> It
             yield f"  {modules[place]}:p{i}:e -> {names[h]}:w [{style}];"
 
 
-def _was_assigned(before: View, place: str) -> bool:
+def _is_assigned_in(before: View, place: str) -> bool:
     return place in before.gone or (place in before.ellipses and before.ellipses[place].is_assigned)
 
 
-def _quoted(label: str) -> str:
+def _quote(label: str) -> str:
     return '"' + label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
@@ -227,11 +231,11 @@ def frames(walk: Walk, trace: Mapping[str, Value]) -> Iterator[Frame]:
     """A space as it is, then after each choice of a trace that leads to its end."""
     walk = walk.copy()
     seen = view(walk)
-    yield Frame("The space", dot_source(seen))
+    yield Frame("The space", view_dot(seen))
     while (h := walk.next()) is not None:
         walk.assign(h, trace[h.path])
         before, seen = seen, view(walk)
-        yield Frame(f"{h.path} = {_said(trace[h.path])}", dot_source(seen, before))
+        yield Frame(f"{h.path} = {_format_value(trace[h.path])}", view_dot(seen, before))
 
 
 def write_page(path: str | Path, title: str, drawn: Iterator[Frame], render: Callable[[str], str]) -> Path:

@@ -15,59 +15,61 @@ import numpy as np
 
 from bostruct.contracts import Infeasible
 from bostruct.domains.language.errors import NoneFeasible, TooDeep
-from bostruct.domains.language.expansion import expansion
+from bostruct.domains.language.expansion import expand_module
 from bostruct.domains.language.graph import Discrete, Module
-from bostruct.domains.language.hyperparameters import independent
+from bostruct.domains.language.hyperparameters import independent_ancestors
 from bostruct.domains.language.signatures import signature
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk, opens_choices
 
-NESTED = 8  # substitutions around each other, and
-CHOSEN = 100  # choices, beyond which a draw is led to an end
-FURTHEST = 40  # substitutions around each other that an end may be away
-LOOKED_AT = 2_000  # parts, for one choice
-SETTINGS = 256  # of the hyperparameters of one module
+OVERGROWN_DEPTH = 8  # substitutions around each other, and
+OVERGROWN_CHOICES = 100  # choices, beyond which a draw is led to an end
+MAX_STEPS_TO_END = 40  # substitutions around each other that an end may be away
+SEARCH_BUDGET = 2_000  # parts, for one choice
+SETTINGS_TRIED_AT_MOST = 256  # of the hyperparameters of one module
 
 
 def is_overgrown(h: Discrete, walk: Walk) -> bool:
     """Whether a draw that comes to h should be led to an end."""
     depth = h.fragment.depth
-    return depth > NESTED and (len(walk) > CHOSEN or depth > walk.max_depth // 2)
+    return depth > OVERGROWN_DEPTH and (len(walk) > OVERGROWN_CHOICES or depth > walk.max_depth // 2)
 
 
-def ending(h: Discrete, walk: Walk, rng: np.random.Generator) -> Value:
+def draw_terminating_value(h: Discrete, walk: Walk, rng: np.random.Generator) -> Value:
     """One of the values of h that are nearest to an end, drawn; raises NoneFeasible where none is near one."""
-    touched = [module for module in walk.waiting() if opens_choices(module) and h in independent_of(module)]
-    search = Ends(walk.max_depth, walk.values)
-    for steps in range(FURTHEST + 1):
-        values = [v for v in h.values if all(search.within(m, {h.path: v}, steps) for m in touched)]
+    touched = [module for module in walk.waiting() if opens_choices(module) and h in module_ancestors(module)]
+    search = TerminationSearch(walk.max_depth, walk.values)
+    for steps in range(MAX_STEPS_TO_END + 1):
+        values = [v for v in h.values if all(search.can_end_within(m, {h.path: v}, steps) for m in touched)]
         if values:
             return values[int(rng.integers(len(values)))]
         if search.budget <= 0:
             break
-    raise NoneFeasible(f"{h.path}: no value was found that leads to an end within {FURTHEST} more substitutions")
+    raise NoneFeasible(
+        f"{h.path}: no value was found that leads to an end within {MAX_STEPS_TO_END} more substitutions"
+    )
 
 
-class Ends:
+class TerminationSearch:
     """One search for ends. values: what is chosen already. Dependent values that lead nowhere are not foreseen."""
 
     def __init__(self, max_depth: int, values: Mapping[str, Value]) -> None:
         self.max_depth = max_depth
         self.values = values
-        self.budget = LOOKED_AT
+        self.budget = SEARCH_BUDGET
         self.known: dict[Any, bool] = {}
 
-    def within(self, module: Module, chosen: dict[str, Value], steps: int) -> bool:
+    def can_end_within(self, module: Module, chosen: dict[str, Value], steps: int) -> bool:
         """Whether something can stand for a module in which at most so many substitutions lie around each other."""
         if steps == 0:
             return False
         values = {**self.values, **chosen}
-        free = tuple(h for h in independent_of(module) if h.path not in values)
+        free = tuple(h for h in module_ancestors(module) if h.path not in values)
         key = signature(module, free, values), steps
         if key not in self.known:
             self.known[key] = any(
                 self._fits(module, chosen | {h.path: v for h, v in zip(free, setting, strict=True)}, steps)
-                for setting in islice(product(*[h.values for h in free]), SETTINGS)
+                for setting in islice(product(*[h.values for h in free]), SETTINGS_TRIED_AT_MOST)
             )
         return self.known[key]
 
@@ -78,12 +80,12 @@ class Ends:
         reader = Walk(module.fragment, self.max_depth, {**self.values, **chosen})
         try:
             given = tuple(reader.value(h) for h in module.hyperparameters.values())
-            inner = expansion(module, given, self.max_depth).modules
+            inner = expand_module(module, given, self.max_depth).modules
         except (Infeasible, TooDeep):
             return False
-        return all(self.within(one, chosen, steps - 1) for one in inner if opens_choices(one))
+        return all(self.can_end_within(one, chosen, steps - 1) for one in inner if opens_choices(one))
 
 
-def independent_of(module: Module) -> dict[Discrete, None]:
+def module_ancestors(module: Module) -> dict[Discrete, None]:
     """The independent hyperparameters that the values of a module follow from."""
-    return {one: None for h in module.hyperparameters.values() for one in independent(h)}
+    return {one: None for h in module.hyperparameters.values() for one in independent_ancestors(h)}

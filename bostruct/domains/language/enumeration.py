@@ -23,7 +23,7 @@ def depth_first(walk: Walk) -> Iterator[Trace]:
         except Infeasible:
             continue
         if settled:
-            yield from _products(at, at.left() if h is not None else [])
+            yield from _combinations(at, at.remaining() if h is not None else [])
         elif h is not None:
             stack += reversed(_children(at, h))
 
@@ -37,14 +37,14 @@ def shortest_first(walk: Walk) -> Iterator[Trace]:
     while front:
         length, _, at = heappop(front)
         if isinstance(at, Walk):
-            for least, way in _further(at):
+            for least, way in _next_steps(at):
                 heappush(front, (least, next(turn), way))
         elif (trace := next(at, None)) is not None:
             yield trace
             heappush(front, (length, next(turn), at))
 
 
-def _further(at: Walk) -> Iterator[tuple[int, Walk | Iterator[Trace]]]:
+def _next_steps(at: Walk) -> Iterator[tuple[int, Walk | Iterator[Trace]]]:
     """What a walk leads to next, each with a number of choices that no program there is below; of traces, their own."""
     try:
         h = at.next()
@@ -52,8 +52,8 @@ def _further(at: Walk) -> Iterator[tuple[int, Walk | Iterator[Trace]]]:
     except Infeasible:
         return
     if settled:
-        left = at.left() if h is not None else []
-        yield len(at) + len(left), _products(at, left)
+        remaining = at.remaining() if h is not None else []
+        yield len(at) + len(remaining), _combinations(at, remaining)
     elif h is not None:
         least = at.least_length()
         yield from ((least, child) for child in _children(at, h))
@@ -68,10 +68,10 @@ def _children(at: Walk, h: Discrete) -> list[Walk]:
     return children
 
 
-def _products(at: Walk, left: list[Discrete]) -> Iterator[Trace]:
+def _combinations(at: Walk, remaining: list[Discrete]) -> Iterator[Trace]:
     """What is left opens nothing: all combinations, without another look at the space."""
-    places = tuple(h.path for h in left)
-    for values in product(*[h.values for h in left]):
+    places = tuple(h.path for h in remaining)
+    for values in product(*[h.values for h in remaining]):
         trace = dict(at.values)
         trace.update(zip(places, values, strict=True))
-        yield Trace.trusted(trace)
+        yield Trace.from_valid(trace)

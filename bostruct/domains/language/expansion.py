@@ -7,22 +7,22 @@ import json
 from bostruct.contracts import Infeasible
 from bostruct.domains.language.closing import close
 from bostruct.domains.language.errors import LanguageError, PortNames, SubstitutionError, TooDeep
-from bostruct.domains.language.graph import Fragment, Module, Substitution, opened
+from bostruct.domains.language.graph import Fragment, Module, Substitution, build_into
 from bostruct.domains.language.values import Value
 
 ESCAPED = {"%": "%25", "/": "%2F", ",": "%2C", "]": "%5D"}  # what places are made of
-MOST_KEPT = 4_096  # parts at one module
-ENDLESS = "its function calls itself without end: put a choice between, such as siso_optional or siso_or"
+MAX_EXPANSIONS = 4_096  # parts at one module
+ENDLESS_MESSAGE = "its function calls itself without end: put a choice between, such as siso_optional or siso_or"
 
 
-def expansion(module: Module, given: tuple[Value, ...], max_depth: int, *, keep: bool = True) -> Fragment:
+def expand_module(module: Module, given: tuple[Value, ...], max_depth: int, *, keep: bool = True) -> Fragment:
     """What stands for a substitution module with these values. keep: whether it will be asked for again. Raises
     Infeasible, LanguageError.
     """
     known = module.expansions.get(given)
     if known is None:
-        known = _expanded(module, given, max_depth)
-        if keep and len(module.expansions) >= MOST_KEPT:
+        known = _build_fragment(module, given, max_depth)
+        if keep and len(module.expansions) >= MAX_EXPANSIONS:
             module.expansions.clear()
         if keep:
             module.expansions[given] = known
@@ -31,15 +31,15 @@ def expansion(module: Module, given: tuple[Value, ...], max_depth: int, *, keep:
     return known
 
 
-def _expanded(module: Module, given: tuple[Value, ...], max_depth: int) -> Fragment | str:
+def _build_fragment(module: Module, given: tuple[Value, ...], max_depth: int) -> Fragment | str:
     """The part, or why there is none."""
     substitution: Substitution = module.substitution  # type: ignore[assignment]
     values = dict(zip(module.hyperparameters, given, strict=True))
-    fragment = Fragment(module.path + _key(values, substitution.keyed_by), module)
+    fragment = Fragment(module.path + _place_suffix(values, substitution.keyed_by), module)
     if fragment.depth > max_depth:
         raise TooDeep(f"{module.path}: more than {max_depth} substitutions around each other")
     try:
-        with opened(fragment):
+        with build_into(fragment):
             made = substitution.fn(module.constants | values)
     except Infeasible as error:
         if not substitution.opens_choices:
@@ -50,7 +50,7 @@ def _expanded(module: Module, given: tuple[Value, ...], max_depth: int) -> Fragm
             raise
         raise type(error)(f"{module.path}: {error}") from error
     except RecursionError as error:
-        raise SubstitutionError(f"{module.path}: for {values} {ENDLESS}") from error
+        raise SubstitutionError(f"{module.path}: for {values} {ENDLESS_MESSAGE}") from error
     except Exception as error:
         raise SubstitutionError(f"{module.path}: its function failed for {values}: {error!r}") from error
     close(fragment, made)
@@ -66,15 +66,15 @@ def _expanded(module: Module, given: tuple[Value, ...], max_depth: int) -> Fragm
     return fragment
 
 
-def _key(values: dict[str, Value], keyed_by: frozenset[str] | None) -> str:
-    shown_values = [_token(value) for name, value in values.items() if keyed_by is None or name in keyed_by]
+def _place_suffix(values: dict[str, Value], keyed_by: frozenset[str] | None) -> str:
+    shown_values = [_escape_value(value) for name, value in values.items() if keyed_by is None or name in keyed_by]
     return f"[{','.join(shown_values)}]" if shown_values else ""
 
 
-def _token(value: Value) -> str:
+def _escape_value(value: Value) -> str:
     """Another one for every value; text is as it is, in quotes only where it could be taken for something else."""
     if isinstance(value, tuple):
-        return f"({','.join(map(_token, value))})"
+        return f"({','.join(map(_escape_value, value))})"
     if not isinstance(value, str):
         return str(value)
     text = json.dumps(value, ensure_ascii=False) if _is_ambiguous(value) else value

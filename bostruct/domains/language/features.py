@@ -20,14 +20,14 @@ from bostruct.domains.language.graph import Fragment
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
 
-MOST_REMEMBERED = 4_096
-NUMBER = re.compile(r"-\d+(?=$|\.)")
+CACHE_SIZE = 4_096
+INSTANCE_NUMBER = re.compile(r"-\d+(?=$|\.)")
 
 Key = TypeVar("Key", bound=Hashable)
 Found = TypeVar("Found")
 
 
-class Recent(Generic[Key, Found]):
+class LRUCache(Generic[Key, Found]):
     """What was found for the keys last asked for."""
 
     def __init__(self, find: Callable[[Key], Found]) -> None:
@@ -43,36 +43,36 @@ class Recent(Generic[Key, Found]):
 
     def add(self, key: Key, found: Found) -> None:
         """What is known without asking."""
-        if len(self._known) >= MOST_REMEMBERED:
+        if len(self._known) >= CACHE_SIZE:
             del self._known[next(iter(self._known))]
         self._known[key] = found
 
 
 @lru_cache(maxsize=100_000)
-def kind_of(path: str) -> str:
+def choice_kind(path: str) -> str:
     """``Conv2D.filters`` of ``SISORepeat-0/Conv2D-3.filters``; a name that the user gave is its own kind."""
-    return NUMBER.sub("", path.rpartition("/")[2])
+    return INSTANCE_NUMBER.sub("", path.rpartition("/")[2])
 
 
 def coordinates(walk: Walk) -> tuple[Coordinate, ...]:
     """The choices of a walk, in order."""
     pairs = zip(walk.chosen, walk.values.values(), strict=True)
-    return tuple(Coordinate(h.path, kind_of(h.path), h.positions[v], len(h.values), h.ordered) for h, v in pairs)
+    return tuple(Coordinate(h.path, choice_kind(h.path), h.positions[v], len(h.values), h.ordered) for h, v in pairs)
 
 
 def tokens(walk: Walk) -> npt.NDArray[np.int64]:
     """Of a walk at its end: the tokens of its parts and of its choices, repeated as often as they occur."""
-    parts = map(_of_part, walk.fragments())
-    chosen = map(_of_choice, walk.values.keys(), walk.values.values())
+    parts = map(_part_tokens, walk.fragments())
+    chosen = map(_choice_tokens, walk.values.keys(), walk.values.values())
     return np.frombuffer(b"".join((*parts, *chosen)), dtype=np.int64)
 
 
 @lru_cache(maxsize=200_000, typed=True)
-def _of_choice(path: str, value: Value) -> bytes:
-    return _digests([f"{path} = {value!r}", f"{kind_of(path)} = {value!r}"])
+def _choice_tokens(path: str, value: Value) -> bytes:
+    return _digests([f"{path} = {value!r}", f"{choice_kind(path)} = {value!r}"])
 
 
-def _of_part(fragment: Fragment) -> bytes:
+def _part_tokens(fragment: Fragment) -> bytes:
     if fragment.tokens is None:
         kinds = [module.kind for module in fragment.modules if module.substitution is None]
         edges = [

@@ -17,22 +17,22 @@ from typing import Any, NamedTuple, TypeAlias
 
 from bostruct.checks import shown
 from bostruct.domains.language.errors import AlreadyConnected, ForeignHyperparameter, ForeignPort, LanguageError
-from bostruct.domains.language.stable import stable
+from bostruct.domains.language.stable import canonical_data
 from bostruct.domains.language.values import Value, as_name, as_properties, as_value
 
-NAME = re.compile(r"[^/\[\].:\s]+")
+MODULE_NAME = re.compile(r"[^/\[\].:\s]+")
 
 
 class Input:
     """Where a module reads. It has one incoming edge, or is one of the inputs that its part returns."""
 
-    __slots__ = ("border", "module", "name", "source")
+    __slots__ = ("exposed_as", "module", "name", "source")
 
     def __init__(self, module: Module, name: str) -> None:
         self.module = module
         self.name = name
         self.source: Output | None = None
-        self.border: str | None = None  # its name among the inputs returned
+        self.exposed_as: str | None = None  # its name among the inputs returned
 
     def connect(self, output: Output) -> None:
         """Read what the output gives; raises LanguageError, naming both ends."""
@@ -106,10 +106,10 @@ class Fragment:
     def __repr__(self) -> str:
         return self.path or "the whole space"
 
-    def place(self, name: str) -> str:
+    def child_path(self, name: str) -> str:
         return f"{self.path}/{name}" if self.path else name
 
-    def number(self, name: str) -> str:
+    def next_name(self, name: str) -> str:
         """The name of the next module that is called so."""
         n = self.numbers[name]
         self.numbers[name] = n + 1
@@ -145,7 +145,7 @@ class Discrete:
         if len(self.positions) < len(self.values):
             raise LanguageError(f"values: expected no two that are equal, got {shown(self.values)}")
         self.path = ""  # known once the function around it has returned
-        self.fragment: Fragment = building("a hyperparameter")
+        self.fragment: Fragment = current_fragment("a hyperparameter")
         self.fragment.hyperparameters.append(self)
 
     def __repr__(self) -> str:
@@ -172,7 +172,7 @@ class DependentHyperparameter:
         self.parents = {local: named[local] for local in sorted(named)}
         self.name = as_name(name)
         self.path = ""
-        self.fragment: Fragment = building("a hyperparameter")
+        self.fragment: Fragment = current_fragment("a hyperparameter")
         self.fragment.hyperparameters.append(self)
 
     def __repr__(self) -> str:
@@ -232,13 +232,13 @@ class Module:
         implementation: Any = None,
         substitution: Substitution | None = None,
     ) -> None:
-        if not isinstance(kind, str) or not NAME.fullmatch(kind):
+        if not isinstance(kind, str) or not MODULE_NAME.fullmatch(kind):
             raise LanguageError(f"name: expected text without spaces and any of / [ ] . :, got {shown(kind)}")
-        fragment = building(f"the module {kind}")
+        fragment = current_fragment(f"the module {kind}")
         self.kind = kind
         self.fragment = fragment
-        self.name = fragment.number(kind)
-        self.path = fragment.place(self.name)
+        self.name = fragment.next_name(kind)
+        self.path = fragment.child_path(self.name)
         self.inputs = {name: Input(self, name) for name in ports[0]}
         self.outputs = {name: Output(self, name) for name in ports[1]}
         self.hyperparameters: dict[str, Hyperparameter] = {}
@@ -247,13 +247,13 @@ class Module:
         self.substitution = substitution
         self.expansions: dict[tuple[Value, ...], Any] = {}
         for name in sorted(properties):
-            self._hold(name, properties[name])
+            self._add_property(name, properties[name])
         fragment.modules.append(self)
 
-    def _hold(self, name: str, value: Any) -> None:
+    def _add_property(self, name: str, value: Any) -> None:
         if not is_hyperparameter(value):
             if self.substitution is None:
-                stable(f"{self.path}: {name}", value)  # programs are told apart by it
+                canonical_data(f"{self.path}: {name}", value)  # programs are told apart by it
             self.constants[name] = value
         elif value.fragment.encloses(self.fragment):
             self.hyperparameters[name] = value
@@ -273,7 +273,7 @@ def show_port(port: Any) -> str:
 _OPEN: ContextVar[Fragment | None] = ContextVar("open_fragment", default=None)
 
 
-def building(what: str) -> Fragment:
+def current_fragment(what: str) -> Fragment:
     """The part under construction; raises LanguageError outside the functions that build one."""
     fragment = _OPEN.get()
     if fragment is None:
@@ -282,7 +282,7 @@ def building(what: str) -> Fragment:
 
 
 @contextmanager
-def opened(fragment: Fragment) -> Iterator[None]:
+def build_into(fragment: Fragment) -> Iterator[None]:
     """Modules and hyperparameters made meanwhile belong to the fragment."""
     token = _OPEN.set(fragment)
     try:

@@ -11,9 +11,9 @@ import numpy as np
 from bostruct.checks import check_integer, check_number
 from bostruct.domains.language.graph import DependentHyperparameter, Discrete, Hyperparameter
 
-MOST_INTEGERS = 1_000_000  # of an IntRange
-DIGITS = (12, 15, 17)
-LARGE = 1e307  # the difference of larger numbers may be beyond what a float can hold
+MAX_INTEGERS = 1_000_000  # of an IntRange
+ROUNDING_DIGITS = (12, 15, 17)
+LARGE_NUMBER = 1e307  # the difference of larger numbers may be beyond what a float can hold
 
 
 D = Discrete
@@ -41,15 +41,15 @@ def IntRange(low: int, high: int, steps: int | None = None, *, log: bool = False
     """
     low, high = check_integer("low", low, 1 if log else -(2**53)), check_integer("high", high, low, 2**53)
     if steps is None and not log:
-        if high - low >= MOST_INTEGERS:
+        if high - low >= MAX_INTEGERS:
             raise ValueError(
-                f"steps: expected a number for {low} to {high}, more than {MOST_INTEGERS} integers; got None"
+                f"steps: expected a number for {low} to {high}, more than {MAX_INTEGERS} integers; got None"
             )
         return Discrete(range(low, high + 1), name, ordered=True)
-    steps = check_integer("steps", min(8, high - low + 1) if steps is None else steps, 1, MOST_INTEGERS)
+    steps = check_integer("steps", min(8, high - low + 1) if steps is None else steps, 1, MAX_INTEGERS)
     last = max(steps - 1, 1)
     if log:
-        inner = {min(max(round(x), low), high) for x in _grid(low, high, steps, log)[:-1]}
+        inner = {min(max(round(x), low), high) for x in _even_grid(low, high, steps, log)[:-1]}
     else:
         inner = {round(low + Fraction((high - low) * i, last)) for i in range(1, last)}
     return Discrete(sorted({low, *inner, *((high,) if steps > 1 else ())}), name, ordered=True)
@@ -63,18 +63,20 @@ def FloatRange(low: float, high: float, steps: int, *, log: bool = False, name: 
     """
     low = check_number("low", low, math.nextafter(0.0, 1.0) if log else -math.inf)
     high = check_number("high", high, low)
-    return Discrete(list(dict.fromkeys(_grid(low, high, check_integer("steps", steps, 1), log))), name, ordered=True)
+    return Discrete(
+        list(dict.fromkeys(_even_grid(low, high, check_integer("steps", steps, 1), log))), name, ordered=True
+    )
 
 
-def _grid(low: float, high: float, steps: int, log: bool) -> list[float]:
+def _even_grid(low: float, high: float, steps: int, log: bool) -> list[float]:
     """The ends and what lies between, ascending."""
     if steps == 1:
         return [float(low)]
-    scale = 1.0 if max(abs(low), abs(high)) < LARGE else 0.5
+    scale = 1.0 if max(abs(low), abs(high)) < LARGE_NUMBER else 0.5
     ends = low * scale, high * scale
     grid = np.geomspace(low, high, steps) if log else np.clip(np.linspace(*ends, steps), *ends) / scale
     raw = np.clip(grid[1:-1], low, high).tolist()
-    for digits in DIGITS:
+    for digits in ROUNDING_DIGITS:
         inner = [float(f"{x:.{digits}g}") for x in raw]  # the same digits on every machine
         whole = [float(low), *inner, float(high)]
         if all(a < b for a, b in pairwise(whole)):
@@ -82,7 +84,7 @@ def _grid(low: float, high: float, steps: int, log: bool) -> list[float]:
     return sorted([float(low), *raw, float(high)])
 
 
-def independent(h: Hyperparameter) -> tuple[Discrete, ...]:
+def independent_ancestors(h: Hyperparameter) -> tuple[Discrete, ...]:
     """The independent hyperparameters whose values give its own, breadth-first, by local name: h where it is one."""
     if isinstance(h, Discrete):
         return (h,)

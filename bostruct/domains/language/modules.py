@@ -28,7 +28,7 @@ def module(
     says what it holds. implementation: what compilers make of it. Raises LanguageError.
     """
     properties = as_properties(f"{name}: name_to_hyperp", name_to_hyperp)
-    made = Module(name, properties, _ports(name, input_names, output_names), implementation)
+    made = Module(name, properties, _check_port_names(name, input_names, output_names), implementation)
     return made.inputs, made.outputs
 
 
@@ -65,11 +65,13 @@ def substitution_module(
     if keys is not None and not keys <= properties.keys():
         raise LanguageError(f"keyed_by: expected some of {sorted(properties)}, got {shown(sorted(map(str, keys)))}")
     substitution = Substitution(substitution_fn, keys, allow_input_subset, allow_output_subset, opens_choices)
-    made = Module(name, properties, _ports(name, input_names, output_names), substitution=substitution)
+    made = Module(name, properties, _check_port_names(name, input_names, output_names), substitution=substitution)
     return made.inputs, made.outputs
 
 
-def _ports(name: str, inputs: Iterable[str], outputs: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _check_port_names(
+    name: str, inputs: Iterable[str], outputs: Iterable[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     both = []
     for kind, names in (("input", inputs), ("output", outputs)):
         if isinstance(names, str):

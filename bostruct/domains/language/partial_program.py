@@ -17,13 +17,13 @@ from bostruct.domains.language.counting import Exact, Size, count
 from bostruct.domains.language.enumeration import depth_first, shortest_first
 from bostruct.domains.language.errors import LanguageError, TraceError
 from bostruct.domains.language.graph import Builder, Discrete
-from bostruct.domains.language.program import DEEPEST, Program, program
+from bostruct.domains.language.program import MAX_DEPTH, Program, build_program
 from bostruct.domains.language.trace import Trace
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
 
 Render: TypeAlias = Callable[[str], str]
-BUDGET = 100_000  # parts looked at, for a size
+COUNT_BUDGET = 100_000  # parts looked at, for a size
 
 
 class PartialProgram:
@@ -37,11 +37,11 @@ class PartialProgram:
         if not callable(builder):
             raise LanguageError(f"builder: expected a function that returns (inputs, outputs), got {shown(builder)}")
         self.builder = builder
-        self.max_depth = check_integer("max_depth", max_depth, 1, DEEPEST)
+        self.max_depth = check_integer("max_depth", max_depth, 1, MAX_DEPTH)
         self.max_decisions = check_integer("max_decisions", max_decisions, 1)
         self._walk = begin(builder, self.max_depth)
 
-    def _with(self, walk: Walk) -> Self:
+    def _with_walk(self, walk: Walk) -> Self:
         space = type(self).__new__(type(self))
         vars(space).update(builder=self.builder, max_depth=self.max_depth, max_decisions=self.max_decisions, _walk=walk)
         return space
@@ -49,7 +49,7 @@ class PartialProgram:
     @cached_property
     def hyperparameters(self) -> tuple[Discrete, ...]:
         """Those that are visible and have no value, in the order of choice."""
-        return tuple(self._walk.unassigned())
+        return tuple(self._walk.open_hyperparameters())
 
     @cached_property
     def trace(self) -> Trace:
@@ -76,33 +76,33 @@ class PartialProgram:
             raise TraceError(f"{path}: no hyperparameter that could be assigned now; {why}")
         walk = self._walk.copy()
         walk.assign(found[path], Trace({path: value})[path])
-        walk.unassigned()  # build what this opens now, so that this call is the one that fails
-        return self._with(walk)
+        walk.open_hyperparameters()  # build what this opens now, so that this call is the one that fails
+        return self._with_walk(walk)
 
     def specify(self, values: Sequence[Value]) -> Self:
         """The terminal space of values in the order of choice; raises TraceError unless they are as many as choices."""
         if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
             raise TraceError(f"values: expected a list of values in the order of choice, got {shown(values)}")
-        return self._with(sampling.specified(self._walk, list(values)))
+        return self._with_walk(sampling.specify(self._walk, list(values)))
 
     def replay(self, trace: Mapping[str, Value]) -> Self:
         """The terminal space of a trace; raises TraceError where a key is unknown or missing, Infeasible."""
-        return self._with(sampling.replayed(self._walk, self.trace | Trace(trace)))
+        return self._with_walk(sampling.replay(self._walk, self.trace | Trace(trace)))
 
     def complete(self, trace: Mapping[str, Value], rng: np.random.Generator) -> Self:
         """A terminal space that has the values of a trace; all else is drawn.
 
         Raises TraceError where no draw has one of its keys with such a value, NoneFeasible.
         """
-        return self._with(sampling.completed(self._walk, Trace(trace), check_generator(rng), self.max_decisions))
+        return self._with_walk(sampling.complete(self._walk, Trace(trace), check_generator(rng), self.max_decisions))
 
     def program(self) -> Program:
         """Of a terminal space; raises LanguageError for any other."""
         if not self.is_terminal:
             raise LanguageError(f"not all is chosen: {', '.join(h.path for h in self.hyperparameters[:5])} ...")
-        return program(self._walk, self.builder)
+        return build_program(self._walk, self.builder)
 
-    def count(self, budget: int = BUDGET) -> Size:
+    def count(self, budget: int = COUNT_BUDGET) -> Size:
         """How many programs there are, by choices: `Exact`, `AtLeast` once the budget is spent, or `INFINITE`.
 
         budget: of parts of the space looked at.
@@ -118,11 +118,11 @@ class PartialProgram:
 
     def to_text(self) -> str:
         """The modules that are visible: what they read, and their hyperparameters with values, or what these may be."""
-        return drawing.text(drawing.view(self._walk))
+        return drawing.view_text(drawing.view(self._walk))
 
     def to_dot(self) -> str:
         """The space in Graphviz's language: modules as boxes, grey while they wait, hyperparameters as ellipses."""
-        return drawing.dot_source(drawing.view(self._walk))
+        return drawing.view_dot(drawing.view(self._walk))
 
     def to_svg(self) -> str:
         """A drawing, as SVG; raises MissingExtra without the extra ``plot`` or the Graphviz program."""

@@ -16,8 +16,8 @@ from bostruct.domains.language import drawing
 from bostruct.domains.language.beginning import begin
 from bostruct.domains.language.combinators import IDENTITY
 from bostruct.domains.language.graph import Input, Module, Output
-from bostruct.domains.language.sampling import replayed
-from bostruct.domains.language.stable import named, stable
+from bostruct.domains.language.sampling import replay
+from bostruct.domains.language.stable import canonical_data, identity_of
 from bostruct.domains.language.trace import Trace
 from bostruct.domains.language.walk import Walk
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from bostruct.domains.architecture.value import Architecture
 
 T = TypeVar("T")
-DEEPEST = 400  # substitutions around each other that a space may allow
-SHOWN = 200  # characters of a trace, in a program's repr
+MAX_DEPTH = 400  # substitutions around each other that a space may allow
+REPR_CHARACTERS = 200  # characters of a trace, in a program's repr
 COMPILERS = {  # loaded when first used: torch, scikit-learn and the compilers themselves, which import this file
     "backend": "flow:compiled",
     "torch": "networks:network",
@@ -104,14 +104,14 @@ class Program:
         return len(self.nodes)
 
     def __repr__(self) -> str:
-        return f"Program({len(self)} modules, {shown(dict(self.trace), SHOWN)})"
+        return f"Program({len(self)} modules, {shown(dict(self.trace), REPR_CHARACTERS)})"
 
     def __str__(self) -> str:
         """All of its trace, which `repr` cuts."""
         return f"Program({len(self)} modules, {dict(self.trace)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return rebuilt, (self.builder, self.trace)  # nodes hold functions, which do not travel
+        return rebuild_program, (self.builder, self.trace)  # nodes hold functions, which do not travel
 
     def compile(self, backend: Backend[T], inputs: Mapping[str, T]) -> dict[str, T]:
         """What a backend makes of the program, by the names of its outputs; inputs: what stands for each of its own.
@@ -159,21 +159,21 @@ class Program:
 
     def to_text(self) -> str:
         """The modules, what they read, and their values."""
-        return drawing.text(drawing.view(self._walk()))
+        return drawing.view_text(drawing.view(self._walk()))
 
     def to_dot(self) -> str:
         """The program in Graphviz's language."""
-        return drawing.dot_source(drawing.view(self._walk()))
+        return drawing.view_dot(drawing.view(self._walk()))
 
     def to_svg(self) -> str:
         """A drawing, as SVG; raises MissingExtra without the extra ``plot`` or the Graphviz program."""
         return render_svg(self.to_dot())
 
     def _walk(self) -> Walk:
-        return replayed(begin(self.builder, DEEPEST), self.trace)
+        return replay(begin(self.builder, MAX_DEPTH), self.trace)
 
     @cached_property
-    def _numbers(self) -> dict[int, int]:
+    def _canonical_numbers(self) -> dict[int, int]:
         """The position of each node -> when it is met from the outputs, by the names of ports.
 
         Every input reads one thing, and every node is read on the way to an output: so nodes are known by the names of
@@ -190,24 +190,29 @@ class Program:
         return numbers
 
     def _rows(self) -> list[Any]:
-        nodes = [self.nodes[position] for position in self._numbers]
-        return [[node.kind, _values(node), named(node.implementation), self._sources(node.sources)] for node in nodes]
+        nodes = [self.nodes[position] for position in self._canonical_numbers]
+        return [
+            [node.kind, _fingerprint_values(node), identity_of(node.implementation), self._sources(node.sources)]
+            for node in nodes
+        ]
 
     def _sources(self, sources: Mapping[str, Source]) -> list[Any]:
         found = sorted(sources.items())
-        return [[name, None if node is None else self._numbers[node], port] for name, (node, port) in found]
+        return [[name, None if node is None else self._canonical_numbers[node], port] for name, (node, port) in found]
 
 
-def program(walk: Walk, builder: Callable[[], Any]) -> Program:
+def build_program(walk: Walk, builder: Callable[[], Any]) -> Program:
     """Of a walk at its end."""
-    order = _topological(walk)
+    order = _topological_order(walk)
     places = {module: position for position, module in enumerate(order)}
 
     def source(output: Output | None, port: Input) -> Source:
-        while output is not None and _is_nothing(output.module):
+        while output is not None and _is_contracted(output.module):
             port = output.module.inputs["in"]
             output = walk.source(port)
-        return Source(None, walk.terminal(port)) if output is None else Source(places[output.module], output.name)
+        return (
+            Source(None, walk.root_input_name(port)) if output is None else Source(places[output.module], output.name)
+        )
 
     nodes = []
     for module in order:
@@ -216,19 +221,19 @@ def program(walk: Walk, builder: Callable[[], Any]) -> Program:
         nodes.append(Node(module.path, module.kind, values, module.implementation, sources, tuple(module.outputs)))
     outputs = {}
     for name in sorted(walk.root.outputs):
-        output = walk.behind(walk.root.outputs[name], None)
+        output = walk.resolve(walk.root.outputs[name], None)
         outputs[name] = source(output, next(iter(output.module.inputs.values()), None))  # type: ignore[arg-type]
     return Program(tuple(nodes), tuple(walk.root.inputs), outputs, walk.trace(), builder)
 
 
-def _is_nothing(module: Module) -> bool:
+def _is_contracted(module: Module) -> bool:
     return module.implementation is IDENTITY and not module.hyperparameters
 
 
-def _topological(walk: Walk) -> list[Module]:
+def _topological_order(walk: Walk) -> list[Module]:
     done: dict[Module, None] = {}
     for name in sorted(walk.root.outputs):
-        stack = [(walk.behind(walk.root.outputs[name], None).module, False)]
+        stack = [(walk.resolve(walk.root.outputs[name], None).module, False)]
         while stack:
             module, entered = stack.pop()
             if entered:
@@ -237,12 +242,12 @@ def _topological(walk: Walk) -> list[Module]:
                 stack.append((module, True))
                 read = [walk.source(port) for port in module.inputs.values()]
                 stack += [(output.module, False) for output in reversed(read) if output is not None]
-    return [module for module in done if not _is_nothing(module)]
+    return [module for module in done if not _is_contracted(module)]
 
 
-def rebuilt(builder: Callable[[], Any], trace: Trace) -> Program:
+def rebuild_program(builder: Callable[[], Any], trace: Trace) -> Program:
     """Build a program anew from what can be sent to another process."""
-    return program(replayed(begin(builder, DEEPEST), trace), builder)
+    return build_program(replay(begin(builder, MAX_DEPTH), trace), builder)
 
 
 def _compiler(name: str) -> Callable[..., Any]:
@@ -250,5 +255,5 @@ def _compiler(name: str) -> Callable[..., Any]:
     return getattr(importlib.import_module(f"bostruct.domains.language.compilers.{module}"), function)
 
 
-def _values(node: Node) -> list[Any]:
-    return [[name, stable(f"{node.path}: {name}", value)] for name, value in sorted(node.values.items())]
+def _fingerprint_values(node: Node) -> list[Any]:
+    return [[name, canonical_data(f"{node.path}: {name}", value)] for name, value in sorted(node.values.items())]

@@ -8,24 +8,24 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from bostruct.domains.language.graph import DependentHyperparameter, Discrete, Module
-from bostruct.domains.language.stable import held
+from bostruct.domains.language.stable import closure_values
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import MISSING
 
 
-class ById:
+class IdentityKey:
     """An object that equals itself alone, kept alive so that its identity is not given to another."""
 
-    __slots__ = ("held",)
+    __slots__ = ("target",)
 
     def __init__(self, held: Any) -> None:
-        self.held = held
+        self.target = held
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ById) and other.held is self.held
+        return isinstance(other, IdentityKey) and other.target is self.target
 
     def __hash__(self) -> int:
-        return id(self.held)
+        return id(self.target)
 
 
 def signature(module: Module, free: tuple[Discrete, ...], values: Mapping[str, Value]) -> Any:
@@ -35,13 +35,13 @@ def signature(module: Module, free: tuple[Discrete, ...], values: Mapping[str, V
     """
     if module.substitution is None:
         raise TypeError(f"expected a substitution module, got {module}")
-    reader = _Reader({h: i for i, h in enumerate(free)}, values)
+    reader = _SignatureReader({h: i for i, h in enumerate(free)}, values)
     own = tuple((name, reader.of(h)) for name, h in module.hyperparameters.items())
-    code = _Reader({}, values).of(module.substitution.fn)
+    code = _SignatureReader({}, values).of(module.substitution.fn)
     return own, tuple(h.values for h in free), code, tuple(module.inputs), tuple(module.outputs)
 
 
-class _Reader:
+class _SignatureReader:
     """Reads what functions hold; what is met again, such as a function that calls itself, is named by when it was."""
 
     def __init__(self, places: Mapping[Any, int], values: Mapping[str, Value]) -> None:
@@ -53,18 +53,22 @@ class _Reader:
         if isinstance(thing, Discrete):
             if thing in self.places:
                 return self.places[thing]
-            return ById(thing), self.values.get(thing.path, MISSING)
-        if (plain := _plain(thing)) is not None:
+            return IdentityKey(thing), self.values.get(thing.path, MISSING)
+        if (plain := _plain_key(thing)) is not None:
             return plain
         if not isinstance(thing, DependentHyperparameter | FunctionType | partial | list | tuple | dict):
-            return (ById(thing.__self__), ById(thing.__func__)) if isinstance(thing, MethodType) else ById(thing)
+            return (
+                (IdentityKey(thing.__self__), IdentityKey(thing.__func__))
+                if isinstance(thing, MethodType)
+                else IdentityKey(thing)
+            )
         if (before := self.met.get(id(thing))) is not None:
             return before, "again"
         self.met[id(thing)] = len(self.met)
         if isinstance(thing, DependentHyperparameter):
-            return tuple((name, self.of(h)) for name, h in thing.parents.items()), ById(thing)
+            return tuple((name, self.of(h)) for name, h in thing.parents.items()), IdentityKey(thing)
         if isinstance(thing, FunctionType):
-            return ById(thing.__code__), tuple(map(self.of, held(thing)))
+            return IdentityKey(thing.__code__), tuple(map(self.of, closure_values(thing)))
         if isinstance(thing, partial):
             return partial, self.of(thing.func), tuple(map(self.of, thing.args)), self.of(thing.keywords)
         if isinstance(thing, dict):
@@ -72,11 +76,11 @@ class _Reader:
         return type(thing), tuple(map(self.of, thing))
 
 
-def _plain(thing: Any) -> Any:
+def _plain_key(thing: Any) -> Any:
     """Of a value, or a tuple or frozenset of such: equal for equal ones. None for all else."""
     if thing is None or isinstance(thing, bool | int | float | str):
         return type(thing), thing
     if type(thing) not in (tuple, frozenset):
         return None
-    parts = [_plain(part) for part in thing]
+    parts = [_plain_key(part) for part in thing]
     return None if None in parts else (type(thing), type(thing)(parts))

@@ -19,9 +19,9 @@ from bostruct.domains.decisions import Coordinate
 from bostruct.domains.language import changes, sampling
 from bostruct.domains.language.counting import Exact, Infinite, count
 from bostruct.domains.language.errors import NoneFeasible, TooDeep
-from bostruct.domains.language.features import Recent, coordinates, tokens
-from bostruct.domains.language.partial_program import BUDGET, PartialProgram, check_generator
-from bostruct.domains.language.program import Program, program
+from bostruct.domains.language.features import LRUCache, coordinates, tokens
+from bostruct.domains.language.partial_program import COUNT_BUDGET, PartialProgram, check_generator
+from bostruct.domains.language.program import Program, build_program
 from bostruct.domains.language.trace import Trace
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
@@ -30,8 +30,8 @@ from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 NEIGHBORS_LISTED = 100_000
 NEIGHBORS_COUNTED = 2_000
 NEIGHBORS_COUNTED_OF_ENDLESS = 100  # a change there may open any number of programs
-LISTED = 2_000  # programs of a space whose unseen ones are known
-SAMPLED = 8  # programs that a space's fingerprint looks at
+MAX_LISTED_PROGRAMS = 2_000  # programs of a space whose unseen ones are known
+FINGERPRINT_SAMPLES = 8  # programs that a space's fingerprint looks at
 
 
 class SearchSpace(PartialProgram):
@@ -56,13 +56,15 @@ class SearchSpace(PartialProgram):
 
     @cached_property
     def _is_endless(self) -> bool:
-        return isinstance(count(self._walk, LISTED), Infinite)
+        return isinstance(count(self._walk, MAX_LISTED_PROGRAMS), Infinite)
 
     @cached_property
-    def _listed(self) -> tuple[Trace, ...] | None:
+    def _short_list(self) -> tuple[Trace, ...] | None:
         """All programs where they are few and quickly counted, else None."""
-        found = count(self._walk, LISTED)
-        return tuple(self.enumerate("depth")) if isinstance(found, Exact) and found.count <= LISTED else None
+        found = count(self._walk, MAX_LISTED_PROGRAMS)
+        return (
+            tuple(self.enumerate("depth")) if isinstance(found, Exact) and found.count <= MAX_LISTED_PROGRAMS else None
+        )
 
     def sample(
         self, m: int, rng: np.random.Generator, by: Literal["decision", "architecture"] = "decision"
@@ -80,18 +82,20 @@ class SearchSpace(PartialProgram):
 
         def draw() -> Walk:
             if evenly:
-                return sampling.followed(self._walk, sampling.evenly(rng, BUDGET), self.max_decisions)
-            return sampling.at_random(self._walk, rng, self.max_decisions)
+                return sampling.follow(
+                    self._walk, sampling.program_uniform_policy(rng, COUNT_BUDGET), self.max_decisions
+                )
+            return sampling.sample_walk(self._walk, rng, self.max_decisions)
 
-        return [self._trace(sampling.feasible(draw)) for _ in range(m)]
+        return [self._trace(sampling.retry_until_feasible(draw)) for _ in range(m)]
 
     def sample_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> Trace:
         """A trace that is not in `seen`; raises SpaceExhausted where there is none, or none is found.
 
         Drawn like those of `sample`; where few programs are left, each of them is equally likely.
         """
-        if seen and self._listed is not None and 2 * len(seen) >= len(self._listed):
-            return self._one_of([x for x in self._listed if x not in seen], rng)
+        if seen and self._short_list is not None and 2 * len(seen) >= len(self._short_list):
+            return self._one_of([x for x in self._short_list if x not in seen], rng)
         if (x := draw_unseen(self, seen, rng)) is not None:
             return x
         if self.size > NEIGHBORS_LISTED:
@@ -108,7 +112,7 @@ class SearchSpace(PartialProgram):
         if not isinstance(x, Trace):
             raise PointError(f"expected a Trace, got {shown(x)}")
         try:
-            self._end(x)
+            self._walk_of(x)
         except Infeasible as error:
             raise PointError(f"{shown(x)} leads nowhere: {error}") from error
 
@@ -119,7 +123,7 @@ class SearchSpace(PartialProgram):
         return self.replay(point).trace
 
     def present(self, x: Mapping[str, Value]) -> Program:
-        return program(self._end(x), self.builder)
+        return build_program(self._walk_of(x), self.builder)
 
     def encode(self, x: Trace) -> Json:
         return x.to_json()
@@ -138,37 +142,37 @@ class SearchSpace(PartialProgram):
 
         Raises DomainError where nothing can be chosen, NoneFeasible.
         """
-        return self._trace(changes.mutated(self._walk, self._end(x), check_generator(rng), self.max_decisions))
+        return self._trace(changes.mutate(self._walk, self._walk_of(x), check_generator(rng), self.max_decisions))
 
     def crossover(self, x: Mapping[str, Value], y: Mapping[str, Value], rng: np.random.Generator) -> Trace:
         """Each value from x or from y, by chance."""
-        return self._trace(changes.crossed(self._walk, Trace(x), Trace(y), check_generator(rng), self.max_decisions))
+        return self._trace(changes.cross_over(self._walk, Trace(x), Trace(y), check_generator(rng), self.max_decisions))
 
     def neighbors(self, x: Trace) -> list[Trace]:
         """All traces of which exactly one of the keys they share with x has another value, in a fixed order.
 
         Raises DomainError where these are more than 100,000.
         """
-        found = changes.some(changes.neighbors(self._walk, self._end(x)), NEIGHBORS_LISTED)
+        found = changes.list_at_most(changes.neighbors(self._walk, self._walk_of(x)), NEIGHBORS_LISTED)
         if found is None:
             raise DomainError(f"neighbors: more than {NEIGHBORS_LISTED}; use some_neighbors")
         return found
 
-    def some_neighbors(self, x: Trace, m: int, rng: np.random.Generator) -> list[Trace]:
+    def sample_neighbors(self, x: Trace, m: int, rng: np.random.Generator) -> list[Trace]:
         """m neighbours, or all where they are fewer, in their order.
 
         Where they are more than 2,000 (in a space without end, more than 100), m different ones in the order drawn:
         changes evenly, what they open by chance.
         """
         counted = NEIGHBORS_COUNTED_OF_ENDLESS if self._is_endless else max(m, NEIGHBORS_COUNTED)
-        found = changes.some(changes.neighbors(self._walk, self._end(x)), counted)
+        found = changes.list_at_most(changes.neighbors(self._walk, self._walk_of(x)), counted)
         if found is not None and len(found) <= m:
             return found
         if found is not None:
             return [found[i] for i in np.sort(rng.choice(len(found), size=m, replace=False, shuffle=False))]
         drawn: dict[Trace, None] = {}
         for _ in range(50 * m):
-            if changes.differing(x, near := self.mutate(x, rng)) == 1:  # no other value had to give way
+            if changes.count_differences(x, near := self.mutate(x, rng)) == 1:  # no other value had to give way
                 drawn[near] = None
             if len(drawn) == m:
                 break
@@ -176,18 +180,20 @@ class SearchSpace(PartialProgram):
 
     def coordinates(self, x: Trace) -> tuple[Coordinate, ...]:
         """The choices of a trace, in order, as positions among their values."""
-        return coordinates(self._end(x))
+        return coordinates(self._walk_of(x))
 
     def names(self, x: Trace) -> tuple[str, ...]:
         """The paths of the choices of a trace, in order."""
-        return tuple(h.path for h in self._end(x).chosen)
+        return tuple(h.path for h in self._walk_of(x).chosen)
 
-    def redrawn(self, x: Trace, names: Sequence[str], rng: np.random.Generator) -> Trace:
+    def resample(self, x: Trace, names: Sequence[str], rng: np.random.Generator) -> Trace:
         """These choices, and those that they open, drawn anew, all others kept where they still exist: `HasChoices`."""
         anew = set(names)
         kept = {path: value for path, value in x.items() if path not in anew}
-        choose = sampling.keeping(kept, sampling.uniformly(rng))
-        return self._trace(sampling.feasible(lambda: sampling.followed(self._walk, choose, self.max_decisions)))
+        choose = sampling.trace_policy(kept, sampling.uniform_policy(rng))
+        return self._trace(
+            sampling.retry_until_feasible(lambda: sampling.follow(self._walk, choose, self.max_decisions))
+        )
 
     def tokens(self, xs: Iterable[Trace]) -> list[npt.NDArray[np.int64]]:
         """Of each trace the hashes of its modules, edges and choices: `HasTokens`."""
@@ -201,30 +207,32 @@ class SearchSpace(PartialProgram):
         """How many values the next choice has after these; 0 at an end. Raises Infeasible, also where that is so only
         within `max_depth`.
         """
-        with _dead_ends():
-            h = sampling.along(self._walk, made).next()
+        with _as_infeasible():
+            h = sampling.follow_decisions(self._walk, made).next()
         return 0 if h is None else len(h.values)
 
-    def finished(self, made: Sequence[int], rng: np.random.Generator) -> Trace:
+    def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> Trace:
         """These choices, and random ones to the end. Raises Infeasible, as `options` does."""
-        with _dead_ends():
-            return self._trace(sampling.at_random(sampling.along(self._walk, made), rng, self.max_decisions))
+        with _as_infeasible():
+            return self._trace(
+                sampling.sample_walk(sampling.follow_decisions(self._walk, made), rng, self.max_decisions)
+            )
 
-    def _end(self, x: Mapping[str, Value]) -> Walk:
+    def _walk_of(self, x: Mapping[str, Value]) -> Walk:
         """The finished walk of a trace; raises TraceError, Infeasible."""
-        return self._ends(x if isinstance(x, Trace) else Trace(x))
+        return self._walk_cache(x if isinstance(x, Trace) else Trace(x))
 
     @cached_property
-    def _ends(self) -> Recent[Trace, Walk]:
-        return Recent(partial(sampling.replayed, self._walk))
+    def _walk_cache(self) -> LRUCache[Trace, Walk]:
+        return LRUCache(partial(sampling.replay, self._walk))
 
     @cached_property
-    def _tokens(self) -> Recent[Trace, npt.NDArray[np.int64]]:
-        return Recent(lambda x: tokens(self._end(x)))
+    def _tokens(self) -> LRUCache[Trace, npt.NDArray[np.int64]]:
+        return LRUCache(lambda x: tokens(self._walk_of(x)))
 
     def _trace(self, end: Walk) -> Trace:
         trace = end.trace()
-        self._ends.add(trace, end)
+        self._walk_cache.add(trace, end)
         return trace
 
     @cached_property
@@ -233,7 +241,7 @@ class SearchSpace(PartialProgram):
         outermost = [[m.path, list(m.inputs), list(m.outputs)] for m in self._walk.modules()]
         choices = [[h.path, h.values] for h in self.hyperparameters]
         rng = np.random.default_rng(0)
-        drawn = [self.present(x).fingerprint for x in self.sample(SAMPLED, rng)]
+        drawn = [self.present(x).fingerprint for x in self.sample(FINGERPRINT_SAMPLES, rng)]
         data = json.dumps([outermost, choices, self.trace.to_json(), drawn])
         return hashlib.blake2b(data.encode(), digest_size=16).hexdigest()
 
@@ -244,7 +252,7 @@ class SearchSpace(PartialProgram):
 
 
 @contextmanager
-def _dead_ends() -> Iterator[None]:
+def _as_infeasible() -> Iterator[None]:
     """What nests too deeply is one, for who decides step by step."""
     try:
         yield

@@ -18,27 +18,27 @@ ADDRESS = " at 0x"
 WORKERS_MAIN = "__mp_main__"  # what a script is called in the processes that it starts
 
 
-def stable(what: str, value: Any) -> Any:
+def canonical_data(what: str, value: Any) -> Any:
     """Of a constant: equal for equal ones. Raises LanguageError, naming `what`, where nothing tells it apart from
     others but its address.
     """
     if isinstance(value, np.generic):
-        return stable(what, value.item())
+        return canonical_data(what, value.item())
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple):
-        return [_type(value), [stable(what, part) for part in value]]
+        return [_type_name(value), [canonical_data(what, part) for part in value]]
     if isinstance(value, set | frozenset):
-        return [_type(value), sorted((stable(what, part) for part in value), key=json.dumps)]
+        return [_type_name(value), sorted((canonical_data(what, part) for part in value), key=json.dumps)]
     if isinstance(value, dict):
-        pairs = [[stable(what, key), stable(what, part)] for key, part in value.items()]
-        return [_type(value), sorted(pairs, key=json.dumps)]
+        pairs = [[canonical_data(what, key), canonical_data(what, part)] for key, part in value.items()]
+        return [_type_name(value), sorted(pairs, key=json.dumps)]
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        return [_type(value), value.dtype.str, list(value.shape), value.tobytes().hex()]
+        return [_type_name(value), value.dtype.str, list(value.shape), value.tobytes().hex()]
     if is_dataclass(value) and not isinstance(value, type):
-        return [_type(value), [stable(what, getattr(value, field.name)) for field in fields(value)]]
-    found = named(value)
-    if found == _type(value):  # not a function, and of no kind that is known here
+        return [_type_name(value), [canonical_data(what, getattr(value, field.name)) for field in fields(value)]]
+    found = identity_of(value)
+    if found == _type_name(value):  # not a function, and of no kind that is known here
         found = [found, repr(value)]
         if type(value).__repr__ is object.__repr__ or ADDRESS in found[1]:
             raise LanguageError(
@@ -48,45 +48,45 @@ def stable(what: str, value: Any) -> Any:
     return found
 
 
-def named(thing: Any, around: tuple[int, ...] = ()) -> Any:
+def identity_of(thing: Any, around: tuple[int, ...] = ()) -> Any:
     """Of a function or an implementation: its module, its name and what it holds of text, numbers and functions. What
     else it holds counts by its type: that may change while it is used.
     """
     if isinstance(thing, np.generic):
-        return named(thing.item())
+        return identity_of(thing.item())
     if thing is None or isinstance(thing, bool | int | float | str):
         return thing
     if id(thing) in around:
         return ["around", around.index(id(thing))]
     inside = (*around, id(thing))
     if isinstance(thing, FunctionType):
-        return [*_name(thing), [named(part, inside) for part in held(thing)]]
+        return [*_qualified_name(thing), [identity_of(part, inside) for part in closure_values(thing)]]
     if isinstance(thing, partial):
         parts = [thing.func, *thing.args, *(part for item in sorted(thing.keywords.items()) for part in item)]
-        return ["partial", [named(part, inside) for part in parts]]
+        return ["partial", [identity_of(part, inside) for part in parts]]
     if isinstance(thing, MethodType):
-        return [named(thing.__func__, inside), named(thing.__self__, inside)]
+        return [identity_of(thing.__func__, inside), identity_of(thing.__self__, inside)]
     if isinstance(thing, tuple):
-        return [_type(thing), [named(part, inside) for part in thing]]
+        return [_type_name(thing), [identity_of(part, inside) for part in thing]]
     if isinstance(thing, Enum):
-        return [_type(thing), thing.name]
+        return [_type_name(thing), thing.name]
     if callable(thing) and isinstance(getattr(thing, "__name__", None), str):  # a class, or of C
-        return _name(thing)
+        return _qualified_name(thing)
     if is_dataclass(thing):
-        return [_type(thing), [named(getattr(thing, field.name), inside) for field in fields(thing)]]
-    return _type(thing)
+        return [_type_name(thing), [identity_of(getattr(thing, field.name), inside) for field in fields(thing)]]
+    return _type_name(thing)
 
 
-def _type(thing: Any) -> str:
-    return ".".join(_name(type(thing)))
+def _type_name(thing: Any) -> str:
+    return ".".join(_qualified_name(type(thing)))
 
 
-def _name(thing: Any) -> list[str]:
+def _qualified_name(thing: Any) -> list[str]:
     where = getattr(thing, "__module__", None) or ""
     return ["__main__" if where == WORKERS_MAIN else where, getattr(thing, "__qualname__", thing.__name__)]
 
 
-def held(function: FunctionType) -> list[Any]:
+def closure_values(function: FunctionType) -> list[Any]:
     """What a function holds: the names from around it that are bound, then its defaults, by position and by name."""
     cells = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
     return [*cells, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]

@@ -30,7 +30,7 @@ class Trace(Mapping[str, Value]):
         self._hash: int | None = None
 
     @classmethod
-    def trusted(cls, values: dict[str, Value]) -> Trace:
+    def from_valid(cls, values: dict[str, Value]) -> Trace:
         """Of values that a space has checked; the dict becomes the trace's own."""
         trace = cls.__new__(cls)
         trace._values = values
@@ -74,4 +74,4 @@ class Trace(Mapping[str, Value]):
 
     def __or__(self, other: Mapping[str, Value]) -> Trace:
         """The other's values where both have one."""
-        return Trace.trusted(self._values | dict(other))
+        return Trace.from_valid(self._values | dict(other))

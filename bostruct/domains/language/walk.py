@@ -23,7 +23,7 @@ import numpy.typing as npt
 from bostruct.checks import shown
 from bostruct.contracts import Infeasible
 from bostruct.domains.language.errors import LanguageError, PortNames, SubstitutionError, TooDeep, TraceError
-from bostruct.domains.language.expansion import expansion
+from bostruct.domains.language.expansion import expand_module
 from bostruct.domains.language.graph import (
     DependentHyperparameter,
     Discrete,
@@ -33,7 +33,7 @@ from bostruct.domains.language.graph import (
     Module,
     Output,
 )
-from bostruct.domains.language.hyperparameters import independent
+from bostruct.domains.language.hyperparameters import independent_ancestors
 from bostruct.domains.language.trace import Trace
 from bostruct.domains.language.values import Value, as_value
 
@@ -126,7 +126,7 @@ class Walk:
 
     def trace(self) -> Trace:
         """Return the values chosen so far as a trace."""
-        return Trace.trusted(self._values.copy())
+        return Trace.from_valid(self._values.copy())
 
     def next(self) -> Discrete | None:
         """What is to be chosen now; None where all is. Raises Infeasible, LanguageError."""
@@ -138,7 +138,7 @@ class Walk:
                 self._cursor += 1
             if self._opens_nothing():
                 return None
-            self._round, self._cursor = Round(self.unassigned(), len(self._values)), 0
+            self._round, self._cursor = Round(self.open_hyperparameters(), len(self._values)), 0
             if not self._round.choices:
                 return None
 
@@ -153,8 +153,8 @@ class Walk:
         """All that can be chosen before anything more is built."""
         if self._cursor == 0 and len(self._values) == self._round.known:
             return self._round
-        left = [h for h in self._round.choices[self._cursor :] if h.path not in self._values]
-        return Round(left, len(self._values))
+        remaining = [h for h in self._round.choices[self._cursor :] if h.path not in self._values]
+        return Round(remaining, len(self._values))
 
     def assign_round(self, choices: Round, values: Iterable[Value]) -> None:
         """Give all choices of a round their values, which may be computed one by one and look at those before."""
@@ -177,7 +177,7 @@ class Walk:
                 raise TooDeep(f"more than {most} choices, and no end")
             self.assign(h, choose(h, self))
 
-    def unassigned(self) -> list[Discrete]:
+    def open_hyperparameters(self) -> list[Discrete]:
         """All visible independent hyperparameters without a value, in order.
 
         Where there are none, what depends on others is computed too: raises Infeasible where that leads nowhere.
@@ -187,16 +187,16 @@ class Walk:
         self._waiting = [module for module in modules if module.substitution is not None]
         for module in modules:
             for h in module.hyperparameters.values():
-                for one in independent(h):
+                for one in independent_ancestors(h):
                     if one.path not in self._values:
                         found.setdefault(one.path, one)
-        asked = list(self._underived(modules))
+        asked = list(self._pending_dependents(modules))
         self._derives = bool(found) and bool(asked)
         for h in () if found else asked:
             self.value(h)
         return list(found.values())
 
-    def _underived(self, modules: list[Module]) -> Iterator[DependentHyperparameter]:
+    def _pending_dependents(self, modules: list[Module]) -> Iterator[DependentHyperparameter]:
         """The dependent hyperparameters of these that no substitution will ask for, and nobody asked for yet."""
         for module in modules:
             if not opens_choices(module):
@@ -208,21 +208,21 @@ class Walk:
         """Return a number of choices below which no program on this way stays."""
         return len({h.path for h in self._round.choices[self._cursor :]} | self._values.keys())
 
-    def left(self) -> list[Discrete]:
+    def remaining(self) -> list[Discrete]:
         """What is to be chosen yet, in order, where the walk is settled: also of what was visible and is no more."""
         found = {h.path: h for h in self._round.choices[self._cursor :] if h.path not in self._values}
-        return list((found | {h.path: h for h in self.unassigned() if h.path not in found}).values())
+        return list((found | {h.path: h for h in self.open_hyperparameters() if h.path not in found}).values())
 
     def is_settled(self) -> bool:
         """Whether no choice that is left opens another, or may lead nowhere."""
         modules = self.modules()
-        return not any(map(opens_choices, modules)) and next(self._underived(modules), None) is None
+        return not any(map(opens_choices, modules)) and next(self._pending_dependents(modules), None) is None
 
     def modules(self) -> list[Module]:
         """Those visible, in order: basic ones, and substitution modules that nothing stands for yet."""
         found: dict[Module, None] = {}
         for name in sorted(self.root.outputs):
-            found.setdefault(self.behind(self.root.outputs[name], None).module)
+            found.setdefault(self.resolve(self.root.outputs[name], None).module)
         queue = deque(found)
         while queue:
             for port in queue.popleft().inputs.values():
@@ -239,16 +239,16 @@ class Walk:
             host = port.module.fragment.host
             if host is None:
                 return None
-            port = host.inputs[port.border]  # type: ignore[index]  # a closed part has no other unconnected input
-        return self.behind(port.source, reader)
+            port = host.inputs[port.exposed_as]  # type: ignore[index]  # a closed part has no other unconnected input
+        return self.resolve(port.source, reader)
 
-    def terminal(self, port: Input) -> str:
+    def root_input_name(self, port: Input) -> str:
         """The name of the input of the whole space that an input stands for, where `source` is None."""
         while port.module.fragment.host is not None:
-            port = port.module.fragment.host.inputs[port.border]  # type: ignore[index]
-        return str(port.border)
+            port = port.module.fragment.host.inputs[port.exposed_as]  # type: ignore[index]
+        return str(port.exposed_as)
 
-    def behind(self, output: Output, reader: Input | None) -> Output:
+    def resolve(self, output: Output, reader: Input | None) -> Output:
         """The output of a visible module that an output stands for."""
         while output.module.substitution is not None:
             fragment = self.expansion(output.module)
@@ -269,7 +269,7 @@ class Walk:
                 if value is MISSING:
                     return None
                 given.append(value)
-            fragment = self._expanded[module] = expansion(module, tuple(given), self.max_depth)
+            fragment = self._expanded[module] = expand_module(module, tuple(given), self.max_depth)
         return fragment
 
     def waiting(self) -> Sequence[Module]:
@@ -287,10 +287,10 @@ class Walk:
         if isinstance(h, Discrete):
             return self._values.get(h.path, MISSING)
         stack: list[Hyperparameter] = [h]  # no recursion: chains of them may be long
-        while (value := self._known(stack[-1])) is MISSING or len(stack) > 1:
+        while (value := self._lookup(stack[-1])) is MISSING or len(stack) > 1:
             one = stack[-1]
             if value is MISSING and isinstance(one, DependentHyperparameter):
-                given = {name: self._known(parent) for name, parent in one.parents.items()}
+                given = {name: self._lookup(parent) for name, parent in one.parents.items()}
                 waits = [one.parents[name] for name, part in given.items() if part is MISSING]
                 if not waits:
                     self._derived[one.path] = derive(one, given)
@@ -301,7 +301,7 @@ class Walk:
                 stack.pop()
         return value
 
-    def _known(self, h: Hyperparameter) -> Value:
+    def _lookup(self, h: Hyperparameter) -> Value:
         return (self._values if isinstance(h, Discrete) else self._derived).get(h.path, MISSING)
 
     def properties(self, module: Module) -> dict[str, Value]:

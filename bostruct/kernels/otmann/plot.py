@@ -7,7 +7,7 @@ from typing import Any
 from bostruct.checks import check_integer, shown
 from bostruct.contracts import Array
 from bostruct.display import new_axes
-from bostruct.domains.architecture.drawing import draw_layers, layer_places
+from bostruct.domains.architecture.drawing import draw_layers, layer_positions
 from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.otmann.distance import otmann
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
@@ -30,7 +30,7 @@ def plot_transport(
     check_integer("weight", weight, 0, len(settings.weights) - 1)
     match = otmann(a, b, settings)
     plan = match.plan[weight]
-    left, right = layer_places(a), layer_places(b)
+    left, right = layer_positions(a), layer_positions(b)
     shift = 1.0 + GAP + max(x for x, _ in left) - min(x for x, _ in right)
     right = [(x + shift, y) for x, y in right]
     if axes is None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from bostruct.contracts import Array
 from bostruct.domains.architecture.labels import Family
-from bostruct.domains.architecture.validity import Adjacent
+from bostruct.domains.architecture.validity import AdjacencyLists
 from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.otmann.settings import Otmann, cost_table
 
@@ -100,7 +100,7 @@ def _steps(family: Family) -> dict[str, list[float]]:
     }
 
 
-def _accumulated(hops: Sequence[list[float]], nearer: Adjacent, order: Sequence[int]) -> list[list[float]]:
+def _accumulated(hops: Sequence[list[float]], nearer: AdjacencyLists, order: Sequence[int]) -> list[list[float]]:
     """Each layer's hop on top of what the layers one hop nearer to the end have, which has 0."""
     lengths: list[list[float]] = [[]] * len(hops)
     third = len(hops[0]) // len(KINDS)

@@ -18,11 +18,15 @@ from bostruct.domains.language.program import Program
 from bostruct.domains.language.space import SearchSpace
 from bostruct.domains.space import Space
 from bostruct.nas import ops
-from bostruct.nas.spaces.wiring import applied, combined, conv_bn_relu, on_paths
+from bostruct.nas.spaces.wiring import apply_part, combine_outputs, conv_bn_relu, on_path_nodes
 
-NODES = 7
-PAIRS = tuple(combinations(range(NODES), 2))  # the upper triangle row by row, as the bits are
-IDENTITY, POOL, SMALL = (0, 0), (0, 1), (1, 0)  # type and size of a node; the fourth is the 5 x 5 convolution
+COMBO_NODES = 7
+PAIRS = tuple(combinations(range(COMBO_NODES), 2))  # the upper triangle row by row, as the bits are
+IDENTITY_BITS, POOL_BITS, SMALL_BITS = (
+    (0, 0),
+    (0, 1),
+    (1, 0),
+)  # type and size of a node; the fourth is the 5 x 5 convolution
 
 
 def combo_cell(filters: tuple[int, ...] = (16, 32, 64), classes: int = 10) -> Builder:
@@ -32,10 +36,10 @@ def combo_cell(filters: tuple[int, ...] = (16, 32, 64), classes: int = 10) -> Bu
     to 30 the edges. Inputs of a node are summed; nodes on no path from input to output are cut, and without a path,
     which 149,607 of 2^21 wirings have none of, the cell is infeasible (published: an accuracy of 0.1).
     """
-    return partial(_network, tuple(filters), classes)
+    return partial(_combo_network, tuple(filters), classes)
 
 
-class Node(NamedTuple):
+class CellNode(NamedTuple):
     """A node on a path from a cell's input to its output. reads: positions of the nodes whose outputs it adds up. kind:
     its bits of type and size, those of the identity at the output.
     """
@@ -45,7 +49,7 @@ class Node(NamedTuple):
     kind: tuple[int, int]
 
 
-def decoded(bits: Sequence[int]) -> tuple[Node, ...]:
+def decode_bits(bits: Sequence[int]) -> tuple[CellNode, ...]:
     """The nodes after the input, the output last. bits: 31, as of `combo_cell`.
 
     Raises Infeasible where no path leads through the cell; TypeError, ValueError for anything but 31 bits.
@@ -54,11 +58,11 @@ def decoded(bits: Sequence[int]) -> tuple[Node, ...]:
     if len(b) != 31:
         raise ValueError(f"bits: expected 31 of them, got {len(b)}")
     edges = dict(zip(PAIRS, b[10:], strict=True))
-    used = on_paths(NODES, edges)
+    used = on_path_nodes(COMBO_NODES, edges)
     if not used:
         raise Infeasible("no path leads from the cell's input to its output")
-    kinds = [IDENTITY, *zip(b[0:10:2], b[1:10:2], strict=True), IDENTITY]
-    return tuple(Node(j, tuple(i for i in used if edges.get((i, j))), kinds[j]) for j in used[1:])
+    kinds = [IDENTITY_BITS, *zip(b[0:10:2], b[1:10:2], strict=True), IDENTITY_BITS]
+    return tuple(CellNode(j, tuple(i for i in used if edges.get((i, j))), kinds[j]) for j in used[1:])
 
 
 def program_of(bits: Sequence[int]) -> Program:
@@ -73,7 +77,7 @@ def published_flops(bits: Sequence[int], filters: Sequence[int] = (16, 32, 64), 
     adds up count 2 a number, pooling one less than its window. All 31 bits at 1 give 101,055,498. Raises Infeasible
     where no path leads through the cell; TypeError, ValueError for anything but 31 bits.
     """
-    nodes = decoded(bits)
+    nodes = decode_bits(bits)
     total, channels = 0, 3
     for position, width in enumerate(filters):
         area = size * size
@@ -81,16 +85,16 @@ def published_flops(bits: Sequence[int], filters: Sequence[int] = (16, 32, 64), 
         total += area * width * (channels * (9 if position == 0 else 1) + 1) + (2 * each if position == 0 else 0)
         for node in nodes:
             total += each * len(node.reads)
-            if node.kind == POOL:
+            if node.kind == POOL_BITS:
                 total += 8 * area * width
-            elif node.kind != IDENTITY:
-                total += area * width * (width * (9 if node.kind == SMALL else 25) + 1) + 2 * each
+            elif node.kind != IDENTITY_BITS:
+                total += area * width * (width * (9 if node.kind == SMALL_BITS else 25) + 1) + 2 * each
         size, channels = size // 2, width
         total += 3 * size * size * width
     return total + 10 * (size * size * channels + 1)
 
 
-INITIAL = (
+INITIAL_CELLS = (
     "1100000000100000100001000100101",
     "1111111111100000100001000100101",
     "0011111111100001100001000100101",
@@ -131,29 +135,31 @@ def bits_space() -> Space:
     return Space({f"bit_{i}": [0, 1] for i in range(31)})
 
 
-def _network(filters: tuple[int, ...], classes: int) -> IO:
+def _combo_network(filters: tuple[int, ...], classes: int) -> IO:
     bits = {f"bit_{i}": D([0, 1], name=f"bit_{i}") for i in range(31)}
     parts = [conv_bn_relu(filters[0], bias=True)]
     for position, width in enumerate(filters):
         if position:
             parts.append(ops.conv2d(width, 1))
-        parts.append(substitution_module("Cell", partial(_cell, width), bits, ["in"], ["out"]))
+        parts.append(substitution_module("Cell", partial(_wire_combo_cell, width), bits, ["in"], ["out"]))
         parts.append(ops.max_pool(2, 2))
     return siso_sequential([*parts, ops.flatten(), ops.dense(classes)])
 
 
-def _cell(width: int, bits: dict[str, Any]) -> IO:
-    nodes = decoded([bits[f"bit_{i}"] for i in range(31)])
+def _wire_combo_cell(width: int, bits: dict[str, Any]) -> IO:
+    nodes = decode_bits([bits[f"bit_{i}"] for i in range(31)])
     inputs, outputs = identity()
     made = {0: outputs}
     for node in nodes:
-        made[node.position] = applied(_part(node.kind, width), combined([made[i] for i in node.reads]))
-    return inputs, made[NODES - 1]
+        made[node.position] = apply_part(
+            _node_operation(node.kind, width), combine_outputs([made[i] for i in node.reads])
+        )
+    return inputs, made[COMBO_NODES - 1]
 
 
-def _part(kind: tuple[int, int], width: int) -> IO:
-    if kind == IDENTITY:
+def _node_operation(kind: tuple[int, int], width: int) -> IO:
+    if kind == IDENTITY_BITS:
         return identity()
-    if kind == POOL:
+    if kind == POOL_BITS:
         return ops.max_pool(3, 1)
-    return conv_bn_relu(width, 3 if kind == SMALL else 5, bias=True)
+    return conv_bn_relu(width, 3 if kind == SMALL_BITS else 5, bias=True)

@@ -10,11 +10,19 @@ from bostruct.domains.language.combinators import identity, siso_sequential
 from bostruct.domains.language.graph import IO, Builder
 from bostruct.domains.language.hyperparameters import D
 from bostruct.nas import ops
-from bostruct.nas.spaces.two_input_cells import Macro, checked_keep, dropped, network
-from bostruct.nas.spaces.wiring import Outputs, applied, combined, relu_conv_bn, relu_separable_bn
+from bostruct.nas.spaces.two_input_cells import Macro, check_keep, two_input_network, with_drop_path
+from bostruct.nas.spaces.wiring import Outputs, apply_part, combine_outputs, relu_conv_bn, relu_separable_bn
 
-OPERATIONS = ("sep_conv_3x3", "sep_conv_5x5", "dil_conv_3x3", "dil_conv_5x5", "max_pool_3x3", "avg_pool_3x3", "skip")
-NODES = 4
+DARTS_OPERATIONS = (
+    "sep_conv_3x3",
+    "sep_conv_5x5",
+    "dil_conv_3x3",
+    "dil_conv_5x5",
+    "max_pool_3x3",
+    "avg_pool_3x3",
+    "skip",
+)
+DARTS_NODES = 4
 
 
 def darts(cells: int = 8, filters: int = 16, classes: int = 10, keep: float = 1.0) -> Builder:
@@ -27,43 +35,43 @@ def darts(cells: int = 8, filters: int = 16, classes: int = 10, keep: float = 1.
     ReLU precedes the last mean; there is no auxiliary output; drop-path grows with depth, there with the epoch. Raises
     TypeError, ValueError.
     """
-    return partial(_network, cells, filters, classes, checked_keep(keep))
+    return partial(_darts_network, cells, filters, classes, check_keep(keep))
 
 
-def _network(cells: int, filters: int, classes: int, keep: float) -> IO:
+def _darts_network(cells: int, filters: int, classes: int, keep: float) -> IO:
     macro = Macro(cells, (cells // 3, 2 * cells // 3), filters, 3 * filters, classes, keep)
-    return network(macro, _choices("normal"), _choices("reduction"), _cell)
+    return two_input_network(macro, _darts_choices("normal"), _darts_choices("reduction"), _wire_darts_cell)
 
 
-def _choices(cell: str) -> dict[str, Any]:
+def _darts_choices(cell: str) -> dict[str, Any]:
     chosen: dict[str, Any] = {}
-    for node in range(NODES):
+    for node in range(DARTS_NODES):
         chosen[f"inputs_{node}"] = D(combinations(range(node + 2), 2), name=f"{cell}_inputs_{node}")
         for side in "ab":
-            chosen[f"operation_{node}{side}"] = D(OPERATIONS, name=f"{cell}_operation_{node}{side}")
+            chosen[f"operation_{node}{side}"] = D(DARTS_OPERATIONS, name=f"{cell}_operation_{node}{side}")
     return chosen
 
 
-def _cell(filters: int, stride: int, rate: float, chosen: dict[str, Any]) -> IO:
+def _wire_darts_cell(filters: int, stride: int, rate: float, chosen: dict[str, Any]) -> IO:
     first, second = identity(), identity()
     states = [first[1], second[1]]
-    for node in range(NODES):
+    for node in range(DARTS_NODES):
         sides = zip(chosen[f"inputs_{node}"], "ab", strict=True)
         made = [
-            _applied(chosen[f"operation_{node}{side}"], filters, stride if i < 2 else 1, rate, states[i])
+            _apply_darts_operation(chosen[f"operation_{node}{side}"], filters, stride if i < 2 else 1, rate, states[i])
             for i, side in sides
         ]
-        states.append(combined(made))
+        states.append(combine_outputs(made))
     inputs = {"in0": first[0]["in"], "in1": second[0]["in"]}
-    return inputs, combined(states[2:], ops.concat)
+    return inputs, combine_outputs(states[2:], ops.concat)
 
 
-def _applied(name: str, filters: int, stride: int, rate: float, state: Outputs) -> Outputs:
-    output = applied(operation(name, filters, stride), state)
-    return output if name == "skip" and stride == 1 else dropped(output, rate)
+def _apply_darts_operation(name: str, filters: int, stride: int, rate: float, state: Outputs) -> Outputs:
+    output = apply_part(darts_operation(name, filters, stride), state)
+    return output if name == "skip" and stride == 1 else with_drop_path(output, rate)
 
 
-def operation(name: str, filters: int, stride: int) -> IO:
+def darts_operation(name: str, filters: int, stride: int) -> IO:
     """One of `OPERATIONS`; a skip is a convolution of size 1 where the image shrinks."""
     if name == "skip":
         return identity() if stride == 1 else relu_conv_bn(filters, 1, stride)

@@ -12,7 +12,7 @@ from bostruct.domains.language.hyperparameters import D
 from bostruct.domains.language.modules import substitution_module
 from bostruct.nas import ops
 
-ACTIVATIONS = ("tanh", "relu", "sigmoid", "identity")
+ENAS_ACTIVATIONS = ("tanh", "relu", "sigmoid", "identity")
 
 
 def enas_cell(nodes: int = 8, units: tuple[int, ...] = (32, 64, 128, 256)) -> Builder:
@@ -21,20 +21,20 @@ def enas_cell(nodes: int = 8, units: tuple[int, ...] = (32, 64, 128, 256)) -> Bu
     The first node reads both inputs, each other node one before it; each has an activation; what no node reads is
     averaged, as the paper's figure computes (its caption says otherwise).
     """
-    return partial(_cell, nodes, tuple(units))
+    return partial(_enas_cell, nodes, tuple(units))
 
 
-def _cell(nodes: int, units: tuple[int, ...]) -> IO:
+def _enas_cell(nodes: int, units: tuple[int, ...]) -> IO:
     h_units = D(units, name="units")
     sources = {str(i): D(range(i), name=f"source_{i}") for i in range(1, nodes)}
-    return substitution_module("Cell", partial(_wired, nodes, h_units), sources, ["x", "ht"], ["ht+1"])
+    return substitution_module("Cell", partial(_wire_enas_cell, nodes, h_units), sources, ["x", "ht"], ["ht+1"])
 
 
-def _wired(nodes: int, h_units: Any, sources: dict[str, int]) -> IO:
-    first_inputs, first_outputs = _first(h_units)
+def _wire_enas_cell(nodes: int, h_units: Any, sources: dict[str, int]) -> IO:
+    first_inputs, first_outputs = _first_node(h_units)
     made = [first_outputs]
     for i in range(1, nodes):
-        inputs, outputs = siso_sequential([ops.dense(h_units), _activation()])
+        inputs, outputs = siso_sequential([ops.dense(h_units), _choose_activation()])
         inputs["in"].connect(made[sources[str(i)]]["out"])
         made.append(outputs)
     ends = sorted(set(range(nodes)) - set(sources.values()))
@@ -44,23 +44,23 @@ def _wired(nodes: int, h_units: Any, sources: dict[str, int]) -> IO:
     return first_inputs, {"ht+1": outputs["out"]}
 
 
-def _first(h_units: Any) -> IO:
-    x, h, total, end = ops.dense(h_units), ops.dense(h_units), ops.add(2), _activation()
+def _first_node(h_units: Any) -> IO:
+    x, h, total, end = ops.dense(h_units), ops.dense(h_units), ops.add(2), _choose_activation()
     total[0]["in0"].connect(x[1]["out"])
     total[0]["in1"].connect(h[1]["out"])
     end[0]["in"].connect(total[1]["out"])
     return {"x": x[0]["in"], "ht": h[0]["in"]}, end[1]
 
 
-def _activation() -> IO:
+def _choose_activation() -> IO:
     makers = {"tanh": ops.tanh, "relu": ops.relu, "sigmoid": ops.sigmoid, "identity": identity}
-    return siso_or(makers, D(ACTIVATIONS), "Activation")
+    return siso_or(makers, D(ENAS_ACTIVATIONS), "Activation")
 
 
 def _average(values: Any, shapes: Any) -> Any:
     del values, shapes
-    return _mean
+    return _mean_of_inputs
 
 
-def _mean(*given: Any) -> Any:
+def _mean_of_inputs(*given: Any) -> Any:
     return sum(given[1:], given[0]) / len(given)

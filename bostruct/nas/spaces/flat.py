@@ -11,9 +11,9 @@ from bostruct.domains.language.graph import IO, Builder
 from bostruct.domains.language.hyperparameters import D
 from bostruct.domains.language.modules import substitution_module
 from bostruct.nas import ops
-from bostruct.nas.spaces.wiring import applied, combined
+from bostruct.nas.spaces.wiring import apply_part, combine_outputs
 
-OPERATIONS = ("conv1x1", "depthwise3x3", "separable3x3", "maxpool3x3", "avgpool3x3", "identity")
+FLAT_OPERATIONS = ("conv1x1", "depthwise3x3", "separable3x3", "maxpool3x3", "avgpool3x3", "identity")
 NONE = "none"
 
 
@@ -25,17 +25,17 @@ def flat(nodes: int = 11, filters: tuple[int, ...] = (64, 128, 256), classes: in
     convolution, motif, and one of stride 2 to twice the filters; DeepArchitect's code keeps 64 filters in the first of
     these convolutions, which here follow the resolution.
     """
-    return partial(_network, nodes, tuple(filters), classes)
+    return partial(_flat_network, nodes, tuple(filters), classes)
 
 
-def _network(nodes: int, filters: tuple[int, ...], classes: int) -> IO:
+def _flat_network(nodes: int, filters: tuple[int, ...], classes: int) -> IO:
     chosen = {
-        f"edge_{i}_{j}": D(OPERATIONS if j == i + 1 else (NONE, *OPERATIONS), name=f"edge_{i}_{j}")
+        f"edge_{i}_{j}": D(FLAT_OPERATIONS if j == i + 1 else (NONE, *FLAT_OPERATIONS), name=f"edge_{i}_{j}")
         for i, j in combinations(range(nodes), 2)
     }
 
     def motif(width: int) -> IO:
-        built = partial(_motif, nodes, width)
+        built = partial(_wire_motif, nodes, width)
         return substitution_module("Motif", built, chosen, ["in"], ["out"], opens_choices=False)
 
     parts = [ops.conv2d(filters[0], 3)]
@@ -44,18 +44,18 @@ def _network(nodes: int, filters: tuple[int, ...], classes: int) -> IO:
     return siso_sequential([*parts, ops.global_pool(), ops.dense(classes)])
 
 
-def _motif(nodes: int, width: int, chosen: dict[str, Any]) -> IO:
+def _wire_motif(nodes: int, width: int, chosen: dict[str, Any]) -> IO:
     inputs, outputs = identity()
     made = [outputs]
     for j in range(1, nodes):
         operations = [(i, chosen[f"edge_{i}_{j}"]) for i in range(j)]
-        read = [applied(_operation(name, width), made[i]) for i, name in operations if name != NONE]
+        read = [apply_part(_flat_operation(name, width), made[i]) for i, name in operations if name != NONE]
         joined = siso_sequential([ops.batch_norm(), ops.conv2d(width, 1), ops.relu()])
-        made.append(applied(joined, combined(read, ops.concat)))
-    return inputs, applied(ops.conv2d(width, 1), made[-1])
+        made.append(apply_part(joined, combine_outputs(read, ops.concat)))
+    return inputs, apply_part(ops.conv2d(width, 1), made[-1])
 
 
-def _operation(name: str, width: int) -> IO:
+def _flat_operation(name: str, width: int) -> IO:
     return {
         "conv1x1": partial(ops.conv2d, width, 1),
         "depthwise3x3": ops.depthwise_conv2d,

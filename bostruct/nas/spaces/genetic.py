@@ -11,7 +11,7 @@ from bostruct.domains.language.graph import IO, Builder
 from bostruct.domains.language.hyperparameters import D
 from bostruct.domains.language.modules import substitution_module
 from bostruct.nas import ops
-from bostruct.nas.spaces.wiring import applied, combined, conv_bn_relu
+from bostruct.nas.spaces.wiring import apply_part, combine_outputs, conv_bn_relu
 
 
 def genetic_cnn(
@@ -28,20 +28,20 @@ def genetic_cnn(
     """
     if len(stages) != len(filters):
         raise ValueError(f"stages, filters: expected as many of each, got {len(stages)} and {len(filters)}")
-    return partial(_network, tuple(stages), tuple(filters), classes, units)
+    return partial(_genetic_network, tuple(stages), tuple(filters), classes, units)
 
 
-def _network(stages: tuple[int, ...], filters: tuple[int, ...], classes: int, units: int) -> IO:
+def _genetic_network(stages: tuple[int, ...], filters: tuple[int, ...], classes: int, units: int) -> IO:
     parts = []
     for nodes, width in zip(stages, filters, strict=True):
         bits = {f"{i}_{j}": D([0, 1]) for i, j in combinations(range(nodes), 2)}
-        stage = partial(_stage, nodes, width)
+        stage = partial(_wire_stage, nodes, width)
         parts += [substitution_module("Stage", stage, bits, ["in"], ["out"], opens_choices=False), ops.max_pool(3, 2)]
     head = [ops.flatten(), ops.dense(units), ops.relu(), ops.dropout(0.5), ops.dense(classes)]
     return siso_sequential([*parts, *head])
 
 
-def _stage(n: int, filters: int, bits: dict[str, Any]) -> IO:
+def _wire_stage(n: int, filters: int, bits: dict[str, Any]) -> IO:
     inputs, entry = conv_bn_relu(filters, 5)
     edges = [(i, j) for i, j in combinations(range(n), 2) if bits[f"{i}_{j}"]]
     if not edges:
@@ -49,6 +49,6 @@ def _stage(n: int, filters: int, bits: dict[str, Any]) -> IO:
     made: dict[int, Any] = {}
     for node in sorted({node for edge in edges for node in edge}):
         read = [made[i] for i, j in edges if j == node] or [entry]
-        made[node] = applied(conv_bn_relu(filters), combined(read))
+        made[node] = apply_part(conv_bn_relu(filters), combine_outputs(read))
     ends = [made[node] for node in made if all(i != node for i, _ in edges)]
-    return inputs, applied(conv_bn_relu(filters), combined(ends))
+    return inputs, apply_part(conv_bn_relu(filters), combine_outputs(ends))

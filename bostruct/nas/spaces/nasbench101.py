@@ -12,13 +12,15 @@ from bostruct.domains.language.graph import IO, Builder
 from bostruct.domains.language.hyperparameters import D
 from bostruct.domains.language.modules import substitution_module
 from bostruct.nas import ops
-from bostruct.nas.spaces.wiring import applied, combined, conv_bn_relu, on_paths
+from bostruct.nas.spaces.wiring import apply_part, combine_outputs, conv_bn_relu, on_path_nodes
 
-Edges: TypeAlias = frozenset[tuple[int, int]]
-OPERATIONS = ("conv1x1-bn-relu", "conv3x3-bn-relu", "maxpool3x3")
-NODES = 7
-MOST_EDGES = 9
-EDGES = tuple((i, j) for i in range(NODES - 2, -1, -1) for j in range(i + 1, NODES))  # in the order of choice
+CellEdges: TypeAlias = frozenset[tuple[int, int]]
+NASBENCH101_OPERATIONS = ("conv1x1-bn-relu", "conv3x3-bn-relu", "maxpool3x3")
+NASBENCH101_NODES = 7
+MAX_EDGES = 9
+NASBENCH101_EDGES = tuple(
+    (i, j) for i in range(NASBENCH101_NODES - 2, -1, -1) for j in range(i + 1, NASBENCH101_NODES)
+)  # in the order of choice
 
 
 def nasbench101(stacks: int = 3, cells: int = 3, filters: int = 128, classes: int = 10) -> Builder:
@@ -29,98 +31,98 @@ def nasbench101(stacks: int = 3, cells: int = 3, filters: int = 128, classes: in
     still lead to a feasible wiring, so that none is drawn in vain; published, all 21 are drawn until they are feasible,
     which makes wirings equally likely. `wiring` tells all 21 of a trace. Nodes without edges are left out.
     """
-    return partial(_network, stacks, cells, filters, classes)
+    return partial(_nasbench101_network, stacks, cells, filters, classes)
 
 
 def is_feasible(edges: dict[tuple[int, int], Any]) -> bool:
     """Whether a wiring, a bit for each pair of the seven nodes, is one of the 13,839."""
     present = [edge for edge, bit in edges.items() if bit]
     touched = {node for edge in present for node in edge}
-    return len(present) <= MOST_EDGES and bool(present) and touched == set(on_paths(NODES, edges))
+    return len(present) <= MAX_EDGES and bool(present) and touched == set(on_path_nodes(NASBENCH101_NODES, edges))
 
 
 def wiring(trace: Mapping[str, Any]) -> dict[tuple[int, int], int]:
     """All 21 bits of the wiring of a trace, of which it holds those that were chosen."""
     chosen = {path.rpartition("/")[2]: value for path, value in trace.items()}
-    present: Edges = frozenset()
-    for position, (i, j) in enumerate(EDGES):
-        present = _with(present, position, chosen.get(f"edge_{i}_{j}", _values(present, position)[0]))
-    return {edge: int(edge in present) for edge in sorted(EDGES)}
+    present: CellEdges = frozenset()
+    for position, (i, j) in enumerate(NASBENCH101_EDGES):
+        present = _with(present, position, chosen.get(f"edge_{i}_{j}", _feasible_bits(present, position)[0]))
+    return {edge: int(edge in present) for edge in sorted(NASBENCH101_EDGES)}
 
 
-def _network(stacks: int, cells: int, filters: int, classes: int) -> IO:
-    return _wired(partial(_stacked, stacks, cells, filters, classes), 0, frozenset())
+def _nasbench101_network(stacks: int, cells: int, filters: int, classes: int) -> IO:
+    return _choose_edges(partial(_stack_cells, stacks, cells, filters, classes), 0, frozenset())
 
 
-def _wired(build: Callable[[Edges], IO], position: int, present: Edges) -> IO:
+def _choose_edges(build: Callable[[CellEdges], IO], position: int, present: CellEdges) -> IO:
     """What a wiring builds whose bits before this position are chosen; as deep for each, so that places are alike."""
-    if position == len(EDGES):
+    if position == len(NASBENCH101_EDGES):
         return build(present)
-    i, j = EDGES[position]
-    values = _values(present, position)
+    i, j = NASBENCH101_EDGES[position]
+    values = _feasible_bits(present, position)
 
     def rest(chosen: dict[str, Any]) -> IO:
-        return _wired(build, position + 1, _with(present, position, chosen.get("edge", values[0])))
+        return _choose_edges(build, position + 1, _with(present, position, chosen.get("edge", values[0])))
 
     choice = {"edge": D(values, name=f"edge_{i}_{j}")} if len(values) > 1 else {}
     return substitution_module("Wiring", rest, choice, ["in"], ["out"], keyed_by=())
 
 
-def _values(present: Edges, position: int) -> list[int]:
+def _feasible_bits(present: CellEdges, position: int) -> list[int]:
     """Those of the bit at a position that lead to a feasible wiring: one, or both."""
     return [bit for bit in (0, 1) if _can_end(_with(present, position, bit), position + 1)]
 
 
-def _with(present: Edges, position: int, bit: Any) -> Edges:
-    return present | {EDGES[position]} if bit else present
+def _with(present: CellEdges, position: int, bit: Any) -> CellEdges:
+    return present | {NASBENCH101_EDGES[position]} if bit else present
 
 
-def _can_end(present: Edges, position: int) -> bool:
+def _can_end(present: CellEdges, position: int) -> bool:
     """Whether bits from this position on can make a feasible wiring of these edges: at the least, the input feeds what
     nothing feeds.
     """
     sources, targets = {i for i, _ in present}, {j for _, j in present}
-    needed = {(0, k) for k in sources - targets - {0}} if present else {(0, NODES - 1)}
-    few = len(present) + len(needed) <= MOST_EDGES
-    return few and targets <= sources | {NODES - 1} and needed.issubset(EDGES[position:])
+    needed = {(0, k) for k in sources - targets - {0}} if present else {(0, NASBENCH101_NODES - 1)}
+    few = len(present) + len(needed) <= MAX_EDGES
+    return few and targets <= sources | {NASBENCH101_NODES - 1} and needed.issubset(NASBENCH101_EDGES[position:])
 
 
-def _stacked(stacks: int, cells: int, filters: int, classes: int, present: Edges) -> IO:
-    operations = {f"node_{k}": D(OPERATIONS, name=f"node_{k}") for k in range(1, NODES - 1)}
+def _stack_cells(stacks: int, cells: int, filters: int, classes: int, present: CellEdges) -> IO:
+    operations = {f"node_{k}": D(NASBENCH101_OPERATIONS, name=f"node_{k}") for k in range(1, NASBENCH101_NODES - 1)}
     parts = [conv_bn_relu(filters)]
     for stack in range(stacks):
         if stack:
             parts.append(ops.max_pool(2, 2))
-        built = partial(_cell, filters * 2**stack, present)
+        built = partial(_wire_nasbench101_cell, filters * 2**stack, present)
         for _ in range(cells):
             parts.append(substitution_module("Cell", built, operations, ["in"], ["out"], opens_choices=False))
     return siso_sequential([*parts, ops.global_pool(), ops.dense(classes)])
 
 
-def _cell(width: int, present: Edges, chosen: dict[str, Any]) -> IO:
+def _wire_nasbench101_cell(width: int, present: CellEdges, chosen: dict[str, Any]) -> IO:
     edges = dict.fromkeys(present, 1)
-    used = on_paths(NODES, edges)
+    used = on_path_nodes(NASBENCH101_NODES, edges)
     widths = _widths(width, used, edges)
     inputs, outputs = identity()
     made = {0: outputs}
     for j in used[1:-1]:
         read = [
-            applied(conv_bn_relu(widths[j], 1), outputs) if i == 0 else _cut(made[i], widths[i], widths[j])
+            apply_part(conv_bn_relu(widths[j], 1), outputs) if i == 0 else _cut_channels(made[i], widths[i], widths[j])
             for i in used
             if edges.get((i, j))
         ]
-        made[j] = applied(_operation(chosen[f"node_{j}"], widths[j]), combined(read))
-    ends = [made[i] for i in used[1:-1] if edges.get((i, NODES - 1))]
-    direct = edges.get((0, NODES - 1))
+        made[j] = apply_part(_nasbench101_operation(chosen[f"node_{j}"], widths[j]), combine_outputs(read))
+    ends = [made[i] for i in used[1:-1] if edges.get((i, NASBENCH101_NODES - 1))]
+    direct = edges.get((0, NASBENCH101_NODES - 1))
     if not ends:
-        return inputs, applied(conv_bn_relu(width, 1), outputs)
-    joined = combined(ends, ops.concat)
+        return inputs, apply_part(conv_bn_relu(width, 1), outputs)
+    joined = combine_outputs(ends, ops.concat)
     if direct:
-        joined = combined([applied(conv_bn_relu(width, 1), outputs), joined])
+        joined = combine_outputs([apply_part(conv_bn_relu(width, 1), outputs), joined])
     return inputs, joined
 
 
-def _operation(name: str, filters: int) -> IO:
+def _nasbench101_operation(name: str, filters: int) -> IO:
     if name == "maxpool3x3":
         return ops.max_pool(3, 1)
     return conv_bn_relu(filters, 1 if name == "conv1x1-bn-relu" else 3)
@@ -130,7 +132,7 @@ def _widths(width: int, used: list[int], edges: dict[tuple[int, int], Any]) -> d
     """Channels of each node: those that feed the output share its channels, the first get what is left over; others
     have as many as the largest node they feed.
     """
-    last = NODES - 1
+    last = NASBENCH101_NODES - 1
     ends = [i for i in used[1:-1] if edges.get((i, last))]
     widths = {last: width}
     if ends:
@@ -142,9 +144,9 @@ def _widths(width: int, used: list[int], edges: dict[tuple[int, int], Any]) -> d
     return widths
 
 
-def _cut(outputs: Any, have: int, want: int) -> Any:
+def _cut_channels(outputs: Any, have: int, want: int) -> Any:
     """The first channels, where a node has more than its reader wants."""
-    return outputs if have == want else applied(_first_channels(want), outputs)
+    return outputs if have == want else apply_part(_first_channels(want), outputs)
 
 
 def _first_channels(count: int) -> IO:

@@ -11,10 +11,10 @@ from bostruct.domains.language.compilers.implementations import siso_torch_modul
 from bostruct.domains.language.graph import IO, Builder
 from bostruct.domains.language.hyperparameters import D
 from bostruct.nas import ops
-from bostruct.nas.spaces.wiring import applied, combined, relu_conv_bn
+from bostruct.nas.spaces.wiring import apply_part, combine_outputs, relu_conv_bn
 
-OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
-EDGES = tuple(combinations(range(4), 2))
+NASBENCH201_OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
+NASBENCH201_EDGES = tuple(combinations(range(4), 2))
 
 
 def nasbench201(cells: int = 5, filters: int = 16, classes: int = 10) -> Builder:
@@ -23,33 +23,33 @@ def nasbench201(cells: int = 5, filters: int = 16, classes: int = 10) -> Builder
     The operation of edge i -> j is the hyperparameter ``edge_i_j``; the edges are (0, 1), (0, 2), (0, 3), (1, 2),
     (1, 3), (2, 3). Between stages lies a residual block of stride 2.
     """
-    return partial(_network, cells, filters, classes)
+    return partial(_nasbench201_network, cells, filters, classes)
 
 
-def _network(cells: int, filters: int, classes: int) -> IO:
-    chosen = {edge: D(OPERATIONS, name=f"edge_{edge[0]}_{edge[1]}") for edge in EDGES}
+def _nasbench201_network(cells: int, filters: int, classes: int) -> IO:
+    chosen = {edge: D(NASBENCH201_OPERATIONS, name=f"edge_{edge[0]}_{edge[1]}") for edge in NASBENCH201_EDGES}
     parts = [ops.conv2d(filters, 3, bias=False), ops.batch_norm()]
     for stage in range(3):
         if stage:
             parts.append(_reduction(filters * 2**stage))
-        parts += [_cell(chosen, filters * 2**stage) for _ in range(cells)]
+        parts += [_wire_nasbench201_cell(chosen, filters * 2**stage) for _ in range(cells)]
     return siso_sequential([*parts, ops.batch_norm(), ops.relu(), ops.global_pool(), ops.dense(classes)])
 
 
-def _cell(chosen: dict[tuple[int, int], Any], filters: int) -> IO:
+def _wire_nasbench201_cell(chosen: dict[tuple[int, int], Any], filters: int) -> IO:
     inputs, outputs = identity()
     nodes = [outputs]
     for j in range(1, 4):
-        read = [applied(_edge(chosen[i, j], filters), nodes[i]) for i in range(j)]
-        nodes.append(combined(read))
+        read = [apply_part(_edge(chosen[i, j], filters), nodes[i]) for i in range(j)]
+        nodes.append(combine_outputs(read))
     return inputs, nodes[-1]
 
 
 def _edge(h: Any, filters: int) -> IO:
-    return siso_or({name: partial(operation, name, filters) for name in OPERATIONS}, h, "Edge")
+    return siso_or({name: partial(nasbench201_operation, name, filters) for name in NASBENCH201_OPERATIONS}, h, "Edge")
 
 
-def operation(name: str, filters: int) -> IO:
+def nasbench201_operation(name: str, filters: int) -> IO:
     """One of `OPERATIONS`."""
     if name == "none":
         return siso_torch_module("Zero", _zero)
@@ -74,4 +74,4 @@ def _reduction(filters: int) -> IO:
     inputs, outputs = identity()
     main = siso_sequential([relu_conv_bn(filters, 3, 2), relu_conv_bn(filters, 3)])
     shortcut = siso_sequential([ops.avg_pool(2, 2), ops.conv2d(filters, 1, bias=False)])
-    return inputs, combined([applied(main, outputs), applied(shortcut, outputs)])
+    return inputs, combine_outputs([apply_part(main, outputs), apply_part(shortcut, outputs)])

@@ -10,12 +10,12 @@ from bostruct.domains.language.compilers.implementations import siso_torch_modul
 from bostruct.domains.language.graph import IO, Builder
 from bostruct.domains.language.hyperparameters import D
 from bostruct.nas import ops
-from bostruct.nas.spaces.two_input_cells import Macro, checked_keep, dropped, network
-from bostruct.nas.spaces.wiring import Outputs, applied, combined, relu_conv_bn, relu_separable_bn
+from bostruct.nas.spaces.two_input_cells import Macro, check_keep, two_input_network, with_drop_path
+from bostruct.nas.spaces.wiring import Outputs, apply_part, combine_outputs, relu_conv_bn, relu_separable_bn
 
 REDUCTION = ("none", "separable3x3", "separable5x5", "separable7x7", "avgpool3x3", "maxpool3x3", "conv1x7-7x1")
 NORMAL = (*REDUCTION, "dilated3x3")
-NODES = 5
+NASNET_NODES = 5
 
 
 def nasnet(
@@ -36,44 +36,46 @@ def nasnet(
     with ``Recipe(every_decision=True)`` adds the whole loss of the auxiliary one, where Zoph et al. add 0.4 of it.
     Raises TypeError, ValueError.
     """
-    return partial(_network, cells, filters, classes, checked_keep(keep), auxiliary)
+    return partial(_nasnet_network, cells, filters, classes, check_keep(keep), auxiliary)
 
 
-def _network(cells: int, filters: int, classes: int, keep: float, auxiliary: bool) -> IO:
+def _nasnet_network(cells: int, filters: int, classes: int, keep: float, auxiliary: bool) -> IO:
     reductions = (cells // 3, 2 * (cells // 3) + 1)
     macro = Macro(cells + 2, reductions, filters, 3 * filters, classes, keep, reductions[1] - 1 if auxiliary else None)
-    return network(macro, _choices("normal", NORMAL), _choices("reduction", REDUCTION), _cell)
+    return two_input_network(
+        macro, _nasnet_choices("normal", NORMAL), _nasnet_choices("reduction", REDUCTION), _wire_nasnet_cell
+    )
 
 
-def _choices(cell: str, operations: tuple[str, ...]) -> dict[str, Any]:
+def _nasnet_choices(cell: str, operations: tuple[str, ...]) -> dict[str, Any]:
     chosen = {}
-    for node in range(NODES):
+    for node in range(NASNET_NODES):
         for side in "ab":
             chosen[f"input_{node}{side}"] = D(range(node + 2), name=f"{cell}_input_{node}{side}")
             chosen[f"operation_{node}{side}"] = D(operations, name=f"{cell}_operation_{node}{side}")
     return chosen
 
 
-def _cell(filters: int, stride: int, rate: float, chosen: dict[str, Any]) -> IO:
+def _wire_nasnet_cell(filters: int, stride: int, rate: float, chosen: dict[str, Any]) -> IO:
     first, second = identity(), identity()
     states, read = [first[1], second[1]], set()
-    for node in range(NODES):
+    for node in range(NASNET_NODES):
         sides = [(chosen[f"input_{node}{side}"], chosen[f"operation_{node}{side}"]) for side in "ab"]
         read |= {source for source, _ in sides}
-        made = [_applied(name, filters, stride if i < 2 else 1, rate, states[i]) for i, name in sides]
-        states.append(combined(made))
+        made = [_apply_nasnet_operation(name, filters, stride if i < 2 else 1, rate, states[i]) for i, name in sides]
+        states.append(combine_outputs(made))
     for source in {0, 1} - read:  # joined below, at the size of the others
-        states[source] = applied(operation("none", filters, stride), states[source])
+        states[source] = apply_part(nasnet_operation("none", filters, stride), states[source])
     ends = [state for position, state in enumerate(states) if position not in read]
-    return {"in0": first[0]["in"], "in1": second[0]["in"]}, combined(ends, ops.concat)
+    return {"in0": first[0]["in"], "in1": second[0]["in"]}, combine_outputs(ends, ops.concat)
 
 
-def _applied(name: str, filters: int, stride: int, rate: float, state: Outputs) -> Outputs:
-    output = applied(operation(name, filters, stride), state)
-    return output if name == "none" else dropped(output, rate)
+def _apply_nasnet_operation(name: str, filters: int, stride: int, rate: float, state: Outputs) -> Outputs:
+    output = apply_part(nasnet_operation(name, filters, stride), state)
+    return output if name == "none" else with_drop_path(output, rate)
 
 
-def operation(name: str, filters: int, stride: int) -> IO:
+def nasnet_operation(name: str, filters: int, stride: int) -> IO:
     """One of `NORMAL`; ``none`` is the identity, or a convolution of size 1 where the image shrinks."""
     if name == "none":
         return identity() if stride == 1 else relu_conv_bn(filters, 1, stride)

@@ -12,9 +12,11 @@ from bostruct.domains.language.compilers.implementations import siso_torch_modul
 from bostruct.domains.language.graph import IO
 from bostruct.domains.language.modules import substitution_module
 from bostruct.nas import ops
-from bostruct.nas.spaces.wiring import Outputs, applied
+from bostruct.nas.spaces.wiring import Outputs, apply_part
 
-Cell = Callable[[int, int, float, dict[str, Any]], IO]  # (filters, stride, drop rate, choices) -> inputs in0, in1
+CellBuilder = Callable[
+    [int, int, float, dict[str, Any]], IO
+]  # (filters, stride, drop rate, choices) -> inputs in0, in1
 
 
 class Macro(NamedTuple):
@@ -32,7 +34,7 @@ class Macro(NamedTuple):
     auxiliary: int | None = None
 
 
-def network(macro: Macro, normal: dict[str, Any], reduction: dict[str, Any], build: Cell) -> IO:
+def two_input_network(macro: Macro, normal: dict[str, Any], reduction: dict[str, Any], build: CellBuilder) -> IO:
     """normal, reduction: hyperparameters of the two kinds of cells, the same in all of a kind."""
     inputs, stem = siso_sequential([ops.conv2d(macro.stem, 3, bias=False), ops.batch_norm()])
     before, last, filters = stem, stem, macro.filters
@@ -41,7 +43,10 @@ def network(macro: Macro, normal: dict[str, Any], reduction: dict[str, Any], bui
         is_reduction = position in macro.reductions
         filters *= 2 if is_reduction else 1
         chosen = reduction if is_reduction else normal
-        fitted = (applied(_fitted(filters, 2 if shrunk else 1), before), applied(_fitted(filters, 1), last))
+        fitted = (
+            apply_part(_fit_channels(filters, 2 if shrunk else 1), before),
+            apply_part(_fit_channels(filters, 1), last),
+        )
         built = partial(build, filters, 2 if is_reduction else 1, _drop_rate(macro, position))
         kind = "ReductionCell" if is_reduction else "NormalCell"
         part = substitution_module(kind, built, chosen, ["in0", "in1"], ["out"], opens_choices=False)
@@ -49,12 +54,12 @@ def network(macro: Macro, normal: dict[str, Any], reduction: dict[str, Any], bui
             part[0][f"in{i}"].connect(output["out"])
         before, last, shrunk = last, part[1], is_reduction
         if position == macro.auxiliary:
-            auxiliary = applied(_head(macro.classes), last)
-    outputs = {"out": applied(_head(macro.classes), last)["out"]}
+            auxiliary = apply_part(_head(macro.classes), last)
+    outputs = {"out": apply_part(_head(macro.classes), last)["out"]}
     return inputs, outputs if auxiliary is None else outputs | {"aux": auxiliary["out"]}
 
 
-def _fitted(filters: int, stride: int) -> IO:
+def _fit_channels(filters: int, stride: int) -> IO:
     return siso_sequential([ops.relu(), ops.conv2d(filters, 1, stride, bias=False), ops.batch_norm()])
 
 
@@ -67,12 +72,12 @@ def _drop_rate(macro: Macro, position: int) -> float:
     return (1.0 - macro.keep) * (position + 1) / macro.cells
 
 
-def dropped(output: Outputs, rate: float) -> Outputs:
+def with_drop_path(output: Outputs, rate: float) -> Outputs:
     """Drop-path of what an operation gives; nothing where every path is kept."""
-    return output if rate <= 0.0 else applied(siso_torch_module("DropPath", _drop_path, {"rate": rate}), output)
+    return output if rate <= 0.0 else apply_part(siso_torch_module("DropPath", _drop_path, {"rate": rate}), output)
 
 
-def checked_keep(keep: float) -> float:
+def check_keep(keep: float) -> float:
     """A chance that a path is kept, in (0, 1]; raises TypeError, ValueError."""
     if check_number("keep", keep, 0.0, 1.0) == 0.0:
         raise ValueError("keep: expected a chance in (0, 1], got 0, with which nothing would be trained")

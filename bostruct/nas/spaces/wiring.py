@@ -29,7 +29,7 @@ def relu_separable_bn(filters: int, kernel: int = 3, stride: int = 1, dilation: 
     return siso_sequential([ops.relu(), made, ops.batch_norm()])
 
 
-def combined(outputs: Sequence[Outputs], combine: Combine = ops.add) -> Outputs:
+def combine_outputs(outputs: Sequence[Outputs], combine: Combine = ops.add) -> Outputs:
     """One thing of several: themselves where there is one."""
     if len(outputs) == 1:
         return outputs[0]
@@ -39,13 +39,13 @@ def combined(outputs: Sequence[Outputs], combine: Combine = ops.add) -> Outputs:
     return together
 
 
-def applied(part: IO, output: Outputs) -> Outputs:
+def apply_part(part: IO, output: Outputs) -> Outputs:
     """What a part with one input and one output makes of an output."""
     part[0]["in"].connect(output["out"])
     return part[1]
 
 
-def on_paths(n: int, edges: Mapping[tuple[int, int], Any]) -> list[int]:
+def on_path_nodes(n: int, edges: Mapping[tuple[int, int], Any]) -> list[int]:
     """Of n nodes with edges (i, j), i < j, those on a path from the first to the last; none where there is no path."""
     ahead, behind = {0}, {n - 1}
     for j in range(1, n):

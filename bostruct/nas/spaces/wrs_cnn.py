@@ -24,7 +24,7 @@ def wrs_cnn(
     3 x 3 convolutions with ReLU, after every two of them a 2 x 2 max pool and dropout of 0.25; then dense layers with
     ReLU and dropout of 0.5. Published, all 12 numbers are always drawn, also those of layers that are not there.
     """
-    return partial(_network, tuple(convolutions), tuple(dense_layers), tuple(filters), tuple(units), classes)
+    return partial(_wrs_network, tuple(convolutions), tuple(dense_layers), tuple(filters), tuple(units), classes)
 
 
 def reduced_wrs_cnn(classes: int = 10) -> Builder:
@@ -32,7 +32,7 @@ def reduced_wrs_cnn(classes: int = 10) -> Builder:
     return wrs_cnn(filters=(16, 128), units=(64, 256), classes=classes)
 
 
-def _network(
+def _wrs_network(
     convolutions: Sequence[int], dense_layers: Sequence[int], filters: Sequence[int], units: Sequence[int], classes: int
 ) -> IO:
     h_convolutions = IntRange(*convolutions, name="convolutions")
@@ -42,7 +42,9 @@ def _network(
         [
             siso_nested_repeat(layers.first, layers.another, h_convolutions, "Convolutions"),
             ops.flatten(),
-            siso_nested_repeat(partial(_dense, tuple(units)), partial(_denser, tuple(units)), h_dense, "Dense"),
+            siso_nested_repeat(
+                partial(_dense_block, tuple(units)), partial(_append_dense_block, tuple(units)), h_dense, "Dense"
+            ),
             ops.dense(classes),
         ]
     )
@@ -70,11 +72,11 @@ class _Convolutions:
         return siso_sequential([ops.conv2d(IntRange(low, high)), ops.relu()])
 
 
-def _dense(units: tuple[int, ...]) -> IO:
+def _dense_block(units: tuple[int, ...]) -> IO:
     return siso_sequential([ops.dense(IntRange(*units)), ops.relu(), ops.dropout(0.5)])
 
 
-def _denser(units: tuple[int, ...], inputs: Any, outputs: Any) -> IO:
-    more_inputs, more_outputs = _dense(units)
+def _append_dense_block(units: tuple[int, ...], inputs: Any, outputs: Any) -> IO:
+    more_inputs, more_outputs = _dense_block(units)
     more_inputs["in"].connect(outputs["out"])
     return inputs, more_outputs

@@ -9,15 +9,15 @@ from bostruct.contracts import PointError
 from bostruct.domains.architecture.labels import BUILT_IN, CNN, Family, family_from_json
 from bostruct.domains.architecture.layers import Layer, as_layer
 from bostruct.domains.architecture.value import Architecture
-from bostruct.domains.language.compilers.flow import compiled, described
+from bostruct.domains.language.compilers.flow import compile_program, describe_node
 from bostruct.domains.language.compilers.implementations import Labelled
 from bostruct.domains.language.errors import CompileError
 from bostruct.domains.language.program import Node, Program
 
-Places: TypeAlias = tuple[int, ...]  # the layers whose outputs arrive somewhere
+LayerIndices: TypeAlias = tuple[int, ...]  # the layers whose outputs arrive somewhere
 
 
-class Layers:
+class ArchitectureBackend:
     """The backend: a node with a layer adds it; any other hands on the layers that reach it."""
 
     def __init__(self, input: str) -> None:
@@ -25,15 +25,15 @@ class Layers:
         self.edges: list[tuple[int, int]] = []
         self.paths = {0: "the program's input"}
 
-    def make(self, node: Node, inputs: dict[str, Places]) -> Any:
+    def make(self, node: Node, inputs: dict[str, LayerIndices]) -> Any:
         reached = tuple(dict.fromkeys(chain(*inputs.values())))
         if (layer := layer_of(node)) is not None:
             if not reached:
-                raise CompileError(f"{described(node)} is the layer {layer}, but nothing of the input reaches it")
+                raise CompileError(f"{describe_node(node)} is the layer {layer}, but nothing of the input reaches it")
             reached = self.add(layer, reached, node.path)
         return reached if len(node.outputs) == 1 else dict.fromkeys(node.outputs, reached)
 
-    def add(self, layer: Layer, reads: Places, path: str) -> Places:
+    def add(self, layer: Layer, reads: LayerIndices, path: str) -> LayerIndices:
         self.edges += [(u, len(self.layers)) for u in reads]
         self.paths[len(self.layers)] = path
         self.layers.append(layer)
@@ -50,18 +50,18 @@ def layer_of(node: Node) -> Layer | None:
     except PointError as error:
         raise CompileError(str(error)) from error
     except Exception as error:
-        raise CompileError(f"{described(node)}: what layer it is cannot be said: {error!r}") from error
+        raise CompileError(f"{describe_node(node)}: what layer it is cannot be said: {error!r}") from error
 
 
-def architecture(program: Program, family: Family | str | None, decision: str) -> Architecture:
+def build_architecture(program: Program, family: Family | str | None, decision: str) -> Architecture:
     """The program's layers; arguments as of `Program.to_architecture`. Raises CompileError."""
     given = family_from_json(family) if isinstance(family, str) else family
-    found = Layers((given or CNN).input.name)
-    ends = compiled(program, found, dict.fromkeys(program.inputs, (0,)))
+    found = ArchitectureBackend((given or CNN).input.name)
+    ends = compile_program(program, found, dict.fromkeys(program.inputs, (0,)))
     if len(found.layers) == 1:
         kinds = ", ".join(dict.fromkeys(node.kind for node in program.nodes)) or "none"
         raise CompileError(f"no module stands for a layer; give layer= to the makers of some of: {kinds}")
-    known = given or _knowing(found.layers)
+    known = given or _family_with_labels(found.layers)
     is_decision = {label.name: label.role == "decision" for label in known.labels}
     reached = tuple(dict.fromkeys(chain(*ends.values())))
     decided = tuple(u for u in reached if is_decision.get(found.layers[u].label, False))
@@ -75,7 +75,7 @@ def architecture(program: Program, family: Family | str | None, decision: str) -
         raise CompileError(f"the program is no architecture: {error}. Its layers are {where}") from error
 
 
-def _knowing(layers: list[Layer]) -> Family:
+def _family_with_labels(layers: list[Layer]) -> Family:
     """The first family that knows all labels, as `Architecture` chooses it; the first of all where none does."""
     labels = {layer.label for layer in layers}
     return next((family for family in BUILT_IN.values() if labels <= family.by_name.keys()), CNN)

@@ -13,7 +13,7 @@ from bostruct.domains.language.program import Backend, Node, Program, Source
 T = TypeVar("T")
 
 
-class Step(NamedTuple):
+class PlanStep(NamedTuple):
     """One node, without what it stands for. path: where it is. reads: by the name of its inputs. outputs: their names.
     drops: positions of the nodes that nothing reads any more after this one.
     """
@@ -28,7 +28,7 @@ class Plan(NamedTuple):
     """A program as wiring alone: what is left of it where each node is known by its position."""
 
     inputs: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
     outputs: dict[str, Source]
 
 
@@ -46,13 +46,13 @@ def plan(program: Program) -> Plan:
         if position not in kept:
             drops[reader].append(position)
     steps = [
-        Step(node.path, node.sources, node.outputs, tuple(gone))
+        PlanStep(node.path, node.sources, node.outputs, tuple(gone))
         for node, gone in zip(program.nodes, drops, strict=True)
     ]
     return Plan(program.inputs, tuple(steps), program.outputs)
 
 
-def carried(plan: Plan, apply: Callable[[int, dict[str, T]], Any], inputs: Mapping[str, T]) -> dict[str, T]:
+def propagate(plan: Plan, apply: Callable[[int, dict[str, T]], Any], inputs: Mapping[str, T]) -> dict[str, T]:
     """The outputs of a program, given its inputs. apply: of a node's position and inputs, gives what the node does.
 
     Raises CompileError where a node does not give its outputs.
@@ -64,62 +64,62 @@ def carried(plan: Plan, apply: Callable[[int, dict[str, T]], Any], inputs: Mappi
 
     for position, step in enumerate(plan.steps):
         given = {name: read(source) for name, source in step.reads.items()}
-        values[position] = _named(step, apply(position, given))
+        values[position] = _by_output_name(step, apply(position, given))
         for gone in step.drops:
             del values[gone]
     return {name: read(source) for name, source in plan.outputs.items()}
 
 
-def compiled(program: Program, backend: Backend[T], inputs: Mapping[str, T]) -> dict[str, T]:
+def compile_program(program: Program, backend: Backend[T], inputs: Mapping[str, T]) -> dict[str, T]:
     """What a backend makes of a program: by the names of the program's outputs.
 
     inputs: what stands for each of the program's own inputs. Identities that carry hyperparameters hand on what they
     get; the backend never sees them. Raises CompileError.
     """
     if set(inputs) != set(program.inputs):
-        raise CompileError(f"inputs: expected {_names(program.inputs)}; got {_names(inputs)}")
+        raise CompileError(f"inputs: expected {_join_names(program.inputs)}; got {_join_names(inputs)}")
 
     def apply(position: int, given: dict[str, T]) -> Any:
         node = program.nodes[position]
         return given["in"] if node.implementation is IDENTITY else backend.make(node, given)
 
-    return carried(plan(program), apply, inputs)
+    return propagate(plan(program), apply, inputs)
 
 
-def single(named: Mapping[str, T]) -> T | Mapping[str, T]:
+def unwrap_single(named: Mapping[str, T]) -> T | Mapping[str, T]:
     """The one thing where there is one, else all by name."""
     return next(iter(named.values())) if len(named) == 1 else named
 
 
-def bound(names: Sequence[str], given: Sequence[T], named: Mapping[str, T]) -> dict[str, T]:
+def bind_arguments(names: Sequence[str], given: Sequence[T], named: Mapping[str, T]) -> dict[str, T]:
     """Arguments by name; raises TypeError unless each input has exactly one."""
     inputs = dict(zip(names, given, strict=False)) | dict(named)
     if len(given) + len(named) != len(names) or set(inputs) != set(names):
-        got = f"{len(given)} by position" + (f" and {_names(named)}" if named else "")
-        raise TypeError(f"expected one argument for each of the inputs {_names(names)}; got {got}")
+        got = f"{len(given)} by position" + (f" and {_join_names(named)}" if named else "")
+        raise TypeError(f"expected one argument for each of the inputs {_join_names(names)}; got {got}")
     return inputs
 
 
-def described(node: Node) -> str:
+def describe_node(node: Node) -> str:
     """A node as messages call it: its place, and its values."""
     values = ", ".join(f"{name}={shown(value, 40)}" for name, value in node.values.items())
     return f"{node.path}({values})"
 
 
-def not_made(node: Node, compiler: str, expected: str) -> CompileError:
+def wrong_module(node: Node, compiler: str, expected: str) -> CompileError:
     """That a compiler was given a module that is not its own."""
     got = "nothing" if node.implementation is None else shown(node.implementation)
-    return CompileError(f"{described(node)}: {compiler} compiles {expected}; this one stands for {got}")
+    return CompileError(f"{describe_node(node)}: {compiler} compiles {expected}; this one stands for {got}")
 
 
-def _named(step: Step, made: Any) -> Mapping[str, Any]:
+def _by_output_name(step: PlanStep, made: Any) -> Mapping[str, Any]:
     if len(step.outputs) == 1:
         return {step.outputs[0]: made}
     if not isinstance(made, Mapping) or not set(step.outputs) <= set(made):
-        got = _names(made) if isinstance(made, Mapping) else shown(type(made))
-        raise CompileError(f"{step.path}: expected a mapping with the outputs {_names(step.outputs)}; got {got}")
+        got = _join_names(made) if isinstance(made, Mapping) else shown(type(made))
+        raise CompileError(f"{step.path}: expected a mapping with the outputs {_join_names(step.outputs)}; got {got}")
     return made
 
 
-def _names(names: Any) -> str:
+def _join_names(names: Any) -> str:
     return ", ".join(map(str, names)) or "none"

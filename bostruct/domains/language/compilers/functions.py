@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bostruct.domains.language.combinators import IDENTITY
-from bostruct.domains.language.compilers.flow import bound, carried, not_made, plan, single
+from bostruct.domains.language.compilers.flow import bind_arguments, plan, propagate, unwrap_single, wrong_module
 from bostruct.domains.language.compilers.implementations import PlainFunction
 from bostruct.domains.language.program import Node, Program
 
@@ -19,23 +19,23 @@ class Calculation:
     def __init__(self, program: Program) -> None:
         for node in program.nodes:
             if node.implementation is not IDENTITY and not isinstance(node.implementation, PlainFunction):
-                raise not_made(node, "to_function", "modules made by function_module")
+                raise wrong_module(node, "to_function", "modules made by function_module")
         self.program = program
         self._plan = plan(program)
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
-        given = bound(self.program.inputs, inputs, named)
-        return single(carried(self._plan, self._apply, given))
+        given = bind_arguments(self.program.inputs, inputs, named)
+        return unwrap_single(propagate(self._plan, self._apply, given))
 
     def _apply(self, position: int, given: dict[str, Any]) -> Any:
         node = self.program.nodes[position]
-        return given["in"] if node.implementation is IDENTITY else called(node, given)
+        return given["in"] if node.implementation is IDENTITY else call_node(node, given)
 
     def __repr__(self) -> str:
         return f"Calculation({', '.join(self.program.inputs)}) of {len(self.program)} modules"
 
 
-def called(node: Node, given: dict[str, Any]) -> Any:
+def call_node(node: Node, given: dict[str, Any]) -> Any:
     try:
         return node.implementation.fn(node.values.copy(), *given.values())
     except Exception as error:

@@ -96,7 +96,9 @@ def torch_module(
 
     Raises LanguageError.
     """
-    return module(name, name_to_hyperp, input_names, output_names, TorchLayer(_callable("build", build), layer=layer))
+    return module(
+        name, name_to_hyperp, input_names, output_names, TorchLayer(_check_callable("build", build), layer=layer)
+    )
 
 
 def siso_torch_module(
@@ -121,8 +123,8 @@ def siso_torch_layer(
 
     name: by default that of layer_fn. layer: as of `Labelled`.
     """
-    _callable("layer_fn", layer_fn)
-    return siso_torch_module(_name(layer_fn, name), FromValues(layer_fn), name_to_hyperp, layer=layer)
+    _check_callable("layer_fn", layer_fn)
+    return siso_torch_module(_module_name(layer_fn, name), FromValues(layer_fn), name_to_hyperp, layer=layer)
 
 
 @dataclass(frozen=True)
@@ -169,16 +171,18 @@ def function_module(
 
     Raises LanguageError.
     """
-    return module(name, name_to_hyperp, input_names, output_names, PlainFunction(_callable("fn", fn), layer=layer))
+    return module(
+        name, name_to_hyperp, input_names, output_names, PlainFunction(_check_callable("fn", fn), layer=layer)
+    )
 
 
-def _callable(name: str, fn: Any) -> Any:
+def _check_callable(name: str, fn: Any) -> Any:
     if not callable(fn):
         raise LanguageError(f"{name}: expected a function, got {shown(fn)}")
     return fn
 
 
-def _name(fn: Callable[..., Any], name: str | None) -> str:
+def _module_name(fn: Callable[..., Any], name: str | None) -> str:
     found = getattr(fn, "__name__", None) if name is None else name
     if not isinstance(found, str) or not found.isidentifier():
         raise LanguageError(f"name: expected a name for the module that {shown(fn)} makes, got {shown(found)}")

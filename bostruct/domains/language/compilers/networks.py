@@ -9,7 +9,16 @@ import torch
 from torch import Tensor, nn
 
 from bostruct.checks import shown
-from bostruct.domains.language.compilers.flow import Plan, bound, carried, compiled, described, not_made, plan, single
+from bostruct.domains.language.compilers.flow import (
+    Plan,
+    bind_arguments,
+    compile_program,
+    describe_node,
+    plan,
+    propagate,
+    unwrap_single,
+    wrong_module,
+)
 from bostruct.domains.language.compilers.implementations import TorchLayer
 from bostruct.domains.language.errors import CompileError
 from bostruct.domains.language.program import Node, Program
@@ -43,32 +52,32 @@ class Network(nn.Module):
         super().__init__()
         self.wiring = wiring
         self.layers = nn.ModuleDict(layers)
-        self.keys = [key if (key := spelled(step.path)) in layers else None for step in wiring.steps]
+        self.keys = [key if (key := torch_name(step.path)) in layers else None for step in wiring.steps]
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
-        given = bound(self.wiring.inputs, inputs, named)
-        return single(carried(self.wiring, self._given_by, given))
+        given = bind_arguments(self.wiring.inputs, inputs, named)
+        return unwrap_single(propagate(self.wiring, self._run_step, given))
 
-    def _given_by(self, position: int, given: dict[str, Any]) -> Any:
+    def _run_step(self, position: int, given: dict[str, Any]) -> Any:
         key = self.keys[position]
         return given["in"] if key is None else self.layers[key](*given.values())
 
 
-def network(program: Program, input_shapes: Example | Mapping[str, Example]) -> Network:
+def torch_network(program: Program, input_shapes: Example | Mapping[str, Example]) -> Network:
     """The program as a module; raises CompileError where a module's layers cannot take the shapes that reach it.
 
     input_shapes: as of `Program.to_torch`.
     """
-    inference = Inference({})
-    compiled(program, inference, examples(program, input_shapes))
+    inference = ShapeInference({})
+    compile_program(program, inference, meta_tensors(program, input_shapes))
     shapes = inference.shapes
     return Network(
         plan(program),
-        {spelled(node.path): built(node, shapes[node.path]) for node in program.nodes if node.path in shapes},
+        {torch_name(node.path): build_layer(node, shapes[node.path]) for node in program.nodes if node.path in shapes},
     )
 
 
-class Inference(NamedTuple):
+class ShapeInference(NamedTuple):
     """The backend that finds out shapes on the meta device, where nothing is computed. shapes: of the inputs of each
     node met so far.
     """
@@ -79,42 +88,42 @@ class Inference(NamedTuple):
         shapes = self.shapes[node.path] = {name: shape_of(node, name, given) for name, given in inputs.items()}
         try:
             with torch.device("meta"), torch.no_grad():
-                return built(node, shapes).eval()(*inputs.values())
+                return build_layer(node, shapes).eval()(*inputs.values())
         except CompileError:
             raise
         except Exception as error:
             why = str(error) if isinstance(error, RuntimeError | ValueError) else repr(error)
-            raise CompileError(f"{described(node)} cannot take {_shown(shapes)}: {why}") from error
+            raise CompileError(f"{describe_node(node)} cannot take {_format_shapes(shapes)}: {why}") from error
 
 
-def built(node: Node, shapes: dict[str, tuple[int, ...]]) -> nn.Module:
+def build_layer(node: Node, shapes: dict[str, tuple[int, ...]]) -> nn.Module:
     """What a node stands for, for inputs of these shapes; raises CompileError."""
     if not isinstance(node.implementation, TorchLayer):
-        raise not_made(node, "to_torch", "modules made by torch_module and its like")
+        raise wrong_module(node, "to_torch", "modules made by torch_module and its like")
     layer = node.implementation.build(node.values.copy(), shapes.copy())
     if isinstance(layer, nn.Module):
         return layer
     if not callable(layer):
-        raise CompileError(f"{described(node)}: expected a torch.nn.Module or a function, got {shown(layer)}")
+        raise CompileError(f"{describe_node(node)}: expected a torch.nn.Module or a function, got {shown(layer)}")
     return Operation(layer)
 
 
-def spelled(path: str) -> str:
+def torch_name(path: str) -> str:
     """A place as torch allows it as a name: different places are spelled differently."""
     return path.replace("%", "%25").replace(".", "%2E")
 
 
-def examples(program: Program, given: Any) -> dict[str, Tensor]:
+def meta_tensors(program: Program, given: Any) -> dict[str, Tensor]:
     """Tensors without content, by the names of the program's inputs; raises CompileError."""
     if not isinstance(given, Mapping):
         if len(program.inputs) != 1:
             names = ", ".join(program.inputs) or "none"
             raise CompileError(f"input_shapes: expected a dict with the program's inputs ({names}), got {shown(given)}")
         given = {program.inputs[0]: given}
-    return {name: _example(name, one) for name, one in given.items()}
+    return {name: _meta_tensor(name, one) for name, one in given.items()}
 
 
-def _example(name: str, given: Any) -> Tensor:
+def _meta_tensor(name: str, given: Any) -> Tensor:
     if isinstance(given, Tensor):
         return torch.empty_like(given, device="meta")
     try:
@@ -129,5 +138,5 @@ def shape_of(node: Node, name: str, given: Any) -> tuple[int, ...]:
     return tuple(given.shape)
 
 
-def _shown(shapes: Mapping[str, tuple[int, ...]]) -> str:
+def _format_shapes(shapes: Mapping[str, tuple[int, ...]]) -> str:
     return ", ".join(f"{name} of shape {shape}" for name, shape in shapes.items()) or "no inputs"

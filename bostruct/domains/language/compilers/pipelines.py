@@ -8,13 +8,13 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import FeatureUnion, Pipeline
 
 from bostruct.checks import shown
-from bostruct.domains.language.compilers.flow import compiled, described, not_made
+from bostruct.domains.language.compilers.flow import compile_program, describe_node, wrong_module
 from bostruct.domains.language.compilers.implementations import UNION, SklearnStep
 from bostruct.domains.language.errors import CompileError
 from bostruct.domains.language.program import Node, Program
 
 
-class Step(NamedTuple):
+class PipelineStep(NamedTuple):
     """path: of the module, or of the union that closes branches. name: in the pipeline."""
 
     path: str
@@ -22,7 +22,7 @@ class Step(NamedTuple):
     estimator: Any
 
 
-Branch: TypeAlias = tuple[Step, ...]  # all that lies between the data and here
+Branch: TypeAlias = tuple[PipelineStep, ...]  # all that lies between the data and here
 
 
 def pipeline(program: Program) -> Pipeline:
@@ -30,13 +30,13 @@ def pipeline(program: Program) -> Pipeline:
     for what, names in (("input", program.inputs), ("output", tuple(program.outputs))):
         if len(names) != 1:
             raise CompileError(f"a pipeline has one {what}; the program has {', '.join(names) or 'none'}")
-    branch = next(iter(compiled(program, Steps(), {program.inputs[0]: ()}).values()))
+    branch = next(iter(compile_program(program, PipelineBackend(), {program.inputs[0]: ()}).values()))
     if not branch:
         raise CompileError("a pipeline needs at least one estimator; the program hands on its input")
     return _pipeline(branch)
 
 
-class Steps:
+class PipelineBackend:
     """The backend: a node lengthens the branch that it reads."""
 
     def make(self, node: Node, inputs: dict[str, Branch]) -> Branch:
@@ -44,24 +44,24 @@ class Steps:
             if branch and not _transforms(branch[-1].estimator):
                 raise CompileError(f"{node.path} reads {branch[-1].path}, which does not transform its data")
         if node.implementation is UNION:
-            return joined(node, inputs)
+            return join_branches(node, inputs)
         if not isinstance(node.implementation, SklearnStep):
-            raise not_made(node, "to_sklearn", "modules made by sklearn_module, and feature_union")
-        return (*inputs["in"], Step(node.path, spelled(node.path), estimator(node)))
+            raise wrong_module(node, "to_sklearn", "modules made by sklearn_module, and feature_union")
+        return (*inputs["in"], PipelineStep(node.path, step_name(node.path), make_estimator(node)))
 
 
-def estimator(node: Node) -> Any:
+def make_estimator(node: Node) -> Any:
     """What a node stands for; raises CompileError."""
     try:
         made = node.implementation.make(**node.values)
     except Exception as error:
-        raise CompileError(f"{described(node)}: no estimator can be made: {error!r}") from error
+        raise CompileError(f"{describe_node(node)}: no estimator can be made: {error!r}") from error
     if not isinstance(made, BaseEstimator):
-        raise CompileError(f"{described(node)}: expected a scikit-learn estimator, got {shown(made)}")
+        raise CompileError(f"{describe_node(node)}: expected a scikit-learn estimator, got {shown(made)}")
     return made
 
 
-def joined(node: Node, inputs: dict[str, Branch]) -> Branch:
+def join_branches(node: Node, inputs: dict[str, Branch]) -> Branch:
     """Branches side by side, behind the steps that all of them begin with."""
     branches = list(inputs.values())
     if len(branches) == 1:
@@ -69,11 +69,11 @@ def joined(node: Node, inputs: dict[str, Branch]) -> Branch:
     common = 0
     while all(len(b) > common for b in branches) and len({b[common].path for b in branches}) == 1:
         common += 1
-    parts = [(name, _part(branch[common:])) for name, branch in inputs.items()]
-    return (*branches[0][:common], Step(node.path, spelled(node.path), FeatureUnion(parts)))
+    parts = [(name, _branch_estimator(branch[common:])) for name, branch in inputs.items()]
+    return (*branches[0][:common], PipelineStep(node.path, step_name(node.path), FeatureUnion(parts)))
 
 
-def _part(branch: Branch) -> Any:
+def _branch_estimator(branch: Branch) -> Any:
     if len(branch) < 2:
         return branch[0].estimator if branch else "passthrough"
     return _pipeline(branch)
@@ -87,6 +87,6 @@ def _transforms(made: Any) -> bool:
     return callable(getattr(made, "transform", None))
 
 
-def spelled(path: str) -> str:
+def step_name(path: str) -> str:
     """A place as scikit-learn allows it as a name: ``__`` means a parameter there."""
     return path.replace("%", "%25").replace("__", "_%5F")
