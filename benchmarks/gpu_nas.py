@@ -69,7 +69,7 @@ class Bench:
     deadline: float
     found: dict[str, Any]
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         return self.deadline - time.monotonic()
 
     def wait(self) -> None:
@@ -173,7 +173,7 @@ def steps(bench: Bench) -> dict[str, Any]:
             "bytes_per_step": traffic(module, bench.sizes.batch, 2 if bench.device == "cuda" else 4),
         }
         for kind, streams in (("eager", 1), *(("graph", streams) for streams in STREAMS)):
-            if bench.left() < 0.0:
+            if bench.seconds_left() < 0.0:
                 found[name]["skipped"] = "out of time"
                 break
             milliseconds = step_milliseconds(bench, bits, KINDS[kind], streams)
@@ -190,12 +190,12 @@ def step_milliseconds(bench: Bench, bits: list[int], kind: type[Training], strea
     warm = min(10, len(bench.data.train) // recipe.batch_size - bench.sizes.steps - 1)
     try:
         for training in every:
-            _advanced(training, warm)
+            _advance(training, warm)
         bench.wait()
         began = time.perf_counter()
         for _ in range(bench.sizes.steps):
             for training in every:
-                _advanced(training, 1)
+                _advance(training, 1)
         bench.wait()
         return (time.perf_counter() - began) / bench.sizes.steps * 1e3
     finally:
@@ -203,7 +203,7 @@ def step_milliseconds(bench: Bench, bits: list[int], kind: type[Training], strea
             training.close()
 
 
-def _advanced(training: Training, steps: int) -> None:
+def _advance(training: Training, steps: int) -> None:
     if not training.advance(steps):
         raise RuntimeError(f"a training ended while it was timed: {training.outcome}")
 
@@ -272,11 +272,11 @@ def search(bench: Bench) -> dict[str, Any]:
     recipe = bench.recipe(bench.sizes.search_epochs)
 
     def objective(point: Any) -> float:
-        left = max(bench.left(), 1.0)  # seconds: of what time the section has left, an evaluation can take all
+        left = max(bench.seconds_left(), 1.0)  # seconds: of what time the section has left, an evaluation can take all
         return ComboObjective(NetworkObjective(bench.data, recipe, device=bench.device, seconds=left))(point)
 
     def stop(study: bo.Study, _: Any) -> None:
-        if bench.left() < 0.0:
+        if bench.seconds_left() < 0.0:
             study.stop("out of time")
 
     began = time.perf_counter()
@@ -303,7 +303,7 @@ SECTIONS: dict[str, tuple[Callable[[Bench], dict[str, Any]], float]] = {
 }
 
 
-def measured(data: Dataset, device: str, sizes: Sizes, seconds: float, output: Path | None) -> dict[str, Any]:
+def measure_all(data: Dataset, device: str, sizes: Sizes, seconds: float, output: Path | None) -> dict[str, Any]:
     """All sections, one after the other; one that fails says why and the others go on."""
     end = time.monotonic() + seconds
     found: dict[str, Any] = {
@@ -371,7 +371,7 @@ def main(arguments: list[str] | None = None) -> None:
     sizes = MINIATURE if given.miniature else FULL
     device = "cuda" if torch.cuda.is_available() else "cpu"
     data = cifar10(given.data, sizes.train, sizes.held) if given.data else synthetic(sizes)
-    found = measured(data, device, sizes, 60.0 * given.minutes, given.output)
+    found = measure_all(data, device, sizes, 60.0 * given.minutes, given.output)
     kind = ", miniature: sizes that say nothing of speed" if given.miniature else ""
     print(f"{found['device']}, torch {found['torch']}, data: {data.name}{kind}\n")
     if not given.data:

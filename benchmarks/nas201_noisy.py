@@ -31,7 +31,7 @@ from bostruct.problems.tabular import rows_of, table_domain
 EDGES = ("0-1", "0-2", "1-2", "0-3", "1-3", "2-3")
 OPERATIONS = ("none", "skip", "conv1", "conv3", "pool")
 MARKS = (25, 50, 100, 150, 200)
-ON_ARCHITECTURES = {"nasbot": methods.nasbot, "nasbot-published": methods.nasbot_as_published}
+ON_ARCHITECTURES = {"nasbot": methods.nasbot, "nasbot-published": methods.published_nasbot}
 
 
 def one_run(file: str, data: str, method: str, trials: int, mean: bool, seed: int) -> Array:

@@ -29,8 +29,8 @@ from bostruct.threads import ThreadLimit
 
 MILESTONES = (20, 40, 60, 80, 100, 150)
 VARIANTS: dict[str, Callable[[Any], Searcher]] = {
-    "nasbot-published": methods.nasbot_as_published,
-    "nasbot-marginalized": lambda domain: methods.nasbot(domain, fit=methods.marginalized),
+    "nasbot-published": methods.published_nasbot,
+    "nasbot-marginalized": lambda domain: methods.nasbot(domain, fit=methods.marginalized_surrogate),
 }
 
 
@@ -87,13 +87,13 @@ def report(file: Path, marks: Sequence[int] = MILESTONES) -> str:
         seconds: dict[str, list[float]] = {}
         for row in found:
             if row["problem"] == name:
-                best.setdefault(row["method"], {})[row["seed"]] = recommended(row["values"], row["reported"])
+                best.setdefault(row["method"], {})[row["seed"]] = reported_of_best(row["values"], row["reported"])
                 seconds.setdefault(row["method"], []).append(row["seconds"] / len(row["values"]))
         tables.append(table(name, best, seconds, marks))
     return "\n".join(tables)
 
 
-def recommended(values: Sequence[float], reported: Sequence[float]) -> Array:
+def reported_of_best(values: Sequence[float], reported: Sequence[float]) -> Array:
     """What is reported of the best value so far, after each trial; the first of equals."""
     best = 0
     found = []

@@ -12,7 +12,7 @@ import numpy as np
 from bostruct.contracts import MissingExtra
 
 
-def shown(value: Any, limit: int = 80) -> str:
+def short_repr(value: Any, limit: int = 80) -> str:
     """`repr`, cut where it grows too long for a message."""
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 3] + "..."
@@ -21,7 +21,7 @@ def shown(value: Any, limit: int = 80) -> str:
 def check_integer(name: str, value: Any, low: int, high: float = np.inf) -> int:
     """An integer in [low, high], as int; raises TypeError or ValueError."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name}: expected an integer, got {shown(value)}")
+        raise TypeError(f"{name}: expected an integer, got {short_repr(value)}")
     if not low <= value <= high:
         allowed = f"at least {low}" if high == np.inf else f"between {low} and {high}"
         raise ValueError(f"{name}: expected {allowed}, got {value}")
@@ -31,7 +31,7 @@ def check_integer(name: str, value: Any, low: int, high: float = np.inf) -> int:
 def check_number(name: str, value: Any, low: float = -np.inf, high: float = np.inf) -> float:
     """A finite number in [low, high], as float; raises TypeError or ValueError."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise TypeError(f"{name}: expected a number, got {shown(value)}")
+        raise TypeError(f"{name}: expected a number, got {short_repr(value)}")
     if not np.isfinite(value) or not low <= value <= high:
         raise ValueError(f"{name}: expected a finite number in [{low}, {high}], got {value}")
     return float(value)
@@ -41,7 +41,8 @@ def check_choice(name: str, value: Any, allowed: Any) -> Any:
     """One of the values allowed; raises ValueError."""
     if value not in allowed:
         raise ValueError(
-            f"{name}: expected one of {', '.join(map(str, allowed))}; got {shown(value)}{did_you_mean(value, allowed)}"
+            f"{name}: expected one of {', '.join(map(str, allowed))}; got "
+            f"{short_repr(value)}{did_you_mean(value, allowed)}"
         )
     return value
 
@@ -58,7 +59,7 @@ def did_you_mean(given: Any, names: Iterable[Any]) -> str:
 def check_bool(name: str, value: Any) -> bool:
     """True or False; raises TypeError."""
     if not isinstance(value, bool):
-        raise TypeError(f"{name}: expected True or False, got {shown(value)}")
+        raise TypeError(f"{name}: expected True or False, got {short_repr(value)}")
     return value
 
 

@@ -172,10 +172,10 @@ class Prior(Protocol):
         ...
 
 
-class HasSlope(Prior, Protocol):
+class DifferentiablePrior(Prior, Protocol):
     """A prior under which a mode can be found by gradients."""
 
-    def total_and_slope(self, theta: Array) -> tuple[float, Array]:
+    def value_and_grad(self, theta: Array) -> tuple[float, Array]:
         """Sum of the log densities of several parameters, and its derivative in each."""
         ...
 
@@ -217,7 +217,7 @@ class HasLine(Kernel, Protocol):
         ...
 
 
-class Bisected(NamedTuple):
+class TwoBlockGram(NamedTuple):
     """A line on which the points fall into two parts: K within each stays, and K between them is scaled.
 
     gram: K at one place of the line. parts: positions of the points; a part may be empty. scale: K between the parts at
@@ -285,7 +285,7 @@ class Acquisition(Protocol):
         """(s, m) -> (s, m)."""
         ...
 
-    def bound(self, prediction: Prediction, incumbent: float) -> Array:
+    def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
         """The most it can be if means are no smaller, and variances no larger, than predicted; (s, m)."""
         ...
 
@@ -301,7 +301,7 @@ class Score(Protocol):
         """(m,)"""
         ...
 
-    def bound(self, xs: Batch) -> Array:
+    def upper_bounds(self, xs: Batch) -> Array:
         """Never below the score of the same point, and cheaper; (m,)."""
         ...
 

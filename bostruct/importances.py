@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bostruct.checks import check_integer, shown
+from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import BostructError
 from bostruct.result import Result
-from bostruct.surrogates.fanova import TREES, Effect, Importances, design_of, grown_forest, importances, ranged
+from bostruct.surrogates.fanova import (
+    TREES,
+    Effect,
+    Importances,
+    design_and_features,
+    grow_forest,
+    importances,
+    scale_to_unit,
+)
 
 if TYPE_CHECKING:
     from bostruct.study import Study
@@ -32,7 +40,7 @@ def importance(study: Study | Result, *, pairs: bool = False, trees: int = TREES
     check_integer("trees", trees, 1)
     result = getattr(study, "result", study)
     if not isinstance(result, Result):
-        raise TypeError(f"study: expected a Study or a Result, got {shown(study)}")
+        raise TypeError(f"study: expected a Study or a Result, got {short_repr(study)}")
     domain: Any = result.domain
     if domain is None:
         raise BostructError(
@@ -40,17 +48,17 @@ def importance(study: Study | Result, *, pairs: bool = False, trees: int = TREES
         )
     coordinates: Any = getattr(domain, "coordinates", None)
     if coordinates is None:
-        raise BostructError(f"study: expected points made of named choices, got those of {shown(domain)}")
+        raise BostructError(f"study: expected points made of named choices, got those of {short_repr(domain)}")
     completed = [
         trial for trial in (result.trials[number] for number in sorted(result.order)) if trial.value is not None
     ]
     if len(completed) < 2:
         raise BostructError(f"study: expected at least two completed trials, got {len(completed)}")
-    design, factors = design_of([coordinates(domain.parse(trial.point)) for trial in completed])
-    values = ranged(np.array([trial.value for trial in completed], dtype=np.float64))
-    found = importances(grown_forest(design, values, seed, trees), factors, pairs)
-    return Importances(_sorted(found.main), _sorted(found.pairs))
+    design, features = design_and_features([coordinates(domain.parse(trial.point)) for trial in completed])
+    values = scale_to_unit(np.array([trial.value for trial in completed], dtype=np.float64))
+    found = importances(grow_forest(design, values, seed, trees), features, pairs)
+    return Importances(_sort(found.main), _sort(found.pairs))
 
 
-def _sorted(effects: dict[Any, Effect]) -> dict[Any, Effect]:
+def _sort(effects: dict[Any, Effect]) -> dict[Any, Effect]:
     return dict(sorted(effects.items(), key=lambda item: -item[1].share if math.isfinite(item[1].share) else 0.0))

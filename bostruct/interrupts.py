@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 
 TERMINATED = 143  # the exit status of who ends by SIGTERM, as shells and schedulers count
 
-Step = TypeVar("Step", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def one_step(step: Step) -> Step:
+def defer_interrupt(step: Function) -> Function:
     """Make Ctrl-C and SIGTERM wait for a function: what is on disk and in memory changes together, or neither does."""
 
     @wraps(step)

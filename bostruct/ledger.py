@@ -15,12 +15,12 @@ import numpy as np
 from bostruct.checks import check_integer
 from bostruct.contracts import Batch, Info, Point
 from bostruct.history import History, Trial
-from bostruct.interrupts import one_step
+from bostruct.interrupts import defer_interrupt
 from bostruct.outcomes import Outcome
 from bostruct.records import read_trial, write_trial
 from bostruct.storage import StorageLost, Store, StudyRow, TrialRow, dump
 
-MOST_ATTEMPTS = 2
+MAX_ATTEMPTS = 2
 
 
 class Ledger:
@@ -41,12 +41,12 @@ class Ledger:
         self._attempts: list[int] = []  # times handed out, less the times taken back in good order
         self._running: set[int] = set()
         self._queue: list[int] = []  # running trials that the next asks hand out again, ascending
-        self._told = 0  # the place of the next trial told in the order told
+        self._next_position = 0  # the place of the next trial told in the order told
         self._seen: set[Hashable] = set()
         self._values: list[float] = []
         self._completed: Batch = domain.join()
         self._failed: Batch = domain.join()
-        self._fresh: tuple[list[Point], list[Point]] = ([], [])  # completed and failed, not yet joined
+        self._unjoined: tuple[list[Point], list[Point]] = ([], [])  # completed and failed, not yet joined
         self._initial = [domain.decode(data) for data in json.loads(row.initial)]
         self._load(store.trials(row.id))
 
@@ -61,13 +61,13 @@ class Ledger:
         """Queue the trials that an earlier process left running; fail those that it left for the second time."""
         for number in sorted(self._running):
             times = self._attempts[number]
-            if times < MOST_ATTEMPTS:
+            if times < MAX_ATTEMPTS:
                 self._queue.append(number)
             else:
                 self.finish(number, Outcome(failed=f"the process ended {times} times while this trial was running"))
 
     @contextmanager
-    def handing_out(self) -> Iterator[None]:
+    def requeue_on_error(self) -> Iterator[None]:
         """A trial that nobody received, as an interrupt came first, is given back."""
         out = self._running.difference(self._queue)
         try:
@@ -77,8 +77,8 @@ class Ledger:
                 self.requeue(number)
             raise
 
-    @one_step
-    def again(self) -> Trial | None:
+    @defer_interrupt
+    def ask_again(self) -> Trial | None:
         """The first trial in the queue, handed out once more; None where there is none."""
         if not self._queue:
             return None
@@ -93,7 +93,7 @@ class Ledger:
         self._queue.pop(0)
         return trial
 
-    @one_step
+    @defer_interrupt
     def begin(self, x: Point, info: Info, state: str) -> Trial:
         """A new trial, running; state is the searcher's after it, as JSON text."""
         trial = Trial(len(self.trials), self._domain.present(x), "running", info=info, started=time.time())
@@ -102,33 +102,33 @@ class Ledger:
         self.state = state
         return trial
 
-    @one_step
+    @defer_interrupt
     def finish(self, number: int, outcome: Outcome) -> Trial:
         """What came of a running trial. Where the file was lost it is kept here, and StorageLost raised after that."""
-        trial = _finished(self.trials[number], outcome)
+        trial = _apply_outcome(self.trials[number], outcome)
         lost: StorageLost | None = None
         try:
-            self.store.update(write_trial(trial, "", self._told, self._attempts[number]))
+            self.store.update(write_trial(trial, "", self._next_position, self._attempts[number]))
         except StorageLost as error:
             lost = error
-        self._close(trial, self._told)
+        self._close(trial, self._next_position)
         if number in self._queue:
             self._queue.remove(number)
         if lost is not None:
             raise lost
         return trial
 
-    @one_step
+    @defer_interrupt
     def add(self, x: Point, outcome: Outcome) -> Trial:
         """A trial that was never asked for."""
         running = Trial(len(self.trials), self._domain.present(x), "running", info={"origin": "added"})
-        trial = _finished(replace(running, started=time.time()), outcome)
-        self.store.insert(write_trial(trial, dump(self._domain.encode(x)), self._told, 1))
+        trial = _apply_outcome(replace(running, started=time.time()), outcome)
+        self.store.insert(write_trial(trial, dump(self._domain.encode(x)), self._next_position, 1))
         self._enter(trial, x, 1)
-        self._close(trial, self._told)
+        self._close(trial, self._next_position)
         return trial
 
-    @one_step
+    @defer_interrupt
     def requeue(self, number: int) -> None:
         """Give a running trial back, or a failed one another chance."""
         if number in self._queue:
@@ -159,7 +159,7 @@ class Ledger:
         self.trials[number] = trial
         self.order.remove(number)
         self._running.add(number)
-        self._fresh[1].clear()
+        self._unjoined[1].clear()
         self._failed = self._domain.join([self._points[n] for n in self.order if self.trials[n].value is None])
 
     def running(self, trial: Trial | int) -> int:
@@ -177,7 +177,7 @@ class Ledger:
             raise ValueError(f"trial: expected one of the study's {len(self.trials)}, got number {number}")
         return number
 
-    def unfinished(self, trial: Trial | int) -> int:
+    def check_requeueable(self, trial: Trial | int) -> int:
         """The number of a trial that is running or has failed; raises ValueError where it is neither."""
         number = self.number(trial)
         known = self.trials[number]
@@ -206,12 +206,12 @@ class Ledger:
 
     def history(self) -> History:
         """What a searcher sees."""
-        completed, failed = self._fresh
+        completed, failed = self._unjoined
         if completed:
             self._completed = self._domain.join(self._completed, completed)
         if failed:
             self._failed = self._domain.join(self._failed, failed)
-        self._fresh = ([], [])
+        self._unjoined = ([], [])
         running = self._domain.join([self._points[number] for number in sorted(self._running)])
         values = np.array(self._values, dtype=np.float64)
         return History(self._completed, values, running, self._failed, frozenset(self._seen))
@@ -228,11 +228,11 @@ class Ledger:
 
     def _close(self, trial: Trial, told: int) -> None:
         self.trials[trial.number] = trial
-        self._told = told + 1
+        self._next_position = told + 1
         self.order.append(trial.number)
         self.n_added += trial.origin == "added"
         self._running.discard(trial.number)
-        self._fresh[trial.status != "completed"].append(self._points[trial.number])
+        self._unjoined[trial.status != "completed"].append(self._points[trial.number])
         if trial.value is None:
             return
         self._values.append(self._sign * trial.value)
@@ -241,7 +241,7 @@ class Ledger:
             self.incumbent = trial
 
 
-def _finished(trial: Trial, outcome: Outcome) -> Trial:
+def _apply_outcome(trial: Trial, outcome: Outcome) -> Trial:
     now = time.time()
     if outcome.value is not None:
         return replace(trial, status="completed", value=outcome.value, finished=now)

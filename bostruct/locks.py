@@ -12,18 +12,18 @@ from pathlib import Path
 
 from bostruct.schema import StorageError
 
-_held: set[int] = set()  # descriptors that this process locks with
+_descriptors: set[int] = set()  # descriptors that this process locks with
 
 
-def _let_go_in_child() -> None:
+def _close_in_child() -> None:
     """A forked child must not keep the lock beyond its parent's death; to close is not to unlock."""
-    for descriptor in _held:
+    for descriptor in _descriptors:
         os.close(descriptor)
-    _held.clear()
+    _descriptors.clear()
 
 
 if hasattr(os, "register_at_fork"):  # absent where there is no fork
-    os.register_at_fork(after_in_child=_let_go_in_child)
+    os.register_at_fork(after_in_child=_close_in_child)
 
 
 class StudyLocked(StorageError):
@@ -45,10 +45,10 @@ def acquire(path: Path, what: str) -> int:
                 f"{path}: the lock of {what} cannot be made: {why}; the directory must be one to write in, with free "
                 "space"
             ) from error
-        _held.add(descriptor)  # at once: another thread may fork
+        _descriptors.add(descriptor)  # at once: another thread may fork
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is_still(path, descriptor):
+            if _is_same_file(path, descriptor):
                 os.ftruncate(descriptor, 0)
                 os.write(descriptor, json.dumps({"pid": os.getpid(), "host": platform.node()}).encode())
                 return descriptor
@@ -66,20 +66,20 @@ def acquire(path: Path, what: str) -> int:
 
 def release(path: Path, descriptor: int) -> None:
     """Give the lock back, and remove its file while it is still ours; nothing in a forked child, whose it is not."""
-    if descriptor not in _held:
+    if descriptor not in _descriptors:
         return
     with contextlib.suppress(OSError):  # a file that is left behind locks nothing
-        if _is_still(path, descriptor):
+        if _is_same_file(path, descriptor):
             path.unlink()
     _drop(descriptor)
 
 
 def _drop(descriptor: int) -> None:
-    _held.discard(descriptor)
+    _descriptors.discard(descriptor)
     os.close(descriptor)
 
 
-def _is_still(path: Path, descriptor: int) -> bool:
+def _is_same_file(path: Path, descriptor: int) -> bool:
     try:
         return os.path.samestat(os.stat(path), os.fstat(descriptor))
     except FileNotFoundError:
@@ -96,10 +96,10 @@ def _holder(descriptor: int) -> str:
         return named
     if holder["pid"] == os.getpid():
         return f"{named} (this process)"
-    return named if _lives(holder["pid"]) else f"a process that {named} started and left behind when it ended"
+    return named if _is_alive(holder["pid"]) else f"a process that {named} started and left behind when it ended"
 
 
-def _lives(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -11,7 +11,7 @@ from bostruct.result import Result
 from bostruct.study import Callback, Direction, Storage, Study
 
 
-class Made(NamedTuple):
+class StudyArguments(NamedTuple):
     """What `Study` is made of, but for its direction."""
 
     space: Any
@@ -23,7 +23,7 @@ class Made(NamedTuple):
     threads: int | None
 
 
-class Evaluated(NamedTuple):
+class RunArguments(NamedTuple):
     """How `Study.optimize` has points evaluated."""
 
     workers: int
@@ -58,9 +58,9 @@ def minimize(
     have in the end. With storage, the same call again continues an interrupted run, and does nothing after a finished
     one. All other arguments, and what is raised, are those of `Study` and `Study.optimize`.
     """
-    made = Made(space, method, seed, storage, name, initial_points, threads)
-    how = Evaluated(workers, executor, trial_timeout, callbacks, progress, reraise)
-    return _optimized("minimize", objective, n_trials, made, how)
+    study_arguments = StudyArguments(space, method, seed, storage, name, initial_points, threads)
+    run_arguments = RunArguments(workers, executor, trial_timeout, callbacks, progress, reraise)
+    return _run_study("minimize", objective, n_trials, study_arguments, run_arguments)
 
 
 def maximize(
@@ -82,12 +82,16 @@ def maximize(
     reraise: type[Exception] | tuple[type[Exception], ...] = (),
 ) -> Result:
     """As `minimize`, for the largest value."""
-    made = Made(space, method, seed, storage, name, initial_points, threads)
-    how = Evaluated(workers, executor, trial_timeout, callbacks, progress, reraise)
-    return _optimized("maximize", objective, n_trials, made, how)
+    study_arguments = StudyArguments(space, method, seed, storage, name, initial_points, threads)
+    run_arguments = RunArguments(workers, executor, trial_timeout, callbacks, progress, reraise)
+    return _run_study("maximize", objective, n_trials, study_arguments, run_arguments)
 
 
-def _optimized(direction: Direction, objective: Any, n_trials: int, made: Made, how: Evaluated) -> Result:
-    given: dict[str, Any] = made._asdict() | {"name": "study" if made.name is None else made.name}
+def _run_study(
+    direction: Direction, objective: Any, n_trials: int, study_arguments: StudyArguments, run_arguments: RunArguments
+) -> Result:
+    given: dict[str, Any] = study_arguments._asdict() | {
+        "name": "study" if study_arguments.name is None else study_arguments.name
+    }
     with Study(direction=direction, **given) as study:
-        return study.optimize(objective, n_trials, **how._asdict())
+        return study.optimize(objective, n_trials, **run_arguments._asdict())

@@ -88,7 +88,7 @@ def outcome_of(value: Any) -> Outcome:
     return Outcome(value=number + 0.0)  # no negative zero: the database would not keep its sign
 
 
-def outcome_told(value: Any, failed: str | None, infeasible: str | None) -> Outcome:
+def parse_outcome(value: Any, failed: str | None, infeasible: str | None) -> Outcome:
     """The outcome of which exactly one part is given; raises TypeError or ValueError, naming what is wrong."""
     given = [name for name, reason in (("failed", failed), ("infeasible", infeasible)) if reason is not None]
     if not given:

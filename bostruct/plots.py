@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import check_integer, shown
+from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import Array
 from bostruct.display import new_axes
 from bostruct.importances import Importances
 from bostruct.result import Result
 
-BEST = "#1f2933"
-GREY = "#7b8794"
+BEST_COLOR = "#1f2933"
+GRAY = "#7b8794"
 ORIGINS = {  # colour-blind safe: Okabe and Ito
     "initial": ("#999999", "o"),
     "random": ("#E69F00", "D"),
@@ -24,7 +24,7 @@ ORIGINS = {  # colour-blind safe: Okabe and Ito
     "fallback": ("#D55E00", "v"),
     "added": ("#009E73", "s"),
 }
-CURVES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#1f2933", "#999999")
+CURVE_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#1f2933", "#999999")
 
 
 def plot_convergence(
@@ -42,13 +42,13 @@ def plot_convergence(
         _draw_one(results, ax)
         direction = results.direction
     else:
-        curves = _groups(results)
+        curves = _group_results(results)
         for (label, group), color in zip(curves.items(), _colors(len(curves)), strict=True):
-            _draw_group(label, group, color, ax)
+            _draw_mean(label, group, color, ax)
         direction = next(iter(curves.values()))[0].direction
     if optimum is not None:
-        ax.axhline(optimum, color=GREY, linestyle=(0, (4, 3)), linewidth=1.2, label=f"optimum {optimum:.6g}", zorder=1)
-    _dress(ax, direction)
+        ax.axhline(optimum, color=GRAY, linestyle=(0, (4, 3)), linewidth=1.2, label=f"optimum {optimum:.6g}", zorder=1)
+    _label_axes(ax, direction)
     return ax
 
 
@@ -59,14 +59,14 @@ def plot_importance(found: Importances, ax: Any = None, most: int = 20) -> Any:
     """
     check_integer("most", most, 1)
     if not isinstance(found, Importances):
-        raise TypeError(f"found: expected what bostruct.importance gives, got {shown(found)}")
-    named = [(name, effect, CURVES[0]) for name, effect in found.main.items()]
-    named += [(" x ".join(both), effect, CURVES[1]) for both, effect in found.pairs.items()]
+        raise TypeError(f"found: expected what bostruct.importance gives, got {short_repr(found)}")
+    named = [(name, effect, CURVE_COLORS[0]) for name, effect in found.main.items()]
+    named += [(" x ".join(both), effect, CURVE_COLORS[1]) for both, effect in found.pairs.items()]
     named = sorted(named, key=lambda bar: -bar[1].share)[:most][::-1]
     if ax is None:
         ax = new_axes(7.2, 1.2 + 0.28 * len(named))
     shares, spreads = [effect.share for _, effect, _ in named], [effect.spread for _, effect, _ in named]
-    ax.barh([name for name, _, _ in named], shares, xerr=spreads, color=[color for _, _, color in named], ecolor=GREY)
+    ax.barh([name for name, _, _ in named], shares, xerr=spreads, color=[color for _, _, color in named], ecolor=GRAY)
     ax.set_xlabel("share of the variance")
     ax.set_xlim(left=0.0)
     ax.spines[["top", "right"]].set_visible(False)
@@ -92,12 +92,14 @@ def best_so_far(results: Sequence[Result]) -> tuple[Array, Array]:
     return np.arange(first + 1, longest + 1, dtype=np.float64), padded[:, first:]
 
 
-def _groups(results: Any) -> dict[str, list[Result]]:
+def _group_results(results: Any) -> dict[str, list[Result]]:
     groups = results if isinstance(results, Mapping) else {"": results}
     named = {str(label): list(group) for label, group in groups.items()}
     for group in named.values():
         if not group or not all(isinstance(result, Result) for result in group):
-            raise TypeError(f"results: expected a Result, several, or names with several each, got {shown(results)}")
+            raise TypeError(
+                f"results: expected a Result, several, or names with several each, got {short_repr(results)}"
+            )
     if not named:
         raise TypeError("results: expected at least one Result, got none")
     if "" in named:
@@ -106,7 +108,7 @@ def _groups(results: Any) -> dict[str, list[Result]]:
 
 
 def _colors(count: int) -> list[str]:
-    return [CURVES[i % len(CURVES)] for i in range(count)]
+    return [CURVE_COLORS[i % len(CURVE_COLORS)] for i in range(count)]
 
 
 def _draw_one(result: Result, ax: Any) -> None:
@@ -114,14 +116,14 @@ def _draw_one(result: Result, ax: Any) -> None:
     told = [(position, step.trial) for position, step in enumerate(result.incumbents, start=1)]
     for origin in dict.fromkeys(trial.origin for _, trial in told):
         own = [(at, trial.value) for at, trial in told if trial.origin == origin and trial.value is not None]
-        color, marker = ORIGINS.get(origin, (GREY, "x"))
+        color, marker = ORIGINS.get(origin, (GRAY, "x"))
         if own:
             xs, ys = zip(*own, strict=True)
             ax.scatter(xs, ys, s=16, color=color, marker=marker, alpha=0.75, linewidths=0, label=origin, zorder=2)
-    ax.plot(trials, best[0], drawstyle="steps-post", color=BEST, linewidth=1.8, label="best so far", zorder=3)
+    ax.plot(trials, best[0], drawstyle="steps-post", color=BEST_COLOR, linewidth=1.8, label="best so far", zorder=3)
 
 
-def _draw_group(label: str, group: list[Result], color: str, ax: Any) -> None:
+def _draw_mean(label: str, group: list[Result], color: str, ax: Any) -> None:
     trials, best = best_so_far(group)
     mean = best.mean(axis=0)
     ax.plot(trials, mean, drawstyle="steps-post", color=color, linewidth=1.8, label=label, zorder=3)
@@ -130,7 +132,7 @@ def _draw_group(label: str, group: list[Result], color: str, ax: Any) -> None:
         ax.fill_between(trials, mean - error, mean + error, step="post", color=color, alpha=0.18, linewidth=0)
 
 
-def _dress(ax: Any, direction: str) -> None:
+def _label_axes(ax: Any, direction: str) -> None:
     ax.set_xlabel("trials finished")
     ax.set_ylabel(f"value ({direction}d)")
     ax.spines[["top", "right"]].set_visible(False)

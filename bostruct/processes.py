@@ -19,18 +19,18 @@ from typing import Any
 from bostruct.contracts import BostructError
 from bostruct.outcomes import Outcome
 from bostruct.pickling import pickle_for_worker
-from bostruct.workers import Finished
+from bostruct.workers import FinishedTrials
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-PATIENCE = 5.0  # seconds that a process gets to end by itself
-LOADING = 60.0  # seconds that it gets to load the objective, or the time-out of a trial where that is longer
+EXIT_SECONDS = 5.0  # seconds that a process gets to end by itself
+LOADING_SECONDS = 60.0  # seconds that it gets to load the objective, or the time-out of a trial where that is longer
 CHECKING = 0.5  # seconds after which is looked whether a silent process has ended
 MERCY = 2.0  # seconds that the study's own SIGTERM may come after that of a worker
 TERMINATED = "its worker process died (signal SIGTERM)"
-START = "import sys; sys.path[:] = sys.argv[2:]; from bostruct.worker import main; main()"
+WORKER_CODE = "import sys; sys.path[:] = sys.argv[2:]; from bostruct.worker import main; main()"
 
 
-class Processes:
+class ProcessPool:
     """Up to `workers` trials at a time, each in a process; `timeout` seconds for one, None for ever.
 
     Raises TypeError where the objective cannot be pickled.
@@ -48,15 +48,15 @@ class Processes:
         if not self._idle and not self._busy:  # the first: start all, for they load the objective side by side
             self._idle.extend(_Worker(self._objective, self.slots) for _ in range(self.slots))
         worker = self._idle.pop() if self._idle else _Worker(self._objective, self.slots)
-        if not worker.alive():  # it died with nothing to do: no fault of this point
+        if not worker.is_alive():  # it died with nothing to do: no fault of this point
             worker.kill()
             worker = _Worker(self._objective, self.slots)
         self._busy[worker.connection] = worker
         worker.begin(number, pickle_for_worker("point", point), self._timeout)
 
-    def wait(self) -> Finished:
+    def wait(self) -> FinishedTrials:
         """Raises BostructError where a process cannot load the objective."""
-        finished: Finished = []
+        finished: FinishedTrials = []
         while not finished:
             if self._broken is not None:  # what had finished by then was told first
                 raise self._broken
@@ -67,12 +67,12 @@ class Processes:
             for connection in wait(list(self._busy), patience):
                 worker = self._busy[connection]  # type: ignore[index]  # we gave it nothing but connections
                 if worker.loading:
-                    self._broken = worker.loaded(self._timeout) or self._broken
+                    self._broken = worker.finish_loading(self._timeout) or self._broken
                 else:
-                    finished.append((worker.number, self._received(worker)))
-            for worker in [worker for worker in self._busy.values() if worker.late()]:
+                    finished.append((worker.number, self._receive(worker)))
+            for worker in [worker for worker in self._busy.values() if worker.is_late()]:
                 if worker.loading:
-                    limit = _loading(self._timeout)
+                    limit = _loading_limit(self._timeout)
                     self._broken = BostructError(f"objective: a worker process did not load it in {limit:g} s")
                 else:
                     self._drop(worker)
@@ -87,16 +87,16 @@ class Processes:
         for worker in self._idle:
             worker.dismiss()
         for worker in self._idle:
-            worker.ended()
+            worker.wait_for_exit()
             worker.kill()
         self._busy.clear()
         self._idle.clear()
 
-    def _received(self, worker: _Worker) -> Outcome:
+    def _receive(self, worker: _Worker) -> Outcome:
         try:
             number, outcome = worker.connection.recv()
         except (EOFError, OSError):
-            how = worker.ended()
+            how = worker.wait_for_exit()
             self._drop(worker)
             return Outcome(failed=f"its worker process died ({how})")
         if number != worker.number:
@@ -118,7 +118,7 @@ class _Worker:
         threads = str(max(1, (os.cpu_count() or 1) // workers))
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", START, str(theirs.fileno()), *_search_path()],
+                [sys.executable, "-c", WORKER_CODE, str(theirs.fileno()), *_search_path()],
                 stdin=subprocess.PIPE,
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,  # a group of its own: killing it kills what the objective has started
@@ -137,16 +137,16 @@ class _Worker:
         self.number = number
         self._point = point
         if self.loading:
-            self.deadline = time.monotonic() + _loading(timeout)
+            self.deadline = time.monotonic() + _loading_limit(timeout)
         else:
             self._send(timeout)
 
-    def loaded(self, timeout: float | None) -> BostructError | None:
+    def finish_loading(self, timeout: float | None) -> BostructError | None:
         """Take what the process says of loading the objective; an error where it could not."""
         try:
             answer = self.connection.recv()
         except (EOFError, OSError):
-            answer = f"it died ({self.ended()})"
+            answer = f"it died ({self.wait_for_exit()})"
         if answer != "ready":
             return BostructError(f"objective: a worker process could not load it:\n{answer}")
         self.loading = False
@@ -164,10 +164,10 @@ class _Worker:
             with socket.socket(fileno=os.dup(self.connection.fileno())) as ours:
                 ours.shutdown(socket.SHUT_RDWR)
 
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         return self.loading or self._process.poll() is None
 
-    def late(self) -> bool:
+    def is_late(self) -> bool:
         return self.deadline is not None and time.monotonic() >= self.deadline
 
     def dismiss(self) -> None:
@@ -183,18 +183,18 @@ class _Worker:
         if self._process.stdin is not None:
             self._process.stdin.close()
 
-    def ended(self) -> str:
+    def wait_for_exit(self) -> str:
         """How the process ended; one that closed its socket and lives on is killed first."""
         try:
-            code = self._process.wait(PATIENCE)
+            code = self._process.wait(EXIT_SECONDS)
         except subprocess.TimeoutExpired:
             self.kill()
             code = self._process.wait()
         return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
 
-def _loading(timeout: float | None) -> float:
-    return max(LOADING, timeout or 0.0)
+def _loading_limit(timeout: float | None) -> float:
+    return max(LOADING_SECONDS, timeout or 0.0)
 
 
 def _search_path() -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 from bostruct import __version__, methods
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.contracts import BostructError, DomainError, Json, Point, PointError, Searcher
 from bostruct.domains.registry import domain_from_json
 from bostruct.domains.space import Space
@@ -21,7 +21,7 @@ class OtherVersion(UserWarning):
     """A study goes on with another version of bostruct than the one that made it."""
 
 
-class AsStored:
+class JsonDomain:
     """Points as their JSON: stands in, for reading, where the domain cannot be rebuilt from a file."""
 
     def decode(self, data: Json) -> Point:
@@ -45,16 +45,16 @@ def as_domain(given: Any) -> Any:
     if isinstance(given, Mapping):
         return Space(given)
     if isinstance(given, type) or not callable(getattr(given, "sample_unseen", None)):
-        raise TypeError(f"space: expected a Space, a dict of variables or another domain, got {shown(given)}")
+        raise TypeError(f"space: expected a Space, a dict of variables or another domain, got {short_repr(given)}")
     return given
 
 
-def parsed_points(domain: Any, points: Iterable[Any] | None) -> list[Json]:
+def encode_points(domain: Any, points: Iterable[Any] | None) -> list[Json]:
     """The user's own points, encoded; raises TypeError or PointError, naming the one that is wrong."""
     if points is None:
         return []
     if isinstance(points, Mapping | str) or not isinstance(points, Iterable):
-        raise TypeError(f"initial_points: expected a sequence of points, got {shown(points)}")
+        raise TypeError(f"initial_points: expected a sequence of points, got {short_repr(points)}")
     encoded = []
     for position, point in enumerate(points):
         try:
@@ -71,7 +71,7 @@ def readable_domain(given: Any, row: StudyRow) -> Any:
     try:
         return domain_from_json(json.loads(row.domain))
     except DomainError:
-        return AsStored()
+        return JsonDomain()
 
 
 def readable_searcher(given: str | Searcher | None, domain: Any, row: StudyRow) -> tuple[Searcher, str]:
@@ -80,11 +80,11 @@ def readable_searcher(given: str | Searcher | None, domain: Any, row: StudyRow) 
     A method whose settings are not those of the file, which another version made, starts without a state. Raises
     BostructError where the method cannot be had.
     """
-    if isinstance(domain, AsStored):
+    if isinstance(domain, JsonDomain):
         raise DomainError("its space cannot be read from the file, and was not given as space=")
     method = stored_method(row) if given is None else given
     searcher = methods.searcher(method, domain)
-    same = _same_method(row.method, dump(describe(method, searcher)))
+    same = _same_method(row.method, dump(describe_method(method, searcher)))
     return searcher, row.state if same else dump(searcher.initial_state())
 
 
@@ -96,22 +96,22 @@ def stored_domain(row: StudyRow) -> Any:
         raise DomainError(f"study {row.name!r}: {error}; Study.load takes it as space=") from error
 
 
-def same_domain(searcher: Searcher, domain: Any) -> Searcher:
+def check_domain(searcher: Searcher, domain: Any) -> Searcher:
     """The searcher; raises ValueError where it was built for another domain."""
     if dump(searcher.domain.to_json()) != dump(domain.to_json()):
         raise ValueError(
-            f"method: expected a searcher of {shown(domain, 200)}, got one of {shown(searcher.domain, 200)}"
+            f"method: expected a searcher of {short_repr(domain, 200)}, got one of {short_repr(searcher.domain, 200)}"
         )
     return searcher
 
 
-def describe(method: str | Searcher, searcher: Searcher) -> Json:
+def describe_method(method: str | Searcher, searcher: Searcher) -> Json:
     """What sets a method apart from others, as JSON."""
     name = method if isinstance(method, str) else None
     return {"name": name, "searcher": type(searcher).__name__, "settings": dict(searcher.settings())}
 
 
-def check_call(stored: StudyRow, given: StudyRow, where: str, *, seed_given: bool) -> None:
+def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_given: bool) -> None:
     """Raise StudyMismatch unless a call speaks of the study as it was made; what it leaves unsaid agrees.
 
     Warns of `OtherVersion` where the study was made by another version of bostruct, or its method has other settings.
@@ -185,7 +185,8 @@ def stored_method(row: StudyRow) -> str:
     if method["name"] in methods.METHODS:
         return method["name"]
     raise BostructError(
-        f"study {row.name!r} was made with a {method['searcher']} object and settings {shown(method['settings'], 200)};"
+        f"study {row.name!r} was made with a {method['searcher']} object and settings "
+        f"{short_repr(method['settings'], 200)};"
         " pass an equal one as method="
     )
 

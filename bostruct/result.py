@@ -32,13 +32,13 @@ class Incumbent(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
+class TrialTable:
     """Trials as rows: one column for each part of a point, `point.NAME`, or one, `point`."""
 
     trials: tuple[Trial, ...]
 
     def rows(self) -> list[dict[str, Any]]:
-        return [_row(trial) for trial in self.trials]
+        return [_trial_row(trial) for trial in self.trials]
 
     def to_dataframe(self) -> Any:
         """A pandas DataFrame; raises MissingExtra without pandas."""
@@ -102,7 +102,7 @@ class Result:
 
     def _some_completed(self) -> list[Trial]:
         """Those kept, in the order told; raises BostructError where there are none."""
-        completed = self._completed()
+        completed = self._completed_trials()
         if not completed and self.n_completed:
             raise BostructError(
                 f"no completed trial was kept: where's condition is false for all {self.n_completed} that completed"
@@ -117,7 +117,7 @@ class Result:
         last = f", the last of {reasons[-1]}" if reasons else ""
         return f"{len(self.trials)} trials, {self.n_failed} failed{last}"
 
-    def _completed(self) -> list[Trial]:
+    def _completed_trials(self) -> list[Trial]:
         """Those kept, in the order told."""
         return [t for t in (self.trials[number] for number in self.order) if t.status == "completed"]
 
@@ -158,9 +158,9 @@ class Result:
         return Timing(suggest, sum((t.finished or t.started) - t.started for t in finished))
 
     @property
-    def history(self) -> Table:
+    def history(self) -> TrialTable:
         """The trials as a table."""
-        return Table(self.trials)
+        return TrialTable(self.trials)
 
     def to_dataframe(self) -> Any:
         """A pandas DataFrame, a row a trial; raises MissingExtra without pandas."""
@@ -194,7 +194,7 @@ class Result:
         """Name what matters, a value each; points as they are."""
         best = "none: no completed trial was kept" if self.n_completed else f"none has completed: {self._lack()}"
         lines: list[tuple[str, Any]] = []
-        if self._completed():
+        if self._completed_trials():
             best = f"{self.best_value!r} ({self.direction}), as told of trial {self.best_trial.number}"
             lines = [("best point", self.best_point), *self._recommended_lines()]
         finished = self.n_completed + self.n_failed
@@ -221,7 +221,7 @@ def _indented(name: str, text: str) -> str:
     return f"{name:<12} " + f"\n{margin}".join(lines).replace("\N{NO-BREAK SPACE}", " ")
 
 
-def _row(trial: Trial) -> dict[str, Any]:
+def _trial_row(trial: Trial) -> dict[str, Any]:
     seconds = None if trial.finished is None else trial.finished - trial.started
     row = {
         "number": trial.number,

@@ -7,18 +7,18 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
-from bostruct.checks import check_integer, check_number, shown
+from bostruct.checks import check_integer, check_number, short_repr
 from bostruct.contracts import BostructError, SpaceExhausted
 from bostruct.history import Trial
 from bostruct.interrupts import exit_on_sigterm
 from bostruct.outcomes import Outcome
-from bostruct.processes import Processes
+from bostruct.processes import ProcessPool
 from bostruct.progress import trial_bar
 from bostruct.storage import StorageLost
-from bostruct.workers import InProcess, OnExecutor, Pool
+from bostruct.workers import ExecutorPool, InProcessPool, Pool
 
 MISTAKES = (TypeError, AttributeError, NameError)  # from the first trial: of the objective, not a property of points
-ALIKE = 5  # first trials with one and the same error: a mistake in the objective, not a property of points
+MAX_EQUAL_ERRORS = 5  # first trials with one and the same error: a mistake in the objective, not a property of points
 
 
 class ObjectiveError(BostructError):
@@ -26,7 +26,7 @@ class ObjectiveError(BostructError):
 
 
 @dataclass(frozen=True)
-class Run:
+class RunSettings:
     """The arguments of `Study.optimize`; raises TypeError or ValueError, naming the one that is wrong."""
 
     objective: Callable[[Any], Any]
@@ -40,7 +40,7 @@ class Run:
 
     def __post_init__(self) -> None:
         if not callable(self.objective):
-            raise TypeError(f"objective: expected a function of a point, got {shown(self.objective)}")
+            raise TypeError(f"objective: expected a function of a point, got {short_repr(self.objective)}")
         check_integer("n_trials", self.n_trials, 0)
         check_integer("workers", self.workers, 1)
         if self.trial_timeout is not None:
@@ -49,17 +49,17 @@ class Run:
             raise ValueError("trial_timeout: expected None with an executor, whose workers cannot be killed from here")
         for callback in self.callbacks:
             if not callable(callback):
-                raise TypeError(f"callbacks: expected functions of (study, trial), got {shown(callback)}")
+                raise TypeError(f"callbacks: expected functions of (study, trial), got {short_repr(callback)}")
         for kind in self.reraise:
             if not (isinstance(kind, type) and issubclass(kind, Exception)):
-                raise TypeError(f"reraise: expected exception classes, got {shown(kind)}")
+                raise TypeError(f"reraise: expected exception classes, got {short_repr(kind)}")
         if self.progress not in (True, False, None):
-            raise TypeError(f"progress: expected True, False or None, got {shown(self.progress)}")
+            raise TypeError(f"progress: expected True, False or None, got {short_repr(self.progress)}")
         if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
-            raise TypeError(f"executor: expected a concurrent.futures.Executor, got {shown(self.executor)}")
+            raise TypeError(f"executor: expected a concurrent.futures.Executor, got {short_repr(self.executor)}")
 
     @classmethod
-    def of(
+    def from_arguments(
         cls,
         objective: Any,
         n_trials: Any,
@@ -69,34 +69,34 @@ class Run:
         callbacks: Any,
         progress: Any,
         reraise: Any,
-    ) -> Run:
+    ) -> RunSettings:
         """From what a user wrote: one callback, or one exception, stands for a sequence of one."""
         several = (callbacks,) if callable(callbacks) else callbacks
         if not isinstance(several, Iterable):
-            raise TypeError(f"callbacks: expected functions of (study, trial), got {shown(callbacks)}")
+            raise TypeError(f"callbacks: expected functions of (study, trial), got {short_repr(callbacks)}")
         kinds = (reraise,) if isinstance(reraise, type) else reraise
         if not isinstance(kinds, Iterable) or isinstance(kinds, str):
-            raise TypeError(f"reraise: expected exception classes, got {shown(reraise)}")
+            raise TypeError(f"reraise: expected exception classes, got {short_repr(reraise)}")
         return cls(objective, n_trials, workers, executor, trial_timeout, tuple(several), progress, tuple(kinds))
 
     def pool(self) -> Pool:
         if self.executor is not None:
-            return OnExecutor(self.objective, self.executor, self.workers)
+            return ExecutorPool(self.objective, self.executor, self.workers)
         if self.workers == 1 and self.trial_timeout is None:
-            return InProcess(self.objective)
-        return Processes(self.objective, self.workers, self.trial_timeout)
+            return InProcessPool(self.objective)
+        return ProcessPool(self.objective, self.workers, self.trial_timeout)
 
 
 @exit_on_sigterm()
-def run(study: Any, how: Run) -> str:
+def run_trials(study: Any, settings: RunSettings) -> str:
     """Drive the study to the end of `how`; returns why it ended."""
-    if study.n_finished >= how.n_trials:
-        return f"nothing to do: n_trials is {how.n_trials}, and {study.n_finished} are finished already"
-    pool = how.pool()
+    if study.n_finished >= settings.n_trials:
+        return f"nothing to do: n_trials is {settings.n_trials}, and {study.n_finished} are finished already"
+    pool = settings.pool()
     pending: set[int] = set()
     try:
-        with trial_bar(study.name, study, how.n_trials, how.progress) as show:
-            return _loop(study, how, pool, pending, (*how.callbacks, show))
+        with trial_bar(study.name, study, settings.n_trials, settings.progress) as show:
+            return _ask_and_tell(study, settings, pool, pending, (*settings.callbacks, show))
     except BaseException as error:
         _give_back(study, pending, error)
         if isinstance(error, KeyboardInterrupt | SystemExit) and study.where is not None:
@@ -119,14 +119,18 @@ def _give_back(study: Any, pending: set[int], error: BaseException) -> None:
                 error.add_note(f"Trial {number} is handed out again when the study is next opened: {another}")
 
 
-def _loop(
-    study: Any, how: Run, pool: Pool, pending: set[int], callbacks: tuple[Callable[[Any, Trial], None], ...]
+def _ask_and_tell(
+    study: Any,
+    settings: RunSettings,
+    pool: Pool,
+    pending: set[int],
+    callbacks: tuple[Callable[[Any, Trial], None], ...],
 ) -> str:
-    alike: list[tuple[str, int]] = []
+    equal_errors: list[tuple[str, int]] = []
     exhausted: SpaceExhausted | None = None
     lost: StorageLost | None = None  # then what is in flight is waited for, and kept in memory
     while True:
-        room = min(pool.slots, how.n_trials - study.n_finished)
+        room = min(pool.slots, settings.n_trials - study.n_finished)
         while len(pending) < room and not exhausted and not study.stopping and not lost:
             try:
                 trial = study.ask()
@@ -141,9 +145,9 @@ def _loop(
         if lost is not None and not pending:
             raise lost
         if not pending:
-            return study.stopping or (str(exhausted) if exhausted else _reached(how))
+            return study.stopping or (str(exhausted) if exhausted else _stop_reason(settings))
         finished = pool.wait()
-        mistakes = _mistakes(study, how, finished)
+        mistakes = _mistakes(study, settings, finished)
         told: list[tuple[Trial, Outcome]] = []
         for number, outcome in finished:
             if number not in mistakes:
@@ -156,8 +160,8 @@ def _loop(
             pending.difference_update(mistakes)  # as if they were still running: to be handed out again
             continue
         for trial, outcome in told:
-            _check_alike(trial, outcome, alike, study)
-            if outcome.error is not None and isinstance(outcome.error, how.reraise):
+            _check_equal_errors(trial, outcome, equal_errors, study)
+            if outcome.error is not None and isinstance(outcome.error, settings.reraise):
                 raise outcome.error
             for callback in callbacks:
                 callback(study, trial)
@@ -170,12 +174,12 @@ def _loop(
             ) from outcome.error
 
 
-def _mistakes(study: Any, how: Run, finished: list[tuple[int, Outcome]]) -> dict[int, Outcome]:
+def _mistakes(study: Any, settings: RunSettings, finished: list[tuple[int, Outcome]]) -> dict[int, Outcome]:
     """The trials whose errors no point explains, as long as nothing has completed."""
     found = {number: outcome for number, outcome in finished if isinstance(outcome.error, MISTAKES)}
     if not found or any(outcome.value is not None for _, outcome in finished) or _has_completed(study):
         return {}
-    return {number: outcome for number, outcome in found.items() if not isinstance(outcome.error, how.reraise)}
+    return {number: outcome for number, outcome in found.items() if not isinstance(outcome.error, settings.reraise)}
 
 
 def _has_completed(study: Any) -> bool:
@@ -191,24 +195,25 @@ def _tell(study: Any, number: int, outcome: Outcome) -> Trial:
     return study.tell(number, outcome.value, failed=outcome.failed, infeasible=outcome.infeasible)
 
 
-def _check_alike(trial: Trial, outcome: Outcome, alike: list[tuple[str, int]], study: Any) -> None:
+def _check_equal_errors(trial: Trial, outcome: Outcome, equal_errors: list[tuple[str, int]], study: Any) -> None:
     """Raise ObjectiveError where nothing has ever completed and the same error came `ALIKE` times in a row.
 
     The trials are given back then: they say nothing about their points.
     """
     kind = "" if outcome.trace is None else _kind(outcome)
-    if not kind or (alike and alike[-1][0] != kind):
-        alike.clear()
+    if not kind or (equal_errors and equal_errors[-1][0] != kind):
+        equal_errors.clear()
     if kind:
-        alike.append((kind, trial.number))
-    if len(alike) >= ALIKE and not _has_completed(study):
-        for _, number in alike:
+        equal_errors.append((kind, trial.number))
+    if len(equal_errors) >= MAX_EQUAL_ERRORS and not _has_completed(study):
+        for _, number in equal_errors:
             study.requeue(number)
         raise ObjectiveError(
-            f"the objective raised {kind} in each of the first {len(alike)} trials, which are given back; mend it, and "
+            f"the objective raised {kind} in each of the first {len(equal_errors)} trials, which are given back; "
+            "mend it, and "
             f"make the same call again. The last time:\n{outcome.trace}"
         ) from outcome.error
 
 
-def _reached(how: Run) -> str:
-    return f"n_trials reached ({how.n_trials})"
+def _stop_reason(settings: RunSettings) -> str:
+    return f"n_trials reached ({settings.n_trials})"

@@ -12,7 +12,7 @@ from bostruct.contracts import BostructError
 from bostruct.open_files import is_open_here
 
 APPLICATION_ID = 0x626F7374  # "bost", in the file's header
-MAGIC = b"SQLite format 3\0"
+SQLITE_MAGIC = b"SQLite format 3\0"
 BUSY_SECONDS = 30.0
 
 # Entry k takes a file from schema version k to k + 1; the last version is the current one. Entries never change.
@@ -50,7 +50,7 @@ MIGRATIONS = (
     )""",
     ),
 )
-VERSION = len(MIGRATIONS)
+SCHEMA_VERSION = len(MIGRATIONS)
 
 
 class StorageError(BostructError):
@@ -74,7 +74,7 @@ def connect(path: Path | None, *, read_only: bool = False) -> sqlite3.Connection
     try:
         if read_only:
             return _open_to_read(path)
-        connection = _open(path, "rwc")
+        connection = _open_database(path, "rwc")
         try:
             _prepare_to_write(connection, path)
         except BaseException:
@@ -99,7 +99,7 @@ def _recognise(path: Path, read_only: bool) -> None:
         _check_header(path, read_only)
     if read_only:
         return
-    _check_names(path)
+    _check_hard_links(path)
     if not os.access(path, os.W_OK):
         raise StorageError(f"{path}: is read-only; to look at its studies use Study.load(..., read_only=True)")
 
@@ -114,28 +114,29 @@ def _check_header(path: Path, read_only: bool) -> None:
         if read_only:
             raise StorageError(f"{path}: is empty; it holds no study")
         return
-    if header[:16] != MAGIC or len(header) < 100:
+    if header[:16] != SQLITE_MAGIC or len(header) < 100:
         raise StorageError(f"{path}: is not a SQLite database; it is left as it is")
     if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
         raise StorageError(f"{path}: is a SQLite database of another application; it is left as it is")
     _check_version(path, int.from_bytes(header[60:64], "big"))
 
 
-def _check_names(path: Path) -> None:
+def _check_hard_links(path: Path) -> None:
     names = path.stat().st_nlink
     if names > 1:  # its log and its lock would be other files under each name
         raise StorageError(f"{path}: has {names} names (hard links); remove all but one, or copy the file")
 
 
 def _check_version(path: Path, version: int) -> None:
-    if version > VERSION:
+    if version > SCHEMA_VERSION:
         raise StorageError(
-            f"{path}: was written by a newer bostruct (schema version {version}; this one knows up to {VERSION}); "
+            f"{path}: was written by a newer bostruct (schema version {version}; this one knows up to "
+            f"{SCHEMA_VERSION}); "
             "upgrade bostruct to open it"
         )
 
 
-def _open(path: Path, mode: str) -> sqlite3.Connection:
+def _open_database(path: Path, mode: str) -> sqlite3.Connection:
     uri = f"file:{quote(str(path.absolute()))}?mode={mode}"
     return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
 
@@ -148,7 +149,7 @@ def _open_to_read(path: Path) -> sqlite3.Connection:
         mode = "rw"
     else:
         mode = "ro" if path.with_name(path.name + "-wal").exists() else "ro&immutable=1"
-    connection = _open(path, mode)
+    connection = _open_database(path, mode)
     try:
         connection.execute("PRAGMA query_only = ON")
         _check_sound(connection, path)
@@ -170,19 +171,21 @@ def _check_sound(connection: sqlite3.Connection, path: Path) -> None:
     problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if problem != "ok":
         raise StorageError(f"{path}: is damaged ({problem}); it is left as it is")
-    _check_version(path, _version(connection))
+    _check_version(path, _read_version(connection))
 
 
-def _version(connection: sqlite3.Connection) -> int:
+def _read_version(connection: sqlite3.Connection) -> int:
     return connection.execute("PRAGMA user_version").fetchone()[0]
 
 
 def _migrate(connection: sqlite3.Connection) -> None:
-    if _version(connection) == VERSION:
+    if _read_version(connection) == SCHEMA_VERSION:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for number in range(_version(connection), VERSION):  # read again: another process may have been quicker
+        for number in range(
+            _read_version(connection), SCHEMA_VERSION
+        ):  # read again: another process may have been quicker
             for statement in MIGRATIONS[number]:
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {number + 1}")

@@ -79,10 +79,10 @@ INSERT_TRIAL = f"INSERT INTO trials (study, {TRIAL_COLUMNS}) VALUES ({', '.join(
 
 def dump(value: Any) -> str:
     """JSON text; numpy numbers and arrays as what they hold. Raises TypeError for what JSON cannot hold."""
-    return json.dumps(value, default=_plain)
+    return json.dumps(value, default=_encode_numpy)
 
 
-def _plain(value: Any) -> Json:
+def _encode_numpy(value: Any) -> Json:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     raise TypeError(f"expected plain JSON, got {type(value).__name__}")

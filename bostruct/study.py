@@ -17,26 +17,26 @@ from html import escape
 from typing import Any, Literal, SupportsFloat
 
 from bostruct import __version__, methods
-from bostruct.checks import check_choice, check_integer, shown
+from bostruct.checks import check_choice, check_integer, short_repr
 from bostruct.contracts import BostructError, Domain, Searcher
 from bostruct.history import Trial
 from bostruct.ledger import Ledger
-from bostruct.outcomes import outcome_told, storable
+from bostruct.outcomes import parse_outcome, storable
 from bostruct.recommendation import Fit, Lazy
 from bostruct.records import (
     as_domain,
-    check_call,
-    describe,
+    check_domain,
+    check_same_study,
+    describe_method,
+    encode_points,
     method_label,
-    parsed_points,
     readable_domain,
     readable_searcher,
-    same_domain,
     stored_domain,
     stored_method,
 )
 from bostruct.result import Result
-from bostruct.run import Run, run
+from bostruct.run import RunSettings, run_trials
 from bostruct.saving import end, save
 from bostruct.storage import StorageError, Store, StudyRow, dump
 from bostruct.suggestions import next_point
@@ -72,17 +72,17 @@ class Study:
         threads: int | None = 1,
     ) -> None:
         domain = as_domain(space)
-        searcher = same_domain(methods.searcher(method, domain), domain)
+        searcher = check_domain(methods.searcher(method, domain), domain)
         check_choice("direction", direction, ("minimize", "maximize"))
         if not isinstance(name, str) or not name or name != storable(name):
-            raise ValueError(f"name: expected a non-empty string of valid Unicode, got {shown(name)}")
+            raise ValueError(f"name: expected a non-empty string of valid Unicode, got {short_repr(name)}")
         given = StudyRow(
             name=name,
             domain=dump(domain.to_json()),
-            method=dump(describe(method, searcher)),
+            method=dump(describe_method(method, searcher)),
             seed=int.from_bytes(os.urandom(4)) if seed is None else check_integer("seed", seed, 0),
             direction=direction,
-            initial=dump(parsed_points(domain, initial_points)),
+            initial=dump(encode_points(domain, initial_points)),
             state=dump(searcher.initial_state()),
             version=__version__,
         )
@@ -90,7 +90,7 @@ class Study:
         store = Store(storage)
         try:
             row = store.begin(given)
-            check_call(row, given, store.label, seed_given=seed is not None)
+            check_same_study(row, given, store.label, seed_given=seed is not None)
             self._attach(store, row, domain, searcher, limit)
             self._ledger.requeue_orphans()
         except BaseException:
@@ -142,8 +142,8 @@ class Study:
         """The next trial, running, and on disk. Raises SpaceExhausted when no unseen point is left."""
         with self._mutex:
             searcher = self._writable()
-            with self._ledger.handing_out():
-                trial = self._ledger.again() or self._next(searcher)
+            with self._ledger.requeue_on_error():
+                trial = self._ledger.ask_again() or self._next(searcher)
                 return replace(trial, point=self._ledger.fresh_point(trial.number))
 
     def tell(
@@ -158,7 +158,7 @@ class Study:
         with self._mutex:
             self._writable()
             number = self._ledger.running(trial)
-            return self._ledger.finish(number, outcome_told(value, failed, infeasible))
+            return self._ledger.finish(number, parse_outcome(value, failed, infeasible))
 
     def add(self, point: Any, value: Any = None, *, failed: str | None = None, infeasible: str | None = None) -> Trial:
         """Data that the user already has: a finished trial of origin `added`, which `n_trials` does not count.
@@ -167,7 +167,7 @@ class Study:
         """
         with self._mutex:
             self._writable()
-            outcome = outcome_told(value, failed, infeasible)
+            outcome = parse_outcome(value, failed, infeasible)
             return self._ledger.add(self.domain.parse(point), outcome)
 
     def requeue(self, trial: Trial | int) -> None:
@@ -178,7 +178,7 @@ class Study:
         """
         with self._mutex:
             self._writable()
-            self._ledger.requeue(self._ledger.unfinished(trial))
+            self._ledger.requeue(self._ledger.check_requeueable(trial))
 
     def optimize(
         self,
@@ -208,10 +208,12 @@ class Study:
         so does SIGTERM, with ``SystemExit(143)``, in the main thread and unless it has a handler. Raises TypeError,
         ValueError.
         """
-        how = Run.of(objective, n_trials, workers, executor, trial_timeout, callbacks, progress, reraise)
+        how = RunSettings.from_arguments(
+            objective, n_trials, workers, executor, trial_timeout, callbacks, progress, reraise
+        )
         self._writable()
         self._stop = None
-        self._stopped_because = run(self, how)
+        self._stopped_because = run_trials(self, how)
         return self.result
 
     def stop(self, reason: str = "stop() was called") -> None:

@@ -8,10 +8,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-POOLS = ("numpy", "scipy", "scipy.linalg", "sklearn", "torch", "ot")  # modules that bring thread pools when imported
+POOL_MODULES = (
+    "numpy",
+    "scipy",
+    "scipy.linalg",
+    "sklearn",
+    "torch",
+    "ot",
+)  # modules that bring thread pools when imported
 
 
-class Overlap:
+class NestedLimits:
     """How many limits overlap, and how to restore what was before the first of them, after the last."""
 
     def __init__(self) -> None:
@@ -34,14 +41,14 @@ class Overlap:
             self._restore = None
 
 
-class OfThread(threading.local):
+class ThreadLocalLimits(threading.local):
     def __init__(self) -> None:
-        self.overlap = Overlap()
+        self.overlap = NestedLimits()
 
 
-GUARD = threading.Lock()
-PROCESS = Overlap()  # BLAS has one setting a process, and so has torch beside that of OpenMP
-THREAD = OfThread()  # OpenMP has one a thread
+LOCK = threading.Lock()
+PROCESS_LIMITS = NestedLimits()  # BLAS has one setting a process, and so has torch beside that of OpenMP
+THREAD_LIMITS = ThreadLocalLimits()  # OpenMP has one a thread
 
 
 class ThreadLimit:
@@ -61,21 +68,21 @@ class ThreadLimit:
         if self.threads is None:
             yield
             return
-        with GUARD:
+        with LOCK:
             self._begin(self.threads)
         try:
             yield
         finally:
-            with GUARD:
-                PROCESS.leave()
-                THREAD.overlap.leave()
+            with LOCK:
+                PROCESS_LIMITS.leave()
+                THREAD_LIMITS.overlap.leave()
 
     def _begin(self, threads: int) -> None:
         pools = self._pools()
         torch = sys.modules.get("torch")
         # Read first, as the limit of OpenMP would show in it; and not within another thread's limit, which a thread
         # that is new to torch would take over for good.
-        before = torch.get_num_threads() if torch and PROCESS.empty else None
+        before = torch.get_num_threads() if torch and PROCESS_LIMITS.empty else None
 
         def limit_process() -> Callable[[], None]:
             _free_openblas()
@@ -92,11 +99,13 @@ class ThreadLimit:
 
             return restore
 
-        THREAD.overlap.enter(lambda: pools.select(user_api="openmp").limit(limits=threads).restore_original_limits)
-        PROCESS.enter(limit_process)
+        THREAD_LIMITS.overlap.enter(
+            lambda: pools.select(user_api="openmp").limit(limits=threads).restore_original_limits
+        )
+        PROCESS_LIMITS.enter(limit_process)
 
     def _pools(self) -> Any:
-        found = tuple(module in sys.modules for module in POOLS)
+        found = tuple(module in sys.modules for module in POOL_MODULES)
         if self._controller is None or found != self._found:
             from threadpoolctl import ThreadpoolController
 

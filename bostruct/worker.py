@@ -40,12 +40,12 @@ def _serve(connection: Connection) -> None:
     connection.send("ready")
     while True:
         number, point = connection.recv()
-        outcome = _evaluated(objective, point)
+        outcome = _evaluate_bytes(objective, point)
         flush_output()  # a worker may be killed at any time from here on
         connection.send((number, outcome))
 
 
-def _evaluated(objective: Callable[[Any], Any], packed: bytes) -> Outcome:
+def _evaluate_bytes(objective: Callable[[Any], Any], packed: bytes) -> Outcome:
     try:
         point = pickle.loads(packed)
     except Exception as error:

@@ -11,7 +11,7 @@ from bostruct.contracts import BostructError
 from bostruct.interrupts import handler_codes
 from bostruct.outcomes import Outcome, evaluate, failure
 
-Finished = list[tuple[int, Outcome]]
+FinishedTrials = list[tuple[int, Outcome]]
 
 
 class ExecutorError(BostructError):
@@ -28,7 +28,7 @@ class Pool(Protocol):
         """Begin a trial; only called while fewer than `slots` are in flight."""
         ...
 
-    def wait(self) -> Finished:
+    def wait(self) -> FinishedTrials:
         """Block until one trial or more has finished; those, by number."""
         ...
 
@@ -37,7 +37,7 @@ class Pool(Protocol):
         ...
 
 
-class InProcess:
+class InProcessPool:
     """One trial at a time, here."""
 
     slots = 1
@@ -50,7 +50,7 @@ class InProcess:
     def submit(self, number: int, point: Any) -> None:
         self._next.append((number, point))
 
-    def wait(self) -> Finished:
+    def wait(self) -> FinishedTrials:
         number, point = self._next.pop()
         return [(number, evaluate(self._objective, point, self._handlers))]
 
@@ -58,7 +58,7 @@ class InProcess:
         self._next.clear()
 
 
-class OnExecutor:
+class ExecutorPool:
     """Trials as futures: all that an executor needs is submit, and futures that can be waited for."""
 
     def __init__(self, objective: Callable[[Any], Any], executor: Executor, slots: int) -> None:
@@ -71,21 +71,21 @@ class OnExecutor:
         try:
             self._futures[self._executor.submit(evaluate, self._objective, point)] = number
         except (BrokenExecutor, RuntimeError) as error:  # it is broken, or was shut down
-            raise _unusable(error) from error
+            raise _executor_error(error) from error
 
-    def wait(self) -> Finished:
+    def wait(self) -> FinishedTrials:
         """Raises ExecutorError once nothing that was evaluated is left to be told."""
         done, _ = wait(self._futures, return_when=FIRST_COMPLETED)
-        finished: Finished = []
+        finished: FinishedTrials = []
         broken: Exception | None = None
         for future in done:
-            outcome = _outcome(future)
+            outcome = _result_of(future)
             if isinstance(outcome, Outcome):
                 finished.append((self._futures.pop(future), outcome))
             else:
                 broken = outcome
         if broken is not None and not finished:
-            raise _unusable(broken) from broken
+            raise _executor_error(broken) from broken
         return sorted(finished, key=lambda pair: pair[0])
 
     def close(self) -> None:
@@ -94,7 +94,7 @@ class OnExecutor:
         self._futures.clear()
 
 
-def _outcome(future: Future[Outcome]) -> Outcome | Exception:
+def _result_of(future: Future[Outcome]) -> Outcome | Exception:
     """What came of a trial, or what is wrong with the executor: what an objective raises is in its outcome."""
     try:
         return future.result()
@@ -104,7 +104,7 @@ def _outcome(future: Future[Outcome]) -> Outcome | Exception:
         return error if "pickle" in str(error) else failure(error)
 
 
-def _unusable(error: Exception) -> ExecutorError:
+def _executor_error(error: Exception) -> ExecutorError:
     if "pickle" in f"{type(error).__name__} {error}".lower():
         return ExecutorError(
             f"objective: cannot be sent to the executor's processes: {error}; define it at the top of a module, or use "

@@ -54,7 +54,7 @@ class TableScore:
         self.scored += at.tolist()
         return self.scores[at]
 
-    def bound(self, xs: Batch) -> Array:
+    def upper_bounds(self, xs: Batch) -> Array:
         at = np.ravel_multi_index(np.asarray(xs).T, tuple(self.n_choices))
         return (self.scores + self.slack)[at]
 
@@ -68,5 +68,5 @@ class Unpruned:
     def __call__(self, xs: Batch) -> Array:
         return self.score(xs)  # type: ignore[operator]
 
-    def bound(self, xs: Batch) -> Array:
+    def upper_bounds(self, xs: Batch) -> Array:
         return np.full(len(xs), np.inf)

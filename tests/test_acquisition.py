@@ -106,7 +106,7 @@ def test_log_h_has_no_seam_where_its_formulas_meet():
 def test_bounds_bind(acquisition, mean, variance, incumbent, lower, wider):
     """Nothing with a mean no smaller and a variance no larger is worth more than the bound."""
     optimist = prediction(mean - lower, variance + wider)
-    bound = float(acquisition.bound(optimist, incumbent)[0, 0])
+    bound = float(acquisition.upper_bounds(optimist, incumbent)[0, 0])
     assert value(acquisition, mean, variance, incumbent) <= bound + 1e-12 * abs(bound)
 
 

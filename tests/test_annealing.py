@@ -10,7 +10,7 @@ from laws.searcher_laws import Schedule, check_exhausts, check_searcher, play
 import bostruct as bo
 from bostruct.history import History
 from bostruct.methods import searcher
-from bostruct.searchers.annealing import Annealing, accepts, spread
+from bostruct.searchers.annealing import Annealing, interquartile_range, metropolis_accepts
 from bostruct.searchers.random import RandomSearch
 
 
@@ -48,9 +48,9 @@ def test_serves_constraints_that_no_single_change_respects(rng):
 
 
 def test_metropolis_accepts_as_often_as_its_formula_says(rng):
-    assert all(accepts(rise, 0.0, rng) for rise in (-1.0, 0.0))
-    assert not accepts(1e-300, 0.0, rng)
-    share = np.mean([accepts(1.0, 2.0, rng) for _ in range(20_000)])
+    assert all(metropolis_accepts(rise, 0.0, rng) for rise in (-1.0, 0.0))
+    assert not metropolis_accepts(1e-300, 0.0, rng)
+    share = np.mean([metropolis_accepts(1.0, 2.0, rng) for _ in range(20_000)])
     assert abs(share - math.exp(-0.5)) < 4 * math.sqrt(0.24 / 20_000)
 
 
@@ -69,7 +69,7 @@ def test_extreme_values_do_not_break_it(values, rng):
     search = Annealing(space, n_initial=2)
     suggestion = search.suggest(history, search.initial_state(), rng)
     assert suggestion.info["origin"] == "model"
-    assert spread(history.values) >= 0
+    assert interquartile_range(history.values) >= 0
     assert math.isfinite(suggestion.info["temperature"])
 
 

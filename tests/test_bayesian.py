@@ -208,7 +208,7 @@ def test_feasibility_scales_a_score_by_the_chance_of_success():
     found = np.exp(scored(everything) - plain(everything))
     assert np.all(np.diff(found) > 0)
     np.testing.assert_allclose(found + found[::-1], 1.0)  # a label of 1/2 is an even chance
-    assert np.all(scored(everything) <= scored.bound(everything))
+    assert np.all(scored(everything) <= scored.upper_bounds(everything))
 
 
 def test_falls_back_and_says_why():
@@ -233,7 +233,7 @@ def test_where_maxima_and_neighbours_were_seen_random_points_are_scored(monkeypa
     found = search.suggest(history, {"surrogate": 0}, np.random.default_rng(0))
     assert found.info["origin"] == "model"
     assert found.point.tolist() == everything[3].tolist()  # the best of those left
-    monkeypatch.setattr(bayesian, "DRAWS_TRIED", 0)  # where draws meet seen points alone
+    monkeypatch.setattr(bayesian, "MAX_FALLBACK_DRAWS", 0)  # where draws meet seen points alone
     found = search.suggest(history, {"surrogate": 0}, np.random.default_rng(0))
     assert tuple(found.point) not in set(map(tuple, seen))
 
@@ -241,7 +241,7 @@ def test_where_maxima_and_neighbours_were_seen_random_points_are_scored(monkeypa
 def test_a_space_without_an_unseen_point_is_not_drawn_from(monkeypatch):
     search = known_search(np.arange(16.0), np.full(16, 1e-6))
     everything = search.domain.enumerate()
-    monkeypatch.setattr(bayesian, "DRAWS_TRIED", -1)  # a draw would raise
+    monkeypatch.setattr(bayesian, "MAX_FALLBACK_DRAWS", -1)  # a draw would raise
     with pytest.raises(SpaceExhausted):
         search.suggest(
             History.of(search.domain, everything, np.arange(16.0)), {"surrogate": 0}, np.random.default_rng(0)

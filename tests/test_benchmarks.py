@@ -17,7 +17,7 @@ from benchmarks.speed.datasets import search_data
 from benchmarks.speed.report import at_least, at_most, table
 from bostruct.methods import combo
 from bostruct.problems.contamination import contamination
-from bostruct.surrogates.chain import Data, Tally, sweep
+from bostruct.surrogates.chain import ChainData, ChainTally, sweep
 from bostruct.surrogates.gaussian import evidence
 from bostruct.surrogates.hyperparameters import Hyperparameters
 
@@ -59,12 +59,14 @@ def test_the_plain_log_posterior_is_ours(case: int) -> None:
 def test_the_plain_sampler_makes_the_same_chain(case: int) -> None:
     surrogate, xs, values = problems()[case]
     spec = plain_problem(surrogate, xs, values)
-    data = Data(surrogate.kernel, surrogate.kernel.prepare(xs, xs), values, surrogate.priors(values), surrogate.nugget)
+    data = ChainData(
+        surrogate.kernel, surrogate.kernel.prepare(xs, xs), values, surrogate.priors(values), surrogate.nugget
+    )
     ours, theirs = surrogate.start(values), plain.start(spec)
     np.testing.assert_allclose(np.hstack(ours), np.hstack(theirs))
     own, other = np.random.default_rng(7), np.random.default_rng(7)
     for _ in range(2):
-        ours, theirs = sweep(data, ours, own, Tally()), plain.sweep(spec, theirs, other)
+        ours, theirs = sweep(data, ours, own, ChainTally()), plain.sweep(spec, theirs, other)
     np.testing.assert_allclose(np.hstack(ours), np.hstack(theirs), rtol=1e-9)
 
 

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bostruct as bo
-from bostruct.contracts import Bisected
+from bostruct.contracts import TwoBlockGram
 from bostruct.kernels import complete
-from bostruct.kernels.complete import BISECT_FROM
+from bostruct.kernels.complete import TWO_BLOCK_FROM
 from bostruct.methods import combo
-from bostruct.surrogates.bisection import bisect
-from bostruct.surrogates.chain import Data, Tally, sweep
+from bostruct.surrogates.bisection import two_block_evidence
+from bostruct.surrogates.chain import ChainData, ChainTally, sweep
 
-N = BISECT_FROM + 5
+N = TWO_BLOCK_FROM + 5
 
 
 def line_of(space: Any, xs: Any, theta: Any, i: int) -> Any:
@@ -35,8 +35,8 @@ def test_parts_are_those_of_the_whole_matrix(seed: int, share: float, t: float) 
     xs[:, 1] = rng.random(N) < share
     theta, ratio, residual = rng.uniform(-4.0, 1.0, space.d), 10.0 ** rng.uniform(-4, 1), rng.normal(size=N)
     kernel, line, prepared = line_of(space, xs, theta, 1)
-    assert isinstance(line, Bisected)
-    along = bisect(line, residual, ratio)
+    assert isinstance(line, TwoBlockGram)
+    along = two_block_evidence(line, residual, ratio)
     assert along is not None
     found = along(t)
     moved = theta.copy()
@@ -53,27 +53,27 @@ def test_a_matrix_that_is_not_positive_definite_is_reported() -> None:
     space = bo.Space({"a": bool, "b": bool})
     xs = space.sample(N, np.random.default_rng(0))
     _, line, _ = line_of(space, xs, np.zeros(2), 0)
-    assert bisect(line, np.ones(N), -2.0) is None  # the part that stays is already indefinite
+    assert two_block_evidence(line, np.ones(N), -2.0) is None  # the part that stays is already indefinite
     barely = line._replace(scale=lambda t: t)
-    along = bisect(barely, np.ones(N), 0.1)
+    along = two_block_evidence(barely, np.ones(N), 0.1)
     assert along is not None
     assert along(1.0) is not None
     assert along(50.0) is None
 
 
-@pytest.mark.parametrize("n", [BISECT_FROM - 1, N])
+@pytest.mark.parametrize("n", [TWO_BLOCK_FROM - 1, N])
 def test_chains_do_not_depend_on_how_the_evidence_is_computed(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     space = bo.Space({f"x{i}": bool for i in range(5)} | {"c": ["x", "y", "z"]})
     surrogate: Any = combo(space).surrogate
     xs = space.sample(n, np.random.default_rng(1))
     values = xs[:, 0] + 0.5 * xs[:, 1] * xs[:, 5] + 0.1 * np.random.default_rng(2).normal(size=n)
     ends = []
-    for limit in (BISECT_FROM, 10**9):
-        monkeypatch.setattr(complete, "BISECT_FROM", limit)
-        data = Data(surrogate.kernel, surrogate.kernel.prepare(xs, xs), values, surrogate.priors(values), 1e-6)
+    for limit in (TWO_BLOCK_FROM, 10**9):
+        monkeypatch.setattr(complete, "TWO_BLOCK_FROM", limit)
+        data = ChainData(surrogate.kernel, surrogate.kernel.prepare(xs, xs), values, surrogate.priors(values), 1e-6)
         now, rng = surrogate.start(values), np.random.default_rng(3)
         for _ in range(4):
-            now = sweep(data, now, rng, Tally())
+            now = sweep(data, now, rng, ChainTally())
         ends.append([now.mean, now.log_amplitude, now.log_noise, *now.theta])
     np.testing.assert_allclose(ends[0], ends[1], rtol=1e-9)
 

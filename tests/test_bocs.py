@@ -9,7 +9,7 @@ import pytest
 from laws.searcher_laws import check_exhausts, check_searcher
 
 import bostruct as bo
-from bostruct.acquisition.pseudo_boolean import SemidefiniteRelaxation, SimulatedAnnealing, penalized, relaxed
+from bostruct.acquisition.pseudo_boolean import SemidefiniteRelaxation, SimulatedAnnealing, penalize, solve_relaxation
 from bostruct.contracts import DomainError
 from bostruct.methods import bocs
 from bostruct.surrogates.horseshoe import HorseshoeRegression, NormalEquations
@@ -107,13 +107,13 @@ def test_the_relaxation_is_a_bound_and_tight_where_pairs_attract():
     for seed in range(10):
         polynomial = random_polynomial(BITS, seed)
         energies = polynomial(BITS.enumerate())
-        _, bound = relaxed(*penalized(polynomial), 500, rng)
+        _, bound = solve_relaxation(*penalize(polynomial), 500, rng)
         assert bound <= energies.min() + 1e-5
         attracting = polynomial.monomials.members[:, 1] < 7
         submodular = Polynomial(
             polynomial.monomials, np.where(attracting, -np.abs(polynomial.coefficients), polynomial.coefficients)
         )
-        _, bound = relaxed(*penalized(submodular), 500, rng)
+        _, bound = solve_relaxation(*penalize(submodular), 500, rng)
         assert bound == pytest.approx(submodular(BITS.enumerate()).min(), rel=0.15)
 
 

@@ -105,8 +105,8 @@ class TestRun:
     def test_text_says_the_same(self):
         shown = call("run", SMALL, "--method", "random", "--trials", 12).stdout
         summary = as_json("run", SMALL, "--method", "random", "--trials", 12)
-        assert text.number(summary["best_value"], 10) in shown
-        assert text.number(summary["regret"]) in shown
+        assert text.format_number(summary["best_value"], 10) in shown
+        assert text.format_number(summary["regret"]) in shown
 
     def test_the_same_line_goes_on_and_ends_where_an_uninterrupted_run_does(self, tmp_path):
         line = ("run", SMALL, "--seed", 3, "--storage")
@@ -294,8 +294,8 @@ class TestDoctor:
         assert {"plot", "sat"} <= set(found["extras"])
 
     def test_says_in_words_how_to_get_an_extra(self, monkeypatch):
-        known = doctor.installed
-        monkeypatch.setattr(doctor, "installed", lambda name: None if name == "pandas" else known(name))
+        known = doctor.installed_version
+        monkeypatch.setattr(doctor, "installed_version", lambda name: None if name == "pandas" else known(name))
         shown = call("doctor").stdout
         assert "no data frames (to_dataframe); pip install '.[pandas]' in a checkout of bostruct" in shown
         assert "passed" in shown
@@ -322,8 +322,8 @@ class TestDoctor:
         assert doctor.requirements([*lines, "ruff; extra == 'dev'"]) == {"": ["numpy", "POT"], "pandas": ["pandas"]}
 
     def test_a_missing_package_is_a_failure(self, monkeypatch):
-        known = doctor.installed
-        monkeypatch.setattr(doctor, "installed", lambda name: None if name == "POT" else known(name))
+        known = doctor.installed_version
+        monkeypatch.setattr(doctor, "installed_version", lambda name: None if name == "POT" else known(name))
         assert "POT is not installed" in call("doctor", code=1).stdout
 
     def test_warns_of_an_oversized_build(self, monkeypatch):
@@ -340,7 +340,7 @@ class TestText:
         assert len(set(text.sparkline([2.0, 2.0]))) == 1
 
     def test_tables_align(self):
-        lines = text.table(("name", "value"), [("a", "1"), ("long name", "22")]).splitlines()
+        lines = text.format_table(("name", "value"), [("a", "1"), ("long name", "22")]).splitlines()
         assert {len(line) for line in lines} == {len("long name  value")}
 
 

@@ -17,7 +17,7 @@ from test_problems_nas import edges_file
 import bostruct as bo
 from bostruct import plots, problems
 from bostruct.cli import comparison, main, statistics
-from bostruct.cli.comparison import Cell, Comparison
+from bostruct.cli.comparison import Comparison, RunKey
 from bostruct.contracts import MissingExtra
 from bostruct.history import Trial
 
@@ -31,12 +31,12 @@ def call(*arguments: object, code: int = 0) -> Result:
     return result
 
 
-def incumbents(folder: Path) -> dict[Cell, list[tuple[str, str]]]:
+def incumbents(folder: Path) -> dict[RunKey, list[tuple[str, str]]]:
     """Values and best values of each run, as written."""
     runs = defaultdict(list)
     with open(folder / "incumbents.csv", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            runs[Cell(row["method"], int(row["seed"]))].append((row["value"], row["best_value"]))
+            runs[RunKey(row["method"], int(row["seed"]))].append((row["value"], row["best_value"]))
     return dict(runs)
 
 
@@ -52,7 +52,7 @@ def test_leaves_tables_incumbents_and_a_picture(folder):
     assert "| random |" in (folder / "comparison.md").read_text(encoding="utf-8")
     assert "hill-climbing" in (folder / "comparison.txt").read_text(encoding="utf-8")
     runs = incumbents(folder)
-    assert set(runs) == {Cell(method, seed) for method in ("random", "hill-climbing") for seed in (0, 1)}
+    assert set(runs) == {RunKey(method, seed) for method in ("random", "hill-climbing") for seed in (0, 1)}
     assert {len(run) for run in runs.values()} == {24}
 
 
@@ -61,8 +61,8 @@ def test_every_method_starts_from_the_same_published_points(folder):
     for seed in (0, 1):
         own = [str(problem(point)) for point in problem.initial_points(problem.configs[seed])]
         distinct = list(dict.fromkeys(map(str, problem.initial_points(problem.configs[seed]))))
-        started = [value for value, _ in runs[Cell("random", seed)][: len(distinct)]]
-        assert started == [value for value, _ in runs[Cell("hill-climbing", seed)][: len(distinct)]]
+        started = [value for value, _ in runs[RunKey("random", seed)][: len(distinct)]]
+        assert started == [value for value, _ in runs[RunKey("hill-climbing", seed)][: len(distinct)]]
         assert set(started) == set(own)
 
 
@@ -118,8 +118,8 @@ def test_finished_runs_are_left_alone(folder, monkeypatch):
 def test_runs_go_on_where_they_were(tmp_path):
     plan = Comparison(PROBLEM, ("random", "hill-climbing"), 2, 22, tmp_path)
     plan.claim_folder()
-    comparison.run_cell(plan, Cell("random", 0))
-    comparison.run_cell(Comparison(PROBLEM, ("random",), 1, 5, tmp_path), Cell("hill-climbing", 1))
+    comparison.execute_run(plan, RunKey("random", 0))
+    comparison.execute_run(Comparison(PROBLEM, ("random",), 1, 5, tmp_path), RunKey("hill-climbing", 1))
     call(*LINE, tmp_path, "--trials", 22)
     whole = tmp_path / "whole"
     call(*LINE, whole, "--trials", 22, "--processes", 1)
@@ -136,9 +136,9 @@ def test_the_report_covers_what_earlier_lines_left(tmp_path):
     line = ("compare", PROBLEM, "--out", tmp_path, "--trials", 6)
     call(*line, "--methods", "random", "--seeds", 2)
     call(*line, "--methods", "annealing", "--seeds", 1)
-    assert set(incumbents(tmp_path)) == {Cell("annealing", 0), Cell("random", 0), Cell("random", 1)}
+    assert set(incumbents(tmp_path)) == {RunKey("annealing", 0), RunKey("random", 0), RunKey("random", 1)}
     longer = call(*line[:-1], 9, "--methods", "annealing", "--seeds", 1)
-    assert set(incumbents(tmp_path)) == {Cell("annealing", 0)}
+    assert set(incumbents(tmp_path)) == {RunKey("annealing", 0)}
     assert "not in the report: random, seed 1: it has 6 of 9 trials" in longer.stderr
     assert json.loads((tmp_path / "comparison.json").read_text())["methods"] == ["annealing"]
     assert not list(tmp_path.glob("*.tmp"))
@@ -162,7 +162,7 @@ def test_a_run_that_fails_costs_no_other(tmp_path):
     (tmp_path / "runs" / "random-1.db").write_bytes(b"not a database")
     failed = call(*LINE, tmp_path, "--trials", 21, code=1)
     assert "failed: random, seed 1" in failed.stderr
-    assert set(incumbents(tmp_path)) == {Cell("random", 0), Cell("hill-climbing", 0), Cell("hill-climbing", 1)}
+    assert set(incumbents(tmp_path)) == {RunKey("random", 0), RunKey("hill-climbing", 0), RunKey("hill-climbing", 1)}
     assert (tmp_path / "runs" / "random-1.db").read_bytes() == b"not a database"
 
 
@@ -192,9 +192,9 @@ class TestStatistics:
     def test_a_constant_lead_has_no_error(self):
         problem = problems.load("branin")
         finals = {0: 1.0, 1: 4.0, 2: 2.5}
-        results = {Cell("a", seed): self.result([9.0, value]) for seed, value in finals.items()}
-        results |= {Cell("b", seed): self.result([9.0, value + 0.5]) for seed, value in finals.items()}
-        first, second = statistics.rows(problem, results)
+        results = {RunKey("a", seed): self.result([9.0, value]) for seed, value in finals.items()}
+        results |= {RunKey("b", seed): self.result([9.0, value + 0.5]) for seed, value in finals.items()}
+        first, second = statistics.method_rows(problem, results)
         assert first.mean == pytest.approx(2.5)
         assert first.error == pytest.approx(np.std([1.0, 4.0, 2.5], ddof=1) / math.sqrt(3))
         assert (second.difference, second.difference_error) == (0.5, 0.0)
@@ -202,20 +202,20 @@ class TestStatistics:
         assert second.seconds == 0.5
 
     def test_a_single_seed_has_no_error(self):
-        row = statistics.rows(problems.load("branin"), {Cell("a", 0): self.result([3.0])})[0]
+        row = statistics.method_rows(problems.load("branin"), {RunKey("a", 0): self.result([3.0])})[0]
         assert math.isnan(row.error)
         header, cells = statistics.table_of([row])
         assert (header, cells[0][2]) == (statistics.HEADER, "-")
 
     def test_optima_are_counted(self):
         problem = problems.load("branin")
-        runs = {Cell("a", 0): self.result([problem.optimum]), Cell("a", 1): self.result([problem.optimum + 1.0])}
-        assert statistics.rows(problem, runs)[0].optima == 1
+        runs = {RunKey("a", 0): self.result([problem.optimum]), RunKey("a", 1): self.result([problem.optimum + 1.0])}
+        assert statistics.method_rows(problem, runs)[0].optima == 1
 
     def test_differences_are_over_shared_seeds_only(self):
         runs = {
-            Cell("a", 0): self.result([1.0]),
-            Cell("b", 0): self.result([3.0]),
-            Cell("b", 1): self.result([100.0]),
+            RunKey("a", 0): self.result([1.0]),
+            RunKey("b", 0): self.result([3.0]),
+            RunKey("b", 1): self.result([100.0]),
         }
-        assert statistics.rows(problems.load("branin"), runs)[1].difference == 2.0
+        assert statistics.method_rows(problems.load("branin"), runs)[1].difference == 2.0

@@ -25,7 +25,7 @@ from bostruct.kernels import complete
 from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.kernels.links import Link, LogEdgeWeight, LogLengthscale
 from bostruct.methods import auto
-from bostruct.methods.default_kernels import graphs
+from bostruct.methods.default_kernels import variable_graphs
 from bostruct.surrogates.priors import Normal
 from bostruct.threads import ThreadLimit
 
@@ -51,16 +51,16 @@ def one_thread():
 
 
 def kernel_of(space: bo.Space, link: Link, unit_diagonal: bool = False) -> DiffusionKernel:
-    return DiffusionKernel(graphs(space), PRIOR, link, 0.0, unit_diagonal)
+    return DiffusionKernel(variable_graphs(space), PRIOR, link, 0.0, unit_diagonal)
 
 
 @contextmanager
 def codes(used: bool) -> Iterator[None]:
     """Whether complete variables go through codes or one by one; lines of small batches are split as of large."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(complete, "BISECT_FROM", 1)
+        patch.setattr(complete, "TWO_BLOCK_FROM", 1)
         if not used:
-            patch.setattr(complete, "MOST_CODES", 0)
+            patch.setattr(complete, "MAX_CODES", 0)
         yield
 
 
@@ -133,7 +133,7 @@ def networkx_of(graph: WeightedGraph) -> Any:
 def brute_force(space: bo.Space, betas: list[float], unit_diagonal: bool) -> Array:
     """exp(-L) of the whole product graph, all points with all, scaled to a mean (or every) diagonal of 1."""
     total = np.zeros((1, 1))
-    for graph, beta in zip(graphs(space), betas, strict=True):
+    for graph, beta in zip(variable_graphs(space), betas, strict=True):
         own = beta * graph.laplacian()
         total = np.kron(total, np.eye(len(own))) + np.kron(np.eye(len(total)), own)  # Kronecker sum
     heat = expm(-total)
@@ -171,7 +171,7 @@ def test_equals_the_exponential_of_the_product_graph(space, unit_diagonal, with_
     everything = space.enumerate()
     for link, betas in (
         (LINKS[0], np.exp(theta).tolist()),
-        (LINKS[1], [equivalent_edge_weight(g, t) for g, t in zip(graphs(space), theta, strict=True)]),
+        (LINKS[1], [equivalent_edge_weight(g, t) for g, t in zip(variable_graphs(space), theta, strict=True)]),
     ):
         kernel = kernel_of(space, link, unit_diagonal)
         with codes(with_codes):

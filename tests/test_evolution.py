@@ -19,7 +19,7 @@ from scipy.stats import binomtest
 import bostruct as bo
 from bostruct import methods
 from bostruct.acquisition.evolution import Evolution
-from bostruct.acquisition.selection import Aging, ByRank, alike, by_fitness
+from bostruct.acquisition.selection import Aging, ByRank, by_fitness, uniform
 from bostruct.contracts import DomainError
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.history import History
@@ -27,7 +27,7 @@ from bostruct.problems.landscape import landscape
 from bostruct.searchers.designs import PoolFirst
 from bostruct.searchers.evolution import EvolutionSearch
 
-SELECTIONS = [ByRank(), ByRank(0.02), by_fitness, alike, Aging(), Aging(5, 2)]
+SELECTIONS = [ByRank(), ByRank(0.02), by_fitness, uniform, Aging(), Aging(5, 2)]
 FITNESS = arrays(np.float64, st.integers(1, 40), elements=st.floats(-1e150, 1e150))
 
 
@@ -90,7 +90,7 @@ class Counting:
         self.scored += list(xs)
         return -np.abs(np.array([len(x) for x in xs], dtype=np.float64) - self.best)
 
-    def bound(self, xs: Any) -> np.ndarray:
+    def upper_bounds(self, xs: Any) -> np.ndarray:
         del xs
         raise AssertionError("a bound costs as many distances as a score")
 
@@ -125,7 +125,7 @@ def test_the_published_number_of_candidates(t, children):
     """clip(25 sqrt(t), 50, 500), in generations of clip(3 sqrt(that), 5, 100)."""
     search = Evolution()
     assert search.children(t) == children
-    assert search.brood(children) == int(3 * math.sqrt(children))
+    assert search.generation_size(children) == int(3 * math.sqrt(children))
 
 
 def test_the_published_search_starts_from_its_pool_alone():
@@ -240,7 +240,7 @@ def test_suggestions_are_one_mutation_away_and_say_what_they_are():
 def test_falls_back_where_nothing_can_be_mutated(values):
     told = list(SMALL_MLP.pool[: len(values)])
     history = History.of(SMALL_MLP, told, values, failed=list(SMALL_MLP.pool[2:]))
-    found = EvolutionSearch(Stuck(SMALL_MLP), alike, n_initial=1).suggest(history, None, np.random.default_rng(9))
+    found = EvolutionSearch(Stuck(SMALL_MLP), uniform, n_initial=1).suggest(history, None, np.random.default_rng(9))
     assert found.info["origin"] == "fallback"
     assert ("seen points" if values else "completed") in found.info["why"]
 
@@ -248,7 +248,7 @@ def test_falls_back_where_nothing_can_be_mutated(values):
 def test_wrong_settings_of_a_search_are_refused():
     for setting in ("n_initial", "tries"):
         with pytest.raises(ValueError, match=setting):
-            EvolutionSearch(SMALL_MLP, alike, **{setting: 0})
+            EvolutionSearch(SMALL_MLP, uniform, **{setting: 0})
 
 
 @pytest.mark.parametrize("method", ["evolution", "regularized-evolution"])

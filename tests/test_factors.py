@@ -215,7 +215,7 @@ def test_published_amplitude_prior(least, most, values):
 @given(st.floats(-5, 5), st.floats(0.1, 5), st.lists(st.floats(-20, 20), min_size=1, max_size=5))
 def test_normal_prior_is_a_normal_density(mean, sd, values):
     prior, theta = Normal(mean, sd), np.array(values)
-    total, slope = prior.total_and_slope(theta)
+    total, slope = prior.value_and_grad(theta)
     assert total == pytest.approx(sum(prior.log_density(t) for t in values))
     for t, own in zip(values, slope, strict=True):
         numeric = (prior.log_density(t + 1e-5) - prior.log_density(t - 1e-5)) / 2e-5

@@ -18,10 +18,10 @@ from bostruct.contracts import Array, NumericalError
 from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.kernels.links import LogEdgeWeight
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR
-from bostruct.methods.default_kernels import graphs
-from bostruct.surrogates.gaussian import JITTER_LADDER, evidence, factor, log_determinant
+from bostruct.methods.default_kernels import variable_graphs
+from bostruct.surrogates.gaussian import JITTER_LADDER, cholesky, evidence, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters
-from bostruct.surrogates.posterior import SMALLEST_VARIANCE, GaussianPosterior, member
+from bostruct.surrogates.posterior import SMALLEST_VARIANCE, GaussianPosterior, fit_member
 from bostruct.threads import ThreadLimit
 
 NUGGET = 1e-6
@@ -39,12 +39,12 @@ def one_thread():
 
 
 def kernel_of(space: bo.Space) -> DiffusionKernel:
-    return DiffusionKernel(graphs(space), EDGE_WEIGHT_PRIOR, LogEdgeWeight())
+    return DiffusionKernel(variable_graphs(space), EDGE_WEIGHT_PRIOR, LogEdgeWeight())
 
 
 def posterior_of(space: bo.Space, xs: Array, values: Array, hypers: list[Hyperparameters]) -> GaussianPosterior:
     kernel = kernel_of(space)
-    members = [member(kernel, xs, values - hyper.mean, hyper, NUGGET) for hyper in hypers]
+    members = [fit_member(kernel, xs, values - hyper.mean, hyper, NUGGET) for hyper in hypers]
     return GaussianPosterior(kernel, xs, space.join, members, NUGGET)
 
 
@@ -184,7 +184,7 @@ def test_factor_of_any_memory_order():
     root = rng.normal(size=(6, 6))
     matrix = root @ root.T
     for build in (matrix.copy, lambda: np.asfortranarray(matrix), lambda: np.array(np.pad(matrix, 2))[2:-2, 2:-2]):
-        lower, jitter = factor(build, 0.7)
+        lower, jitter = cholesky(build, 0.7)
         np.testing.assert_allclose(np.tril(lower) @ np.tril(lower).T, matrix + 0.7 * np.eye(6), atol=1e-12)
         assert jitter == 0.0
         assert log_determinant(lower) == pytest.approx(np.linalg.slogdet(matrix + 0.7 * np.eye(6))[1])
@@ -192,7 +192,7 @@ def test_factor_of_any_memory_order():
 
 def test_jitter_is_the_least_step_of_the_ladder_that_serves_and_is_reported():
     singular = np.ones((5, 5)) - 1e-9 * np.eye(5)  # smallest eigenvalue -1e-9
-    lower, jitter = factor(singular.copy, 0.0)
+    lower, jitter = cholesky(singular.copy, 0.0)
     assert jitter == pytest.approx(1e-8)
     assert JITTER_LADDER[JITTER_LADDER.index(1e-8) - 1] < 1e-9
     np.testing.assert_allclose(np.tril(lower) @ np.tril(lower).T, singular + jitter * np.eye(5), atol=1e-14)
@@ -200,8 +200,8 @@ def test_jitter_is_the_least_step_of_the_ladder_that_serves_and_is_reported():
 
 def test_jitter_ends_with_an_error_that_says_why():
     with pytest.raises(NumericalError, match=r"of 3 points is not positive definite .* smallest eigenvalue of K -1"):
-        factor((2.0 * np.ones((3, 3)) - np.eye(3)).copy, 0.0)
+        cholesky((2.0 * np.ones((3, 3)) - np.eye(3)).copy, 0.0)
     broken = np.eye(3)
     broken[1, 2] = broken[2, 1] = np.nan
     with pytest.raises(NumericalError, match="not finite"):
-        factor(broken.copy, 0.1)
+        cholesky(broken.copy, 0.1)

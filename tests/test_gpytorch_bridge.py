@@ -22,9 +22,9 @@ from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.kernels.links import LogEdgeWeight
 from bostruct.methods import combo
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR
-from bostruct.methods.default_kernels import graphs, space_kernel
+from bostruct.methods.default_kernels import space_kernel, variable_graphs
 from bostruct.surrogates.hyperparameters import Hyperparameters
-from bostruct.surrogates.posterior import GaussianPosterior, member
+from bostruct.surrogates.posterior import GaussianPosterior, fit_member
 
 SPACE = Space({"a": bool, "b": ["x", "y", "z"], "c": range(4), "d": bo.Graph(nx.cycle_graph(5)), "e": bool})
 NAME = "log_edge_weight"
@@ -36,7 +36,7 @@ def points(n: int, seed: int = 0) -> Any:
 
 def published_kernel() -> DiffusionKernel:
     """Its diagonal depends on theta."""
-    return DiffusionKernel(graphs(SPACE), EDGE_WEIGHT_PRIOR, LogEdgeWeight(), initial=-0.5)
+    return DiffusionKernel(variable_graphs(SPACE), EDGE_WEIGHT_PRIOR, LogEdgeWeight(), initial=-0.5)
 
 
 def values_of(xs: Any) -> torch.Tensor:
@@ -143,7 +143,7 @@ def test_stock_gp_predicts_as_our_posterior_does() -> None:
     kernel = space_kernel(SPACE)
     theta = np.full(SPACE.d, kernel.initial)
     hyper = Hyperparameters(mean, float(np.log(1.7)), float(np.log(0.02)), theta)
-    one = member(kernel, xs, values.numpy() - mean, hyper, 0.0)
+    one = fit_member(kernel, xs, values.numpy() - mean, hyper, 0.0)
     ours = GaussianPosterior(kernel, xs, SPACE.join, [one], 0.0).predict(new)
     model.eval()
     with torch.no_grad(), gpytorch.settings.fast_pred_var(False):
@@ -250,7 +250,7 @@ def test_a_prior_without_a_gradient_is_refused() -> None:
             return 0.0 * theta
 
     flat: Prior = Flat()
-    kernel = DiffusionKernel(graphs(SPACE), flat, LogEdgeWeight())
+    kernel = DiffusionKernel(variable_graphs(SPACE), flat, LogEdgeWeight())
     assert kernel.parameters == (Parameter(NAME, SPACE.d, flat, 0.0),)
     with pytest.raises(DomainError, match="expected one with a gradient for log_edge_weight, got Flat"):
         GramKernel(kernel, priors=True)

@@ -17,15 +17,15 @@ from bostruct.acquisition.functions import (
     LowerConfidenceBound,
     ProbabilityOfImprovement,
 )
-from bostruct.acquisition.local_search import LocalSearch, ascend, first_of_each
+from bostruct.acquisition.local_search import LocalSearch, ascend, first_occurrences
 from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.kernels.links import LogEdgeWeight
 from bostruct.methods import auto, combo
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR
-from bostruct.methods.default_kernels import graphs
+from bostruct.methods.default_kernels import variable_graphs
 from bostruct.searchers.scores import AcquisitionScore
 from bostruct.surrogates.hyperparameters import Hyperparameters
-from bostruct.surrogates.posterior import GaussianPosterior, member
+from bostruct.surrogates.posterior import GaussianPosterior, fit_member
 from bostruct.threads import ThreadLimit
 
 FUNCTIONS = (ExpectedImprovement(), LogExpectedImprovement(), ProbabilityOfImprovement(), LowerConfidenceBound())
@@ -59,7 +59,7 @@ def test_ends_are_local_maxima_reached_by_ascent(space, rng):
         score = table_score(space, rng, levels)
         starts = space.sample(6, rng)
         ends, scores, steps = ascend(score, space, starts, score(starts), rng, leaps=levels == 3)
-        assert 1 <= len(ends) <= len(first_of_each(space, starts))
+        assert 1 <= len(ends) <= len(first_occurrences(space, starts))
         assert 1 <= steps <= np.prod(space.n_choices) + 1
         np.testing.assert_array_equal(scores, score(ends))
         assert scores.max() >= score(starts).max()
@@ -73,7 +73,7 @@ class Peak:
     def __call__(self, xs):
         return -np.abs(np.asarray(xs) - 321.0).sum(axis=1)
 
-    def bound(self, xs):
+    def upper_bounds(self, xs):
         return np.zeros(len(xs))
 
 
@@ -161,14 +161,14 @@ def real_posterior(
     space: bo.Space, n: int, regime: float, rng: np.random.Generator
 ) -> tuple[AcquisitionScore, np.ndarray]:
     """What COMBO's posterior looks like: ten samples, log edge weights around `regime`."""
-    kernel = DiffusionKernel(graphs(space), EDGE_WEIGHT_PRIOR, LogEdgeWeight())
+    kernel = DiffusionKernel(variable_graphs(space), EDGE_WEIGHT_PRIOR, LogEdgeWeight())
     xs = space.sample(n, rng)
     values = rng.normal(size=n)
     hypers = [
         Hyperparameters(0.1 * rng.normal(), rng.normal(), rng.uniform(-9, -1), rng.uniform(regime, regime + 4, space.d))
         for _ in range(10)
     ]
-    members = [member(kernel, xs, values - hyper.mean, hyper, 1e-6) for hyper in hypers]
+    members = [fit_member(kernel, xs, values - hyper.mean, hyper, 1e-6) for hyper in hypers]
     posterior = GaussianPosterior(kernel, xs, space.join, members, 1e-6)
     return AcquisitionScore(posterior, ExpectedImprovement(), float(values.min())), xs[[int(np.argmin(values))]]
 

@@ -15,7 +15,7 @@ import bostruct as bo
 from bostruct.contracts import Array, NumericalError
 from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.methods import combo
-from bostruct.surrogates.chain import Data, Tally, sweep
+from bostruct.surrogates.chain import ChainData, ChainTally, sweep
 from bostruct.surrogates.hyperparameters import Hyperparameters
 from bostruct.surrogates.marginalized import MarginalizedGP
 from bostruct.surrogates.slice_sampling import slice_update
@@ -70,10 +70,10 @@ def run(space: bo.Space, xs: Array, values: Array, sweeps: int, seed: int) -> Ar
     surrogate, rng = surrogate_of(space), np.random.default_rng(seed)
     now = surrogate.start(values)
     kernel = kernel_of(space)
-    data = Data(kernel, kernel.prepare(xs, xs), values, surrogate.priors(values), surrogate.nugget)
+    data = ChainData(kernel, kernel.prepare(xs, xs), values, surrogate.priors(values), surrogate.nugget)
     states = []
     for _ in range(sweeps):
-        now = sweep(data, now, rng, Tally())
+        now = sweep(data, now, rng, ChainTally())
         states.append([now.log_amplitude, now.mean, now.log_noise, *now.theta])
     return np.array(states)
 
@@ -141,11 +141,11 @@ def test_chain_is_that_of_the_plain_algorithm(n, kinds):
     xs = space.sample(n, rng)
     values = xs @ rng.normal(size=space.d) + 0.3 * rng.normal(size=n)
     surrogate, kernel = surrogate_of(space), kernel_of(space)
-    data = Data(kernel, kernel.prepare(xs, xs), values, surrogate.priors(values), surrogate.nugget)
+    data = ChainData(kernel, kernel.prepare(xs, xs), values, surrogate.priors(values), surrogate.nugget)
     ours = plain = surrogate.start(values)
     ours_rng, plain_rng = np.random.default_rng(1), np.random.default_rng(1)
     for _ in range(4):
-        ours = sweep(data, ours, ours_rng, Tally())
+        ours = sweep(data, ours, ours_rng, ChainTally())
         plain = plain_sweep(space, xs, values, plain, plain_rng)
         np.testing.assert_allclose([*ours[:3], *ours.theta], [*plain[:3], *plain.theta], rtol=1e-6, atol=1e-6)
     assert ours_rng.random() == plain_rng.random()

@@ -9,7 +9,7 @@ import bostruct as bo
 from bostruct.contracts import Infeasible
 from bostruct.language import D, PortNames, SearchSpace, SubstitutionError, siso_module, siso_or, substitution_module
 from bostruct.nas.spaces.genetic import genetic_cnn
-from bostruct.searchers.mcts import MCTS, Exhausted, Remembered
+from bostruct.searchers.mcts import MCTS, CachedDecisions, ExhaustedPrefixes
 
 
 def test_a_search_that_has_seen_whole_subtrees_goes_on_by_its_tree():
@@ -26,7 +26,7 @@ def test_a_search_that_has_seen_whole_subtrees_goes_on_by_its_tree():
 
 def test_choices_are_exhausted_with_the_last_point_below():
     sizes = {(): 2, (0,): 2, (1,): 1, (1, 0): 2}
-    exhausted = Exhausted(lambda made: sizes.get(made, 0))
+    exhausted = ExhaustedPrefixes(lambda made: sizes.get(made, 0))
     for made in [(0, 1), (1, 0, 0), (1, 0, 1)]:
         exhausted.add(made)
     assert exhausted.prefixes == {(0, 1), (1, 0, 0), (1, 0, 1), (1, 0), (1,)}
@@ -59,12 +59,12 @@ def test_parts_without_end_are_dead_ends():
         return substitution_module("Again", lambda _: at_once(), {}, ["in"], ["out"])
 
     space, rng = SearchSpace(chosen(build)), np.random.default_rng(0)
-    assert Remembered(space).options((0,)) == 2
+    assert CachedDecisions(space).options((0,)) == 2
     with pytest.raises(Infeasible, match="leads to an end"):
         space.roll_out((0,), rng)
     suggested = [MCTS(space)._finished((n,), rng) for n in range(6)]
     assert [x is not None for x in suggested] == [False] * 5 + [True]
-    assert Remembered(SearchSpace(chosen(lambda n: at_once() if n else siso_module("M")))).options((1,)) == 0
+    assert CachedDecisions(SearchSpace(chosen(lambda n: at_once() if n else siso_module("M")))).options((1,)) == 0
 
 
 def test_a_wrongly_written_part_is_no_dead_end():

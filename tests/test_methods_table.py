@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import bostruct as bo
 from bostruct.cli import main
-from bostruct.cli.methods import coverage, examples
+from bostruct.cli.methods import coverage, example_domains
 from bostruct.methods import METHODS
 
 PAGE = Path(__file__).parents[1] / "docs" / "methods.md"
@@ -30,7 +30,7 @@ def test_a_method_searches_what_it_is_said_to(name):
     searched = [kind for kind, why in coverage(name).items() if why is None]
     assert searched
     for kind in searched:
-        result = bo.minimize(size_of_text, examples()[kind], 13, method=name, seed=0, progress=False)
+        result = bo.minimize(size_of_text, example_domains()[kind], 13, method=name, seed=0, progress=False)
         assert len(result.trials) == 13, kind
 
 

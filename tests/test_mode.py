@@ -15,8 +15,8 @@ import bostruct as bo
 from bostruct.contracts import NumericalError
 from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.kernels.links import LogLengthscale
-from bostruct.methods.default_kernels import graphs
-from bostruct.surrogates.mode import LOG_NOISE_RANGE, THETA_REACH, Fit, ModeGP
+from bostruct.methods.default_kernels import variable_graphs
+from bostruct.surrogates.mode import LOG_NOISE_RANGE, MAPGP, THETA_REACH, TrainingData
 from bostruct.surrogates.priors import Normal
 from bostruct.threads import ThreadLimit
 
@@ -30,9 +30,11 @@ def one_thread():
         yield
 
 
-def surrogate_of(space: bo.Space, noise: Normal = NOISE, initial_log_noise: float = -5.0) -> ModeGP:
-    kernel = DiffusionKernel(graphs(space), Normal(-0.5, 1.5), LogLengthscale(), initial=-0.5, unit_diagonal=True)
-    return ModeGP(kernel, space.join, noise, initial_log_noise)
+def surrogate_of(space: bo.Space, noise: Normal = NOISE, initial_log_noise: float = -5.0) -> MAPGP:
+    kernel = DiffusionKernel(
+        variable_graphs(space), Normal(-0.5, 1.5), LogLengthscale(), initial=-0.5, unit_diagonal=True
+    )
+    return MAPGP(kernel, space.join, noise, initial_log_noise)
 
 
 def additive_values(space: bo.Space, xs, rng: np.random.Generator):
@@ -40,8 +42,8 @@ def additive_values(space: bo.Space, xs, rng: np.random.Generator):
     return sum(table[xs[:, i]] for i, table in enumerate(tables)) + 0.1 * rng.normal(size=len(xs))
 
 
-def standardized(surrogate: ModeGP, xs, values) -> Fit:
-    return Fit(surrogate.kernel, surrogate.kernel.prepare(xs, xs), (values - values.mean()) / values.std())
+def standardized(surrogate: MAPGP, xs, values) -> TrainingData:
+    return TrainingData(surrogate.kernel, surrogate.kernel.prepare(xs, xs), (values - values.mean()) / values.std())
 
 
 @given(spaces(5), st.integers(3, 12), rngs())

@@ -9,7 +9,7 @@ from laws.searcher_laws import check_exhausts, check_searcher
 import bostruct as bo
 from bostruct import methods
 from bostruct.domains.fidelity import FidelityLevels
-from bostruct.surrogates.at_top import AtTop
+from bostruct.surrogates.at_top import AtTargetFidelity
 
 TRAINED = bo.Space({"rate": [0.1, 0.01, 0.001], "width": range(8), "epochs": bo.Fidelity([1, 3, 9])})
 WIDE = bo.Space({f"x{i}": range(6) for i in range(6)} | {"epochs": bo.Fidelity([1, 3, 9, 27])})
@@ -42,7 +42,7 @@ def test_the_model_is_asked_about_the_top():
     rng = np.random.default_rng(0)
     xs = TRAINED.sample(20, rng)
     values = np.array([trained(TRAINED.present(x)) for x in xs])
-    surrogate = AtTop(methods.auto(TRAINED).surrogate, levels.at_target_fidelity)
+    surrogate = AtTargetFidelity(methods.auto(TRAINED).surrogate, levels.at_target_fidelity)
     posterior, *_ = surrogate.condition(xs, values, surrogate.initial_state(), rng)
     some = TRAINED.sample(12, rng)
     low, high = (np.array([levels.at_level(x, level) for x in some]) for level in (0, 2))

@@ -48,14 +48,14 @@ def quick(domain: Any) -> BayesianSearch:
 
 
 def quick_marginalized(domain: Any) -> BayesianSearch:
-    search = small(methods.nasbot(domain, fit=methods.marginalized))
+    search = small(methods.nasbot(domain, fit=methods.marginalized_surrogate))
     fitted = search.surrogate.surrogate
     few = dataclasses.replace(fitted, surrogate=dataclasses.replace(fitted.surrogate, burn_in=2, samples=2))
     return dataclasses.replace(search, surrogate=dataclasses.replace(search.surrogate, surrogate=few))
 
 
 def quick_published(domain: Any) -> BayesianSearch:
-    search = small(methods.nasbot_as_published(domain))
+    search = small(methods.published_nasbot(domain))
     few = dataclasses.replace(search.surrogate.surrogate, burn_in=2, samples=2)
     return dataclasses.replace(search, surrogate=dataclasses.replace(search.surrogate, surrogate=few))
 
@@ -140,9 +140,9 @@ def test_info_says_what_a_person_wants_to_see():
 def test_settings_tell_searches_apart():
     made = [
         methods.nasbot(SMALL_CNN),
-        methods.nasbot(SMALL_CNN, fit=methods.marginalized),
+        methods.nasbot(SMALL_CNN, fit=methods.marginalized_surrogate),
         methods.nasbot(SMALL_CNN, settings=PAPER),
-        methods.nasbot_as_published(SMALL_CNN),
+        methods.published_nasbot(SMALL_CNN),
         dataclasses.replace(methods.nasbot(SMALL_CNN), maximizer=Evolution(elite=3)),
     ]
     settings = [search.settings() for search in made]

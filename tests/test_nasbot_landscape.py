@@ -26,7 +26,7 @@ def test_runs_once_and_reports_paired_wins(tmp_path):
 
 
 def test_a_run_is_judged_by_what_is_reported_of_its_best_value():
-    found = script.recommended([3.0, 5.0, 1.0, 1.0], [30.0, 0.0, 11.0, 7.0])
+    found = script.reported_of_best([3.0, 5.0, 1.0, 1.0], [30.0, 0.0, 11.0, 7.0])
     np.testing.assert_array_equal(found, [30.0, 30.0, 11.0, 11.0])
 
 

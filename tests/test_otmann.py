@@ -14,7 +14,7 @@ from bostruct.contracts import DomainError
 from bostruct.domains.architecture.labels import CNN, Family, Label
 from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.otmann.distance import otmann_distances
-from bostruct.kernels.otmann.profile import layer_masses, path_lengths, remembered_profile
+from bostruct.kernels.otmann.profile import cached_profile, layer_masses, path_lengths
 from bostruct.kernels.otmann.settings import PAPER, REFERENCE, Otmann
 
 some_examples = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -78,9 +78,9 @@ def test_a_pseudo_metric(triple, chosen):
 def test_blind_to_the_order_of_layers(x, seed):
     other = GOLDEN["c"] if x.family == CNN else GOLDEN["m3"]
     y = renumbered(x, np.random.default_rng(seed))
-    remembered_profile.cache_clear()  # equal architectures would share one entry
+    cached_profile.cache_clear()  # equal architectures would share one entry
     first = otmann_distances([x], [other]).distance
-    remembered_profile.cache_clear()
+    cached_profile.cache_clear()
     np.testing.assert_array_equal(otmann_distances([y], [other]).distance, first)  # to the last bit
 
 

@@ -8,12 +8,12 @@ from laws.kernel_laws import check_kernel
 from bostruct.domains.architecture.domain import Bounds, cnn_domain
 from bostruct.kernels.otmann import distance, table
 from bostruct.kernels.otmann.distance import otmann_distances
-from bostruct.kernels.otmann.kernel import OtmannKernel, OtmannSumKernel, Terms
+from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel, OtmannSumKernel
 from bostruct.kernels.otmann.settings import PAPER, REFERENCE, Otmann
 from bostruct.surrogates.priors import Normal
 
-DISTANCE = Terms(Normal(np.log(1e-5), 2.0), float(np.log(1e-5)))
-NORMALIZED = Terms(Normal(0.0, 1.0), 0.0)
+DISTANCE = DistanceTerms(Normal(np.log(1e-5), 2.0), float(np.log(1e-5)))
+NORMALIZED = DistanceTerms(Normal(0.0, 1.0), 0.0)
 KERNEL = OtmannKernel(DISTANCE, NORMALIZED)
 SUM = OtmannSumKernel(KERNEL, Normal(0.0, 1.0))
 
@@ -29,7 +29,7 @@ def test_laws_of_a_kernel(kernel, domain):
 def test_the_formula():
     xs = [GOLDEN["a"], GOLDEN["b"], GOLDEN["VGG1"]]
     far, normalized = otmann_distances(xs, settings=Otmann(weights=(0.1, 0.5)))
-    kernel = OtmannKernel(DISTANCE, Terms(Normal(0.0, 1.0), 0.0, power=2.0), Otmann(weights=(0.1, 0.5)))
+    kernel = OtmannKernel(DISTANCE, DistanceTerms(Normal(0.0, 1.0), 0.0, power=2.0), Otmann(weights=(0.1, 0.5)))
     theta = np.log([1e-4, 2e-4, 3.0, 0.5])
     exponent = 1e-4 * far[..., 0] + 2e-4 * far[..., 1]
     exponent2 = 3.0 * normalized[..., 0] ** 2 + 0.5 * normalized[..., 1] ** 2
@@ -96,19 +96,19 @@ def test_a_new_point_costs_its_distances_to_those_known(counted):
 
 
 def test_the_table_of_distances_is_bounded(monkeypatch):
-    monkeypatch.setattr(table, "MOST_ROWS", 5)
+    monkeypatch.setattr(table, "MAX_ROWS", 5)
     kernel = OtmannKernel(DISTANCE, NORMALIZED)
     xs = list(GOLDEN.values())[:12]
     for first in range(6):
         batch = xs[first : first + 4]
         found = kernel.prepare(batch, batch)
         np.testing.assert_allclose(found, KERNEL.prepare(batch, list(batch)), rtol=1e-12, atol=1e-9)
-    assert len(kernel._table.held) <= 5
+    assert len(kernel._table.architectures) <= 5
 
 
 def test_beyond_its_bound_the_table_keeps_what_is_asked_for(monkeypatch, counted):
     """A batch that grows beyond the bound, with others that take turns with it, costs its new distances alone."""
-    monkeypatch.setattr(table, "MOST_ROWS", 5)
+    monkeypatch.setattr(table, "MAX_ROWS", 5)
     kernel = OtmannKernel(DISTANCE, NORMALIZED)
     xs, out = list(GOLDEN.values())[:12], list(GOLDEN.values())[12]
     candidates = list(GOLDEN.values())[13:15]
@@ -128,7 +128,7 @@ def test_beyond_its_bound_the_table_keeps_what_is_asked_for(monkeypatch, counted
             kernel.prepare(joined, joined)
             kernel.prepare(candidates, joined)
         assert sum(counted) == 2 * (n + 1)
-        assert len(kernel._table.held) <= 1.25 * (n + 1)
+        assert len(kernel._table.architectures) <= 1.25 * (n + 1)
 
 
 def test_a_second_study_does_not_pay_for_the_first(counted):

@@ -12,16 +12,16 @@ from architectures import SMALL_CNN
 from laws.kernel_laws import check_gram, check_line
 
 from bostruct.domains.architecture.value import Architecture
-from bostruct.kernels.otmann.kernel import OtmannKernel, Terms
-from bostruct.kernels.positive import PositivePart
-from bostruct.methods import at_mode, marginalized
+from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel
+from bostruct.kernels.positive import SpectrumClip
+from bostruct.methods import map_surrogate, marginalized_surrogate
 from bostruct.methods.default_kernels import architecture_kernel
 from bostruct.surrogates.hyperparameters import Hyperparameters
-from bostruct.surrogates.posterior import GaussianPosterior, member
+from bostruct.surrogates.posterior import GaussianPosterior, fit_member
 from bostruct.surrogates.priors import bounded_normal
 
-SQUARED = Terms(bounded_normal(np.log(3.0), 0.05), float(np.log(3.0)), power=2.0)
-FORGOTTEN = Terms(bounded_normal(-30.0, 0.1), -30.0)  # rates so small that these distances do not count
+SQUARED = DistanceTerms(bounded_normal(np.log(3.0), 0.05), float(np.log(3.0)), power=2.0)
+FORGOTTEN = DistanceTerms(bounded_normal(-30.0, 0.1), -30.0)  # rates so small that these distances do not count
 INDEFINITE = OtmannKernel(FORGOTTEN, SQUARED)
 THETA = np.array([-30.0] * 4 + [np.log(3.0)] * 4)
 
@@ -42,7 +42,7 @@ def raw_gram(xs: Sequence[Architecture], ys: Sequence[Architecture]) -> np.ndarr
 
 def test_a_definite_similarity_stays_as_it_is(training):
     similarity = architecture_kernel(SMALL_CNN)
-    kernel, strangers = PositivePart(similarity), list(some(5, 3))
+    kernel, strangers = SpectrumClip(similarity), list(some(5, 3))
     theta = np.concatenate([np.full(block.size, block.initial) for block in similarity.parameters])
     check_gram(kernel, training, strangers, theta)
     check_line(kernel, training, strangers, theta, theta + 0.5)
@@ -59,7 +59,7 @@ def test_the_published_square_is_clipped_to_the_nearest_definite_matrix(training
     raw = raw_gram(training, training)
     values, vectors = np.linalg.eigh(raw)
     assert values[0] < -1e-4  # or there would be nothing to test
-    kernel = PositivePart(INDEFINITE)
+    kernel = SpectrumClip(INDEFINITE)
     gram = kernel.gram(THETA, kernel.prepare(training, training))
     np.testing.assert_allclose(gram, (vectors * np.maximum(values, 0.0)) @ vectors.T, atol=1e-10)
     assert np.linalg.eigvalsh(gram)[0] >= -1e-10
@@ -67,7 +67,7 @@ def test_the_published_square_is_clipped_to_the_nearest_definite_matrix(training
 
 def test_candidates_are_projected_as_training_points_are(training):
     """A training point, met as a candidate, has the row that it has in training."""
-    kernel = PositivePart(INDEFINITE)
+    kernel = SpectrumClip(INDEFINITE)
     gram = kernel.gram(THETA, kernel.prepare(training, training))
     across = kernel.gram(THETA, kernel.prepare(training[5:9], training))
     np.testing.assert_allclose(across, gram[5:9], atol=1e-10)
@@ -79,7 +79,7 @@ def test_candidates_are_projected_as_training_points_are(training):
 
 
 def test_a_line_is_the_gram_matrix(training):
-    kernel = PositivePart(INDEFINITE)
+    kernel = SpectrumClip(INDEFINITE)
     for prepared in (kernel.prepare(training, training), kernel.prepare(list(some(5, 3)), training)):
         moved = THETA.copy()
         moved[6] = 0.3
@@ -87,7 +87,7 @@ def test_a_line_is_the_gram_matrix(training):
 
 
 def test_the_gradient_of_what_was_clipped(training):
-    kernel = PositivePart(INDEFINITE)
+    kernel = SpectrumClip(INDEFINITE)
     prepared = kernel.prepare(training, training)
     gram, pullback = kernel.gram_and_pullback(THETA, prepared)
     np.testing.assert_allclose(gram, kernel.gram(THETA, prepared), atol=1e-10)
@@ -105,8 +105,8 @@ def test_a_posterior_is_that_of_the_clipped_matrix(training):
     """Mean and variance at the training points, from nothing but the clipped matrix; of others no less than before."""
     noise = 1e-3
     values = np.array([float(len(x)) for x in training])
-    kernel, hyper = PositivePart(INDEFINITE), Hyperparameters(0.0, 0.0, np.log(noise), THETA)
-    one = member(kernel, training, values, hyper, 0.0)
+    kernel, hyper = SpectrumClip(INDEFINITE), Hyperparameters(0.0, 0.0, np.log(noise), THETA)
+    one = fit_member(kernel, training, values, hyper, 0.0)
     posterior = GaussianPosterior(kernel, training, SMALL_CNN.join, [one], 0.0)
     eigenvalues, vectors = np.linalg.eigh(raw_gram(training, training))
     clipped = (vectors * np.maximum(eigenvalues, 0.0)) @ vectors.T
@@ -126,8 +126,8 @@ def test_beliefs_move_no_mean_and_grow_no_variance(training):
     """With points believed the eigenvectors clipped are others: neither mean nor variance may notice."""
     values = np.array([len(x) + 0.01 * sum(layer.units or 0 for layer in x.layers) for x in training])
     hyper = Hyperparameters(0.0, 0.0, np.log(1e-3), THETA)
-    kernel, running, more = PositivePart(INDEFINITE), list(some(3, 8)), list(some(2, 9))
-    one = member(kernel, training, values, hyper, 0.0)
+    kernel, running, more = SpectrumClip(INDEFINITE), list(some(3, 8)), list(some(2, 9))
+    one = fit_member(kernel, training, values, hyper, 0.0)
     posterior = GaussianPosterior(kernel, training, SMALL_CNN.join, [one], 0.0)
     strangers = [*some(60, 3), *running, *more, *training[:5]]
     believed = posterior.believe(running)
@@ -145,7 +145,7 @@ def test_beliefs_move_no_mean_and_grow_no_variance(training):
     assert believed.believe([]) is believed
 
 
-@pytest.mark.parametrize("fit", [at_mode, marginalized])
+@pytest.mark.parametrize("fit", [map_surrogate, marginalized_surrogate])
 def test_models_of_an_indefinite_similarity_predict_what_they_were_told_and_report_it(fit, training):
     values = np.array([len(x) + 0.01 * sum(layer.units or 0 for layer in x.layers) for x in training])
     rng = np.random.default_rng(5)

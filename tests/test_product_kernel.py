@@ -9,16 +9,16 @@ import bostruct as bo
 from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.kernels.links import LogLengthscale
 from bostruct.kernels.otmann import distance, table
-from bostruct.kernels.otmann.kernel import OtmannKernel, Terms
+from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel
 from bostruct.kernels.product import PartKernel, Product
 from bostruct.methods.combo import ComboPriors
 from bostruct.surrogates.marginalized import MarginalizedGP
-from bostruct.surrogates.mode import ModeGP
+from bostruct.surrogates.mode import MAPGP
 from bostruct.surrogates.priors import Normal
 
 TRAINING = bo.Space({"rate": bo.Ordinal([0.1, 0.01, 0.001]), "optimizer": ["sgd", "adam"], "augment": bool})
 NETWORKS = bo.joint_domain({"architecture": SMALL_CNN, "training": TRAINING})
-OTMANN = OtmannKernel(Terms(Normal(-11.5, 2.0), -11.5), Terms(Normal(0.0, 1.0), 0.0))
+OTMANN = OtmannKernel(DistanceTerms(Normal(-11.5, 2.0), -11.5), DistanceTerms(Normal(0.0, 1.0), 0.0))
 
 
 def diffusion(space: bo.Space) -> DiffusionKernel:
@@ -118,7 +118,7 @@ def test_a_surrogate_learns_from_both_parts(marginalized, rng):
     points = NETWORKS.sample(120, rng)
     values = np.array([effects(NETWORKS.present(x)) for x in points])
     xs, others, told, truth = points[:60], points[60:], values[:60].sum(axis=1), values[60:]
-    model = ModeGP(networks_kernel(), NETWORKS.join, Normal(-5.0, 1.0), -5.0)
+    model = MAPGP(networks_kernel(), NETWORKS.join, Normal(-5.0, 1.0), -5.0)
     if marginalized:
         model = MarginalizedGP(networks_kernel(), NETWORKS.join, ComboPriors(-1.0, 1.0), burn_in=10, samples=2)
     posterior, _, _ = model.condition(xs, told, model.initial_state(), rng)

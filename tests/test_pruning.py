@@ -33,7 +33,7 @@ class Bounded(TableScore):
         super().__init__(np.array([len(scores)]), scores, np.zeros(len(scores)))
         self.bounds = bounds
 
-    def bound(self, xs):
+    def upper_bounds(self, xs):
         return self.bounds[np.asarray(xs)[:, 0]]
 
 

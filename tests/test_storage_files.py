@@ -14,7 +14,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.locks import StudyLocked
-from bostruct.schema import VERSION
+from bostruct.schema import SCHEMA_VERSION
 from bostruct.storage import StorageError, Store, StudyMismatch, study_rows
 
 SPACE = bo.Space({"a": bo.Categorical(["x", "y"]), "b": bo.Ordinal([1, 2, 4])})
@@ -71,7 +71,7 @@ def scribbled(path):
 def newer(path):
     open_study(path).close()
     with sqlite3.connect(path) as connection:
-        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
     connection.close()
 
 
@@ -83,7 +83,7 @@ def newer(path):
         (lambda path: path.write_bytes(b"SQLite format 3\0"), "not a SQLite database"),
         (truncated, "damaged|malformed"),
         (scribbled, "damaged|malformed"),
-        (newer, f"newer bostruct .schema version {VERSION + 1}; this one knows up to {VERSION}"),
+        (newer, f"newer bostruct .schema version {SCHEMA_VERSION + 1}; this one knows up to {SCHEMA_VERSION}"),
     ],
     ids=["foreign", "text", "stub", "truncated", "scribbled", "newer"],
 )

@@ -20,7 +20,7 @@ Array = npt.NDArray[np.float64]
 NUGGET = 1e-6
 LOG_LOW, LOG_HIGH, LOG_BETA_HIGH = -12.0, math.log(1e4), math.log(100.0)
 WIDTHS = (0.9, 0.8, 0.7, 0.6, 0.4, 0.3, 0.2, 0.1)
-MOST_DOUBLINGS = 10
+MAX_DOUBLINGS = 10
 
 
 class Problem(NamedTuple):
@@ -121,7 +121,7 @@ def sweep(data: Problem, chain: Chain, rng: np.random.Generator) -> Chain:
 
         return density
 
-    def moved(i: int) -> Callable[[float], Chain]:
+    def set_coordinate(i: int) -> Callable[[float], Chain]:
         def move(t: float) -> Chain:
             log_beta = chain.log_beta.copy()
             log_beta[i] = t
@@ -136,7 +136,7 @@ def sweep(data: Problem, chain: Chain, rng: np.random.Generator) -> Chain:
     density = along(log_prior_noise, lambda t: chain._replace(log_noise=t))
     chain = chain._replace(log_noise=slice_update(density, chain.log_noise, rng))
     for i in rng.permutation(len(chain.log_beta)):
-        move = moved(int(i))
+        move = set_coordinate(int(i))
         chain = move(slice_update(along(log_prior_beta, move), float(chain.log_beta[i]), rng))
     return chain
 
@@ -147,7 +147,7 @@ def slice_update(density: Callable[[float], float], x0: float, rng: np.random.Ge
         lower = x0 - width * rng.random()
         upper = lower + width
         height = math.log(rng.random()) + density(x0)
-        lower, upper = _doubled(density, lower, upper, height, rng)
+        lower, upper = _double_bracket(density, lower, upper, height, rng)
         left, right = lower, upper
         while not np.isclose(left, right):
             x1 = left + rng.random() * (right - left)
@@ -160,12 +160,12 @@ def slice_update(density: Callable[[float], float], x0: float, rng: np.random.Ge
     return x0
 
 
-def _doubled(
+def _double_bracket(
     density: Callable[[float], float], lower: float, upper: float, height: float, rng: np.random.Generator
 ) -> tuple[float, float]:
     """Figure 4; the value at an end that stays is kept, as published."""
     at_lower, at_upper = density(lower), density(upper)
-    for _ in range(MOST_DOUBLINGS):
+    for _ in range(MAX_DOUBLINGS):
         if at_lower <= height and at_upper <= height:
             break
         length = upper - lower

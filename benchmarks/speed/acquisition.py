@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.speed.datasets import search_data
-from benchmarks.speed.report import Row, at_most, main, median, shown, timed
+from benchmarks.speed.report import Row, at_most, main, median, plain_row, time_call
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import Array, Batch, Score
 from bostruct.methods import combo
@@ -40,7 +40,7 @@ class Unpruned:
     def __call__(self, xs: Batch) -> Array:
         return self.score(xs)
 
-    def bound(self, xs: Batch) -> Array:
+    def upper_bounds(self, xs: Batch) -> Array:
         return np.full(len(xs), np.inf)
 
 
@@ -61,10 +61,10 @@ def measure(miniature: bool) -> list[Row]:
         ours, plain, same = _compare(partial(search, domain=problem.space, starts=starts), score, miniature)
         limit = np.inf if miniature else REQUIRED
         rows.append(at_most(f"candidates and local search, CPU, {regime}", limit, ours, " s"))
-        rows.append(shown(f"the same without pruning, {regime}", f"{plain:.3g} s"))
+        rows.append(plain_row(f"the same without pruning, {regime}", f"{plain:.3g} s"))
         rows.append(Row(f"all maxima equal those without pruning, {regime}", "yes", "yes" if same else "no", same))
         correlation = float(np.median(_correlations(surrogate.kernel, xs, state)))
-        rows.append(shown(f"median correlation between two points, {regime}", f"{correlation:.2g}"))
+        rows.append(plain_row(f"median correlation between two points, {regime}", f"{correlation:.2g}"))
     return rows
 
 
@@ -72,8 +72,8 @@ def _compare(search: Callable[..., Any], score: Score, miniature: bool) -> tuple
     """Median CPU seconds, pruned and not, in turns; and whether all maxima were the same."""
     ours, plain, same = [], [], True
     for seed in range(1 if miniature else REPEATS):
-        pruned = timed(partial(search, score, rng=np.random.default_rng(seed)))
-        full = timed(partial(search, Unpruned(score), rng=np.random.default_rng(seed)))
+        pruned = time_call(partial(search, score, rng=np.random.default_rng(seed)))
+        full = time_call(partial(search, Unpruned(score), rng=np.random.default_rng(seed)))
         ours.append(pruned.cpu)
         plain.append(full.cpu)
         same = same and np.array_equal(pruned.value[0], full.value[0])

@@ -16,7 +16,7 @@ import numpy as np
 
 import bostruct as bo
 from benchmarks.speed.datasets import search_data
-from benchmarks.speed.report import Row, at_most, main, median, shown, timed
+from benchmarks.speed.report import Row, at_most, main, median, plain_row, time_call
 from bostruct.history import History
 from bostruct.methods import auto
 from bostruct.problems.base import Problem
@@ -34,7 +34,7 @@ def measure(miniature: bool) -> list[Row]:
     for n, limit in ({15: np.inf} if miniature else SECONDS).items():
         seconds = _suggestion_seconds(problem, n, 2 if miniature else SUGGESTIONS)
         rows.append(at_most(f"median suggestion, CPU, n = {n}", limit, median(seconds), " s"))
-        rows.append(shown(f"slowest suggestion, n = {n}", f"{max(seconds):.3g} s"))
+        rows.append(plain_row(f"slowest suggestion, n = {n}", f"{max(seconds):.3g} s"))
     after = {21: np.inf, 22: np.inf} if miniature else QUALITY
     seeds = range(1 if miniature else SEEDS)
     for method, shared in (("auto", False), ("auto", True), ("hill-climbing", True), ("random", True)):
@@ -47,7 +47,7 @@ def measure(miniature: bool) -> list[Row]:
                 row = at_most(what, limit, mean, "")
                 rows.append(row._replace(measured=f"{row.measured} ({each})"))
             else:
-                rows.append(shown(what, f"{mean:.3g} ({each})"))
+                rows.append(plain_row(what, f"{mean:.3g} ({each})"))
     return rows
 
 
@@ -58,7 +58,7 @@ def _suggestion_seconds(problem: Problem, n: int, repeats: int) -> list[float]:
     state, seconds = searcher.initial_state(), []
     for seed in range(repeats):
         history = History.of(problem.space, xs, values)
-        found = timed(
+        found = time_call(
             lambda history=history, state=state, seed=seed: searcher.suggest(
                 history, state, np.random.default_rng(seed)
             )

@@ -10,7 +10,7 @@ from bostruct.problems.base import Problem
 
 N_RANDOM = 20
 N_PARENTS = 5
-MOST_FLIPS = 3
+MAX_FLIPS = 3
 
 
 def search_data(problem: Problem, n: int, seed: int) -> tuple[IntArray, Array]:
@@ -21,7 +21,7 @@ def search_data(problem: Problem, n: int, seed: int) -> tuple[IntArray, Array]:
     seen = set(problem.space.keys(xs))
     while len(xs) < n:
         child = xs[rng.choice(np.argsort(values, kind="stable")[:N_PARENTS])].copy()
-        child[rng.choice(problem.space.d, rng.integers(1, MOST_FLIPS + 1), replace=False)] ^= 1
+        child[rng.choice(problem.space.d, rng.integers(1, MAX_FLIPS + 1), replace=False)] ^= 1
         key = problem.space.keys(child[None])[0]
         if key not in seen:
             seen.add(key)

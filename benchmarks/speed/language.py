@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import bostruct as bo
-from benchmarks.speed.report import Row, at_most, main, median, shown, timed
+from benchmarks.speed.report import Row, at_most, main, median, plain_row, time_call
 from bostruct.language import D, SearchSpace, siso_module, siso_repeat
 from bostruct.nas.spaces.genetic import genetic_cnn
 from examples.language_figures import figure_4
@@ -32,7 +32,7 @@ def chain(n: int) -> Any:
 
 
 def milliseconds(call: Any, repeats: int) -> float:
-    return median([1e3 * timed(call).wall for _ in range(repeats)])
+    return median([1e3 * time_call(call).wall for _ in range(repeats)])
 
 
 def specification(n: int, repeats: int) -> float:
@@ -64,7 +64,7 @@ def measure(miniature: bool) -> list[Row]:
     rows = [
         at_most("random specification of a chain of 400, built anew", 10.0, times.get(400, times[growth[-1]]), " ms"),
         at_most("growth: time ~ length to the power of", 1.25, float(slope), ""),
-        shown("chains of " + ", ".join(map(str, times)), ", ".join(f"{t:.2g}" for t in times.values()) + " ms"),
+        plain_row("chains of " + ", ".join(map(str, times)), ", ".join(f"{t:.2g}" for t in times.values()) + " ms"),
         at_most(
             "enumerating the 25,008 programs of figure 4",
             1e3,

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from benchmarks.speed.report import Row, at_most, main, median, shown, timed
+from benchmarks.speed.report import Row, at_most, main, median, plain_row, time_call
 from bostruct.history import History
 from bostruct.methods import nasbot
 from bostruct.problems.landscape import landscape
@@ -27,7 +27,7 @@ def measure(miniature: bool) -> list[Row]:
     for (n, running), limit in ({(14, 2): math.inf} if miniature else CASES).items():
         seconds, candidates = suggestion_seconds(n, running, 2 if miniature else SUGGESTIONS)
         rows.append(at_most(f"median suggestion, CPU, n = {n}, {running} running", limit, median(seconds), " s"))
-        rows.append(shown("candidates; slowest", f"{candidates:.0f}; {max(seconds):.3g} s"))
+        rows.append(plain_row("candidates; slowest", f"{candidates:.0f}; {max(seconds):.3g} s"))
     return rows
 
 
@@ -46,7 +46,7 @@ def suggestion_seconds(n: int, running: int, repeats: int) -> tuple[list[float],
     for told in range(n - 1, n + repeats):
         history = History.of(problem.space, points[:told], values[:told], points[told : told + running])
         rng = np.random.default_rng(told)
-        found = timed(lambda history=history, state=state, rng=rng: searcher.suggest(history, state, rng))
+        found = time_call(lambda history=history, state=state, rng=rng: searcher.suggest(history, state, rng))
         state = found.value.state
         seconds.append(found.cpu)
         candidates.append(found.value.info["candidates"])

@@ -19,12 +19,12 @@ import numpy as np
 import ot
 from ot.lp.emd_wrap import emd_c
 
-from benchmarks.speed.report import Row, at_most, main, median, shown
+from benchmarks.speed.report import Row, at_most, main, median, plain_row
 from bostruct.contracts import Array
 from bostruct.domains.architecture.domain import Bounds, cnn_domain
 from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.otmann.distance import otmann_distances
-from bostruct.kernels.otmann.profile import Profile, profile, remembered_profile
+from bostruct.kernels.otmann.profile import Profile, cached_profile, profile
 from bostruct.kernels.otmann.settings import REFERENCE, cost_table
 
 N_PAIRS = 400
@@ -42,7 +42,7 @@ def population(n: int, seed: int) -> list[Architecture]:
     return found[:n]
 
 
-def balanced(costs: Array, masses: Array, masses2: Array) -> tuple[Array, Array, Array]:
+def balance(costs: Array, masses: Array, masses2: Array) -> tuple[Array, Array, Array]:
     """Supplies, demands and costs with a layer added to each side that takes what is not matched."""
     total, total2 = masses.sum(), masses2.sum()
     padded = np.ones((len(masses) + 1, len(masses2) + 1))
@@ -58,7 +58,7 @@ def by_pot(solve: Callable[..., float], p: Profile, q: Profile) -> Array:
     structure = np.abs(p.paths[:, :, None] - q.paths[:, None, :]).sum(axis=0)
     scale = p.masses.sum() + q.masses.sum()
     return np.array(
-        [scale * solve(*balanced(mismatch + nu * structure, p.masses, q.masses)) for nu in REFERENCE.weights]
+        [scale * solve(*balance(mismatch + nu * structure, p.masses, q.masses)) for nu in REFERENCE.weights]
     )
 
 
@@ -79,7 +79,7 @@ def by_blocks(p: Profile, q: Profile) -> Array:
             if costs.size == 1:
                 far[w] += min(costs[0, 0] - 2.0, 0.0) * min(masses[0], masses2[0])
             else:
-                far[w] += scale * (raw(*balanced(costs, masses, masses2)) - 1.0)
+                far[w] += scale * (raw(*balance(costs, masses, masses2)) - 1.0)
     return far
 
 
@@ -102,11 +102,11 @@ def microseconds(work: Callable[[], object]) -> float:
     return 1e6 * (time.thread_time() - begin)
 
 
-def preparing(x: Architecture) -> float:
+def preparing_time(x: Architecture) -> float:
     """Microseconds until a new architecture is ready to be compared: its canonical order, fingerprint and profile."""
     copy = Architecture(x.layers, x.edges, x.family)  # nothing derived yet
-    remembered_profile.cache_clear()
-    return microseconds(lambda: remembered_profile(copy, REFERENCE))
+    cached_profile.cache_clear()
+    return microseconds(lambda: cached_profile(copy, REFERENCE))
 
 
 def time_pairs(rng: np.random.Generator, n_pairs: int) -> dict[str, float]:
@@ -137,13 +137,13 @@ def measure(miniature: bool) -> list[Row]:
     some = [(int(i), int(j)) for i, j in rng.integers(len(POPULATION), size=(n_pairs, 2))]
     alone = median([microseconds(lambda i=i, j=j: ours(POPULATION[i], POPULATION[j])) for i, j in some])
     matrix = median([microseconds(lambda: otmann_distances(POPULATION)) for _ in range(repeats)])
-    prepared = median([preparing(x) for x in POPULATION])
+    prepared = median([preparing_time(x) for x in POPULATION])
     domain = cnn_domain()
     child = median([microseconds(lambda x=x: domain.mutate(x, rng)) for x in POPULATION])
     return [
         at_most("one pair, four weights, in a row", 60.0, alone, " µs"),
-        shown("one pair, in turn with POT's routes", f"{routes['ours']:.3g} µs"),
-        *(shown(f"{name}, times ours", f"{routes[name] / routes['ours']:.3g}x") for name in list(routes)[1:]),
+        plain_row("one pair, in turn with POT's routes", f"{routes['ours']:.3g} µs"),
+        *(plain_row(f"{name}, times ours", f"{routes[name] / routes['ours']:.3g}x") for name in list(routes)[1:]),
         at_most("100 x 100 matrix", 300.0, matrix / 1e3, " ms"),
         at_most("preparing one architecture", 0.3, prepared / 1e3, " ms"),
         at_most("one mutated child", 1.0, child / 1e3, " ms"),

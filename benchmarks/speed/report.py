@@ -23,7 +23,7 @@ class Row(NamedTuple):
     met: bool = True
 
 
-class Timed(NamedTuple):
+class CallTimes(NamedTuple):
     """Seconds of one call, and what it returned."""
 
     cpu: float
@@ -31,10 +31,10 @@ class Timed(NamedTuple):
     value: Any
 
 
-def timed(call: Callable[[], Any]) -> Timed:
+def time_call(call: Callable[[], Any]) -> CallTimes:
     cpu, wall = time.process_time(), time.perf_counter()
     value = call()
-    return Timed(time.process_time() - cpu, time.perf_counter() - wall, value)
+    return CallTimes(time.process_time() - cpu, time.perf_counter() - wall, value)
 
 
 def at_least(what: str, required: float, measured: float, unit: str = "x") -> Row:
@@ -44,11 +44,11 @@ def at_least(what: str, required: float, measured: float, unit: str = "x") -> Ro
 def at_most(what: str, required: float, measured: float, unit: str) -> Row:
     """An infinite limit requires nothing."""
     if required == math.inf:
-        return shown(what, f"{measured:.3g}{unit}")
+        return plain_row(what, f"{measured:.3g}{unit}")
     return Row(what, f"at most {required:g}{unit}", f"{measured:.3g}{unit}", measured <= required)
 
 
-def shown(what: str, measured: str) -> Row:
+def plain_row(what: str, measured: str) -> Row:
     """A line that requires nothing."""
     return Row(what, "", measured)
 

@@ -20,12 +20,12 @@ import numpy as np
 
 from benchmarks.reference import plain_sampler as plain
 from benchmarks.speed.datasets import search_data
-from benchmarks.speed.report import Row, at_least, main, median, shown, timed
+from benchmarks.speed.report import Row, at_least, main, median, plain_row, time_call
 from bostruct.kernels import complete
 from bostruct.methods import combo
 from bostruct.problems.contamination import contamination
 from bostruct.surrogates import bisection, gaussian
-from bostruct.surrogates.chain import Data, Tally, sweep
+from bostruct.surrogates.chain import ChainData, ChainTally, sweep
 from bostruct.surrogates.hyperparameters import Hyperparameters
 
 REQUIRED = {50: 50.0, 150: 20.0, 270: 10.0}
@@ -43,49 +43,53 @@ def measure(miniature: bool) -> list[Row]:
     rows = []
     for n, required in sizes.items():
         xs, values = search_data(problem, n, seed=0)
-        data = Data(
+        data = ChainData(
             surrogate.kernel, surrogate.kernel.prepare(xs, xs), values, surrogate.priors(values), surrogate.nugget
         )
         spec = plain.problem([graph.laplacian() for graph in surrogate.kernel.graphs], xs, values)
-        now = _burnt_in(data, Hyperparameters(*plain.start(spec)), 2 if miniature else BURN_IN)
+        now = _burn_in(data, Hyperparameters(*plain.start(spec)), 2 if miniature else BURN_IN)
         ratio, ours, theirs, per_likelihood = _compare(data, spec, now, 1 if miniature else REPEATS)
         rows.append(at_least(f"plain sweep / our sweep, CPU, n = {n}", required, ratio))
-        rows.append(shown(f"our sweep, plain sweep, n = {n}", f"{ours * 1e3:.3g} ms, {theirs * 1e3:.3g} ms"))
+        rows.append(plain_row(f"our sweep, plain sweep, n = {n}", f"{ours * 1e3:.3g} ms, {theirs * 1e3:.3g} ms"))
         floor = _cholesky_floor(data, now)
         text = f"{per_likelihood * 1e6:.3g} us, {floor * 1e6:.3g} us"
-        rows.append(shown(f"our likelihood with all around it, Cholesky alone, n = {n}", text))
+        rows.append(plain_row(f"our likelihood with all around it, Cholesky alone, n = {n}", text))
     return rows + _profile(data, now, miniature)
 
 
-def _profile(data: Data, now: Hyperparameters, miniature: bool) -> list[Row]:
+def _profile(data: ChainData, now: Hyperparameters, miniature: bool) -> list[Row]:
     """Where the time of a fit goes, with the factorisation as ever and with the whole matrix factored each time."""
     n, sweeps = len(data.values), 1 if miniature else FIT_SWEEPS
     split, with_split = _share_of_cholesky(data, now, sweeps)
-    with mock.patch.object(complete, "BISECT_FROM", math.inf):
+    with mock.patch.object(complete, "TWO_BLOCK_FROM", math.inf):
         whole, without = _share_of_cholesky(data, now, sweeps)
     limit = 0.0 if miniature else SHARE
     return [
         at_least(f"share of the fit inside Cholesky, whole matrices, n = {n}", limit, 100.0 * whole, " %"),
-        shown(f"share of the fit inside Cholesky, in blocks, n = {n}", f"{100.0 * split:.3g} %"),
-        shown(f"{sweeps} sweeps, CPU, whole matrices and in blocks, n = {n}", f"{without:.3g} s, {with_split:.3g} s"),
+        plain_row(f"share of the fit inside Cholesky, in blocks, n = {n}", f"{100.0 * split:.3g} %"),
+        plain_row(
+            f"{sweeps} sweeps, CPU, whole matrices and in blocks, n = {n}", f"{without:.3g} s, {with_split:.3g} s"
+        ),
     ]
 
 
-def _burnt_in(data: Data, now: Hyperparameters, sweeps: int) -> Hyperparameters:
+def _burn_in(data: ChainData, now: Hyperparameters, sweeps: int) -> Hyperparameters:
     rng = np.random.default_rng(0)
     for _ in range(sweeps):
-        now = sweep(data, now, rng, Tally())
+        now = sweep(data, now, rng, ChainTally())
     return now
 
 
-def _compare(data: Data, spec: plain.Problem, now: Hyperparameters, repeats: int) -> tuple[float, float, float, float]:
+def _compare(
+    data: ChainData, spec: plain.Problem, now: Hyperparameters, repeats: int
+) -> tuple[float, float, float, float]:
     """Medians: ratio of CPU seconds, our seconds a sweep, the plain ones, our seconds a likelihood."""
     times = []
     many = OURS_PER_PLAIN.get(len(data.values), 1)
     for seed in range(repeats):
-        tally = Tally()
-        theirs = timed(lambda seed=seed, now=now: plain.sweep(spec, plain.Chain(*now), np.random.default_rng(seed)))
-        ours = timed(
+        tally = ChainTally()
+        theirs = time_call(lambda seed=seed, now=now: plain.sweep(spec, plain.Chain(*now), np.random.default_rng(seed)))
+        ours = time_call(
             lambda seed=seed, now=now, tally=tally: [
                 sweep(data, now, np.random.default_rng(seed), tally) for _ in range(many)
             ]
@@ -98,7 +102,7 @@ def _compare(data: Data, spec: plain.Problem, now: Hyperparameters, repeats: int
     return ratio, ours_cpu, theirs_cpu, likelihood
 
 
-def _cholesky_floor(data: Data, now: Hyperparameters) -> float:
+def _cholesky_floor(data: ChainData, now: Hyperparameters) -> float:
     """Seconds of one factorisation in place."""
     gram = data.kernel.gram(now.theta, data.prepared)
     n = len(gram)
@@ -112,15 +116,15 @@ def _cholesky_floor(data: Data, now: Hyperparameters) -> float:
     return median(times)
 
 
-def _share_of_cholesky(data: Data, now: Hyperparameters, sweeps: int) -> tuple[float, float]:
+def _share_of_cholesky(data: ChainData, now: Hyperparameters, sweeps: int) -> tuple[float, float]:
     """And the CPU seconds of it all."""
-    with _clocked() as seconds:
-        whole = timed(lambda: _burnt_in(data, now, sweeps))
+    with _clock_cholesky() as seconds:
+        whole = time_call(lambda: _burn_in(data, now, sweeps))
     return seconds() / whole.wall, whole.cpu
 
 
 @contextmanager
-def _clocked() -> Iterator[Callable[[], float]]:
+def _clock_cholesky() -> Iterator[Callable[[], float]]:
     """Counts the seconds spent inside LAPACK's Cholesky factorisation, and inside the two steps between its blocks."""
     places: list[tuple[Any, str]] = [
         (gaussian, "dpotrf"),
@@ -128,14 +132,14 @@ def _clocked() -> Iterator[Callable[[], float]]:
     ]
     originals, spent = [getattr(module, name) for module, name in places], [0.0]
 
-    def clocked(original: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    def clock(original: Callable[..., Any], *args: Any, **options: Any) -> Any:
         before = time.perf_counter()
         out = original(*args, **options)
         spent[0] += time.perf_counter() - before
         return out
 
     for (module, name), original in zip(places, originals, strict=True):
-        setattr(module, name, partial(clocked, original))
+        setattr(module, name, partial(clock, original))
     try:
         yield lambda: spent[0]
     finally:

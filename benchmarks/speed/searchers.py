@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 import bostruct as bo
-from benchmarks.speed.report import Row, at_least, at_most, main, median, shown, timed
+from benchmarks.speed.report import Row, at_least, at_most, main, median, plain_row, time_call
 from bostruct import methods
 from bostruct.history import History
-from bostruct.surrogates.fanova import Factor, grown_forest, importances
+from bostruct.surrogates.fanova import Feature, grow_forest, importances
 
 TOLD = 200
 CALLS = 200
@@ -34,7 +34,7 @@ def microseconds(method: str, domain: Any, n: int, calls: int) -> float:
     state = searcher.initial_state()
     found = []
     for _ in range(calls + 1):
-        call = timed(lambda state=state: searcher.suggest(history, state, rng))
+        call = time_call(lambda state=state: searcher.suggest(history, state, rng))
         state = call.value.state
         found.append(1e6 * call.cpu)
     return median(found[1:])  # the first one prepares what the others share
@@ -43,25 +43,25 @@ def microseconds(method: str, domain: Any, n: int, calls: int) -> float:
 def against_optuna(n: int, variables: int, trees: int, repeats: int) -> list[Row]:
     """Main effects of the same forest by both, in turns; the trees are taken apart anew each time."""
     if importlib.util.find_spec("optuna") is None:
-        return [shown("fANOVA beside Optuna's", "needs the extra optuna")]
+        return [plain_row("fANOVA beside Optuna's", "needs the extra optuna")]
     from optuna.importance._fanova._tree import _FanovaTree  # pyright: ignore[reportMissingImports]
 
     rng = np.random.default_rng(0)
     design = rng.random((n, variables))
-    forest = grown_forest(design, design @ np.arange(variables) + rng.normal(size=n), 0, trees)
-    factors = [Factor(f"x{i}", slice(i, i + 1)) for i in range(variables)]
+    forest = grow_forest(design, design @ np.arange(variables) + rng.normal(size=n), 0, trees)
+    features = [Feature(f"x{i}", slice(i, i + 1)) for i in range(variables)]
     bounds = np.array([[0.0, 1.0]] * variables)
 
     def theirs() -> Any:
         grown = [_FanovaTree(tree.tree_, bounds) for tree in forest.estimators_]
         return [[tree.get_marginal_variance(np.array([i])) for i in range(variables)] for tree in grown]
 
-    both = [(timed(theirs).cpu, timed(lambda: importances(forest, factors)).cpu) for _ in range(repeats)]
+    both = [(time_call(theirs).cpu, time_call(lambda: importances(forest, features)).cpu) for _ in range(repeats)]
     ratio = median([one / other for one, other in both])
     what = f"fANOVA, Optuna's main effects / ours, CPU, {variables} variables, {n} points, {trees} trees"
     return [
         at_least(what, 5.0, ratio),
-        shown("Optuna's, ours", f"{1e3 * median([one for one, _ in both]):.3g} ms, "
+        plain_row("Optuna's, ours", f"{1e3 * median([one for one, _ in both]):.3g} ms, "
               f"{1e3 * median([other for _, other in both]):.3g} ms"),
     ]  # fmt: skip
 
@@ -85,7 +85,7 @@ def measure(miniature: bool) -> list[Row]:
     bits = bo.Space({f"x{i}": bool for i in range(25)})
     n = 20 if miniature else 270
     rows.append(at_most(f"bocs of order 2, d = 25, n = {n}", 1.0, microseconds("bocs", bits, n, 3) / 1e6, " s"))
-    rows.append(shown(f"smac, d = 25, n = {n}", f"{microseconds('smac', bits, n, 3) / 1e6:.3g} s"))
+    rows.append(plain_row(f"smac, d = 25, n = {n}", f"{microseconds('smac', bits, n, 3) / 1e6:.3g} s"))
     return rows + against_optuna(*((30, 4, 2, 1) if miniature else (TOLD, 10, 64, 7)))
 
 

@@ -54,14 +54,14 @@ class Evolution:
         if not len(begun):
             raise ValueError("starts: expected at least one point to start from, got none and no pool")
         known: set[Hashable] = set()
-        xs = _new(domain, begun, known)
+        xs = _drop_duplicates(domain, begun, known)
         scores = score(xs)
         left = self.children(len(starts))
-        brood, generations = self.brood(left), 0
+        generation_size, generations = self.generation_size(left), 0
         while left > 0:
-            size = min(brood, left)
+            size = min(generation_size, left)
             parents = rng.choice(len(xs), size=size, p=self.selection(scores))
-            born = _new(domain, _mutated(domain, xs, parents.tolist(), rng), known)
+            born = _drop_duplicates(domain, _mutate_each(domain, xs, parents.tolist(), rng), known)
             if len(born):
                 xs, scores = domain.join(xs, born), np.concatenate([scores, score(born)])
             left, generations = left - size, generations + 1
@@ -74,12 +74,12 @@ class Evolution:
         return int(min(max(self.growth * math.sqrt(t), self.least), self.most))
 
     @staticmethod
-    def brood(children: int) -> int:
+    def generation_size(children: int) -> int:
         """How many there are in one generation, of so many in all."""
         return int(min(max(3.0 * math.sqrt(children), 5.0), 100.0))
 
 
-def _new(domain: HasMutation, xs: Batch, known: set[Hashable]) -> Batch:
+def _drop_duplicates(domain: HasMutation, xs: Batch, known: set[Hashable]) -> Batch:
     """Points whose keys are not known, each once; their keys become known."""
     fresh: list[Any] = []
     for x, key in zip(xs, domain.keys(xs), strict=True):
@@ -89,7 +89,7 @@ def _new(domain: HasMutation, xs: Batch, known: set[Hashable]) -> Batch:
     return domain.join(fresh)
 
 
-def _mutated(domain: HasMutation, xs: Batch, parents: list[int], rng: np.random.Generator) -> Batch:
+def _mutate_each(domain: HasMutation, xs: Batch, parents: list[int], rng: np.random.Generator) -> Batch:
     children: list[Any] = []
     for parent in parents:
         try:

@@ -14,10 +14,10 @@ from bostruct.contracts import Array, Prediction
 ROOT_2_PI = math.sqrt(2.0 * math.pi)
 SERIES_FROM = -20.0  # where an asymptotic series has more digits than a difference
 TERMS = 13
-ROUNDING = 1e-14  # relative: what the arithmetic of a score may lose, and its bound must not
+SCORE_ROUNDING = 1e-14  # relative: what the arithmetic of a score may lose, and its bound must not
 
 
-def _standardized(prediction: Prediction, incumbent: float) -> tuple[Array, Array]:
+def _standardize(prediction: Prediction, incumbent: float) -> tuple[Array, Array]:
     sd = np.sqrt(prediction.variance)
     return (incumbent - prediction.mean) / sd, sd
 
@@ -60,14 +60,14 @@ class ExpectedImprovement:
         return False
 
     def __call__(self, prediction: Prediction, incumbent: float) -> Array:
-        u, sd = _standardized(prediction, incumbent)
+        u, sd = _standardize(prediction, incumbent)
         return np.maximum(sd * (np.exp(-0.5 * u * u) / ROOT_2_PI + u * ndtr(u)), 0.0)
 
-    def bound(self, prediction: Prediction, incumbent: float) -> Array:
+    def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
         """It grows with the variance, and falls with the mean."""
-        u, sd = _standardized(prediction, incumbent)
+        u, sd = _standardize(prediction, incumbent)
         density, tail = sd * np.exp(-0.5 * u * u) / ROOT_2_PI, sd * u * ndtr(u)
-        return np.maximum(density + tail, 0.0) + ROUNDING * (density + np.abs(tail))
+        return np.maximum(density + tail, 0.0) + SCORE_ROUNDING * (density + np.abs(tail))
 
     def average(self, scores: Array) -> Array:
         return scores.mean(axis=0)
@@ -82,12 +82,12 @@ class LogExpectedImprovement:
         return True
 
     def __call__(self, prediction: Prediction, incumbent: float) -> Array:
-        u, sd = _standardized(prediction, incumbent)
+        u, sd = _standardize(prediction, incumbent)
         return np.log(sd) + log_h(u)
 
-    def bound(self, prediction: Prediction, incumbent: float) -> Array:
+    def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
         score = self(prediction, incumbent)
-        return score + 100.0 * ROUNDING * (1.0 + np.abs(score))  # `log_h` has 12 digits
+        return score + 100.0 * SCORE_ROUNDING * (1.0 + np.abs(score))  # `log_h` has 12 digits
 
     def average(self, scores: Array) -> Array:
         return log_mean_exp(scores)
@@ -107,12 +107,12 @@ class ProbabilityOfImprovement:
         check_number("margin", self.margin, 0.0)
 
     def __call__(self, prediction: Prediction, incumbent: float) -> Array:
-        return log_ndtr(_standardized(prediction, incumbent - self.margin)[0])
+        return log_ndtr(_standardize(prediction, incumbent - self.margin)[0])
 
-    def bound(self, prediction: Prediction, incumbent: float) -> Array:
+    def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
         """Where the mean is below the incumbent a smaller variance only helps, up to certainty."""
         score = self(prediction, incumbent)
-        return np.where(prediction.mean < incumbent - self.margin, 0.0, score + ROUNDING * (1.0 + np.abs(score)))
+        return np.where(prediction.mean < incumbent - self.margin, 0.0, score + SCORE_ROUNDING * (1.0 + np.abs(score)))
 
     def average(self, scores: Array) -> Array:
         return log_mean_exp(scores)
@@ -135,9 +135,9 @@ class LowerConfidenceBound:
         del incumbent  # optimism needs none
         return self.weight * np.sqrt(prediction.variance) - prediction.mean
 
-    def bound(self, prediction: Prediction, incumbent: float) -> Array:
+    def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
         score = self(prediction, incumbent)
-        return score + ROUNDING * (np.abs(score) + 2.0 * np.abs(prediction.mean))
+        return score + SCORE_ROUNDING * (np.abs(score) + 2.0 * np.abs(prediction.mean))
 
     def average(self, scores: Array) -> Array:
         return scores.mean(axis=0)

@@ -10,7 +10,7 @@ from bostruct.acquisition.pruning import best, best_of_each
 from bostruct.checks import check_integer
 from bostruct.contracts import Array, Batch, HasNeighborhoods, Info, Score
 
-MOST_NEIGHBORS = 20_000  # of one point, looked at in one step; more are sampled
+MAX_NEIGHBORS = 20_000  # of one point, looked at in one step; more are sampled
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class LocalSearch:
         return ends[order], info
 
 
-def first_of_each(domain: HasNeighborhoods, xs: Batch) -> list[int]:
+def first_occurrences(domain: HasNeighborhoods, xs: Batch) -> list[int]:
     """Positions of the points that did not occur before."""
     positions = {key: position for position, key in reversed(list(enumerate(domain.keys(xs))))}
     return sorted(positions.values())
@@ -70,22 +70,22 @@ def ascend(
     All points step together, so that their neighbourhoods are scored in one batch. Points that meet go on as one, and
     end as one.
     """
-    first = first_of_each(domain, xs)
+    first = first_occurrences(domain, xs)
     xs, scores = domain.join(xs[first]), scores[first]
     climbing = np.arange(len(xs))
     merged = np.zeros(len(xs), dtype=bool)
     steps = looked_at = 0
     while len(climbing) and (most is None or looked_at < most):
-        batch, group = domain.sample_neighborhoods(xs[climbing], MOST_NEIGHBORS, rng, leaps)
+        batch, group = domain.sample_neighborhoods(xs[climbing], MAX_NEIGHBORS, rng, leaps)
         winner, top = best_of_each(score, batch, group, len(climbing), scores[climbing])
         moved = winner >= 0
         climbing, winner = climbing[moved], winner[moved]
         for i, w, value in zip(climbing, winner, top[moved], strict=True):
             xs[i], scores[i] = batch[w], value
-        apart = first_of_each(domain, xs[climbing])
+        apart = first_occurrences(domain, xs[climbing])
         merged[np.delete(climbing, apart)] = True
         climbing = climbing[apart]
         steps, looked_at = steps + 1, looked_at + len(batch)
     xs, scores = xs[~merged], scores[~merged]
-    first = first_of_each(domain, xs)  # some arrive where others ended before
+    first = first_occurrences(domain, xs)  # some arrive where others ended before
     return xs[first], scores[first], steps

@@ -18,7 +18,7 @@ LARGEST_BLOCK = 1024  # what a posterior predicts in one go: larger blocks cost 
 
 def best(score: Score, xs: Batch, k: int) -> tuple[npt.NDArray[np.int64], Array]:
     """Indices of the k best points, best first, and their scores; all of them where there are fewer."""
-    bounds = score.bound(xs)
+    bounds = score.upper_bounds(xs)
     order = np.argsort(-bounds, kind="stable")
     scores = np.full(len(bounds), -np.inf)
     done, block = 0, max(FIRST_BLOCK, k)
@@ -50,14 +50,14 @@ def best_of_each(
 
     floor: (n_groups,), scores at or below which a group's best is of no interest: it may be reported as -1.
     """
-    bounds = score.bound(xs)
+    bounds = score.upper_bounds(xs)
     order = np.lexsort((np.arange(len(bounds)), -bounds, group))  # by group, best bound first
     starts = np.searchsorted(group[order], np.arange(n_groups + 1))
     position, stop = starts[:-1].copy(), starts[1:]
     winner = np.full(n_groups, -1, dtype=np.int64)
     top = floor.astype(np.float64, copy=True)
     block = 1
-    while len(open_groups := _open(bounds, order, position, stop, winner, top)):
+    while len(open_groups := _contending_groups(bounds, order, position, stop, winner, top)):
         fresh = np.concatenate([order[position[g] : min(position[g] + block, stop[g])] for g in open_groups])
         for index, value in zip(fresh, score(xs[fresh]), strict=True):
             g = group[index]
@@ -68,7 +68,7 @@ def best_of_each(
     return winner, top
 
 
-def _open(
+def _contending_groups(
     bounds: Array,
     order: npt.NDArray[np.int64],
     position: npt.NDArray[np.int64],

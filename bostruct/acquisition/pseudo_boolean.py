@@ -81,12 +81,12 @@ class SimulatedAnnealing:
             proposed = objective(proposals)
             warmth = self.hottest * math.exp(cooling * step)
             accepted = rng.random(self.chains) < np.exp(np.minimum((energy - proposed) / warmth, 0.0))
-            accepted &= satisfying(space, proposals)
+            accepted &= feasible_mask(space, proposals)
             if accepted.any():
                 xs, energy = np.where(accepted[:, None], proposals, xs), np.where(accepted, proposed, energy)
                 met.append(proposals[accepted])
                 energies.append(proposed[accepted])
-        return ranked(np.concatenate(met), np.concatenate(energies))
+        return rank_distinct(np.concatenate(met), np.concatenate(energies))
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class SemidefiniteRelaxation:
 
     def minimize(self, objective: PseudoBoolean, space: Vertices, rng: np.random.Generator) -> IntArray:
         """Candidates, the best first; none where constraints hold at none of them."""
-        vectors, _ = relaxed(*penalized(objective), self.sweeps, rng)
+        vectors, _ = solve_relaxation(*penalize(objective), self.sweeps, rng)
         along = vectors @ rng.standard_normal((vectors.shape[1], self.roundings))
         signed = along[1:] * np.sign(along[0])
         xs = np.stack(
@@ -118,11 +118,11 @@ class SemidefiniteRelaxation:
             ],
             axis=1,
         ).astype(np.int64)
-        xs = xs[satisfying(space, xs)]
-        return ranked(xs, objective(xs)) if len(xs) else xs
+        xs = xs[feasible_mask(space, xs)]
+        return rank_distinct(xs, objective(xs)) if len(xs) else xs
 
 
-def penalized(objective: PseudoBoolean) -> tuple[Array, Array]:
+def penalize(objective: PseudoBoolean) -> tuple[Array, Array]:
     """The quadratic form, with what not choosing exactly one of several costs: more than all else may gain."""
     linear, pairs = objective.quadratic()
     linear, pairs = linear.copy(), pairs.copy()
@@ -135,7 +135,7 @@ def penalized(objective: PseudoBoolean) -> tuple[Array, Array]:
     return linear, pairs
 
 
-def relaxed(linear: Array, pairs: Array, sweeps: int, rng: np.random.Generator) -> tuple[Array, float]:
+def solve_relaxation(linear: Array, pairs: Array, sweeps: int, rng: np.random.Generator) -> tuple[Array, float]:
     """Unit vectors (D + 1, k), the first for the constant sign, and the value of the relaxation, a lower bound.
 
     Of linear . z + z' pairs z over z in {0, 1}^D, as z = (1 + s) / 2; the diagonal of `pairs` is zero.
@@ -159,14 +159,14 @@ def relaxed(linear: Array, pairs: Array, sweeps: int, rng: np.random.Generator) 
     return vectors, constant + value
 
 
-def satisfying(space: Vertices, xs: IntArray) -> npt.NDArray[np.bool_]:
+def feasible_mask(space: Vertices, xs: IntArray) -> npt.NDArray[np.bool_]:
     """Which points break no constraint (m,)."""
     if not space.constraints:
         return np.ones(len(xs), dtype=bool)
     return space.count_satisfied_constraints(xs) == len(space.constraints)
 
 
-def ranked(xs: IntArray, energies: Array) -> IntArray:
+def rank_distinct(xs: IntArray, energies: Array) -> IntArray:
     """Different points, the lowest energy first."""
     _, first = np.unique(xs, axis=0, return_index=True)
     return xs[first[np.argsort(energies[first], kind="stable")]]

@@ -42,7 +42,7 @@ def by_fitness(fitness: Array) -> Array:
     return weights / weights.sum()
 
 
-def alike(fitness: Array) -> Array:
+def uniform(fitness: Array) -> Array:
     """Every point with the same chance: fitness that is drawn at random."""
     return np.full(len(fitness), 1.0 / len(fitness))
 

@@ -9,19 +9,19 @@ import click
 
 from bostruct.cli.options import (
     FAILED,
+    add_relabel,
     check_method,
     json_option,
     load_problem,
     plain_errors,
     progress_option,
     relabel_option,
-    relabelled_spec,
 )
-from bostruct.cli.text import counted, echo_json, markdown, number, table
+from bostruct.cli.text import echo_json, format_markdown, format_number, format_table, pluralize
 
 if TYPE_CHECKING:
-    from bostruct.cli.comparison import Cell, Comparison
-    from bostruct.cli.statistics import Row
+    from bostruct.cli.comparison import Comparison, RunKey
+    from bostruct.cli.statistics import MethodRow
     from bostruct.problems.registry import AnyProblem
     from bostruct.result import Result
 
@@ -60,7 +60,7 @@ def compare(
     Example:
       bostruct compare max3sat --methods auto,random --seeds 5 --trials 100 --out out/max3sat
     """
-    spec = relabelled_spec(problem, relabel)
+    spec = add_relabel(problem, relabel)
     loaded = load_problem(spec)
     names = tuple(dict.fromkeys(check_method(name.strip(), loaded) for name in methods.split(",")))
     with plain_errors("The same line goes on where it stopped."):
@@ -74,40 +74,40 @@ def compare(
         raise click.exceptions.Exit(FAILED)
 
 
-def _report(comparison: Comparison, problem: AnyProblem, failed: dict[Cell, str], as_json: bool) -> None:
-    from bostruct.cli.comparison import read_all
-    from bostruct.cli.statistics import rows, table_of, write_incumbents
+def _report(comparison: Comparison, problem: AnyProblem, failed: dict[RunKey, str], as_json: bool) -> None:
+    from bostruct.cli.comparison import read_results
+    from bostruct.cli.statistics import method_rows, table_of, write_incumbents
 
     for cell, why in failed.items():
         click.echo(f"failed: {cell.method}, seed {cell.seed}: {why}", err=True)
-    results, left_out = read_all(comparison)
+    results, left_out = read_results(comparison)
     for cell, why in left_out.items():
         click.echo(f"not in the report: {cell.method}, seed {cell.seed}: {why}", err=True)
     if not results:
         return
-    found = rows(problem, results)
+    found = method_rows(problem, results)
     header, cells = table_of(found)
     title = _title(comparison, problem)
     out = comparison.folder
-    (out / "comparison.txt").write_text(f"{title}\n\n{table(header, cells)}\n", encoding="utf-8")
-    (out / "comparison.md").write_text(f"{title}\n\n{markdown(header, cells)}\n", encoding="utf-8")
+    (out / "comparison.txt").write_text(f"{title}\n\n{format_table(header, cells)}\n", encoding="utf-8")
+    (out / "comparison.md").write_text(f"{title}\n\n{format_markdown(header, cells)}\n", encoding="utf-8")
     write_incumbents(out / "incumbents.csv", problem, results)
-    picture = _draw(comparison, problem, results)
+    picture = _draw_picture(comparison, problem, results)
     if as_json:
         echo_json(_as_json(comparison, problem, found, failed, picture))
         return
-    click.echo(f"{title}\n\n{table(header, cells)}\n")
+    click.echo(f"{title}\n\n{format_table(header, cells)}\n")
     click.echo(f"in {out}: comparison.txt, comparison.md, incumbents.csv{', convergence.png' if picture else ''}")
 
 
 def _title(comparison: Comparison, problem: AnyProblem) -> str:
     known = problem.best_known if problem.optimum is None else problem.optimum
-    optimum = "not known" if known is None else f"{number(known)} ({problem.optimum_source})"
+    optimum = "not known" if known is None else f"{format_number(known)} ({problem.optimum_source})"
     noise = " Values are without noise." if problem.noisy else ""
-    return f"{problem.name}: {counted(comparison.trials, 'trial')} a run. Optimum {optimum}.{noise}"
+    return f"{problem.name}: {pluralize(comparison.trials, 'trial')} a run. Optimum {optimum}.{noise}"
 
 
-def _draw(comparison: Comparison, problem: AnyProblem, results: dict[Cell, Result]) -> Path | None:
+def _draw_picture(comparison: Comparison, problem: AnyProblem, results: dict[RunKey, Result]) -> Path | None:
     """The picture's path; None where matplotlib is missing, and then a line on stderr says how to get it."""
     from bostruct.contracts import MissingExtra
     from bostruct.plots import plot_convergence, save
@@ -122,7 +122,7 @@ def _draw(comparison: Comparison, problem: AnyProblem, results: dict[Cell, Resul
         click.echo(f"no picture: {error}", err=True)
         return None
     runs = sorted({len(group) for group in groups.values()})
-    means = counted(runs[0], "run") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
+    means = pluralize(runs[0], "run") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
     noise = ", values with their noise" if problem.noisy else ""
     axes.set_title(f"{problem.name}, mean of {means}, one standard error{noise}", loc="left", fontsize=10, wrap=True)
     save(axes, path)
@@ -130,7 +130,7 @@ def _draw(comparison: Comparison, problem: AnyProblem, results: dict[Cell, Resul
 
 
 def _as_json(
-    comparison: Comparison, problem: AnyProblem, found: list[Row], failed: dict[Cell, str], picture: Path | None
+    comparison: Comparison, problem: AnyProblem, found: list[MethodRow], failed: dict[RunKey, str], picture: Path | None
 ) -> Any:
     return {
         "problem": problem.name,

@@ -24,7 +24,7 @@ SETTINGS_FILE = "comparison.json"
 POLL_SECONDS = 1.0
 
 
-class Cell(NamedTuple):
+class RunKey(NamedTuple):
     """One run."""
 
     method: str
@@ -42,10 +42,10 @@ class Comparison:
     folder: Path
 
     @property
-    def cells(self) -> list[Cell]:
-        return [Cell(method, seed) for seed in range(self.seeds) for method in self.methods]
+    def cells(self) -> list[RunKey]:
+        return [RunKey(method, seed) for seed in range(self.seeds) for method in self.methods]
 
-    def file(self, cell: Cell) -> Path:
+    def file(self, cell: RunKey) -> Path:
         return self.folder / "runs" / f"{cell.method}-{cell.seed}.db"
 
     def load_problem(self) -> AnyProblem:
@@ -75,18 +75,18 @@ class Comparison:
 
 
 @exit_on_sigterm()
-def execute(comparison: Comparison, processes: int, progress: bool | None) -> dict[Cell, str]:
+def execute(comparison: Comparison, processes: int, progress: bool | None) -> dict[RunKey, str]:
     """Bring every run to its number of trials; returns why runs failed, if any did. KeyboardInterrupt passes."""
-    from bostruct.processes import Processes
+    from bostruct.processes import ProcessPool
 
     counts = {cell: finished_trials(comparison, cell) for cell in comparison.cells}
     missing = [cell for cell, count in counts.items() if count < comparison.trials]
     if not missing:
         return {}
-    failed: dict[Cell, str] = {}
-    pool = Processes(partial(run_cell, comparison), min(processes, len(missing)), None)
+    failed: dict[RunKey, str] = {}
+    pool = ProcessPool(partial(execute_run, comparison), min(processes, len(missing)), None)
     try:
-        with _watched(comparison, counts, progress):
+        with _watch_progress(comparison, counts, progress):
             begun = ended = 0
             while ended < len(missing):
                 while begun < len(missing) and begun - ended < pool.slots:
@@ -101,7 +101,7 @@ def execute(comparison: Comparison, processes: int, progress: bool | None) -> di
 
 
 @contextmanager
-def _watched(comparison: Comparison, counts: dict[Cell, int], progress: bool | None) -> Iterator[None]:
+def _watch_progress(comparison: Comparison, counts: dict[RunKey, int], progress: bool | None) -> Iterator[None]:
     """A bar that counts, from a thread of its own, the trials that are on disk."""
     most = comparison.trials
     stop = Event()
@@ -132,7 +132,7 @@ def _watched(comparison: Comparison, counts: dict[Cell, int], progress: bool | N
                 look()
 
 
-def run_cell(comparison: Comparison, cell: Cell) -> int:
+def execute_run(comparison: Comparison, cell: RunKey) -> int:
     """One run, from where it stopped, in this process and with one thread; returns how many trials it then has."""
     from bostruct.study import Study
 
@@ -150,7 +150,7 @@ def run_cell(comparison: Comparison, cell: Cell) -> int:
         return study.n_finished
 
 
-def finished_trials(comparison: Comparison, cell: Cell) -> int:
+def finished_trials(comparison: Comparison, cell: RunKey) -> int:
     """How many trials of a run are on disk."""
     from bostruct.storage import finished_count
 
@@ -163,26 +163,26 @@ def finished_trials(comparison: Comparison, cell: Cell) -> int:
         return 0
 
 
-def read_all(comparison: Comparison) -> tuple[dict[Cell, Result], dict[Cell, str]]:
+def read_results(comparison: Comparison) -> tuple[dict[RunKey, Result], dict[RunKey, str]]:
     """All runs in the folder, those asked for first; and why some of them cannot be compared."""
-    found = sorted(Cell(*_cell(path)) for path in (comparison.folder / "runs").glob("*-*.db"))
-    results: dict[Cell, Result] = {}
-    left_out: dict[Cell, str] = {}
+    found = sorted(RunKey(*_parse_run_key(path)) for path in (comparison.folder / "runs").glob("*-*.db"))
+    results: dict[RunKey, Result] = {}
+    left_out: dict[RunKey, str] = {}
     for cell in dict.fromkeys([*comparison.cells, *found]):
         try:
             if cell in found:
-                results[cell] = read(comparison, cell)
+                results[cell] = read_result(comparison, cell)
         except BostructError as error:
             left_out[cell] = str(error)
     return results, left_out
 
 
-def _cell(path: Path) -> tuple[str, int]:
+def _parse_run_key(path: Path) -> tuple[str, int]:
     method, _, seed = path.stem.rpartition("-")
     return method, int(seed)
 
 
-def read(comparison: Comparison, cell: Cell) -> Result:
+def read_result(comparison: Comparison, cell: RunKey) -> Result:
     """The first `trials` trials of a run.
 
     Raises StorageError, and BostructError where there are fewer, or none of them has a value.

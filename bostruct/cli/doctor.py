@@ -17,9 +17,9 @@ from typing import Any
 import click
 
 from bostruct.cli.options import FAILED, json_option, plain_errors
-from bostruct.cli.text import echo_json, pairs
+from bostruct.cli.text import echo_json, format_pairs
 
-NAME = re.compile(r"[\w.-]+")
+PACKAGE_NAME = re.compile(r"[\w.-]+")
 EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
 OPTIONAL = {  # package that a plain install brings, but the core runs without -> what is lost without it
     "torch": "no network can be built or trained (bostruct nas, bostruct.nas, Program.to_torch)",
@@ -52,7 +52,7 @@ def doctor(as_json: bool) -> None:
     if as_json:
         echo_json(found)
     else:
-        click.echo(_text(found))
+        click.echo(_doctor_text(found))
     if found["problems"]:
         raise click.exceptions.Exit(FAILED)
 
@@ -61,9 +61,9 @@ def examine() -> dict[str, Any]:
     """Collect everything that the command prints; `problems` is empty where all is well."""
     from bostruct.checks import install_command
 
-    needed = requirements(requires("bostruct") or []) if installed("bostruct") else {}
-    versions = {name: installed(name) for name in needed.pop("", [])}
-    extras = {extra: all(installed(name) for name in names) for extra, names in needed.items()}
+    needed = requirements(requires("bostruct") or []) if installed_version("bostruct") else {}
+    versions = {name: installed_version(name) for name in needed.pop("", [])}
+    extras = {extra: all(installed_version(name) for name in names) for extra, names in needed.items()}
     absent = [name for name, found in versions.items() if found is None]
     missing = [f"{name} is not installed: {install_command()}" for name in absent if name not in OPTIONAL]
     if not versions:
@@ -71,7 +71,7 @@ def examine() -> dict[str, Any]:
     torch, broken = load_torch()
     test = self_test() if not missing else {"ok": False, "why": "packages are missing"}
     return {
-        "bostruct": installed("bostruct"),
+        "bostruct": installed_version("bostruct"),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "cores": os.cpu_count(),
@@ -89,14 +89,14 @@ def requirements(lines: Sequence[str]) -> dict[str, list[str]]:
     """Extra -> the packages that it brings, "" for what is always needed; extras made of extras are left out."""
     needed: dict[str, list[str]] = {}
     for line in lines:
-        name, extra = NAME.match(line), EXTRA.search(line)
+        name, extra = PACKAGE_NAME.match(line), EXTRA.search(line)
         if name is not None and name[0] != "bostruct":
             needed.setdefault(extra[1] if extra else "", []).append(name[0])
     needed.pop("dev", None)
     return needed
 
 
-def installed(name: str) -> str | None:
+def installed_version(name: str) -> str | None:
     try:
         return version(name)
     except PackageNotFoundError:
@@ -105,7 +105,7 @@ def installed(name: str) -> str | None:
 
 def load_torch() -> tuple[ModuleType | None, list[str]]:
     """Import torch where it is installed; the list says why an installed one cannot be imported."""
-    if installed("torch") is None:
+    if installed_version("torch") is None:
         return None, []
     try:
         import torch
@@ -142,7 +142,7 @@ def thread_pools(torch: ModuleType | None) -> list[dict[str, Any]]:
 
 def pot_warnings() -> list[str]:
     """Nothing, unless the POT that is installed is one of the oversized builds."""
-    if installed("POT") is None:
+    if installed_version("POT") is None:
         return []
     found = distribution("POT")
     size = sum(
@@ -175,7 +175,7 @@ def self_test() -> dict[str, Any]:
     return {"ok": True, "seconds": time.perf_counter() - began, "trials": len(told.trials), "from_model": chosen}
 
 
-def _text(found: dict[str, Any]) -> str:
+def _doctor_text(found: dict[str, Any]) -> str:
     test = found["self_test"]
     passed = f"passed: {test['trials']} trials, {test['seconds']:.1f} s" if test["ok"] else f"FAILED: {test['why']}"
     rows = [
@@ -190,4 +190,4 @@ def _text(found: dict[str, Any]) -> str:
         *(("warning", text) for text in found["warnings"]),
         *(("PROBLEM", text) for text in found["problems"]),
     ]
-    return pairs(rows)
+    return format_pairs(rows)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from bostruct.cli.options import json_option, plain_errors
-from bostruct.cli.text import echo_json, markdown, table
+from bostruct.cli.text import echo_json, format_markdown, format_table
 
 
 @click.command()
@@ -28,11 +28,11 @@ def methods(as_markdown: bool, as_json: bool) -> None:
     if as_json:
         echo_json({"methods": {n: {"summary": summary(n), "refused": found[n]} for n in METHODS}})
         return
-    domains = list(examples())
+    domains = list(example_domains())
     reasons = list(dict.fromkeys(why for row in found.values() for why in row.values() if why))
     cells = {None: "yes", **{why: str(i) for i, why in enumerate(reasons, start=1)}}
     rows = [[f"`{name}`" if as_markdown else name, *(cells[row[d]] for d in domains)] for name, row in found.items()]
-    show = markdown if as_markdown else table
+    show = format_markdown if as_markdown else format_table
     notes = [f"{i}. {why}" for i, why in enumerate(reasons, start=1)]
     click.echo("\n".join([show(["method", *domains], rows), "", "Refused, with these words:", "", *notes]))
 
@@ -49,7 +49,7 @@ def coverage(name: str) -> dict[str, str | None]:
     from bostruct.methods import METHODS
 
     found: dict[str, str | None] = {}
-    for kind, domain in examples().items():
+    for kind, domain in example_domains().items():
         try:
             METHODS[name](domain)
             found[kind] = None
@@ -63,7 +63,7 @@ def reason(message: str, name: str) -> str:
     return message.removeprefix("method: ").removeprefix(f"{name} ").partition(", got ")[0].partition(": no module")[0]
 
 
-def examples() -> dict[str, Any]:
+def example_domains() -> dict[str, Any]:
     """A small domain of each kind."""
     import networkx
 

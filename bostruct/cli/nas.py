@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bostruct.cli.options import file_to_write, json_option, plain_errors, progress_option
-from bostruct.cli.text import echo_json, number, pairs
+from bostruct.cli.text import echo_json, format_number, format_pairs
 
 if TYPE_CHECKING:
     from bostruct.nas.searches import RetrainedScore, Search
     from bostruct.result import Result
 
-NAMES = ("digits", "diabetes", "cifar10")
-PROTOCOLS = ("combo", "deeparchitect", "nasbot", "wrs", "fast")
-METHODS = ("nasbot", "auto", "evolution", "regularized-evolution", "random")
+DATASETS = ("digits", "diabetes", "cifar10")
+PROTOCOL_NAMES = ("combo", "deeparchitect", "nasbot", "wrs", "fast")
+NAS_METHODS = ("nasbot", "auto", "evolution", "regularized-evolution", "random")
 SCRIPT = '''"""The network that `bostruct nas {dataset}` found: builds it, trains it anew, and says its test error."""
 
 import json
@@ -41,14 +41,16 @@ if __name__ == "__main__":
 
 
 @click.command()
-@click.argument("dataset", type=click.Choice(NAMES))
-@click.option("--method", type=click.Choice(METHODS), default="nasbot", show_default=True)
+@click.argument("dataset", type=click.Choice(DATASETS))
+@click.option("--method", type=click.Choice(NAS_METHODS), default="nasbot", show_default=True)
 @click.option("--trials", type=click.IntRange(1), help="In all; by default 40.")
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes that train.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--data", metavar="FOLDER", help="cifar10: its files, or folders train/CLASS and test/CLASS of images.")
 @click.option("--download", is_flag=True, help="cifar10: fetch what is not in the folder of --data (163 MB).")
-@click.option("--protocol", type=click.Choice(PROTOCOLS), help="cifar10: how networks are trained; by default fast.")
+@click.option(
+    "--protocol", type=click.Choice(PROTOCOL_NAMES), help="cifar10: how networks are trained; by default fast."
+)
 @click.option("--epochs", type=click.IntRange(1), help="Of each training; by default those of the data set's recipe.")
 @click.option("--device", type=click.Choice(("cpu", "cuda")), default="cpu", show_default=True)
 @click.option("--out", type=click.Path(file_okay=False), help="A folder; by default nas-DATASET.")
@@ -89,11 +91,11 @@ def nas(
         optional_import("torch")
         from bostruct.nas.searches import retrain
 
-        search = _search(dataset, data, download, protocol, epochs, device)
-        result = _searched(search, method, trials or search.trials, workers, seed, storage, folder, progress)
+        search = _build_search(dataset, data, download, protocol, epochs, device)
+        result = _run_search(search, method, trials or search.trials, workers, seed, storage, folder, progress)
         best = result.best_point
         found, by_hand = (retrain(search, network) for network in (best, search.network_by_hand()))
-        files = _left(search, result, folder)
+        files = _write_files(search, result, folder)
     summary = {
         "dataset": dataset,
         "method": method,
@@ -109,10 +111,10 @@ def nas(
     if as_json:
         echo_json(summary)
     else:
-        click.echo(_text(summary, search, found, by_hand, best))
+        click.echo(_nas_text(summary, search, found, by_hand, best))
 
 
-def _search(
+def _build_search(
     dataset: str, data: str | None, download: bool, protocol: str | None, epochs: int | None, device: str
 ) -> Search:
     """What the options ask for; raises UsageError where they do not belong together."""
@@ -138,7 +140,7 @@ def _search(
     return search_of(dataset, data=data, **settings)
 
 
-def _searched(
+def _run_search(
     search: Search,
     method: str,
     trials: int,
@@ -157,11 +159,11 @@ def _searched(
         Study(search.domain(), method=method, seed=seed, storage=storage, name=name) as study,
         trial_bar("trials", study, trials, progress) as show,
     ):
-        _make(folder)
+        _make_folder(folder)
         return study.optimize(search.objective(), trials, workers=workers, progress=False, callbacks=(show,))
 
 
-def _make(folder: Path) -> None:
+def _make_folder(folder: Path) -> None:
     """Raises BadParameter where nothing can be left there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -171,7 +173,7 @@ def _make(folder: Path) -> None:
         raise click.BadParameter(f"nothing can be written to {folder}: {error.strerror}", param_hint="--out") from error
 
 
-def _left(search: Search, result: Result, folder: Path) -> list[str]:
+def _write_files(search: Search, result: Result, folder: Path) -> list[str]:
     """Write the files; pictures only where matplotlib is installed."""
     from bostruct.contracts import MissingExtra
     from bostruct.domains.architecture.drawing import plot_architecture
@@ -192,8 +194,10 @@ def _left(search: Search, result: Result, folder: Path) -> list[str]:
     return [str(folder / name) for name in (*files, *pictures)]
 
 
-def _text(summary: dict[str, Any], search: Search, found: RetrainedScore, by_hand: RetrainedScore, best: Any) -> str:
-    def shown(one: RetrainedScore) -> str:
+def _nas_text(
+    summary: dict[str, Any], search: Search, found: RetrainedScore, by_hand: RetrainedScore, best: Any
+) -> str:
+    def format_error(one: RetrainedScore) -> str:
         return f"{one.mean:.4f} +- {one.error:.4f}"
 
     gap = by_hand.mean - found.mean
@@ -201,10 +205,10 @@ def _text(summary: dict[str, Any], search: Search, found: RetrainedScore, by_han
     rows = [
         ("error", search.measure),
         ("trials", f"{summary['trials']}, {summary['failed']} failed"),
-        ("validation", number(summary["validation_error"])),
-        ("test", f"{shown(found)}, trained anew with 5 other seeds"),
-        ("by hand", f"{shown(by_hand)}, {search.by_hand}"),
+        ("validation", format_number(summary["validation_error"])),
+        ("test", f"{format_error(found)}, trained anew with 5 other seeds"),
+        ("by hand", f"{format_error(by_hand)}, {search.by_hand}"),
         ("gained", f"{gap:.4f}, {gap / spread:.1f} standard errors" if spread > 0.0 else f"{gap:.4f}"),
         ("files", " ".join(summary["files"])),
     ]
-    return f"{best.to_text()}\n\n{pairs(rows)}"
+    return f"{best.to_text()}\n\n{format_pairs(rows)}"

@@ -50,7 +50,7 @@ plot_option = click.option(
 )
 
 
-class Refused(click.ClickException):
+class StorageRefused(click.ClickException):
     """Storage that is locked, foreign, damaged, or holds something else."""
 
     exit_code = STORAGE_REFUSED
@@ -70,11 +70,11 @@ def plain_errors(when_interrupted: str = "") -> Iterator[None]:
             warnings.showwarning = _notes(warnings.showwarning, OtherVersion)
             yield
     except (StorageError, StudyMismatch) as error:
-        raise Refused(str(error)) from error
+        raise StorageRefused(str(error)) from error
     except BrokenPipeError:
         raise  # somebody closed our stdout: click knows what to do
     except (BostructError, OSError) as error:
-        raise click.ClickException(in_words(error)) from error
+        raise click.ClickException(error_text(error)) from error
     except KeyboardInterrupt:
         click.echo(f"Interrupted. {when_interrupted}".rstrip(), err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
@@ -96,7 +96,7 @@ def _notes(show: Callable[..., None], category: type[Warning]) -> Callable[..., 
     return show_note
 
 
-def relabelled_spec(spec: str, relabel: int | None) -> str:
+def add_relabel(spec: str, relabel: int | None) -> str:
     """The specification with `relabel=SEED` added; raises UsageError where it is there already."""
     if relabel is None:
         return spec
@@ -115,10 +115,10 @@ def load_problem(spec: str) -> AnyProblem:
     except MissingExtra as error:
         raise click.ClickException(str(error)) from error
     except (ValueError, OSError) as error:
-        raise click.UsageError(in_words(error)) from error
+        raise click.UsageError(error_text(error)) from error
 
 
-def in_words(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """What the system says of a file, without its number."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror is not None:
         return f"{error.filename}: {error.strerror}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bostruct.cli.options import json_option, load_problem, plain_errors
-from bostruct.cli.text import echo_json, number, pairs, table
+from bostruct.cli.text import echo_json, format_number, format_pairs, format_table
 
 if TYPE_CHECKING:
     from bostruct.problems.registry import AnyProblem
@@ -30,10 +30,10 @@ def problems(problem: str | None, as_json: bool) -> None:
         if problem is not None:
             _describe_one(problem, as_json)
         else:
-            _list_all(as_json)
+            _list_problems(as_json)
 
 
-def _list_all(as_json: bool) -> None:
+def _list_problems(as_json: bool) -> None:
     from bostruct.problems import registry
 
     described = [_entry(name) for name in registry.names()]
@@ -46,14 +46,14 @@ def _list_all(as_json: bool) -> None:
             entry["name"],
             str(entry.get("variables", "-")),
             entry.get("choices", "-"),
-            number(entry.get("optimum")),
+            format_number(entry.get("optimum")),
             {True: "yes", False: "no"}.get(entry.get("noisy"), "-"),  # type: ignore[arg-type]
             entry["summary"],
             _short_source(entry.get("source", "your file")),
         )
         for entry in described
     ]
-    click.echo(table(header, rows))
+    click.echo(format_table(header, rows))
     click.echo("\nWith the default parameters. `bostruct problems NAME` says more, and lists the parameters.")
 
 
@@ -73,10 +73,10 @@ def _entry(name: str) -> dict[str, Any]:
     }
     if any(not parameter.default for parameter in entry.parameters):
         return listed
-    return listed | _facts(load_problem(name))
+    return listed | _problem_facts(load_problem(name))
 
 
-def _facts(problem: AnyProblem) -> dict[str, Any]:
+def _problem_facts(problem: AnyProblem) -> dict[str, Any]:
     size = problem.space.size
     return {
         "specification": problem.name,
@@ -113,7 +113,7 @@ def _describe_one(spec: str, as_json: bool) -> None:
         facts = _entry(name)  # a file is needed to say more
     else:
         problem = load_problem(spec)
-        facts = _entry(name) | _facts(problem)
+        facts = _entry(name) | _problem_facts(problem)
     if as_json:
         echo_json(facts)
         return
@@ -131,4 +131,4 @@ def _describe_one(spec: str, as_json: bool) -> None:
             ("initial points", configs),
             ("source", facts["source"]),
         ]
-    click.echo(pairs(rows))
+    click.echo(format_pairs(rows))

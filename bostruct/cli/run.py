@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bostruct.cli.options import (
+    add_relabel,
     check_config,
     check_method,
     file_to_write,
@@ -18,9 +19,8 @@ from bostruct.cli.options import (
     plot_option,
     progress_option,
     relabel_option,
-    relabelled_spec,
 )
-from bostruct.cli.text import echo_json, number, pairs, sparkline
+from bostruct.cli.text import echo_json, format_number, format_pairs, sparkline
 
 if TYPE_CHECKING:
     from bostruct.problems.registry import AnyProblem
@@ -72,25 +72,25 @@ def run(
       bostruct run max3sat:variables=28,clauses=140 --method combo --trials 150
       bostruct run contamination --method combo --trials 270 --seed 3 --config 1 --storage runs.db
     """
-    loaded = load_problem(relabelled_spec(problem, relabel))
+    loaded = load_problem(add_relabel(problem, relabel))
     check_method(method, loaded)
     initial = [] if config is None else loaded.initial_points(check_config(loaded, config))
     default_name = f"{loaded.name} {method} seed={seed}{'' if config is None else f' config={config}'}"
     target = _target(loaded) if until_optimum else None
-    order = Order(loaded, method, seed, storage, name or default_name, initial, trials, workers, target)
+    request = RunRequest(loaded, method, seed, storage, name or default_name, initial, trials, workers, target)
     with plain_errors("" if storage is None else f"The same line goes on with the study in {storage}."):
-        result, summary = _carry_out(order, progress)
+        result, summary = _execute(request, progress)
         if plot is not None:
-            draw(result, loaded, plot)
+            draw_result(result, loaded, plot)
             summary["plot"] = plot
     if as_json:
         echo_json(summary)
     else:
-        click.echo(_text(summary, result))
+        click.echo(_run_text(summary, result))
 
 
 @dataclass(frozen=True)
-class Order:
+class RunRequest:
     """What is to be run. target: a value that ends the run, None for none."""
 
     problem: AnyProblem
@@ -111,32 +111,32 @@ def _target(problem: AnyProblem) -> float:
     return problem.optimum + 1e-9 * max(1.0, abs(problem.optimum))
 
 
-def _carry_out(order: Order, progress: bool | None) -> tuple[Result, dict[str, Any]]:
+def _execute(request: RunRequest, progress: bool | None) -> tuple[Result, dict[str, Any]]:
     """The result, and what there is to say of it."""
     from bostruct.study import Study
 
     with Study(
-        order.problem.space,
-        method=order.method,
-        seed=order.seed,
-        storage=order.storage,
-        name=order.name,
-        initial_points=order.initial,
+        request.problem.space,
+        method=request.method,
+        seed=request.seed,
+        storage=request.storage,
+        name=request.name,
+        initial_points=request.initial,
     ) as study:
-        result = _optimize(study, order, progress)
-        return result, _summary(order.problem, study, result)
+        result = _optimize(study, request, progress)
+        return result, _summary(request.problem, study, result)
 
 
-def _optimize(study: Study, order: Order, progress: bool | None) -> Result:
+def _optimize(study: Study, request: RunRequest, progress: bool | None) -> Result:
     from bostruct.callbacks import TargetValue
     from bostruct.progress import trial_bar
 
-    best, target = study.incumbent, order.target
+    best, target = study.incumbent, request.target
     stops = () if target is None else (TargetValue(target, "optimum reached"),)
     reached = target is not None and best is not None and best.value is not None and best.value <= target
-    total = study.n_finished if reached else order.trials
-    with trial_bar("trials", study, total, progress, order.problem.optimum) as show:
-        return study.optimize(order.problem, total, workers=order.workers, progress=False, callbacks=(show, *stops))
+    total = study.n_finished if reached else request.trials
+    with trial_bar("trials", study, total, progress, request.problem.optimum) as show:
+        return study.optimize(request.problem, total, workers=request.workers, progress=False, callbacks=(show, *stops))
 
 
 def suggestion_seconds(result: Result) -> float | None:
@@ -145,7 +145,7 @@ def suggestion_seconds(result: Result) -> float | None:
     return median(chosen) if chosen else None
 
 
-def draw(result: Result, problem: AnyProblem, path: str) -> None:
+def draw_result(result: Result, problem: AnyProblem, path: str) -> None:
     """Raises MissingExtra without matplotlib, ValueError for a kind of file that it does not know."""
     from bostruct.plots import plot_convergence, save
 
@@ -174,7 +174,7 @@ def _summary(problem: AnyProblem, study: Study, result: Result) -> dict[str, Any
         "optimum": problem.optimum,
         "best_known": problem.best_known,
         "optimum_source": problem.optimum_source,
-        "reported": reported(problem, result),
+        "reported": reported_value(problem, result),
         "regret": None if problem.optimum is None else value - problem.optimum,
         "seconds_per_suggestion": suggestion_seconds(result),
         "seconds_suggesting": result.timing.suggest,
@@ -188,7 +188,7 @@ def _recommended(problem: AnyProblem, result: Result) -> dict[str, Any]:
     return found.to_json() | {"value_without_noise": without_noise}
 
 
-def reported(problem: AnyProblem, result: Result) -> float | None:
+def reported_value(problem: AnyProblem, result: Result) -> float | None:
     """What runs on the problem are judged by at the best point, such as a test error; None where that is its value."""
     from bostruct.problems.architectures import ArchitectureProblem
 
@@ -197,10 +197,10 @@ def reported(problem: AnyProblem, result: Result) -> float | None:
     return None
 
 
-def _text(summary: dict[str, Any], result: Result) -> str:
-    best = f"{number(summary['best_value'], 10)} as told of trial {summary['best_trial']} (counted from 0)"
+def _run_text(summary: dict[str, Any], result: Result) -> str:
+    best = f"{format_number(summary['best_value'], 10)} as told of trial {summary['best_trial']} (counted from 0)"
     known = summary["best_known"] if summary["optimum"] is None else summary["optimum"]
-    optimum = "not known" if known is None else f"{number(known, 10)} ({summary['optimum_source']})"
+    optimum = "not known" if known is None else f"{format_number(known, 10)} ({summary['optimum_source']})"
     rows = [
         ("problem", summary["problem"]),
         ("method", f"{summary['method']}, seed {summary['seed']}"),
@@ -208,17 +208,17 @@ def _text(summary: dict[str, Any], result: Result) -> str:
         ("best value", best),
         ("recommended", str(result.recommended)),
         ("optimum" if summary["best_known"] is None else "best known", optimum),
-        ("regret", number(summary["regret"])),
-        ("seconds", f"{number(summary['seconds_per_suggestion'], 3)} a suggestion (median)"),
+        ("regret", format_number(summary["regret"])),
+        ("seconds", f"{format_number(summary['seconds_per_suggestion'], 3)} a suggestion (median)"),
         ("best so far", sparkline([step.best_value for step in result.incumbents if step.best_value is not None])),
         ("stopped", summary["stopped"]),
     ]
     if summary["reported"] is not None:
-        rows.insert(4, ("reported", f"{number(summary['reported'], 10)}, by which runs are judged"))
+        rows.insert(4, ("reported", f"{format_number(summary['reported'], 10)}, by which runs are judged"))
     if summary["best_value_without_noise"] is not None:
-        rows.insert(4, ("without noise", number(summary["best_value_without_noise"])))
+        rows.insert(4, ("without noise", format_number(summary["best_value_without_noise"])))
     if summary["storage"] is not None:
         rows.append(("stored", f"{summary['study']!r} in {summary['storage']}"))
     if "plot" in summary:
         rows.append(("picture", summary["plot"]))
-    return pairs(rows)
+    return format_pairs(rows)

@@ -10,7 +10,7 @@ import click
 
 from bostruct import __version__
 from bostruct.cli.options import check_folder, file_to_write, json_option, plain_errors, plot_option
-from bostruct.cli.text import echo_json, number, pairs, sparkline, table
+from bostruct.cli.text import echo_json, format_number, format_pairs, format_table, sparkline
 
 if TYPE_CHECKING:
     from bostruct.result import Result
@@ -43,13 +43,13 @@ def show(file: str, name: str | None, csv: str | None, plot: str | None, as_json
                 raise click.UsageError(
                     f"--name: expected one of {', '.join(map(repr, names)) or 'none, for it is empty'}"
                 )
-            _list_all(file, names, as_json)
+            _list_studies(file, names, as_json)
             return
         with Study.load(file, name, read_only=True) as study:
             _show_one(study, csv, plot, as_json)
 
 
-def _facts(study: Study) -> dict[str, Any]:
+def _study_facts(study: Study) -> dict[str, Any]:
     result = study.result
     counts = Counter(trial.status for trial in result.trials)
     best = result.best_trial if result.n_completed else None
@@ -66,13 +66,13 @@ def _facts(study: Study) -> dict[str, Any]:
     }
 
 
-def _list_all(file: str, names: list[str], as_json: bool) -> None:
+def _list_studies(file: str, names: list[str], as_json: bool) -> None:
     from bostruct.study import Study
 
     listed = []
     for name in names:
         with Study.load(file, name, read_only=True) as study:
-            listed.append(_facts(study))
+            listed.append(_study_facts(study))
     if as_json:
         echo_json({"file": file, "studies": listed})
         return
@@ -86,11 +86,11 @@ def _list_all(file: str, names: list[str], as_json: bool) -> None:
             facts["method"],
             facts["direction"],
             *(str(facts[status]) for status in STATUSES),
-            number(facts["best_value"]),
+            format_number(facts["best_value"]),
         )
         for facts in listed
     ]
-    click.echo(table(header, rows))
+    click.echo(format_table(header, rows))
     click.echo("\n`--name NAME` shows one.")
 
 
@@ -98,7 +98,7 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
     from bostruct.plots import plot_convergence, save
 
     result = study.result
-    facts = _facts(study)
+    facts = _study_facts(study)
     incumbents = [step.best_value for step in result.incumbents if step.best_value is not None]
     facts["best_point"] = result.best_point if result.n_completed else None
     facts["recommended"] = result.recommended.to_json() if result.n_completed else None
@@ -120,8 +120,8 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
         ("seconds", f"{facts['seconds_suggesting']:.2f} suggesting, {facts['seconds_evaluating']:.2f} evaluating"),
     ]
     if result.n_completed:
-        span = f"{number(incumbents[0])} to {number(incumbents[-1])}"
-        best = f"{number(facts['best_value'], 10)} as told of trial {facts['best_trial']} (counted from 0)"
+        span = f"{format_number(incumbents[0])} to {format_number(incumbents[-1])}"
+        best = f"{format_number(facts['best_value'], 10)} as told of trial {facts['best_trial']} (counted from 0)"
         rows += [
             ("best value", best),
             ("best point", json.dumps(facts["best_point"], default=str, ensure_ascii=False)),
@@ -132,7 +132,7 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
     if study.version != __version__:
         rows.append(("made by", f"bostruct {study.version}; this is {__version__}, whose suggestions may differ"))
     rows += [(what, path) for what, path in (("trials in", csv), ("picture", plot)) if path is not None]
-    click.echo(pairs(rows))
+    click.echo(format_pairs(rows))
 
 
 def _its_point(result: Result) -> list[tuple[str, str]]:

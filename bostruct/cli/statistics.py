@@ -9,9 +9,9 @@ from pathlib import Path
 from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING, NamedTuple
 
-from bostruct.cli.comparison import Cell
-from bostruct.cli.run import reported, suggestion_seconds
-from bostruct.cli.text import number
+from bostruct.cli.comparison import RunKey
+from bostruct.cli.run import reported_value, suggestion_seconds
+from bostruct.cli.text import format_number
 
 if TYPE_CHECKING:
     from bostruct.problems.registry import AnyProblem
@@ -22,7 +22,7 @@ REPORTED = ("reported", "s.e. of it")
 CSV_HEADER = ("method", "seed", "n_trials", "value", "best_value", "regret", "origin", "suggest_seconds")
 
 
-class Row(NamedTuple):
+class MethodRow(NamedTuple):
     """A method over its seeds. NaN and None stand for what cannot be known, such as the error of a single run.
 
     mean, error: of the best value, without noise where the problem has any. difference, difference_error: paired by
@@ -47,22 +47,22 @@ def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
     return fmean(values), stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
 
 
-def rows(problem: AnyProblem, results: Mapping[Cell, Result]) -> list[Row]:
+def method_rows(problem: AnyProblem, results: Mapping[RunKey, Result]) -> list[MethodRow]:
     """One a method, in their order; the differences are over the seeds that both methods have."""
     final = {cell: _final_value(problem, result) for cell, result in results.items()}
-    reports = {cell: reported(problem, result) for cell, result in results.items()}
+    reports = {cell: reported_value(problem, result) for cell, result in results.items()}
     methods = list(dict.fromkeys(cell.method for cell in results))
-    return [_row(method, methods[0], problem.optimum, final, reports, results) for method in methods]
+    return [_method_row(method, methods[0], problem.optimum, final, reports, results) for method in methods]
 
 
-def _row(
+def _method_row(
     method: str,
     first: str,
     optimum: float | None,
-    final: Mapping[Cell, float],
-    reports: Mapping[Cell, float | None],
-    results: Mapping[Cell, Result],
-) -> Row:
+    final: Mapping[RunKey, float],
+    reports: Mapping[RunKey, float | None],
+    results: Mapping[RunKey, Result],
+) -> MethodRow:
     own = {cell.seed: value for cell, value in final.items() if cell.method == method}
     others = {cell.seed: value for cell, value in final.items() if cell.method == first}
     differences = [value - others[seed] for seed, value in own.items() if seed in others]
@@ -70,14 +70,14 @@ def _row(
     known = [second for second in seconds if second is not None]
     mean, error = mean_and_error(list(own.values()))
     paired = mean_and_error(differences) if differences and method != first else (math.nan, math.nan)
-    reached = None if optimum is None else sum(_close(value, optimum) for value in own.values())
+    reached = None if optimum is None else sum(_is_optimum(value, optimum) for value in own.values())
     regret = None if optimum is None else mean - optimum
     own_reports = [value for cell, value in reports.items() if cell.method == method and value is not None]
     report = mean_and_error(own_reports) if own_reports else (None, None)
-    return Row(method, mean, error, *paired, regret, reached, median(known) if known else None, *report)
+    return MethodRow(method, mean, error, *paired, regret, reached, median(known) if known else None, *report)
 
 
-def _close(value: float, optimum: float) -> bool:
+def _is_optimum(value: float, optimum: float) -> bool:
     return math.isclose(value, optimum, rel_tol=1e-9, abs_tol=1e-9)
 
 
@@ -85,20 +85,22 @@ def _final_value(problem: AnyProblem, result: Result) -> float:
     return problem.noise_free(result.best_point) if problem.noisy else result.best_value
 
 
-def table_of(found: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def table_of(found: Sequence[MethodRow]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Header and rows; what runs are judged by has columns of its own where that is not the value."""
     has_reported = any(row.reported is not None for row in found)
-    return HEADER + (REPORTED if has_reported else ()), [_cells(row, has_reported) for row in found]
+    return HEADER + (REPORTED if has_reported else ()), [_format_cells(row, has_reported) for row in found]
 
 
-def _cells(row: Row, has_reported: bool) -> tuple[str, ...]:
+def _format_cells(row: MethodRow, has_reported: bool) -> tuple[str, ...]:
     optima = "-" if row.optima is None else str(row.optima)
-    numbers = (number(value, 5) for value in (row.mean, row.error, row.difference, row.difference_error, row.regret))
-    report = (number(row.reported, 5), number(row.reported_error, 5)) if has_reported else ()
-    return (row.method, *numbers, optima, number(row.seconds, 3), *report)
+    numbers = (
+        format_number(value, 5) for value in (row.mean, row.error, row.difference, row.difference_error, row.regret)
+    )
+    report = (format_number(row.reported, 5), format_number(row.reported_error, 5)) if has_reported else ()
+    return (row.method, *numbers, optima, format_number(row.seconds, 3), *report)
 
 
-def write_incumbents(path: Path, problem: AnyProblem, results: Mapping[Cell, Result]) -> None:
+def write_incumbents(path: Path, problem: AnyProblem, results: Mapping[RunKey, Result]) -> None:
     """A CSV file with a line for each finished trial of each run, values as they were told; of noisy ones no regret."""
     optimum = None if problem.noisy else problem.optimum
     with open(path, "w", newline="", encoding="utf-8") as file:

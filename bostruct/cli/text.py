@@ -9,43 +9,43 @@ from typing import Any
 
 import click
 
-BLOCKS = "▁▂▃▄▅▆▇█"
+SPARK_BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def echo_json(data: Any) -> None:
     """One object; values that JSON has no word for as null or as text."""
-    click.echo(json.dumps(_finite(data), indent=2, default=str, ensure_ascii=False, allow_nan=False))
+    click.echo(json.dumps(_replace_nonfinite(data), indent=2, default=str, ensure_ascii=False, allow_nan=False))
 
 
-def _finite(data: Any) -> Any:
+def _replace_nonfinite(data: Any) -> Any:
     if isinstance(data, dict):
-        return {str(key): _finite(value) for key, value in data.items()}
+        return {str(key): _replace_nonfinite(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
-        return [_finite(value) for value in data]
+        return [_replace_nonfinite(value) for value in data]
     return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
-def number(value: float | None, digits: int = 6) -> str:
+def format_number(value: float | None, digits: int = 6) -> str:
     """Short; a dash for what is not there."""
     return "-" if value is None or not math.isfinite(value) else f"{value:.{digits}g}"
 
 
-def counted(n: int, noun: str) -> str:
+def pluralize(n: int, noun: str) -> str:
     """``1 seed``, ``5 seeds``."""
     return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
-def pairs(rows: Sequence[tuple[str, str]]) -> str:
+def format_pairs(rows: Sequence[tuple[str, str]]) -> str:
     """Name and text, a line each, aligned."""
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:<{width}}  {text}".rstrip() for name, text in rows)
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns aligned: the first and those with letters to the left, numbers to the right."""
     columns = list(zip(header, *rows, strict=True))
     widths = [max(map(len, column)) for column in columns]
-    right = [all(_numeric(cell) for cell in column[1:]) for column in columns]
+    right = [all(_is_numeric(cell) for cell in column[1:]) for column in columns]
     lines = []
     for row in (header, ["-" * width for width in widths], *rows):
         cells = [f"{c:>{w}}" if r else f"{c:<{w}}" for c, w, r in zip(row, widths, right, strict=True)]
@@ -53,13 +53,13 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def format_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """The same as a Markdown table."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in lines)
 
 
-def _numeric(cell: str) -> bool:
+def _is_numeric(cell: str) -> bool:
     try:
         float(cell)
     except ValueError:
@@ -75,5 +75,5 @@ def sparkline(values: Sequence[float], width: int = 60) -> str:
     if len(shown) > width:
         shown = [shown[(i + 1) * len(shown) // width - 1] for i in range(width)]
     low, high = min(shown), max(shown)
-    scale = (len(BLOCKS) - 1) / (high - low) if high > low else 0.0
-    return "".join(BLOCKS[round((value - low) * scale)] for value in shown)
+    scale = (len(SPARK_BLOCKS) - 1) / (high - low) if high > low else 0.0
+    return "".join(SPARK_BLOCKS[round((value - low) * scale)] for value in shown)

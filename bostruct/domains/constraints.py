@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.contracts import DomainError
 from bostruct.domains.graphs import MAX_CHOICES, IntArray, VariableGraph
 
@@ -153,7 +153,7 @@ def _sample_from_all(space: Space, m: int, rng: np.random.Generator) -> IntArray
     every = space.enumerate()
     if not len(every):
         names = ", ".join(rule_name(c) for c in space.constraints)
-        raise DomainError(f"constraints: none of the {space.n_points} points satisfies all of {shown(names, 200)}")
+        raise DomainError(f"constraints: none of the {space.n_points} points satisfies all of {short_repr(names, 200)}")
     return every[rng.integers(len(every), size=m)]
 
 
@@ -239,7 +239,9 @@ def _satisfies(constraint: Rule, point: dict[str, Any]) -> bool:
     try:
         return bool(constraint(point))
     except Exception as error:
-        raise DomainError(f"constraint {rule_name(constraint)} failed on {shown(point, 200)}: {error!r}") from error
+        raise DomainError(
+            f"constraint {rule_name(constraint)} failed on {short_repr(point, 200)}: {error!r}"
+        ) from error
 
 
 def rule_name(constraint: Rule) -> str:

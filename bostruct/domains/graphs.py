@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import check_number, shown
+from bostruct.checks import check_number, short_repr
 from bostruct.contracts import Array, DomainError
 
 IntArray = npt.NDArray[np.int64]
@@ -117,7 +117,7 @@ def weighted_graph(graph: Any) -> tuple[tuple[Hashable, ...], WeightedGraph]:
     import networkx as nx  # here, because it takes longer to import than the rest of the package
 
     if not isinstance(graph, nx.Graph):
-        raise DomainError(f"Graph: expected a networkx graph, got {shown(graph)}")
+        raise DomainError(f"Graph: expected a networkx graph, got {short_repr(graph)}")
     if graph.is_directed() or graph.is_multigraph():
         raise DomainError(f"Graph: expected an undirected simple networkx graph, got {type(graph).__name__}")
     nodes = tuple(graph.nodes)
@@ -143,7 +143,7 @@ def normalized_edge(a: int, b: int, weight: float) -> tuple[int, int, float]:
         check_number("weight", weight, MIN_WEIGHT)
     except (TypeError, ValueError) as error:
         raise DomainError(
-            f"Graph: expected positive finite edge weights, got {shown(weight)} between nodes number {a} and {b}"
+            f"Graph: expected positive finite edge weights, got {short_repr(weight)} between nodes number {a} and {b}"
         ) from error
     return (min(a, b), max(a, b), float(weight))
 

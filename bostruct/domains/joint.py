@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.contracts import Batch, DomainError, HasMutation, Json, Point, PointError, SpaceExhausted
 from bostruct.domains.space import Space
 from bostruct.domains.unseen import draw_unseen
@@ -77,7 +77,7 @@ class Joint:
 
     def check(self, x: Any) -> None:
         if not isinstance(x, JointPoint) or len(x.parts) != len(self.domains):
-            raise PointError(f"point: expected one with the parts {', '.join(self.names)}, got {shown(x)}")
+            raise PointError(f"point: expected one with the parts {', '.join(self.names)}, got {short_repr(x)}")
         for name, domain, part in zip(self.names, self.domains, x.parts, strict=True):
             _prefix_errors(name, domain.check, part)
 
@@ -122,7 +122,7 @@ class Joint:
             except DomainError:  # that part has no other point; the next may have
                 continue
             return self._replace_part(x, i, [changed])[0]
-        raise DomainError(f"no part has a point other than that of {shown(self.present(x), 200)}")
+        raise DomainError(f"no part has a point other than that of {short_repr(self.present(x), 200)}")
 
     def crossover(self, x: JointPoint, y: JointPoint, rng: np.random.Generator) -> JointPoint:
         """Each part crossed where its domain can; else that of x or that of y, with equal chance."""
@@ -138,7 +138,7 @@ class Joint:
 
     def _from_mapping(self, data: Any, read: Sequence[Callable[[Any], Point]]) -> JointPoint:
         if not isinstance(data, Mapping) or data.keys() != set(self.names):
-            raise PointError(f"point: expected a dict with the keys {list(self.names)}, got {shown(data, 200)}")
+            raise PointError(f"point: expected a dict with the keys {list(self.names)}, got {short_repr(data, 200)}")
         return self._point([_prefix_errors(name, one, data[name]) for name, one in zip(self.names, read, strict=True)])
 
     def _point(self, parts: Iterable[Point]) -> JointPoint:
@@ -190,15 +190,15 @@ def joint_domain(parts: Mapping[str, Any]) -> Joint:
     stands for its `Space`. Constraints are those of each part. Raises DomainError.
     """
     if not isinstance(parts, Mapping) or not parts:
-        raise DomainError(f"parts: expected a mapping from at least one name to a domain, got {shown(parts)}")
+        raise DomainError(f"parts: expected a mapping from at least one name to a domain, got {short_repr(parts)}")
     domains = []
     for name, part in parts.items():
         if not isinstance(name, str) or not name:
-            raise DomainError(f"parts: expected names that are non-empty strings, got {shown(name)}")
+            raise DomainError(f"parts: expected names that are non-empty strings, got {short_repr(name)}")
         domain = Space(part) if isinstance(part, Mapping) else part
         if not isinstance(domain, Mutating):
             raise DomainError(
-                f"parts: expected a domain with mutations, or a dict of variables; {name} is {shown(part)}"
+                f"parts: expected a domain with mutations, or a dict of variables; {name} is {short_repr(part)}"
             )
         domains.append(domain)
     form = JointGraph if all(isinstance(domain, Neighboring) for domain in domains) else JointDomain

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.contracts import PointError
 
 GRID_STEPS = 10**12  # of a Real: few enough to find each again from its value, and decimal, as people's numbers are
@@ -43,7 +43,7 @@ class RealGrid(Sequence[float]):
     def vertex(self, value: Any) -> int:
         """The nearest; raises PointError for what is no number between low and high."""
         if isinstance(value, bool) or not isinstance(value, int | float) or not self.low <= value <= self.high:
-            raise PointError(f"expected a number from {self.low} to {self.high}, got {shown(value)}")
+            raise PointError(f"expected a number from {self.low} to {self.high}, got {short_repr(value)}")
         if self.log:
             return round(GRID_STEPS * (math.log(value / self.low) / math.log(self.high / self.low)))
         return round(GRID_STEPS * ((value - self.low) / (self.high - self.low)))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import did_you_mean, shown
+from bostruct.checks import did_you_mean, short_repr
 from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
 from bostruct.display import html_table
 from bostruct.domains.adjacency import Adjacency
@@ -48,15 +48,17 @@ class Space:
 
     def __init__(self, variables: Mapping[str, Any], constraints: Sequence[Constraint] = ()) -> None:
         if not isinstance(variables, Mapping):
-            raise DomainError(f"variables: expected a mapping from name to variable, got {shown(variables)}")
+            raise DomainError(f"variables: expected a mapping from name to variable, got {short_repr(variables)}")
         if not 1 <= len(variables) <= MAX_VARIABLES:
             raise DomainError(f"variables: expected 1 to {MAX_VARIABLES}, got {len(variables)}")
         for name in variables:
             if not isinstance(name, str) or not name:
-                raise DomainError(f"variables: expected names that are non-empty strings, got {shown(name)}")
+                raise DomainError(f"variables: expected names that are non-empty strings, got {short_repr(name)}")
         rules = tuple(constraints) if isinstance(constraints, Iterable) else ()
         if not isinstance(constraints, Iterable) or not all(callable(rule) for rule in rules):
-            raise DomainError(f"constraints: expected a sequence of predicates of a point, got {shown(constraints)}")
+            raise DomainError(
+                f"constraints: expected a sequence of predicates of a point, got {short_repr(constraints)}"
+            )
         self.variables: dict[str, Variable] = {name: variable(name, given) for name, given in variables.items()}
         self.constraints: tuple[Constraint, ...] = rules
         self.n_choices: IntArray = np.array([len(v) for v in self.variables.values()], dtype=np.int64)
@@ -64,7 +66,7 @@ class Space:
 
     def __repr__(self) -> str:
         rules = f", {len(self.constraints)} constraints" if self.constraints else ""
-        return f"Space({shown(self.variables, 200)}{rules})"
+        return f"Space({short_repr(self.variables, 200)}{rules})"
 
     def _repr_html_(self) -> str:
         n = f"{self.n_points:,}" if self.n_points < 10**9 else f"about 10^{math.log10(self.n_points):.0f}"
@@ -144,27 +146,29 @@ class Space:
     def check(self, x: IntArray) -> None:
         """Raises PointError for a wrong shape, a vertex out of range, or a constraint that does not hold."""
         if np.shape(x) != (self.d,) or not np.issubdtype(np.asarray(x).dtype, np.integer):
-            raise PointError(f"point: expected {self.d} integers, got {shown(x)}")
+            raise PointError(f"point: expected {self.d} integers, got {short_repr(x)}")
         for name, vertex, k in zip(self.variables, x, self.n_choices, strict=True):
             if not 0 <= vertex < k:
                 raise PointError(f"{name}: expected a vertex in 0..{k - 1}, got {vertex}")
         row = np.asarray(x, dtype=np.int64)[None]
         if broken := [rule_name(c) for c in self.constraints if not count_satisfied_rules(self, row, [c])[0]]:
-            raise PointError(f"point: {shown(self.present(x), 200)} breaks the constraint {', '.join(broken)}")
+            raise PointError(f"point: {short_repr(self.present(x), 200)} breaks the constraint {', '.join(broken)}")
 
     def parse(self, point: Any) -> IntArray:
         """A point from a dict of the user's values; raises PointError, naming the variable that is wrong."""
         if not isinstance(point, Mapping):
             raise PointError(
-                f"point: expected a dict with the keys {shown(list(self.variables), 200)}, got {shown(point)}"
+                f"point: expected a dict with the keys {short_repr(list(self.variables), 200)}, got {short_repr(point)}"
             )
         if unknown := [name for name in point if name not in self.variables]:
             hint = did_you_mean(unknown[0], self.variables)
             raise PointError(
-                f"point: unknown name {shown(unknown[0])}; expected {shown(list(self.variables), 200)}{hint}"
+                f"point: unknown name {short_repr(unknown[0])}; expected {short_repr(list(self.variables), 200)}{hint}"
             )
         if missing := [name for name in self.variables if name not in point]:
-            raise PointError(f"point: missing {', '.join(missing[:5])}; expected {shown(list(self.variables), 200)}")
+            raise PointError(
+                f"point: missing {', '.join(missing[:5])}; expected {short_repr(list(self.variables), 200)}"
+            )
         row = self._row(point, Variable.vertex)
         self.check(row)
         return row
@@ -179,7 +183,9 @@ class Space:
     def decode(self, data: Json) -> IntArray:
         """Inverse of `encode`; raises PointError for what it never writes. Constraints are not checked."""
         if not isinstance(data, Mapping) or data.keys() != self.variables.keys():
-            raise PointError(f"point: expected the keys {shown(list(self.variables), 200)}, got {shown(data, 200)}")
+            raise PointError(
+                f"point: expected the keys {short_repr(list(self.variables), 200)}, got {short_repr(data, 200)}"
+            )
         return self._row(data, Variable.decode)
 
     def keys(self, batch: IntArray) -> list[Hashable]:
@@ -226,7 +232,7 @@ class Space:
         for other in self.sample(64, rng):
             if not np.array_equal(other, x):
                 return other
-        raise DomainError(f"no valid point other than {shown(self.present(x), 200)} was found")
+        raise DomainError(f"no valid point other than {short_repr(self.present(x), 200)} was found")
 
     def crossover(self, x: IntArray, y: IntArray, rng: np.random.Generator) -> IntArray:
         """Each variable from x or y with equal chance; x where no valid child is found in 100 tries."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import check_integer, check_number, shown
+from bostruct.checks import check_integer, check_number, short_repr
 from bostruct.contracts import DomainError, Json, PointError
 from bostruct.domains.graphs import (
     MAX_CHOICES,
@@ -38,7 +38,7 @@ class Variable:
     def __repr__(self) -> str:
         if isinstance(self.choices, RealGrid):
             return f"Real({self.choices.low}, {self.choices.high}{', log=True' if self.choices.log else ''})"
-        return f"{self.kind}({shown(list(self.choices))})"
+        return f"{self.kind}({short_repr(list(self.choices))})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Variable) and self.to_json() == other.to_json()
@@ -67,7 +67,7 @@ class Variable:
             for position, choice in enumerate(self.choices):
                 if type(choice) is type(value) and choice == value:
                     return position
-        raise PointError(f"expected one of {shown(list(self.choices), 200)}, got {shown(value)}")
+        raise PointError(f"expected one of {short_repr(list(self.choices), 200)}, got {short_repr(value)}")
 
     def value(self, vertex: int) -> Any:
         """A choice for the user to keep: a copy of one that can be changed, so that changing it changes no space."""
@@ -86,7 +86,7 @@ class Variable:
             return self.vertex(data)
         vertex = data.get("vertex")
         if type(vertex) is not int or not 0 <= vertex < len(self.choices):
-            raise PointError(f"expected a vertex in 0..{len(self.choices) - 1}, got {shown(data)}")
+            raise PointError(f"expected a vertex in 0..{len(self.choices) - 1}, got {short_repr(data)}")
         return vertex
 
     def to_json(self) -> Json:
@@ -135,17 +135,17 @@ def _choice_from_json(data: Json) -> Any:
 
 def _check_distinct(kind: str, choices: Iterable[Any]) -> tuple[Any, ...]:
     if isinstance(choices, str | bytes | set | frozenset | dict) or not isinstance(choices, Iterable):
-        raise DomainError(f"{kind}: expected a sequence of choices, got {shown(choices)}")
+        raise DomainError(f"{kind}: expected a sequence of choices, got {short_repr(choices)}")
     values = tuple(to_python(choice) for choice in itertools.islice(choices, MAX_CHOICES + 1))
     if not 2 <= len(values) <= MAX_CHOICES:
-        got = f"{len(values)}: {shown(list(values))}" if len(values) <= MAX_CHOICES else "more"
+        got = f"{len(values)}: {short_repr(list(values))}" if len(values) <= MAX_CHOICES else "more"
         got += "; take a coarser grid" if got == "more" and kind == "Ordinal" else ""
         raise DomainError(f"{kind}: expected 2 to {MAX_CHOICES} choices, got {got}")
     seen: set[Any] = set()
     unhashable: list[Any] = []
     for value in values:
         if not _equals_itself(value):
-            raise DomainError(f"{kind}: a choice must equal itself and be comparable, got {shown(value)}")
+            raise DomainError(f"{kind}: a choice must equal itself and be comparable, got {short_repr(value)}")
         try:
             repeated = value in seen
             seen.add(value)
@@ -153,7 +153,7 @@ def _check_distinct(kind: str, choices: Iterable[Any]) -> tuple[Any, ...]:
             repeated = value in unhashable
             unhashable.append(value)
         if repeated:
-            raise DomainError(f"{kind}: expected distinct choices, got {shown(value)} more than once")
+            raise DomainError(f"{kind}: expected distinct choices, got {short_repr(value)} more than once")
     return values
 
 
@@ -209,7 +209,7 @@ def Fidelity(costs: Iterable[float]) -> Variable:
     values = _check_distinct("Fidelity", costs)
     numbers = all(type(cost) in (int, float) and math.isfinite(cost) and cost > 0 for cost in values)
     if not numbers or list(values) != sorted(values):
-        raise DomainError(f"Fidelity: expected positive numbers in ascending order, got {shown(list(values))}")
+        raise DomainError(f"Fidelity: expected positive numbers in ascending order, got {short_repr(list(values))}")
     return Variable("Fidelity", values, _path(len(values), 1.0))
 
 
@@ -269,7 +269,7 @@ def variable(name: str, given: Any) -> Variable:
         raise DomainError(f"{name}: {error}") from None
     raise DomainError(
         f"{name}: expected Binary(), Categorical(...), Ordinal(...), Integer(low, high), Real(low, high), Graph(...), "
-        f"or the shorthand bool, a list, a range or an array of ascending numbers; got {shown(given)}"
+        f"or the shorthand bool, a list, a range or an array of ascending numbers; got {short_repr(given)}"
     )
 
 

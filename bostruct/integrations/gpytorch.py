@@ -28,14 +28,14 @@ except ModuleNotFoundError as error:
 DIAGONAL_BLOCK = 256  # rows whose Gram matrix is made for the gradient of a diagonal
 
 Pullback = Callable[[Array], Array]
-Build = Callable[[Array], tuple[Array, Pullback]]  # theta (p,) -> values, and their map from cotangent to (p,)
+ClosedForm = Callable[[Array], tuple[Array, Pullback]]  # theta (p,) -> values, and their map from cotangent to (p,)
 
 
 @runtime_checkable
-class SlopedPrior(Protocol):
+class DifferentiablePrior(Protocol):
     """A prior that can steer a fit by gradients."""
 
-    def total_and_slope(self, theta: Array) -> tuple[float, Array]: ...
+    def value_and_grad(self, theta: Array) -> tuple[float, Array]: ...
 
 
 class GramKernel(Kernel):
@@ -64,13 +64,13 @@ class GramKernel(Kernel):
         super().__init__(batch_shape=batch_shape)
         self.kernel = kernel
         self.points = points
-        self.n_choices = None if points is None and n_choices is None else _limits(points, n_choices)
+        self.n_choices = None if points is None and n_choices is None else _choice_counts(points, n_choices)
         self._prepared = None if points is None else kernel.prepare(points, points)
         for block in kernel.parameters:
             start = torch.full((*self.batch_shape, 1, block.size), block.initial, dtype=dtype)
             self.register_parameter(block.name, torch.nn.Parameter(start))
             if priors:
-                self.register_prior(f"{block.name}_prior", LogDensity(block), block.name)
+                self.register_prior(f"{block.name}_prior", BlockPrior(block), block.name)
 
     @property
     def theta(self) -> Tensor:
@@ -87,23 +87,25 @@ class GramKernel(Kernel):
         if diag and x1.shape[-2] != x2.shape[-2]:
             raise ValueError(f"diag: expected as many rows in x1 as in x2, got {x1.shape[-2]} and {x2.shape[-2]}")
         theta = self.theta
-        left, right = _codes("x1", x1, self.n_choices), _codes("x2", x2, self.n_choices)
+        left, right = _integer_codes("x1", x1, self.n_choices), _integer_codes("x2", x2, self.n_choices)
         batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2], theta.shape[:-1])
         last = (left.shape[-2],) if diag else (left.shape[-2], right.shape[-2])
         dtype = torch.promote_types(theta.dtype, x1.dtype)
-        if not diag and theta.ndim == 1 and _constant(right):  # all candidates against the same points, in one call
+        if not diag and theta.ndim == 1 and _is_constant(right):  # all candidates against the same points, in one call
             rows = left.reshape(-1, left.shape[-1])
-            values = _Closed.apply(theta[None], [self._gram(rows, right.reshape(-1, *right.shape[-2:])[0])])
+            values = _ClosedFormFunction.apply(theta[None], [self._gram(rows, right.reshape(-1, *right.shape[-2:])[0])])
             values = values.reshape(*left.shape[:-2], *last).expand(*batch, *last)
         else:
             lefts = np.broadcast_to(left, (*batch, *left.shape[-2:])).reshape(-1, *left.shape[-2:])
             rights = np.broadcast_to(right, (*batch, *right.shape[-2:])).reshape(-1, *right.shape[-2:])
             build = self._diagonal if diag else self._gram
             builds = [build(a, b) for a, b in zip(lefts, rights, strict=True)]
-            values = _Closed.apply(theta.expand(*batch, -1).reshape(-1, theta.shape[-1]), builds).reshape(*batch, *last)
+            values = _ClosedFormFunction.apply(theta.expand(*batch, -1).reshape(-1, theta.shape[-1]), builds).reshape(
+                *batch, *last
+            )
         return values.to(dtype)
 
-    def _gram(self, xs: IntArray, ys: IntArray) -> Build:
+    def _gram(self, xs: IntArray, ys: IntArray) -> ClosedForm:
         if self._prepared is None:
             prepared = self.kernel.prepare(xs, ys)
             return lambda theta: self.kernel.gram_and_pullback(theta, prepared)
@@ -121,7 +123,7 @@ class GramKernel(Kernel):
 
         return build
 
-    def _diagonal(self, xs: IntArray, ys: IntArray) -> Build:
+    def _diagonal(self, xs: IntArray, ys: IntArray) -> ClosedForm:
         """k(x, y) pair by pair, from the diagonals of blocks."""
         starts = range(0, len(xs), DIAGONAL_BLOCK)
         blocks = [self._gram(xs[i : i + DIAGONAL_BLOCK], ys[i : i + DIAGONAL_BLOCK]) for i in starts]
@@ -147,33 +149,33 @@ def diffusion_kernel(space: Space, priors: bool = True, batch_shape: torch.Size 
     return GramKernel(space_kernel(space), n_choices=space.n_choices.tolist(), priors=priors, batch_shape=batch_shape)
 
 
-class LogDensity(Prior):
+class BlockPrior(Prior):
     """The prior of one block of parameters, its constants left out; it has no samples."""
 
     arg_constraints: dict[str, Any] = {}  # noqa: RUF012  (torch declares it so)
 
     def __init__(self, block: Parameter) -> None:
-        if not isinstance(block.prior, SlopedPrior):
+        if not isinstance(block.prior, DifferentiablePrior):
             raise DomainError(
                 f"priors: expected one with a gradient for {block.name}, got {type(block.prior).__name__}"
             )
         super().__init__(validate_args=False)
-        self.log_density: SlopedPrior = block.prior
+        self.log_density: DifferentiablePrior = block.prior
 
     def log_prob(self, x: Tensor) -> Tensor:
         """Elementwise."""
-        return _Closed.apply(x.reshape(-1, 1), [self._build] * x.numel()).reshape(x.shape).to(x.dtype)
+        return _ClosedFormFunction.apply(x.reshape(-1, 1), [self._build] * x.numel()).reshape(x.shape).to(x.dtype)
 
     def _build(self, theta: Array) -> tuple[Array, Pullback]:
-        total, slope = self.log_density.total_and_slope(theta)
+        total, slope = self.log_density.value_and_grad(theta)
         return np.array([total]), lambda cotangent: cotangent[0] * slope
 
 
-class _Closed(torch.autograd.Function):
+class _ClosedFormFunction(torch.autograd.Function):
     """Stacked values of closed forms, one for each row of theta (b, p), with their gradients."""
 
     @staticmethod
-    def forward(ctx: Any, theta: Tensor, builds: Sequence[Build]) -> Tensor:
+    def forward(ctx: Any, theta: Tensor, builds: Sequence[ClosedForm]) -> Tensor:
         rows = theta.detach().to("cpu", torch.float64).numpy()
         made = [build(row) for build, row in zip(builds, rows, strict=True)]
         ctx.pullbacks = [pullback for _, pullback in made]
@@ -190,13 +192,13 @@ class _Closed(torch.autograd.Function):
         return torch.from_numpy(gradient).to(device, dtype), None
 
 
-def _limits(points: Batch | None, n_choices: Sequence[int] | None) -> IntArray:
+def _choice_counts(points: Batch | None, n_choices: Sequence[int] | None) -> IntArray:
     if points is not None and n_choices is not None:
         raise ValueError("n_choices: expected None where points are given, for inputs are then row numbers")
     return np.array([len(points)] if points is not None else n_choices, dtype=np.int64)
 
 
-def _codes(name: str, x: Tensor, n_choices: IntArray | None) -> IntArray:
+def _integer_codes(name: str, x: Tensor, n_choices: IntArray | None) -> IntArray:
     if x.requires_grad:
         raise ValueError(f"{name}: choices have no gradient; use a discrete search")
     given = x.detach().cpu().numpy()
@@ -211,7 +213,7 @@ def _codes(name: str, x: Tensor, n_choices: IntArray | None) -> IntArray:
     return given.astype(np.int64)
 
 
-def _constant(codes: IntArray) -> bool:
+def _is_constant(codes: IntArray) -> bool:
     """Whether all batches hold the same rows."""
     rows = codes.reshape(-1, *codes.shape[-2:])
     return len(rows) > 0 and bool((rows == rows[0]).all())

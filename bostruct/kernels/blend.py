@@ -12,13 +12,13 @@ import numpy as np
 from bostruct.contracts import Array, Batch, HasGradient, Parameter, Prepared, Prior
 
 
-class BlendPair(NamedTuple):
+class WeightedSumPair(NamedTuple):
     first: Prepared
     second: Prepared
 
 
 @dataclass(frozen=True)
-class Blend:
+class WeightedSum:
     """w first + (1 - w) second; theta is that of the first, that of the second, then the log odds of w.
 
     prior, initial: of the log odds.
@@ -34,10 +34,10 @@ class Blend:
         odds = Parameter("log_odds", 1, self.prior, self.initial)
         return (*self.first.parameters, *self.second.parameters, odds)
 
-    def prepare(self, xs: Batch, ys: Batch) -> BlendPair:
-        return BlendPair(self.first.prepare(xs, ys), self.second.prepare(xs, ys))
+    def prepare(self, xs: Batch, ys: Batch) -> WeightedSumPair:
+        return WeightedSumPair(self.first.prepare(xs, ys), self.second.prepare(xs, ys))
 
-    def gram(self, theta: Array, prepared: BlendPair) -> Array:
+    def gram(self, theta: Array, prepared: WeightedSumPair) -> Array:
         """(p,) -> (n, m)."""
         first, second, weight = self._split(theta)
         gram = self.second.gram(second, prepared.second)
@@ -50,7 +50,7 @@ class Blend:
         first, second, weight = self._split(theta)
         return weight * self.first.diag(first, xs) + (1.0 - weight) * self.second.diag(second, xs)
 
-    def gram_and_pullback(self, theta: Array, prepared: BlendPair) -> tuple[Array, Callable[[Array], Array]]:
+    def gram_and_pullback(self, theta: Array, prepared: WeightedSumPair) -> tuple[Array, Callable[[Array], Array]]:
         """K, and the map from G (n, m) to the gradient of sum(G * K) in theta (p,)."""
         first, second, weight = self._split(theta)
         one, pull_one = self.first.gram_and_pullback(first, prepared.first)

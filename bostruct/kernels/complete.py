@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.contracts import Array, Bisected
+from bostruct.contracts import Array, TwoBlockGram
 from bostruct.domains.graphs import IntArray, VariableGraph
 from bostruct.kernels.links import Link
 
-BISECT_FROM = 80  # points; below, small matrices cost less than setting up smaller ones
-MOST_CODES = 4096  # columns; beyond, variables are added one by one and memory stays at (n, m)
+TWO_BLOCK_FROM = 80  # points; below, small matrices cost less than setting up smaller ones
+MAX_CODES = 4096  # columns; beyond, variables are added one by one and memory stays at (n, m)
 
 
 class CompletePair(NamedTuple):
@@ -48,7 +48,7 @@ def complete_line(
     return along
 
 
-def bisected_line(gram: Array, vertices: IntArray, rho: Callable[[float], float], there: float) -> Bisected:
+def two_block_line(gram: Array, vertices: IntArray, rho: Callable[[float], float], there: float) -> TwoBlockGram:
     """The same for two choices and one batch. vertices: the choice of each point."""
     parts = np.flatnonzero(vertices == 0), np.flatnonzero(vertices)
     small, large = sorted(parts, key=len)
@@ -63,7 +63,7 @@ def bisected_line(gram: Array, vertices: IntArray, rho: Callable[[float], float]
         out[:, small] = rows.T
         return out
 
-    return Bisected(gram, parts, scale, whole)
+    return TwoBlockGram(gram, parts, scale, whole)
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class CompletePart:
     def prepare(self, xs: IntArray, ys: IntArray) -> CompletePair:
         own_xs = xs[:, self.which]
         own_ys = own_xs if ys is xs else ys[:, self.which]
-        if self._columns.sum() > MOST_CODES:
+        if self._columns.sum() > MAX_CODES:
             return CompletePair(own_xs, own_ys, None, None)
         x_codes = self._codes(own_xs)
         return CompletePair(own_xs, own_ys, x_codes, x_codes if ys is xs else self._codes(own_ys))
@@ -115,8 +115,8 @@ class CompletePart:
     def line(self, i: int, pair: CompletePair, gram: Array, there: float) -> Callable[[float], Array]:
         """K along theta_i, from K where this variable's rho is `there`."""
         rho = partial(self.link.rho, size=float(self._sizes[i]))
-        if self._sizes[i] == 2 and pair.ys is pair.xs and len(gram) >= BISECT_FROM:
-            return bisected_line(gram, pair.xs[:, i], rho, there)
+        if self._sizes[i] == 2 and pair.ys is pair.xs and len(gram) >= TWO_BLOCK_FROM:
+            return two_block_line(gram, pair.xs[:, i], rho, there)
         return complete_line(gram, differ(pair, i), rho, there)
 
     def _codes(self, xs: IntArray) -> Array:

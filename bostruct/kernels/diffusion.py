@@ -20,10 +20,10 @@ from bostruct.domains.moves import SingleChanges, SpaceBatch, column
 from bostruct.kernels.complete import CompletePair, CompletePart
 from bostruct.kernels.factors import eigenvalues
 from bostruct.kernels.links import Link
-from bostruct.kernels.moved import Latest, by_variable, fewer_or_more_apart
+from bostruct.kernels.moved import LastCall, disagreement_change, rows_by_variable
 from bostruct.kernels.tables import TablePair, TablePart
 
-LEAST_CARRIED = 1e-260  # doubles end at 1e-308
+SMALLEST_REUSABLE = 1e-260  # doubles end at 1e-308
 
 
 class DiffusionPair(NamedTuple):
@@ -34,14 +34,14 @@ class DiffusionPair(NamedTuple):
     tables: tuple[TablePair, ...]
 
 
-class Base(NamedTuple):
+class BaseGrams(NamedTuple):
     """What all moves from some points have in common; log_grams: of these points, by the bytes of theta."""
 
     pair: DiffusionPair
     log_grams: dict[bytes, Array]
 
 
-class MovedPair(NamedTuple):
+class SingleChangesPair(NamedTuple):
     """The same where the first batch is `Moves`: their base, and what each move changes.
 
     complete: the moves in variables on complete graphs, the place of each variable among those, and by how much each
@@ -49,7 +49,7 @@ class MovedPair(NamedTuple):
     vertices before (the first half) and after them.
     """
 
-    base: Base
+    base: BaseGrams
     of: IntArray
     complete: tuple[IntArray, IntArray, npt.NDArray[np.int8]]
     tables: tuple[tuple[TablePart, IntArray, TablePair], ...]
@@ -73,15 +73,15 @@ class DiffusionKernel:
     def parameters(self) -> tuple[Parameter, ...]:
         return (Parameter(self.link.name, len(self.graphs), self.prior, self.initial),)
 
-    def prepare(self, xs: SpaceBatch, ys: IntArray) -> DiffusionPair | MovedPair:
+    def prepare(self, xs: SpaceBatch, ys: IntArray) -> DiffusionPair | SingleChangesPair:
         if isinstance(xs, SingleChanges):
-            return self._prepare_moves(xs, ys)
+            return self._prepare_changes(xs, ys)
         return self._prepare_rows(xs, ys)
 
-    def gram(self, theta: Array, prepared: DiffusionPair | MovedPair) -> Array:
+    def gram(self, theta: Array, prepared: DiffusionPair | SingleChangesPair) -> Array:
         """(p,) -> (n, m)."""
-        moved = isinstance(prepared, MovedPair)
-        log_gram = self._log_gram_moved(theta, prepared) if moved else self._log_gram(theta, prepared)
+        moved = isinstance(prepared, SingleChangesPair)
+        log_gram = self._log_gram_of_changes(theta, prepared) if moved else self._log_gram(theta, prepared)
         return np.exp(log_gram, out=log_gram)
 
     def diag(self, theta: Array, xs: SpaceBatch) -> Array:
@@ -99,12 +99,12 @@ class DiffusionKernel:
         gram: that at theta, where known. Dividing by one factor gives the product of the others, as long as none of
         its entries is near the end of the doubles; else their logarithms are added up.
         """
-        carried = gram is not None and float(gram.min()) > LEAST_CARRIED
+        carried = gram is not None and float(gram.min()) > SMALLEST_REUSABLE
         if gram is None or not carried:
             gram = np.exp(self._log_gram(theta, prepared, without=i))
         t = float(theta[i])
-        if i in self._place:
-            place = self._place[i]
+        if i in self._position_of:
+            place = self._position_of[i]
             return self._complete.line(place, prepared.complete, gram, self._complete.rho(t, place) if carried else 1.0)
         part, pair = next((p, q) for p, q in zip(self._tables, prepared.tables, strict=True) if p.which == i)
         return part.line(pair, gram / pair.spread(np.exp(part.log_table(t, pair))) if carried else gram)
@@ -116,8 +116,10 @@ class DiffusionKernel:
         def pullback(cotangent: Array) -> Array:
             weighted = cotangent * gram
             gradient = np.empty(len(self.graphs))
-            if self._place:
-                gradient[self._own] = self._complete.gradient(theta[self._own], prepared.complete, weighted)
+            if self._position_of:
+                gradient[self._complete_variables] = self._complete.gradient(
+                    theta[self._complete_variables], prepared.complete, weighted
+                )
             for part, pair in zip(self._tables, prepared.tables, strict=True):
                 gradient[part.which] = part.gradient(float(theta[part.which]), pair, weighted)
             return gradient
@@ -139,28 +141,28 @@ class DiffusionKernel:
         tables = tuple(part.prepare(xs[:, part.which], ys[:, part.which]) for part in self._tables)
         return DiffusionPair((len(xs), len(ys)), self._complete.prepare(xs, ys), tables)
 
-    def _base(self, xs: IntArray, ys: IntArray) -> Base:
-        return Base(self._prepare_rows(xs, ys), {})
+    def _base(self, xs: IntArray, ys: IntArray) -> BaseGrams:
+        return BaseGrams(self._prepare_rows(xs, ys), {})
 
-    def _prepare_moves(self, moves: SingleChanges, ys: IntArray) -> MovedPair:
-        place = self._places[moves.which]
+    def _prepare_changes(self, moves: SingleChanges, ys: IntArray) -> SingleChangesPair:
+        place = self._positions[moves.which]
         rows, others = np.flatnonzero(place >= 0), np.flatnonzero(place < 0)
         tables = []
-        for i, found in by_variable(moves.which[others]):
+        for i, found in rows_by_variable(moves.which[others]):
             own, part = others[found], self._table_of[i]
             before = moves.base[moves.of[own], i]
             tables.append((part, own, part.prepare(np.concatenate([before, moves.vertices[own]]), ys[:, i])))
-        change = fewer_or_more_apart(moves[rows] if len(others) else moves, ys)
-        return MovedPair(self._bases(moves.base, ys), moves.of, (rows, place[rows], change), tuple(tables))
+        change = disagreement_change(moves[rows] if len(others) else moves, ys)
+        return SingleChangesPair(self._bases(moves.base, ys), moves.of, (rows, place[rows], change), tuple(tables))
 
-    def _log_gram_moved(self, theta: Array, prepared: MovedPair) -> Array:
+    def _log_gram_of_changes(self, theta: Array, prepared: SingleChangesPair) -> Array:
         known, key = prepared.base.log_grams, theta.tobytes()
         if key not in known:
             known[key] = self._log_gram(theta, prepared.base.pair)
         log_gram = known[key][prepared.of]
         rows, place, change = prepared.complete
         if len(rows):
-            log_rho = self._complete.log_rho(theta[self._own])[place][:, None]
+            log_rho = self._complete.log_rho(theta[self._complete_variables])[place][:, None]
             if len(rows) == len(log_gram):
                 log_gram += change * log_rho
             else:
@@ -172,9 +174,9 @@ class DiffusionKernel:
 
     def _log_gram(self, theta: Array, prepared: DiffusionPair, without: int | None = None) -> Array:
         """(n, m); without: a variable to leave out."""
-        if self._place:
-            left_out = None if without is None else self._place.get(without)
-            log_gram = self._complete.log_gram(theta[self._own], prepared.complete, left_out)
+        if self._position_of:
+            left_out = None if without is None else self._position_of.get(without)
+            log_gram = self._complete.log_gram(theta[self._complete_variables], prepared.complete, left_out)
         else:
             log_gram = np.zeros(prepared.shape)
         for part, pair in zip(self._tables, prepared.tables, strict=True):
@@ -183,27 +185,27 @@ class DiffusionKernel:
         return log_gram
 
     @cached_property
-    def _bases(self) -> Latest[Base]:
-        return Latest(self._base)
+    def _bases(self) -> LastCall[BaseGrams]:
+        return LastCall(self._base)
 
     @cached_property
     def _table_of(self) -> dict[int, TablePart]:
         return {part.which: part for part in self._tables}
 
     @cached_property
-    def _own(self) -> IntArray:
+    def _complete_variables(self) -> IntArray:
         """Variables on complete graphs."""
         return np.array(self._complete.which, dtype=np.int64)
 
     @cached_property
-    def _place(self) -> dict[int, int]:
+    def _position_of(self) -> dict[int, int]:
         """Their positions among each other."""
         return {i: place for place, i in enumerate(self._complete.which)}
 
     @cached_property
-    def _places(self) -> IntArray:
+    def _positions(self) -> IntArray:
         """The same as an array (d,), -1 for variables on other graphs."""
-        return np.array([self._place.get(i, -1) for i in range(len(self.graphs))])
+        return np.array([self._position_of.get(i, -1) for i in range(len(self.graphs))])
 
     @cached_property
     def _complete(self) -> CompletePart:

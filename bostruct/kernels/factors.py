@@ -14,7 +14,7 @@ import numpy as np
 from bostruct.contracts import Array
 from bostruct.domains.graphs import CompleteGraph, IntArray, PathGraph, VariableGraph
 
-SMALLEST = 1e-130  # entries below are rounding noise of the eigensystem; their logarithm must stay finite
+SMALLEST_ENTRY = 1e-130  # entries below are rounding noise of the eigensystem; their logarithm must stay finite
 
 
 def complete_log_correlation(size: Array, beta: Array) -> Array:
@@ -57,7 +57,7 @@ def eigensystem(graph: VariableGraph) -> Eigensystem:
     return Eigensystem(values, vectors)
 
 
-class Table(NamedTuple):
+class DiffusionTable(NamedTuple):
     """F between some vertices (u, v), and its diagonal at both, (u,) and (v,)."""
 
     between: Array
@@ -65,14 +65,14 @@ class Table(NamedTuple):
     right: Array
 
 
-def diffusion(graph: VariableGraph, beta: float, left: IntArray, right: IntArray) -> Table:
+def diffusion(graph: VariableGraph, beta: float, left: IntArray, right: IntArray) -> DiffusionTable:
     """F(beta) at the vertices `left` and `right`."""
     if isinstance(graph, PathGraph):
         return _on_path(_path_waves(graph, beta), left, right)
-    return _spectral(graph, _normalized(graph, beta), left, right)
+    return _spectral(graph, _decay_spectrum(graph, beta), left, right)
 
 
-def _normalized(graph: VariableGraph, beta: float) -> Array:
+def _decay_spectrum(graph: VariableGraph, beta: float) -> Array:
     """Eigenvalues of F(beta)."""
     decay = np.exp(-beta * eigenvalues(graph))
     return decay / decay.mean()
@@ -81,7 +81,7 @@ def _normalized(graph: VariableGraph, beta: float) -> Array:
 @lru_cache(maxsize=1024)
 def _path_waves(graph: PathGraph, beta: float) -> Array:
     """For callers that only read it: a search asks for the same one at every step."""
-    return _waves(_normalized(graph, beta))
+    return _waves(_decay_spectrum(graph, beta))
 
 
 def _waves(weights: Array) -> Array:
@@ -89,13 +89,15 @@ def _waves(weights: Array) -> Array:
     return np.fft.irfft(np.append(weights, 0.0), n=2 * len(weights))
 
 
-def _on_path(waves: Array, left: IntArray, right: IntArray) -> Table:
+def _on_path(waves: Array, left: IntArray, right: IntArray) -> DiffusionTable:
     """Eigenvectors of a path are cosines, which makes F a Toeplitz plus a Hankel matrix."""
     between = waves[np.abs(left[:, None] - right)] + waves[(left[:, None] + right + 1) % len(waves)]
-    return Table(between, *(waves[0] + waves[(2 * v + 1) % len(waves)] for v in (left, right)))
+    return DiffusionTable(between, *(waves[0] + waves[(2 * v + 1) % len(waves)] for v in (left, right)))
 
 
-def diffusion_and_slope(graph: VariableGraph, beta: float, left: IntArray, right: IntArray) -> tuple[Table, Table]:
+def diffusion_and_slope(
+    graph: VariableGraph, beta: float, left: IntArray, right: IntArray
+) -> tuple[DiffusionTable, DiffusionTable]:
     """F(beta) and its derivative in log beta."""
     values = eigenvalues(graph)
     decay = np.exp(-beta * values)
@@ -105,10 +107,10 @@ def diffusion_and_slope(graph: VariableGraph, beta: float, left: IntArray, right
     return _spectral(graph, decay / mean, left, right), _spectral(graph, slope, left, right)
 
 
-def _spectral(graph: VariableGraph, weights: Array, left: IntArray, right: IntArray) -> Table:
+def _spectral(graph: VariableGraph, weights: Array, left: IntArray, right: IntArray) -> DiffusionTable:
     """U diag(weights) U^T."""
     if isinstance(graph, PathGraph):
         return _on_path(_waves(weights), left, right)
     vectors = eigensystem(graph).vectors
     between = (vectors[left] * weights) @ vectors[right].T
-    return Table(between, *((vectors[v] ** 2) @ weights for v in (left, right)))
+    return DiffusionTable(between, *((vectors[v] ** 2) @ weights for v in (left, right)))

@@ -13,9 +13,9 @@ from bostruct.contracts import Array
 from bostruct.domains.graphs import VariableGraph
 from bostruct.kernels.factors import complete_log_correlation, complete_slope, eigenvalues
 
-LARGEST = 1e300  # edge weight: short of infinity, which times the eigenvalue 0 is no number
+LARGEST_EDGE_WEIGHT = 1e300  # edge weight: short of infinity, which times the eigenvalue 0 is no number
 
-LARGEST_LOG = 700.0  # of a number that exp can still make
+LARGEST_EXPONENT = 700.0  # of a number that exp can still make
 
 SMALLEST_PARAMETER = 1e-300  # of an elliptic integral: short of 0, where its complement is infinite
 
@@ -56,7 +56,7 @@ class LogEdgeWeight:
         return complete_slope(size, np.exp(theta))
 
     def rho(self, theta: float, size: float) -> float:
-        fade = -size * math.exp(min(theta, LARGEST_LOG))
+        fade = -size * math.exp(min(theta, LARGEST_EXPONENT))
         return -math.expm1(fade) / (1.0 + (size - 1.0) * math.exp(fade))
 
     def beta(self, theta: float, graph: VariableGraph) -> tuple[float, float]:
@@ -91,11 +91,11 @@ class LogLengthscale:
 
     def rho(self, theta: float, size: float) -> float:
         del size
-        return math.exp(-0.5 * math.exp(min(-2.0 * theta, LARGEST_LOG)))
+        return math.exp(-0.5 * math.exp(min(-2.0 * theta, LARGEST_EXPONENT)))
 
     def beta(self, theta: float, graph: VariableGraph) -> tuple[float, float]:
         fade, slope = _fade(theta)
-        return min(fade / float(eigenvalues(graph)[1]), LARGEST), slope
+        return min(fade / float(eigenvalues(graph)[1]), LARGEST_EDGE_WEIGHT), slope
 
 
 def _fade(theta: float) -> tuple[float, float]:
@@ -103,7 +103,7 @@ def _fade(theta: float) -> tuple[float, float]:
 
     The slope follows from the derivative of the nome in its parameter m = 1 - p, -pi^2 / (4 m (1 - m) K(m)^2).
     """
-    half = math.exp(min(-2.0 * theta, LARGEST_LOG))  # 1 / l^2
+    half = math.exp(min(-2.0 * theta, LARGEST_EXPONENT))  # 1 / l^2
     p, rest = math.exp(-2.0 * half), max(-math.expm1(-2.0 * half), SMALLEST_PARAMETER)
     above = float(ellipkm1(rest))  # K(p)
     below = float(ellipkm1(p)) if p > 0.0 else math.log(4.0) + half  # K(1 - p), which is log(16 / p) / 2 for a small p

@@ -20,13 +20,13 @@ from bostruct.domains.graphs import CompleteGraph, IntArray, VariableGraph
 from bostruct.domains.moves import SingleChanges, SpaceBatch, column
 from bostruct.kernels.factors import diffusion
 from bostruct.kernels.links import LogLengthscale
-from bostruct.kernels.moved import Latest, by_variable, fewer_or_more_apart
+from bostruct.kernels.moved import LastCall, disagreement_change, rows_by_variable
 
 LENGTHSCALE = 0.5  # of effects along a graph, in units of its length
 
 
 @lru_cache(maxsize=256)
-def centred_effects(graph: VariableGraph) -> Array:
+def centered_effects(graph: VariableGraph) -> Array:
     """E between all vertices (k, k)."""
     k = graph.size
     if isinstance(graph, CompleteGraph):
@@ -50,21 +50,21 @@ class MainEffects:
     def prepare(self, xs: SpaceBatch, ys: IntArray) -> Array:
         """The Gram matrix itself (n, m)."""
         if isinstance(xs, SingleChanges):
-            return self._moved(xs, ys)
+            return self._prepare_changes(xs, ys)
         gram = np.zeros((len(xs), len(ys)))
         signs = [i for i, graph in enumerate(self.graphs) if graph.size == 2]
         if signs:  # of two choices every effect is a sign: one product serves all
             gram += (2.0 * xs[:, signs] - 1.0) @ (2.0 * ys[:, signs] - 1.0).T
         for i in self._others:
-            gram += centred_effects(self.graphs[i])[xs[:, i]][:, ys[:, i]]
+            gram += centered_effects(self.graphs[i])[xs[:, i]][:, ys[:, i]]
         return gram / len(self.graphs)
 
-    def _moved(self, moves: SingleChanges, ys: IntArray) -> Array:
+    def _prepare_changes(self, moves: SingleChanges, ys: IntArray) -> Array:
         """From the Gram matrix of the base: one effect a row is another."""
-        change = fewer_or_more_apart(moves, ys) * self._step[moves.which][:, None]
+        change = disagreement_change(moves, ys) * self._step[moves.which][:, None]
         others = np.flatnonzero(self._on_path[moves.which])
-        for i, found in by_variable(moves.which[others]):
-            rows, effects = others[found], centred_effects(self.graphs[i])
+        for i, found in rows_by_variable(moves.which[others]):
+            rows, effects = others[found], centered_effects(self.graphs[i])
             theirs = ys[:, i]
             before = effects[moves.base[moves.of[rows], i][:, None], theirs]
             change[rows] = effects[moves.vertices[rows][:, None], theirs] - before
@@ -81,15 +81,15 @@ class MainEffects:
         del theta
         total = np.full(len(xs), float(len(self.graphs) - len(self._paths)))  # on complete graphs each is 1
         for i in self._paths:
-            total += centred_effects(self.graphs[i]).diagonal()[column(xs, i)]
+            total += centered_effects(self.graphs[i]).diagonal()[column(xs, i)]
         return total / len(self.graphs)
 
     def gram_and_pullback(self, theta: Array, prepared: Array) -> tuple[Array, Callable[[Array], Array]]:
         return self.gram(theta, prepared), lambda _: np.zeros(0)
 
     @cached_property
-    def _bases(self) -> Latest[Array]:
-        return Latest(self.prepare)
+    def _bases(self) -> LastCall[Array]:
+        return LastCall(self.prepare)
 
     @cached_property
     def _on_path(self) -> npt.NDArray[np.bool_]:

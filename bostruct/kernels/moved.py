@@ -11,31 +11,31 @@ import numpy.typing as npt
 from bostruct.domains.graphs import IntArray
 from bostruct.domains.moves import SingleChanges
 
-Value = TypeVar("Value")
+CachedValue = TypeVar("CachedValue")
 
 
-class Latest(Generic[Value]):
+class LastCall(Generic[CachedValue]):
     """The value that was made for the last two arrays, which are told apart as objects and only read.
 
     Moves from one base are scored in many small batches, all of which need what was made of the base. A pickle leaves
     the value out: the arrays that it was made for stay behind.
     """
 
-    def __init__(self, make: Callable[[IntArray, IntArray], Value]) -> None:
+    def __init__(self, make: Callable[[IntArray, IntArray], CachedValue]) -> None:
         self._make = make
-        self._held: tuple[IntArray, IntArray, Value] | None = None
+        self._last: tuple[IntArray, IntArray, CachedValue] | None = None
 
-    def __call__(self, xs: IntArray, ys: IntArray) -> Value:
-        held = self._held
+    def __call__(self, xs: IntArray, ys: IntArray) -> CachedValue:
+        held = self._last
         if held is None or held[0] is not xs or held[1] is not ys:
-            self._held = held = (xs, ys, self._make(xs, ys))
+            self._last = held = (xs, ys, self._make(xs, ys))
         return held[2]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_held": None}
+        return {**self.__dict__, "_last": None}
 
 
-def by_variable(which: IntArray) -> Iterator[tuple[int, IntArray]]:
+def rows_by_variable(which: IntArray) -> Iterator[tuple[int, IntArray]]:
     """Each variable that is moved, with the rows that move it."""
     order = np.argsort(which, kind="stable")
     cuts = np.flatnonzero(np.diff(which[order])) + 1
@@ -43,7 +43,7 @@ def by_variable(which: IntArray) -> Iterator[tuple[int, IntArray]]:
         yield int(which[rows[0]]), rows
 
 
-def fewer_or_more_apart(moves: SingleChanges, ys: IntArray) -> npt.NDArray[np.int8]:
+def disagreement_change(moves: SingleChanges, ys: IntArray) -> npt.NDArray[np.int8]:
     """By how much a move changes whether its variable differs from y's: -1, 0 or 1, (m, n)."""
     theirs = ys.T[moves.which]
     now = moves.vertices[:, None] != theirs

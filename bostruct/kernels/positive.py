@@ -24,7 +24,7 @@ class Similarity(HasLine, HasGradient, Protocol):
     """What a kernel offers, its matrices perhaps indefinite."""
 
 
-class Anchored(NamedTuple):
+class SpectrumClipPair(NamedTuple):
     """own: of the training points with themselves. across: of others with them; None for the training points."""
 
     own: Prepared
@@ -39,7 +39,7 @@ class Spectrum(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PositivePart:
+class SpectrumClip:
     """The second batch of `prepare` are the training points; of them with themselves, the same object is both.
 
     Where the Gram matrix is positive semi-definite, this is the similarity itself.
@@ -51,45 +51,47 @@ class PositivePart:
     def parameters(self) -> tuple[Parameter, ...]:
         return self.similarity.parameters
 
-    def prepare(self, xs: Batch, ys: Batch) -> Anchored:
+    def prepare(self, xs: Batch, ys: Batch) -> SpectrumClipPair:
         own = self.similarity.prepare(ys, ys)
-        return Anchored(own, None if xs is ys else self.similarity.prepare(xs, ys))
+        return SpectrumClipPair(own, None if xs is ys else self.similarity.prepare(xs, ys))
 
-    def gram(self, theta: Array, prepared: Anchored) -> Array:
+    def gram(self, theta: Array, prepared: SpectrumClipPair) -> Array:
         """(p,) -> (n, m)."""
         own = self.similarity.gram(theta, prepared.own)
         across = None if prepared.across is None else self.similarity.gram(theta, prepared.across)
-        return clipped(own, across)
+        return clip(own, across)
 
     def diag(self, theta: Array, xs: Batch) -> Array:
         """That of the similarity (n,): without training points nothing is clipped; see `gram_and_diag`."""
         return self.similarity.diag(theta, xs)
 
-    def gram_and_diag(self, theta: Array, xs: Batch, prepared: Anchored) -> tuple[Array, Array]:
+    def gram_and_diag(self, theta: Array, xs: Batch, prepared: SpectrumClipPair) -> tuple[Array, Array]:
         """What xs, the first batch of `prepare`, have in common with the training points (n, m) and themselves (n,)."""
         diag = self.similarity.diag(theta, xs)
         own = self.similarity.gram(theta, prepared.own)
         across = own if prepared.across is None else self.similarity.gram(theta, prepared.across)
-        spectrum = indefinite(own)
+        spectrum = indefinite_spectrum(own)
         if spectrum is None:
             return across, diag
-        return projected(across, spectrum), diag + surplus(across, spectrum)
+        return project(across, spectrum), diag + clip_surplus(across, spectrum)
 
-    def line(self, theta: Array, i: int, prepared: Anchored, gram: Array | None = None) -> Callable[[float], Array]:
+    def line(
+        self, theta: Array, i: int, prepared: SpectrumClipPair, gram: Array | None = None
+    ) -> Callable[[float], Array]:
         """The Gram matrix along theta_i."""
         del gram  # what was clipped from it is not known
         own = self.similarity.line(theta, i, prepared.own)
         if prepared.across is None:
-            return lambda value: clipped(own(value))
+            return lambda value: clip(own(value))
         across = self.similarity.line(theta, i, prepared.across)
-        return lambda value: clipped(own(value), across(value))
+        return lambda value: clip(own(value), across(value))
 
-    def gram_and_pullback(self, theta: Array, prepared: Anchored) -> tuple[Array, Callable[[Array], Array]]:
+    def gram_and_pullback(self, theta: Array, prepared: SpectrumClipPair) -> tuple[Array, Callable[[Array], Array]]:
         """K, and the map from G (n, m) to the gradient of sum(G * K); for training points alone, else ValueError."""
         if prepared.across is not None:
             raise ValueError("prepared: expected training points with themselves, got others with them")
         own, pullback = self.similarity.gram_and_pullback(theta, prepared.own)
-        spectrum = indefinite(own)
+        spectrum = indefinite_spectrum(own)
         if spectrum is None:
             return own, pullback
         values, vectors = spectrum
@@ -106,24 +108,24 @@ class PositivePart:
         return (vectors * kept) @ vectors.T, through
 
 
-def clipped(own: Array, across: Array | None = None) -> Array:
+def clip(own: Array, across: Array | None = None) -> Array:
     """`own` (n, n) without its negative eigenvalues; or `across` (m, n), projected onto the eigenvectors kept."""
-    spectrum = indefinite(own)
+    spectrum = indefinite_spectrum(own)
     if spectrum is None:
         return own if across is None else across
     if across is not None:
-        return projected(across, spectrum)
+        return project(across, spectrum)
     kept = spectrum.vectors[:, spectrum.values > 0.0]
     return (kept * spectrum.values[spectrum.values > 0.0]) @ kept.T
 
 
-def projected(across: Array, spectrum: Spectrum) -> Array:
+def project(across: Array, spectrum: Spectrum) -> Array:
     """Rows (m, n) of similarities to the training points, onto the eigenvectors with positive eigenvalues."""
     kept = spectrum.vectors[:, spectrum.values > 0.0]
     return (across @ kept) @ kept.T
 
 
-def surplus(across: Array, spectrum: Spectrum) -> Array:
+def clip_surplus(across: Array, spectrum: Spectrum) -> Array:
     """What clipping adds to the similarity of points with themselves (m,), from that to the training points (m, n).
 
     Along each eigenvector v that was removed, (v' k)^2 / |l|: of a training point its diagonal entry of the matrix
@@ -135,7 +137,7 @@ def surplus(across: Array, spectrum: Spectrum) -> Array:
     return np.minimum(np.square(across @ vectors) @ (1.0 / sizes), most)
 
 
-def indefinite(gram: Array) -> Spectrum | None:
+def indefinite_spectrum(gram: Array) -> Spectrum | None:
     """The spectrum of a symmetric matrix (n, n) with an eigenvalue that is negative and not negligible, else None."""
     tolerance = NEGLIGIBLE * float(np.mean(gram.diagonal()))
     if not np.all(np.isfinite(gram)) or dpotrf(gram + tolerance * np.eye(len(gram)), 1, 0, 1)[1] == 0:

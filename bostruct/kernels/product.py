@@ -11,7 +11,7 @@ import numpy as np
 from bostruct.contracts import Array, Batch, HasGradient, HasLine, Parameter, Prepared
 
 
-class Factor(HasLine, HasGradient, Protocol):
+class KernelFactor(HasLine, HasGradient, Protocol):
     """What a product needs of its kernels, and offers."""
 
 
@@ -24,7 +24,7 @@ class PartKernel:
 
     name: str
     part: Callable[[Batch], Batch]
-    kernel: Factor
+    kernel: KernelFactor
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -60,8 +60,8 @@ class ProductPair(NamedTuple):
 class Product:
     """first * second, of the same batches; theta is that of the first, then that of the second."""
 
-    first: Factor
-    second: Factor
+    first: KernelFactor
+    second: KernelFactor
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

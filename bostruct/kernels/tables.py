@@ -11,10 +11,10 @@ import numpy as np
 
 from bostruct.contracts import Array
 from bostruct.domains.graphs import IntArray, VariableGraph
-from bostruct.kernels.factors import SMALLEST, diffusion, diffusion_and_slope
+from bostruct.kernels.factors import SMALLEST_ENTRY, diffusion, diffusion_and_slope
 from bostruct.kernels.links import Link
 
-WHOLE_TABLE = 64  # vertices; up to here tables are kept whole (32 KB each), beyond only for the vertices that occur
+MAX_WHOLE_TABLE = 64  # vertices; up to here tables are kept whole (32 KB each), beyond only for the vertices that occur
 
 
 class TablePair(NamedTuple):
@@ -29,7 +29,7 @@ class TablePair(NamedTuple):
         """(u, v) -> (n, m)."""
         return table[self.rows][:, self.columns]
 
-    def pooled(self, weighted: Array) -> Array:
+    def sum_by_cell(self, weighted: Array) -> Array:
         """(n, m) -> (u, v): sums over the pairs that share a cell."""
         by_column = weighted @ (self.columns[:, None] == np.arange(len(self.right))).astype(np.float64)
         return (self.rows[:, None] == np.arange(len(self.left))).astype(np.float64).T @ by_column
@@ -37,7 +37,7 @@ class TablePair(NamedTuple):
 
 def _log_table(graph: VariableGraph, beta: float, unit_diagonal: bool, left: IntArray, right: IntArray) -> Array:
     table = diffusion(graph, beta, left, right)
-    logarithm = np.log(np.maximum(table.between, SMALLEST))
+    logarithm = np.log(np.maximum(table.between, SMALLEST_ENTRY))
     if unit_diagonal:
         logarithm -= 0.5 * (np.log(table.left)[:, None] + np.log(table.right))
     return logarithm
@@ -46,11 +46,11 @@ def _log_table(graph: VariableGraph, beta: float, unit_diagonal: bool, left: Int
 @lru_cache(maxsize=1024)
 def _whole_log_table(graph: VariableGraph, beta: float, unit_diagonal: bool) -> Array:
     """Between all vertices, for callers that only read it: a search asks for the same one at every step."""
-    return _log_table(graph, beta, unit_diagonal, everything(graph.size), everything(graph.size))
+    return _log_table(graph, beta, unit_diagonal, all_vertices(graph.size), all_vertices(graph.size))
 
 
 @lru_cache(maxsize=128)
-def everything(size: int) -> IntArray:
+def all_vertices(size: int) -> IntArray:
     return np.arange(size)
 
 
@@ -65,8 +65,8 @@ class TablePart:
 
     def prepare(self, xs: IntArray, ys: IntArray) -> TablePair:
         """xs, ys: vertices of this variable (n,) and (m,)."""
-        if self.graph.size <= WHOLE_TABLE:
-            return TablePair(everything(self.graph.size), everything(self.graph.size), xs, ys)
+        if self.graph.size <= MAX_WHOLE_TABLE:
+            return TablePair(all_vertices(self.graph.size), all_vertices(self.graph.size), xs, ys)
         left, rows = np.unique(xs, return_inverse=True)
         right, columns = np.unique(ys, return_inverse=True)
         return TablePair(left, right, rows, columns)
@@ -74,7 +74,7 @@ class TablePart:
     def log_table(self, theta: float, pair: TablePair) -> Array:
         """log F between the vertices that occur, (u, v)."""
         beta = self.link.beta(theta, self.graph)[0]
-        if self.graph.size <= WHOLE_TABLE:
+        if self.graph.size <= MAX_WHOLE_TABLE:
             return _whole_log_table(self.graph, beta, self.unit_diagonal)
         return _log_table(self.graph, beta, self.unit_diagonal, pair.left, pair.right)
 
@@ -90,10 +90,12 @@ class TablePart:
         """Of sum(weighted * log K) in theta."""
         beta, log_beta_slope = self.link.beta(theta, self.graph)
         table, slope = diffusion_and_slope(self.graph, beta, pair.left, pair.right)
-        change = np.where(table.between > SMALLEST, slope.between / np.maximum(table.between, SMALLEST), 0.0)
+        change = np.where(
+            table.between > SMALLEST_ENTRY, slope.between / np.maximum(table.between, SMALLEST_ENTRY), 0.0
+        )
         if self.unit_diagonal:
             change -= 0.5 * ((slope.left / table.left)[:, None] + slope.right / table.right)
-        return log_beta_slope * float(np.sum(pair.pooled(weighted) * change))
+        return log_beta_slope * float(np.sum(pair.sum_by_cell(weighted) * change))
 
     def line(self, pair: TablePair, rest: Array) -> Callable[[float], Array]:
         """K along theta; rest: the product of all other factors (n, m)."""

@@ -26,10 +26,10 @@ from bostruct.contracts import Array, Batch, Choice, Parameter, Prior
 ABSENT = -1.0
 
 
-Choices = Callable[[Any], Sequence[Choice]]
+ChoiceFunction = Callable[[Any], Sequence[Choice]]
 
 
-class Place(NamedTuple):
+class ChoiceKey(NamedTuple):
     """What makes choices of two programs the same one."""
 
     path: str
@@ -48,7 +48,7 @@ class Columns(NamedTuple):
 class TraceKernel:
     """choices: of one point. kinds: those with a rate of their own, others share one. prior, initial: of log rates."""
 
-    choices: Choices
+    choices: ChoiceFunction
     kinds: tuple[str, ...]
     prior: Prior
     initial: float
@@ -63,16 +63,16 @@ class TraceKernel:
         others = own if ys is xs else [self.choices(y) for y in ys]
         distances = np.zeros((len(self.kinds) + 1, len(own), len(others)))
         known = {kind: g for g, kind in enumerate(self.kinds)}
-        places: list[dict[Place, int]] = [{} for _ in distances]
+        places: list[dict[ChoiceKey, int]] = [{} for _ in distances]
         for point in (*own, *(() if ys is xs else others)):
             for one in point:
                 met = places[known.get(one.kind, -1)]
-                met.setdefault(_place(one), len(met))
-        rows = _filled(own, places, known)
-        columns = rows if ys is xs else _filled(others, places, known)
+                met.setdefault(_choice_key(one), len(met))
+        rows = _fill_tables(own, places, known)
+        columns = rows if ys is xs else _fill_tables(others, places, known)
         for g, met in enumerate(places):
             ordered = np.array([place.ordered for place in met], dtype=bool)
-            distances[g] = _distance(_split(rows[g], ordered), _split(columns[g], ordered))
+            distances[g] = _distance(_split_columns(rows[g], ordered), _split_columns(columns[g], ordered))
         return distances
 
     def gram(self, theta: Array, prepared: Array) -> Array:
@@ -99,22 +99,24 @@ class TraceKernel:
         return gram, lambda cotangent: -rates * np.tensordot(prepared, cotangent * gram, 2)
 
 
-def _place(one: Choice) -> Place:
-    return Place(one.path, one.count, one.ordered)
+def _choice_key(one: Choice) -> ChoiceKey:
+    return ChoiceKey(one.path, one.count, one.ordered)
 
 
-def _filled(points: list[Sequence[Choice]], places: list[dict[Place, int]], known: dict[str, int]) -> list[Array]:
+def _fill_tables(
+    points: list[Sequence[Choice]], places: list[dict[ChoiceKey, int]], known: dict[str, int]
+) -> list[Array]:
     """A table a kind, of points and places."""
     tables = [np.full((len(points), len(met)), ABSENT) for met in places]
     for row, point in enumerate(points):
         for one in point:
             g = known.get(one.kind, -1)
             share = one.value / max(one.count - 1, 1) if one.ordered else one.value
-            tables[g][row, places[g][_place(one)]] = share
+            tables[g][row, places[g][_choice_key(one)]] = share
     return tables
 
 
-def _split(table: Array, ordered: npt.NDArray[np.bool_]) -> Columns:
+def _split_columns(table: Array, ordered: npt.NDArray[np.bool_]) -> Columns:
     return Columns(table[:, ~ordered], table[:, ordered])
 
 

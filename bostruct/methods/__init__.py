@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bostruct.checks import check_choice, shown
+from bostruct.checks import check_choice, short_repr
 from bostruct.contracts import Searcher
 from bostruct.methods.auto import auto, for_programs, for_space
 from bostruct.methods.baselines import annealing, evolution, hill_climbing, random, regularized_evolution
@@ -13,7 +13,7 @@ from bostruct.methods.bocs import bocs
 from bostruct.methods.combo import combo
 from bostruct.methods.deeparchitect import mcts, smbo
 from bostruct.methods.hyperband import hyperband, model_based_hyperband, successive_halving
-from bostruct.methods.nasbot import at_mode, marginalized, nasbot, nasbot_as_published
+from bostruct.methods.nasbot import map_surrogate, marginalized_surrogate, nasbot, published_nasbot
 from bostruct.methods.smac import smac
 from bostruct.methods.tpe import tpe
 from bostruct.methods.wrs import wrs
@@ -46,14 +46,13 @@ def searcher(method: str | Searcher, domain: Any) -> Searcher:
         return METHODS[check_choice("method", method, names)](domain)
     if isinstance(method, type) or not callable(getattr(method, "suggest", None)):
         hint = "; call it with the space first" if callable(method) else ""
-        raise TypeError(f"method: expected a name or a searcher, got {shown(method)}{hint}")
+        raise TypeError(f"method: expected a name or a searcher, got {short_repr(method)}{hint}")
     return method
 
 
 __all__ = [
     "METHODS",
     "annealing",
-    "at_mode",
     "auto",
     "bocs",
     "combo",
@@ -62,11 +61,12 @@ __all__ = [
     "for_space",
     "hill_climbing",
     "hyperband",
-    "marginalized",
+    "map_surrogate",
+    "marginalized_surrogate",
     "mcts",
     "model_based_hyperband",
     "nasbot",
-    "nasbot_as_published",
+    "published_nasbot",
     "random",
     "regularized_evolution",
     "searcher",

@@ -10,16 +10,16 @@ from bostruct.acquisition.functions import LogExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.domains.language.space import SearchSpace
 from bostruct.domains.space import Space
-from bostruct.kernels.blend import Blend
+from bostruct.kernels.blend import WeightedSum
 from bostruct.kernels.main_effects import MainEffects
-from bostruct.methods.default_kernels import graphs, program_kernel, space_kernel
+from bostruct.methods.default_kernels import program_kernel, space_kernel, variable_graphs
 from bostruct.methods.nasbot import nasbot
 from bostruct.methods.refusals import refuse_without_kernel
 from bostruct.searchers.bayesian import BayesianSearch, best_predicted
-from bostruct.searchers.surroundings import mutants
-from bostruct.surrogates.mode import ModeGP
+from bostruct.searchers.surroundings import mutations_of
+from bostruct.surrogates.mode import MAPGP
 from bostruct.surrogates.priors import Normal
-from bostruct.surrogates.tempered import Tempered
+from bostruct.surrogates.tempered import OutputWarping
 
 
 def auto(domain: Any) -> BayesianSearch:
@@ -43,12 +43,12 @@ def for_space(domain: Space) -> BayesianSearch:
     points none of which repeats, little but the prior tells noise from a rough function, and data without noise take it
     back. Labels of success and failure have a prior of next to none.
     """
-    kernel = Blend(MainEffects(graphs(domain)), space_kernel(domain), Normal(0.4, 1.0), initial=0.4)
+    kernel = WeightedSum(MainEffects(variable_graphs(domain)), space_kernel(domain), Normal(0.4, 1.0), initial=0.4)
     noise, label_noise = Normal(-1.0, 1.0), Normal(-5.0, 1.0)  # of log variances of standardised values
-    surrogate = ModeGP(kernel, domain.join, noise, noise.mean)
+    surrogate = MAPGP(kernel, domain.join, noise, noise.mean)
     return BayesianSearch(
         domain,
-        Tempered(surrogate),
+        OutputWarping(surrogate),
         LogExpectedImprovement(),
         LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000),
         n_initial=10,
@@ -60,15 +60,15 @@ def for_space(domain: Space) -> BayesianSearch:
 
 def for_programs(domain: SearchSpace) -> BayesianSearch:
     """A GP at its mode with a kernel on choices, log EI, evolution from the best evaluated programs."""
-    surrogate = ModeGP(program_kernel(domain), domain.join, Normal(-5.0, 1.0), -5.0)
+    surrogate = MAPGP(program_kernel(domain), domain.join, Normal(-5.0, 1.0), -5.0)
     return BayesianSearch(
         domain,
-        Tempered(surrogate),
+        OutputWarping(surrogate),
         LogExpectedImprovement(),
         Evolution(),
         n_initial=10,
         n_starts=None,
         incumbent=best_predicted,
         feasibility=surrogate,
-        surroundings=mutants,
+        surroundings=mutations_of,
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from bostruct.acquisition.selection import Aging, ByRank, alike
+from bostruct.acquisition.selection import Aging, ByRank, uniform
 from bostruct.contracts import DomainError, Searcher
 from bostruct.methods.initial_designs import initial_design, pool_of
-from bostruct.methods.refusals import kind_of
+from bostruct.methods.refusals import domain_label
 from bostruct.searchers.annealing import Annealing
 from bostruct.searchers.evolution import EvolutionSearch
 from bostruct.searchers.hill_climbing import HillClimbing
@@ -37,7 +37,7 @@ def random(domain: Any) -> Searcher:
     if not pool_of(domain):
         return RandomSearch(domain)
     design, n_initial = initial_design(domain)
-    return EvolutionSearch(domain, alike, n_initial, design, origin="random")
+    return EvolutionSearch(domain, uniform, n_initial, design, origin="random")
 
 
 def annealing(domain: Any) -> Searcher:
@@ -48,6 +48,6 @@ def annealing(domain: Any) -> Searcher:
 def hill_climbing(domain: Any, best_improvement: bool = False) -> Searcher:
     """Local search with random restarts: one exchange, the first improvement, or with `best_improvement` the best."""
     if not callable(getattr(domain, "sample_neighbors", None)):
-        name = kind_of(domain)
+        name = domain_label(domain)
         raise DomainError(f"method: hill-climbing needs a domain whose neighbours can be listed, got {name}")
     return HillClimbing(domain, best_improvement=best_improvement)

@@ -8,7 +8,7 @@ from bostruct.acquisition.pseudo_boolean import SemidefiniteRelaxation, Simulate
 from bostruct.checks import check_choice, check_integer
 from bostruct.contracts import DomainError, Searcher
 from bostruct.domains.space import Space
-from bostruct.methods.refusals import kind_of, refuse_real
+from bostruct.methods.refusals import domain_label, refuse_real
 from bostruct.searchers.bocs import BOCS
 from bostruct.surrogates.horseshoe import HorseshoeRegression
 from bostruct.surrogates.monomials import Monomials
@@ -22,7 +22,7 @@ def bocs(domain: Any, order: int = 2, minimizer: Literal["relaxation", "annealin
     minimizer: of its samples; the semidefinite relaxation up to order 2, annealing for any; None: the first it can be.
     """
     if not isinstance(domain, Space):
-        raise DomainError(f"method: bocs needs a Space, got {kind_of(domain)}")
+        raise DomainError(f"method: bocs needs a Space, got {domain_label(domain)}")
     refuse_real("bocs", domain)
     check_integer("order", order, 1, 3)
     minimizer = minimizer or ("relaxation" if order <= 2 else "annealing")

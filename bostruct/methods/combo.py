@@ -13,9 +13,9 @@ from bostruct.contracts import Array
 from bostruct.domains.space import Space
 from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.kernels.links import LogEdgeWeight
-from bostruct.methods.default_kernels import graphs
+from bostruct.methods.default_kernels import variable_graphs
 from bostruct.searchers.bayesian import BayesianSearch, best_observed
-from bostruct.surrogates.hyperparameters import LOG_HIGH, LOG_LOW, LevelPriors
+from bostruct.surrogates.hyperparameters import LOG_HIGH, LOG_LOW, ScalePriors
 from bostruct.surrogates.marginalized import MarginalizedGP
 from bostruct.surrogates.priors import LogHorseshoe, TruncatedNormal
 
@@ -35,13 +35,13 @@ class ComboPriors:
     log_smallest: float
     log_largest: float
 
-    def __call__(self, values: Array) -> LevelPriors:
+    def __call__(self, values: Array) -> ScalePriors:
         """From values (n,): the mean lies in their range; amplitude turns the kernel's range into their variance."""
         low, high = float(np.min(values)), float(np.max(values))
         log_variance = math.log(max(float(np.var(values, ddof=1)) if len(values) > 1 else 0.0, 1e-300))
         least = log_variance - self.log_largest
         most = log_variance - max(self.log_smallest, SMALLEST_KERNEL_VALUE)
-        return LevelPriors(
+        return ScalePriors(
             TruncatedNormal(0.5 * (low + high), max(0.25 * (high - low), NARROWEST), low, high),
             TruncatedNormal(0.5 * (least + most), max(0.25 * (most - least), NARROWEST), LOG_LOW, LOG_HIGH),
             NOISE_PRIOR,
@@ -50,7 +50,7 @@ class ComboPriors:
 
 def combo(domain: Space) -> BayesianSearch:
     """COMBO as published (Oh et al. 2019): ARD diffusion kernel, horseshoe priors, slice sampling, EI, local search."""
-    kernel = DiffusionKernel(graphs(domain), EDGE_WEIGHT_PRIOR, LogEdgeWeight())
+    kernel = DiffusionKernel(variable_graphs(domain), EDGE_WEIGHT_PRIOR, LogEdgeWeight())
     priors = ComboPriors(*kernel.extreme_eigenvalues(np.zeros(domain.d)))
     surrogate = MarginalizedGP(kernel, domain.join, priors)
     return BayesianSearch(domain, surrogate, ExpectedImprovement(), LocalSearch(), incumbent=best_observed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bostruct.contracts import DomainError, Searcher
-from bostruct.methods.refusals import kind_of, refuse_real
+from bostruct.methods.refusals import domain_label, refuse_real
 from bostruct.searchers.mcts import MCTS
 from bostruct.searchers.smbo import SMBO
 from bostruct.surrogates.hashed import HashedRidge
@@ -14,7 +14,7 @@ from bostruct.surrogates.hashed import HashedRidge
 def smbo(domain: Any) -> Searcher:
     """The best of 512 random points by a linear model of hashed features (Negrinho et al. 2019)."""
     if not callable(getattr(domain, "tokens", None)):
-        raise DomainError(f"method: smbo needs a domain whose points have features, got {kind_of(domain)}")
+        raise DomainError(f"method: smbo needs a domain whose points have features, got {domain_label(domain)}")
     refuse_real("smbo", domain)
     return SMBO(domain, HashedRidge(domain.tokens))
 
@@ -22,6 +22,6 @@ def smbo(domain: Any) -> Searcher:
 def mcts(domain: Any) -> Searcher:
     """Monte Carlo tree search over decisions, UCT with exploration 0.33 (Negrinho et al. 2019)."""
     if not callable(getattr(domain, "options", None)):
-        raise DomainError(f"method: mcts needs a domain of decisions one after another, got {kind_of(domain)}")
+        raise DomainError(f"method: mcts needs a domain of decisions one after another, got {domain_label(domain)}")
     refuse_real("mcts", domain)
     return MCTS(domain)

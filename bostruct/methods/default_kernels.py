@@ -21,15 +21,15 @@ from bostruct.domains.space import Space
 from bostruct.kernels.diffusion import DiffusionKernel
 from bostruct.kernels.links import LogLengthscale
 from bostruct.kernels.otmann.distance import otmann_distances
-from bostruct.kernels.otmann.kernel import OtmannKernel, Terms
+from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
 from bostruct.kernels.positive import Similarity
 from bostruct.kernels.product import PartKernel, Product
 from bostruct.kernels.traces import TraceKernel
-from bostruct.methods.refusals import kind_of, refuse_real
+from bostruct.methods.refusals import domain_label, refuse_real
 from bostruct.surrogates.priors import Normal, bounded_normal
 
-DRAWN_TO_SCALE = 32  # points whose distances say what is far in a domain
+N_SCALE_POINTS = 32  # points whose distances say what is far in a domain
 
 
 def default_kernel(part: Any, settings: Otmann) -> Similarity:
@@ -56,20 +56,20 @@ def space_kernel(domain: Space) -> DiffusionKernel:
     differences were hardly beyond chance.
     """
     prior = Normal(math.sqrt(2.0) + 0.5 * math.log(domain.d) - 3.0, 0.7)
-    return DiffusionKernel(graphs(domain), prior, LogLengthscale(), initial=prior.mean, unit_diagonal=True)
+    return DiffusionKernel(variable_graphs(domain), prior, LogLengthscale(), initial=prior.mean, unit_diagonal=True)
 
 
-def graphs(domain: Space) -> tuple[VariableGraph, ...]:
+def variable_graphs(domain: Space) -> tuple[VariableGraph, ...]:
     """One a variable; raises DomainError for a domain that is no `Space`."""
     if not isinstance(domain, Space):
-        raise DomainError(f"method: combo needs a Space, got {kind_of(domain)}")
+        raise DomainError(f"method: combo needs a Space, got {domain_label(domain)}")
     refuse_real("a diffusion kernel (auto, combo, nasbot, model-based-hyperband)", domain)
     return tuple(variable.graph for variable in domain.variables.values())
 
 
 def program_kernel(domain: SearchSpace) -> TraceKernel:
     """A rate for each kind of choice that is met in 32 drawn programs; all together are about 1 at the median."""
-    xs = domain.sample(DRAWN_TO_SCALE, np.random.default_rng(0))
+    xs = domain.sample(N_SCALE_POINTS, np.random.default_rng(0))
     kinds = tuple(sorted({one.kind for x in xs for one in domain.coordinates(x)}))
     flat = TraceKernel(domain.coordinates, kinds, Normal(0.0, 1.0), 0.0)
     distances = flat.prepare(xs, xs).sum(axis=0)
@@ -80,7 +80,7 @@ def program_kernel(domain: SearchSpace) -> TraceKernel:
 def architecture_kernel(domain: Any, settings: Otmann = REFERENCE) -> Similarity:
     """OTMANN of architectures, or of the architectures that programs are; raises DomainError for anything else."""
     sampled = callable(getattr(domain, "sample", None))
-    xs = list(domain.sample(DRAWN_TO_SCALE, np.random.default_rng(0))) if sampled else []
+    xs = list(domain.sample(N_SCALE_POINTS, np.random.default_rng(0))) if sampled else []
     if isinstance(domain, SearchSpace):
         layers: LRUCache[Trace, Architecture] = LRUCache(lambda x: domain.present(x).to_architecture())
         try:
@@ -89,7 +89,7 @@ def architecture_kernel(domain: Any, settings: Otmann = REFERENCE) -> Similarity
             raise DomainError(f"method: nasbot needs programs whose modules stand for layers: {error}") from error
         return PartKernel("architecture", lambda batch: [layers(x) for x in batch], kernel)
     if not xs or not all(isinstance(x, Architecture) for x in xs):
-        raise DomainError(f"method: nasbot needs a domain of architectures, got {kind_of(domain)}")
+        raise DomainError(f"method: nasbot needs a domain of architectures, got {domain_label(domain)}")
     return scaled_otmann(xs, settings)
 
 
@@ -99,9 +99,9 @@ def scaled_otmann(xs: list[Architecture], settings: Otmann) -> OtmannKernel:
     return OtmannKernel(typical_rate(found.distance), typical_rate(found.normalized), settings)
 
 
-def typical_rate(distances: Array) -> Terms:
+def typical_rate(distances: Array) -> DistanceTerms:
     """Of distances (m, m, weights) in a domain: all terms of a kernel together are about 1 at the median."""
     m, _, weights = distances.shape
     typical = float(np.median(distances[np.triu_indices(m, 1)])) or 1.0
     rate = -math.log(2.0 * weights * typical)
-    return Terms(bounded_normal(rate, 1.0), rate)
+    return DistanceTerms(bounded_normal(rate, 1.0), rate)

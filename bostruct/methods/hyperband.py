@@ -10,7 +10,7 @@ from bostruct.domains.fidelity import FidelityLevels
 from bostruct.methods.auto import auto
 from bostruct.searchers.bayesian import best_predicted
 from bostruct.searchers.hyperband import Hyperband
-from bostruct.surrogates.at_top import AtTop
+from bostruct.surrogates.at_top import AtTargetFidelity
 
 
 def hyperband(domain: Any) -> Searcher:
@@ -30,5 +30,5 @@ def model_based_hyperband(domain: Any) -> Searcher:
     """
     levels = FidelityLevels(domain)
     model = auto(domain)
-    at_top = AtTop(model.surrogate, levels.at_target_fidelity)
+    at_top = AtTargetFidelity(model.surrogate, levels.at_target_fidelity)
     return Hyperband(domain, levels, proposals=replace(model, surrogate=at_top, incumbent=best_predicted))

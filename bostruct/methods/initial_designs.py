@@ -9,15 +9,15 @@ import numpy as np
 
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.domains.joint import Joint
-from bostruct.searchers.designs import Design, PoolFirst, drawn
+from bostruct.searchers.designs import Design, PoolFirst, random_design
 
-INITIAL = 12  # points before a model of architectures is asked, where there is no pool
+RANDOM_DESIGN_SIZE = 12  # points before a model of architectures is asked, where there is no pool
 
 
 def initial_design(domain: Any) -> tuple[Design, int]:
     """How searches of architectures begin: with the pool; with 12 random points where the domain has none."""
     pool = pool_of(domain)
-    return (PoolFirst(pool), len(pool)) if pool else (drawn, INITIAL)
+    return (PoolFirst(pool), len(pool)) if pool else (random_design, RANDOM_DESIGN_SIZE)
 
 
 def pool_of(domain: Any) -> tuple[Any, ...]:

@@ -14,40 +14,40 @@ from bostruct.acquisition.selection import by_fitness
 from bostruct.contracts import Array, DomainError
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.domains.joint import Joint
-from bostruct.kernels.otmann.kernel import OtmannKernel, OtmannSumKernel, Terms
+from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel, OtmannSumKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
-from bostruct.kernels.positive import PositivePart, Similarity
+from bostruct.kernels.positive import Similarity, SpectrumClip
 from bostruct.methods.default_kernels import architecture_kernel, joint_kernel
 from bostruct.methods.initial_designs import initial_design, pool_of
-from bostruct.methods.refusals import kind_of
+from bostruct.methods.refusals import domain_label
 from bostruct.searchers.bayesian import BayesianSearch
-from bostruct.searchers.surroundings import mutants
-from bostruct.surrogates.hyperparameters import LevelPriors
+from bostruct.searchers.surroundings import mutations_of
+from bostruct.surrogates.hyperparameters import ScalePriors
 from bostruct.surrogates.marginalized import MarginalizedGP
-from bostruct.surrogates.mode import ModeGP
+from bostruct.surrogates.mode import MAPGP
 from bostruct.surrogates.priors import Normal, bounded_normal, match_log_uniform
-from bostruct.surrogates.spectrum import WithSpectrum
-from bostruct.surrogates.tempered import Tempered
+from bostruct.surrogates.spectrum import PSDDiagnostics
+from bostruct.surrogates.tempered import OutputWarping
 
 NOISE_SHARES = (0.005, 0.2)  # of the variance of the values
 AMPLITUDE_SHARES = (0.02, 200.0)  # two amplitudes of 0.01 to 100 each, added
 MEAN_REACH = 0.1  # standard deviations of the values around their median, where the released code has the mean
 
-Fit = Callable[[Similarity, Any], WithSpectrum]  # (kernel of architectures, domain) -> surrogate
+SurrogateBuilder = Callable[[Similarity, Any], PSDDiagnostics]  # (kernel of architectures, domain) -> surrogate
 
 
-def at_mode(similarity: Similarity, domain: Any) -> WithSpectrum:
+def map_surrogate(similarity: Similarity, domain: Any) -> PSDDiagnostics:
     """The GP at the mode of its hyperparameters."""
     noise = Normal(-6.0, 1.5)
-    return WithSpectrum(ModeGP(PositivePart(similarity), domain.join, noise, noise.mean), similarity)
+    return PSDDiagnostics(MAPGP(SpectrumClip(similarity), domain.join, noise, noise.mean), similarity)
 
 
-def marginalized(similarity: Similarity, domain: Any) -> WithSpectrum:
+def marginalized_surrogate(similarity: Similarity, domain: Any) -> PSDDiagnostics:
     """The GP averaged over its hyperparameters by slice sampling."""
-    return WithSpectrum(MarginalizedGP(PositivePart(similarity), domain.join, nasbot_priors), similarity)
+    return PSDDiagnostics(MarginalizedGP(SpectrumClip(similarity), domain.join, nasbot_priors), similarity)
 
 
-def nasbot(domain: Any, fit: Fit = at_mode, settings: Otmann = REFERENCE) -> BayesianSearch:
+def nasbot(domain: Any, fit: SurrogateBuilder = map_surrogate, settings: Otmann = REFERENCE) -> BayesianSearch:
     """NASBOT (Kandasamy et al. 2018), mended: OTMANN kernel of power 1, log EI, evolution from the best evaluated.
 
     domain: of architectures, or joint, with a product of kernels: OTMANN of architectures, diffusion over spaces. fit:
@@ -58,27 +58,27 @@ def nasbot(domain: Any, fit: Fit = at_mode, settings: Otmann = REFERENCE) -> Bay
     design, n_initial = initial_design(domain)
     return BayesianSearch(
         domain,
-        Tempered(fit(similarity, domain)),
+        OutputWarping(fit(similarity, domain)),
         LogExpectedImprovement(),
         Evolution(pool_of(domain)),
         n_initial=n_initial,
         n_starts=None,
-        feasibility=at_mode(similarity, domain),
+        feasibility=map_surrogate(similarity, domain),
         design=design,
-        surroundings=mutants,
+        surroundings=mutations_of,
     )
 
 
-def nasbot_as_published(domain: ArchitectureDomain, fit: Fit = marginalized) -> BayesianSearch:
+def published_nasbot(domain: ArchitectureDomain, fit: SurrogateBuilder = marginalized_surrogate) -> BayesianSearch:
     """NASBOT as its released code has it: squared normalised distances, EI, evolution by fitness from the pool alone.
 
     Hyperparameters are sampled by `fit`, from the published ranges made normal, where the released code draws 4400;
     docs/nasbot.md lists what else differs. Raises DomainError for a domain without a pool.
     """
     if not isinstance(domain, ArchitectureDomain):
-        raise DomainError(f"method: nasbot as published needs a domain with a pool, got {kind_of(domain)}")
-    distance = Terms(match_log_uniform(1e-9, 1e-3), math.log(1e-6))
-    normalized = Terms(match_log_uniform(0.1, 100.0), math.log(math.sqrt(10.0)), power=2.0)
+        raise DomainError(f"method: nasbot as published needs a domain with a pool, got {domain_label(domain)}")
+    distance = DistanceTerms(match_log_uniform(1e-9, 1e-3), math.log(1e-6))
+    normalized = DistanceTerms(match_log_uniform(0.1, 100.0), math.log(math.sqrt(10.0)), power=2.0)
     similarity = OtmannSumKernel(OtmannKernel(distance, normalized), bounded_normal(0.0, 2.0))
     design, n_initial = initial_design(domain)
     return BayesianSearch(
@@ -89,14 +89,14 @@ def nasbot_as_published(domain: ArchitectureDomain, fit: Fit = marginalized) -> 
         n_initial=n_initial,
         n_starts=None,
         design=design,
-        surroundings=mutants,
+        surroundings=mutations_of,
     )
 
 
-def nasbot_priors(values: Array) -> LevelPriors:
+def nasbot_priors(values: Array) -> ScalePriors:
     """From values (n,); for values that are all equal, as if their variance were 1."""
     variance = float(np.var(values)) or 1.0
     amplitude, noise = (
         match_log_uniform(low * variance, high * variance) for low, high in (AMPLITUDE_SHARES, NOISE_SHARES)
     )
-    return LevelPriors(Normal(float(np.median(values)), MEAN_REACH * math.sqrt(variance)), amplitude, noise)
+    return ScalePriors(Normal(float(np.median(values)), MEAN_REACH * math.sqrt(variance)), amplitude, noise)

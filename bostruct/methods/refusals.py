@@ -13,7 +13,7 @@ from bostruct.domains.language.space import SearchSpace
 from bostruct.domains.space import Space
 
 
-def kind_of(domain: Any) -> str:
+def domain_label(domain: Any) -> str:
     """What a message calls a domain."""
     return "a joint domain" if isinstance(domain, Joint) else type(domain).__name__
 

@@ -11,9 +11,9 @@ from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import DomainError
 from bostruct.domains.decisions import coordinate_values
 from bostruct.domains.space import Space
-from bostruct.methods.refusals import kind_of
+from bostruct.methods.refusals import domain_label
 from bostruct.searchers.bayesian import BayesianSearch
-from bostruct.searchers.surroundings import mutants, neighboring
+from bostruct.searchers.surroundings import mutations_of, neighbors_of
 from bostruct.surrogates.forest import RandomForest
 
 
@@ -23,7 +23,7 @@ def smac(domain: Any) -> BayesianSearch:
     On programs and joint domains evolution takes the place of local search.
     """
     if not callable(getattr(domain, "coordinates", None)):
-        raise DomainError(f"method: smac needs a domain of named choices, got {kind_of(domain)}")
+        raise DomainError(f"method: smac needs a domain of named choices, got {domain_label(domain)}")
     is_space = isinstance(domain, Space)
     return BayesianSearch(
         domain,
@@ -32,5 +32,5 @@ def smac(domain: Any) -> BayesianSearch:
         LocalSearch(random=500, spray=100, ascents=10) if is_space else Evolution(),
         n_initial=10,
         n_starts=10 if is_space else None,
-        surroundings=neighboring if is_space else mutants,
+        surroundings=neighbors_of if is_space else mutations_of,
     )

@@ -6,12 +6,12 @@ from typing import Any
 
 from bostruct.contracts import DomainError, Searcher
 from bostruct.domains.space import Space
-from bostruct.methods.refusals import kind_of
+from bostruct.methods.refusals import domain_label
 from bostruct.searchers.tpe import TPE
 
 
 def tpe(domain: Any) -> Searcher:
     """The tree-structured Parzen estimator of Optuna (Bergstra et al. 2011), the extra `optuna`."""
     if not isinstance(domain, Space):
-        raise DomainError(f"method: tpe needs a Space, got {kind_of(domain)}")
+        raise DomainError(f"method: tpe needs a Space, got {domain_label(domain)}")
     return TPE(domain)

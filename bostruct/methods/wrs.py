@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from bostruct.contracts import DomainError, Searcher
 from bostruct.domains.space import Space
-from bostruct.methods.refusals import kind_of
+from bostruct.methods.refusals import domain_label
 from bostruct.searchers.wrs import WeightedRandomSearch
 from bostruct.surrogates.fanova import VarianceShares
 
@@ -25,7 +25,7 @@ def wrs(
     variable changes. least: k_i by name, the trials until which a variable changes in every step.
     """
     if not callable(getattr(domain, "resample", None)):
-        raise DomainError(f"method: wrs needs a domain of named choices, got {kind_of(domain)}")
+        raise DomainError(f"method: wrs needs a domain of named choices, got {domain_label(domain)}")
     if isinstance(domain, Space) and (unknown := sorted(set(least or {}) - set(domain.variables))):
         raise ValueError(f"least: expected names of variables, {', '.join(domain.variables)}; got {unknown[0]!r}")
     return WeightedRandomSearch(domain, VarianceShares(), n_random, mode, floor, least or {})

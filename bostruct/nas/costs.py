@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.language.program import Program
 from bostruct.nas.networks import ArchitectureNetwork, Shape, check_input_shape, to_torch
@@ -34,7 +34,7 @@ def cost(network: nn.Module | Architecture | Program, input_shape: Sequence[int]
     """
     shape = check_input_shape(input_shape)
     if (classes is None) == isinstance(network, Architecture):
-        raise ValueError(f"classes: expected a number for an Architecture, and None else, got {shown(classes)}")
+        raise ValueError(f"classes: expected a number for an Architecture, and None else, got {short_repr(classes)}")
     ghost = _meta_network(network, shape, classes or 0).eval()
     _check_channels(ghost, shape)
     try:
@@ -54,7 +54,7 @@ def _meta_network(network: Any, shape: Shape, classes: int) -> nn.Module:
             return to_torch(network, shape, classes)
         if isinstance(network, Program):
             return network.to_torch((1, *shape))
-    raise TypeError(f"network: expected a torch.nn.Module, an Architecture or a Program, got {shown(network)}")
+    raise TypeError(f"network: expected a torch.nn.Module, an Architecture or a Program, got {short_repr(network)}")
 
 
 def _copy_to_meta(network: nn.Module) -> nn.Module:

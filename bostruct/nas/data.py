@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bostruct.checks import check_choice, check_integer, check_number, shown
+from bostruct.checks import check_choice, check_integer, check_number, short_repr
 from bostruct.contracts import Array
 
 THIRDS, FIFTHS = 3, 5
@@ -58,7 +58,7 @@ class Dataset:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
-            raise TypeError(f"name: expected a string, got {shown(self.name)}")
+            raise TypeError(f"name: expected a string, got {short_repr(self.name)}")
         check_choice("task", self.task, get_args(Task))
         check_integer("classes", self.classes, 1)
         for part in PARTS:
@@ -135,7 +135,9 @@ def regression(name: str, features: Array, targets: Array, seed: int = 0) -> Dat
 def check_examples(part: str, given: Any, task: Task, classes: int) -> Examples:
     """One part of a `Dataset` as it holds it; raises TypeError, ValueError, which name the part."""
     if not isinstance(given, Examples):
-        raise TypeError(f"{part}: expected Examples(inputs, targets), got {type(given).__name__}: {shown(given, 40)}")
+        raise TypeError(
+            f"{part}: expected Examples(inputs, targets), got {type(given).__name__}: {short_repr(given, 40)}"
+        )
     inputs = _tensor(f"{part}.inputs", given.inputs)
     inputs = inputs if inputs.dtype == torch.uint8 else inputs.to(torch.float32)
     if inputs.dim() < 2 or not inputs.numel():
@@ -194,7 +196,7 @@ def _check_finite(name: str, values: Tensor) -> None:
 
 def _each_channel(name: str, given: Any, low: float, channels: int) -> tuple[float, ...]:
     if isinstance(given, str) or not np.iterable(given):
-        raise TypeError(f"{name}: expected a tuple of numbers, got {shown(given)}")
+        raise TypeError(f"{name}: expected a tuple of numbers, got {short_repr(given)}")
     numbers = tuple(check_number(name, one, low) for one in given)
     if len(numbers) not in (1, channels):
         raise ValueError(f"{name}: expected 1 number, or {channels}, one a channel, got {len(numbers)}")
@@ -205,7 +207,7 @@ def _describe_array(given: Any) -> str:
     """Shape and type of what may be large."""
     if isinstance(given, Tensor | np.ndarray):
         return f"{tuple(given.shape)} {str(given.dtype).removeprefix('torch.')}"
-    return shown(given, 40)
+    return short_repr(given, 40)
 
 
 def _check_table(name: str, given: Any, *, single: bool = False) -> Array:
@@ -213,7 +215,7 @@ def _check_table(name: str, given: Any, *, single: bool = False) -> Array:
     try:
         table = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{name}: expected an array of numbers, got {shown(given, 40)}") from error
+        raise TypeError(f"{name}: expected an array of numbers, got {short_repr(given, 40)}") from error
     table = table[:, None] if single and table.ndim == 1 else table
     if table.ndim != 2 or not table.shape[1]:
         allowed = "(n,) or (n, t)" if single else "(n, d)"

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 
 import torch
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.contracts import BostructError
 
 WARM_UP = 3  # steps before a graph is captured, on the stream that it is captured on
@@ -43,16 +43,16 @@ StepBody = Callable[[], None]
 def check_device(name: str) -> torch.device:
     """A CPU or a GPU that is there; raises TypeError, ValueError."""
     if not isinstance(name, str):
-        raise TypeError(f"device: expected 'cpu', 'cuda' or 'cuda:<number>', got {shown(name)}")
+        raise TypeError(f"device: expected 'cpu', 'cuda' or 'cuda:<number>', got {short_repr(name)}")
     try:
         device = torch.device(name)
     except RuntimeError:
         device = None
     if device is None or device.type not in ("cpu", "cuda"):
-        raise ValueError(f"device: expected 'cpu', 'cuda' or 'cuda:<number>', got {shown(name)}")
+        raise ValueError(f"device: expected 'cpu', 'cuda' or 'cuda:<number>', got {short_repr(name)}")
     there = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if device.type == "cuda" and (device.index or 0) >= there:
-        raise ValueError(f"device: torch finds {there} CUDA devices here, got {shown(name)}")
+        raise ValueError(f"device: torch finds {there} CUDA devices here, got {short_repr(name)}")
     return device
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bostruct.checks import check_integer, check_number, shown
+from bostruct.checks import check_integer, check_number, short_repr
 from bostruct.contracts import DomainError
 from bostruct.domains.architecture.layers import Layer
 from bostruct.domains.architecture.value import Architecture
@@ -46,7 +46,7 @@ def to_torch(
     layers where their images differ in size.
     """
     if not isinstance(architecture, Architecture):
-        raise TypeError(f"architecture: expected an Architecture, got {shown(architecture)}")
+        raise TypeError(f"architecture: expected an Architecture, got {short_repr(architecture)}")
     check_integer("classes", classes, 1)
     shape = check_input_shape(input_shape)
     wanted = 3 if architecture.family.image else 1
@@ -61,7 +61,8 @@ def check_input_shape(input_shape: Sequence[int]) -> Shape:
     """Of one example; raises TypeError, ValueError."""
     if isinstance(input_shape, str) or not isinstance(input_shape, Sequence):
         raise TypeError(
-            f"input_shape: expected (channels, height, width) or (features,) of one example, got {shown(input_shape)}"
+            "input_shape: expected (channels, height, width) or (features,) of one example, got "
+            f"{short_repr(input_shape)}"
         )
     return tuple(check_integer("input_shape", size, 1) for size in input_shape)
 
@@ -295,5 +296,5 @@ def _check_torch_attributes(u: int, layer: Layer) -> dict[str, Any]:
             raise DomainError(f"layer {u} ({layer}): no torch module knows the attribute {name!r}; known are {known}")
         is_right, allowed = ATTRIBUTES[name]
         if not is_right(value):
-            raise DomainError(f"layer {u} ({layer}): {name}: expected {allowed}, got {shown(value)}")
+            raise DomainError(f"layer {u} ({layer}): {name}: expected {allowed}, got {short_repr(value)}")
     return found

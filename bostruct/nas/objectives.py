@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from bostruct.checks import check_integer, check_number, shown
+from bostruct.checks import check_integer, check_number, short_repr
 from bostruct.contracts import PointError
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.language.program import Program
@@ -67,21 +67,21 @@ class NetworkObjective:
 
     def __post_init__(self) -> None:
         if not isinstance(self.data, Dataset):
-            raise TypeError(f"data: expected a Dataset, got {shown(self.data)}")
+            raise TypeError(f"data: expected a Dataset, got {short_repr(self.data)}")
         if not isinstance(self.recipe, Recipe):
-            raise TypeError(f"recipe: expected a Recipe, got {shown(self.recipe)}")
+            raise TypeError(f"recipe: expected a Recipe, got {short_repr(self.recipe)}")
         check_integer("repeats", self.repeats, 1)
         check_integer("seed", self.seed, 0)
         check_device(self.device)
         if not isinstance(self.checkpoints, str | os.PathLike | None):
-            raise TypeError(f"checkpoints: expected a folder or None, got {shown(self.checkpoints)}")
+            raise TypeError(f"checkpoints: expected a folder or None, got {short_repr(self.checkpoints)}")
         if self.checkpoints is not None:
             try:
                 Path(self.checkpoints).mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise ValueError(f"checkpoints: {self.checkpoints} cannot be a folder: {error.strerror}") from error
         if self.watch is not None and not callable(self.watch):
-            raise TypeError(f"watch: expected a function or None, got {shown(self.watch)}")
+            raise TypeError(f"watch: expected a function or None, got {short_repr(self.watch)}")
         if self.seconds is not None:
             check_number("seconds", self.seconds, 0.0)
 
@@ -185,7 +185,9 @@ def parse_request(point: Any) -> TrainingRequest:
     settings: dict[str, Any] = {}
     _collect("network", point, networks, settings)
     if len(networks) != 1:
-        raise PointError(f"point: expected one Architecture or Program in it, got {len(networks)} in {shown(point)}")
+        raise PointError(
+            f"point: expected one Architecture or Program in it, got {len(networks)} in {short_repr(point)}"
+        )
     if unknown := sorted(set(settings) - RECIPE_SETTINGS - {FRACTION}):
         known = ", ".join(sorted(RECIPE_SETTINGS | {FRACTION}))
         raise PointError(f"point: {unknown[0]!r} is no setting of a training; expected some of {known}")
@@ -200,7 +202,7 @@ def _collect(name: str, given: Any, networks: list[Any], settings: dict[str, Any
             _collect(str(inner), one, networks, settings)
     elif name in settings:
         raise PointError(
-            f"point: {name!r} is given twice, as {shown(settings[name])} and {shown(given)}; expected once"
+            f"point: {name!r} is given twice, as {short_repr(settings[name])} and {short_repr(given)}; expected once"
         )
     else:
         settings[name] = given

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.nas.objectives import NetworkObjective
 from bostruct.nas.recipes import COMBO, DEEP_ARCHITECT, FAST_IMAGES, NASBOT_CNN, WRS, Recipe
 
@@ -64,6 +64,6 @@ def objective_settings(protocol: Protocol, settings: Mapping[str, Any]) -> dict[
     given = {"recipe": protocol.recipe, "repeats": protocol.repeats}
     given |= {name: value for name, value in settings.items() if name in OBJECTIVE_FIELDS}
     if not isinstance(given["recipe"], Recipe):
-        raise TypeError(f"settings: recipe: expected a Recipe, got {shown(given['recipe'])}")
+        raise TypeError(f"settings: recipe: expected a Recipe, got {short_repr(given['recipe'])}")
     changed = {name: value for name, value in settings.items() if name in RECIPE_FIELDS}
     return given | {"recipe": replace(given["recipe"], **changed)}

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from bostruct.checks import check_bool, check_choice, check_integer, check_number, shown
+from bostruct.checks import check_bool, check_choice, check_integer, check_number, short_repr
 
 Optimizer = Literal["adam", "sgd"]
 Schedule = Literal["constant", "cosine", "steps", "triangle"]
@@ -83,12 +83,12 @@ def _check_drops(given: Any) -> tuple[tuple[float, float], ...]:
     try:
         drops = tuple((share, factor) for share, factor in given)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"drops: expected pairs (share of all epochs, factor), got {shown(given)}") from error
+        raise TypeError(f"drops: expected pairs (share of all epochs, factor), got {short_repr(given)}") from error
     before = 0.0
     for share, factor in drops:
         check_number("drops: factor", factor, 1e-300)
         if not before < check_number("drops: share", share, 0.0, 1.0) < 1.0:
-            raise ValueError(f"drops: expected ascending shares in (0, 1), got {shown(given)}")
+            raise ValueError(f"drops: expected ascending shares in (0, 1), got {short_repr(given)}")
         before = share
     return drops
 

@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 from typing import NamedTuple
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.problems.formula import Formula
 
 EXACT = 2**53
@@ -47,7 +47,7 @@ def read_wcnf(path: str | Path) -> Formula:
                 weights.append(_weight(tokens[0], header))
                 clauses.append(_clause(tokens[1:], header))
         except ValueError as error:
-            raise ValueError(f"{path}, line {number}: {error}; the line is {shown(line)}") from None
+            raise ValueError(f"{path}, line {number}: {error}; the line is {short_repr(line)}") from None
     if header is not None and len(clauses) != header.n_clauses:
         raise ValueError(f"{path}: the header promises {header.n_clauses} clauses, the file has {len(clauses)}")
     if not clauses:
@@ -89,11 +89,11 @@ def _weight(token: str, header: Header | None) -> float:
     try:
         weight = int(token) if token.isdigit() else float(token)
     except ValueError:
-        raise ValueError(f"expected a positive weight{'' if header else ' or h'}, got {shown(token)}") from None
+        raise ValueError(f"expected a positive weight{'' if header else ' or h'}, got {short_repr(token)}") from None
     if header is not None and weight >= header.top:
         return math.inf
     if not 0 < weight <= EXACT:
-        raise ValueError(f"expected a weight above 0, at most 2^53, got {shown(token)}")
+        raise ValueError(f"expected a weight above 0, at most 2^53, got {short_repr(token)}")
     return float(weight)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import check_choice, check_integer, shown
+from bostruct.checks import check_choice, check_integer, short_repr
 from bostruct.contracts import Array
 from bostruct.domains.architecture.cells import PERCEPTRON_CHOICES
 from bostruct.domains.architecture.table import TableDomain, shared_table
@@ -107,7 +107,7 @@ def fcnet_joint(file: str, data: str = "protein_structure", noise: int | None = 
     for name, choices in zip(NETWORK_VARIABLES, PERCEPTRON_CHOICES, strict=True):
         found = tuple(map(str, space.variables[name].choices)) if name in listed else ()
         if found != choices:
-            raise ValueError(f"file: {file}: space: expected {name} of {', '.join(choices)}; got {shown(found)}")
+            raise ValueError(f"file: {file}: space: expected {name} of {', '.join(choices)}; got {short_repr(found)}")
     training = [name for name in listed if name not in NETWORK_VARIABLES]
     networks = shared_table("fcnet")
     domain = joint_domain({"network": networks, "training": Space({name: space.variables[name] for name in training})})
@@ -150,7 +150,7 @@ def _space(file: str) -> Space:
     try:
         listed = [(str(name), list(values)) for name, values in json.loads(text)]
     except (ValueError, TypeError) as error:
-        raise ValueError(f"file: {file}: space: expected JSON [[name, values], ...], got {shown(text)}") from error
+        raise ValueError(f"file: {file}: space: expected JSON [[name, values], ...], got {short_repr(text)}") from error
     return _space_of(listed)
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.contracts import Array
 from bostruct.domains.graphs import IntArray
 from bostruct.domains.space import Space
@@ -38,7 +38,7 @@ class Formula:
             )
         for clause, weight in zip(self.clauses, self.weights, strict=True):
             if any(literal == 0 or abs(literal) > self.n_variables for literal in clause):
-                raise ValueError(f"clause: expected literals of +-1..{self.n_variables}, got {shown(clause)}")
+                raise ValueError(f"clause: expected literals of +-1..{self.n_variables}, got {short_repr(clause)}")
             if not weight > 0:
                 raise ValueError(f"weight: expected a positive number, got {weight}")
 

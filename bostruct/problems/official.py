@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bostruct.checks import optional_import, shown
+from bostruct.checks import optional_import, short_repr
 from bostruct.contracts import Array
 from bostruct.domains.architecture.cells import NB201_OPERATIONS
 from bostruct.problems import official_pth
@@ -186,7 +186,7 @@ def _parse_edges(text: str) -> tuple[int, ...]:
     """Codes of ``|op~0|+|op~0|op~1|+|op~0|op~1|op~2|``; raises ValueError."""
     parts = [EDGE.findall(part) for part in str(text).split("+")]
     if tuple("".join(source for _, source in part) for part in parts) != SOURCES:
-        raise ValueError(f"expected a cell |op~0|+|op~0|op~1|+|op~0|op~1|op~2|, got {shown(text)}")
+        raise ValueError(f"expected a cell |op~0|+|op~0|op~1|+|op~0|op~1|op~2|, got {short_repr(text)}")
     names = [name for part in parts for name, _ in part]
     if unknown := [name for name in names if name not in NB201_OPERATIONS]:
         raise ValueError(f"expected operations of {', '.join(NB201_OPERATIONS)}; got {unknown[0]}")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from bostruct.checks import check_choice, did_you_mean, shown
+from bostruct.checks import check_choice, did_you_mean, short_repr
 from bostruct.problems.architectures import ArchitectureProblem
 from bostruct.problems.base import Problem, relabel
 
@@ -200,7 +200,7 @@ def load(spec: str) -> AnyProblem:
 def parse(spec: str) -> tuple[str, dict[str, str]]:
     """The name and the parameters, as text, of a specification; raises TypeError or ValueError."""
     if not isinstance(spec, str):
-        raise TypeError(f"problem: expected a name such as 'contamination:case=758', got {shown(spec)}")
+        raise TypeError(f"problem: expected a name such as 'contamination:case=758', got {short_repr(spec)}")
     name, _, rest = spec.partition(":")
     check_choice("problem", name, ENTRIES)
     allowed = [*(parameter.name for parameter in ENTRIES[name].parameters), RELABEL]
@@ -208,12 +208,12 @@ def parse(spec: str) -> tuple[str, dict[str, str]]:
     for part in PARAMETER_STARTS.split(rest) if rest else ():
         key, equals, text = (piece.strip() for piece in part.partition("="))
         if not equals or not key or not text:
-            raise ValueError(f"{name}: expected parameter=value, got {shown(part)} in {shown(spec)}")
+            raise ValueError(f"{name}: expected parameter=value, got {short_repr(part)} in {short_repr(spec)}")
         if key not in allowed:
             hint = did_you_mean(key, allowed)
-            raise ValueError(f"{name}: unknown parameter {shown(key)}; expected one of {', '.join(allowed)}{hint}")
+            raise ValueError(f"{name}: unknown parameter {short_repr(key)}; expected one of {', '.join(allowed)}{hint}")
         if key in given:
-            raise ValueError(f"{name}: parameter {key} is given twice in {shown(spec)}")
+            raise ValueError(f"{name}: parameter {key} is given twice in {short_repr(spec)}")
         given[key] = text
     required = [p.name for p in ENTRIES[name].parameters if not p.default]
     if missing := [key for key in required if key not in given]:
@@ -226,4 +226,4 @@ def _parse_value(name: str, parameter: ProblemParameter, text: str) -> Any:
         return parameter.read(text)
     except ValueError:
         kind = {int: "an integer", float: "a number"}.get(parameter.read, "a value")
-        raise ValueError(f"{name}: {parameter.name}: expected {kind}, got {shown(text)}") from None
+        raise ValueError(f"{name}: {parameter.name}: expected {kind}, got {short_repr(text)}") from None

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bostruct.checks import check_integer, shown
+from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import Array
 from bostruct.domains.architecture.cells import CELL_SPACES
 from bostruct.domains.architecture.table import TableDomain, shared_table
@@ -83,7 +83,7 @@ def read_arrays(file: str, names: Sequence[str], official: str = "") -> Arrays:
         raise ValueError(f"file: {file} is no .npz file of plain arrays{other}: {error}") from error
     if missing := [name for name in names if name not in arrays]:
         raise ValueError(
-            f"file: {file} has no array {missing[0]}; expected {', '.join(names)}, found {shown(known, 200)}"
+            f"file: {file} has no array {missing[0]}; expected {', '.join(names)}, found {short_repr(known, 200)}"
         )
     if len({len(array) for array in arrays.values()}) != 1:
         lengths = ", ".join(f"{name} {len(array)}" for name, array in arrays.items())

@@ -69,7 +69,7 @@ class Annealing:
         return {"current": self.domain.encode(current), "told": len(history.completed), "steps": steps}
 
     def _heat(self, values: Array, steps: int) -> float:
-        return min(self.temperature * spread(values) * self.cooling**steps, sys.float_info.max)
+        return min(self.temperature * interquartile_range(values) * self.cooling**steps, sys.float_info.max)
 
     def _catch_up(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Point, int]:
         """Propose what was told since the last suggestion; the walk starts at the best of the first values."""
@@ -79,7 +79,7 @@ class Annealing:
         value = known_values(self.domain, history)[key_of(self.domain, current)]
         steps = state["steps"]
         for i in range(state["told"], len(history.completed)):
-            if accepts(float(history.values[i]) - value, self._heat(history.values, steps), rng):
+            if metropolis_accepts(float(history.values[i]) - value, self._heat(history.values, steps), rng):
                 current, value = history.completed[i], float(history.values[i])
             steps += 1
         return current, steps
@@ -98,18 +98,18 @@ class Annealing:
             key = key_of(self.domain, proposal)
             if key not in history.seen:
                 return current, proposal
-            if key in known and accepts(known[key] - value, heat, rng):
+            if key in known and metropolis_accepts(known[key] - value, heat, rng):
                 current, value = proposal, known[key]
         return current, None
 
 
-def spread(values: Array) -> float:
+def interquartile_range(values: Array) -> float:
     """The interquartile range: a scale of the values that a few penalties do not set."""
     ordered = np.sort(values)
     return float(ordered[3 * len(ordered) // 4]) - float(ordered[len(ordered) // 4])
 
 
-def accepts(rise: float, temperature: float, rng: np.random.Generator) -> bool:
+def metropolis_accepts(rise: float, temperature: float, rng: np.random.Generator) -> bool:
     """Metropolis: always downhill and level, uphill with probability exp(-rise / temperature)."""
     return rise <= 0 or (temperature > 0 and rng.random() < math.exp(-rise / temperature))
 

@@ -25,14 +25,14 @@ from bostruct.contracts import (
     Suggestion,
     Surrogate,
 )
-from bostruct.searchers.designs import Design, drawn
+from bostruct.searchers.designs import Design, random_design
 from bostruct.searchers.scores import AcquisitionScore, FeasibleScore
-from bostruct.searchers.surroundings import neighboring
+from bostruct.searchers.surroundings import neighbors_of
 
-DRAWS_TRIED = 1_000  # random points, where all maxima and their neighbours were seen
+MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbours were seen
 
-Incumbent = Callable[[HistoryView, Posterior], float]
-Surroundings = Callable[[Any, Point, np.random.Generator], Batch]
+IncumbentRule = Callable[[HistoryView, Posterior], float]
+Neighborhood = Callable[[Any, Point, np.random.Generator], Batch]
 
 
 def best_observed(history: HistoryView, posterior: Posterior) -> float:
@@ -46,10 +46,10 @@ def best_predicted(history: HistoryView, posterior: Posterior) -> float:
     return float(np.min(posterior.predict(history.completed).mean.mean(axis=0)))
 
 
-def described(part: Any) -> Json:
+def describe_part(part: Any) -> Json:
     """A part and its settings, down to the last prior, as JSON; what comes from the domain is named by its type."""
     if is_dataclass(part):
-        return {"part": type(part).__name__} | {f.name: described(getattr(part, f.name)) for f in fields(part)}
+        return {"part": type(part).__name__} | {f.name: describe_part(getattr(part, f.name)) for f in fields(part)}
     if isinstance(part, float):
         return float(f"{part:.12g}")  # the last digits may differ between machines
     if part is None or isinstance(part, bool | int | str):
@@ -57,7 +57,7 @@ def described(part: Any) -> Json:
     return getattr(part, "__qualname__", type(part).__name__)
 
 
-def taken(domain: Any, xs: Batch, positions: Sequence[int]) -> Batch:
+def take(domain: Any, xs: Batch, positions: Sequence[int]) -> Batch:
     """The points at these positions, as a batch."""
     if isinstance(xs, np.ndarray):
         return xs[np.asarray(positions, dtype=np.intp)]
@@ -78,10 +78,10 @@ class BayesianSearch:
     maximizer: Maximizer
     n_initial: int = 20
     n_starts: int | None = 1
-    incumbent: Incumbent = best_observed
+    incumbent: IncumbentRule = best_observed
     feasibility: Surrogate | None = None
-    design: Design = drawn
-    surroundings: Surroundings = neighboring
+    design: Design = random_design
+    surroundings: Neighborhood = neighbors_of
 
     def __post_init__(self) -> None:
         check_integer("n_initial", self.n_initial, 1)
@@ -95,7 +95,7 @@ class BayesianSearch:
 
     def settings(self) -> dict[str, Json]:
         parts = [field.name for field in fields(self) if field.name != "domain"]
-        return {name: described(getattr(self, name)) for name in parts}
+        return {name: describe_part(getattr(self, name)) for name in parts}
 
     def initial_state(self) -> State:
         return {"surrogate": self.surrogate.initial_state()}
@@ -115,7 +115,7 @@ class BayesianSearch:
         except NumericalError as error:
             return self._fallback(history, state, random_rng, str(error))
         best = np.argsort(history.values, kind="stable")[: self.n_starts]
-        starts = taken(self.domain, history.completed, best.tolist())
+        starts = take(self.domain, history.completed, best.tolist())
         maxima, found = self.maximizer(score, self.domain, starts, search_rng)
         state = {"surrogate": learned}
         x = self._first_unseen(maxima, score, history, search_rng)
@@ -146,11 +146,11 @@ class BayesianSearch:
             if len(fresh):
                 return _best(fresh, score)
         one = self.domain.sample_unseen(history.seen, rng)  # first: where none is left it says so before many draws do
-        drawn_too = self.domain.sample(DRAWS_TRIED, rng)
+        drawn_too = self.domain.sample(MAX_FALLBACK_DRAWS, rng)
         return _best(self._unseen(self.domain.join([one], drawn_too), history), score)
 
     def _unseen(self, xs: Batch, history: HistoryView) -> Batch:
-        return taken(self.domain, xs, [i for i, key in enumerate(self.domain.keys(xs)) if key not in history.seen])
+        return take(self.domain, xs, [i for i, key in enumerate(self.domain.keys(xs)) if key not in history.seen])
 
     def _fallback(self, history: HistoryView, state: State, rng: np.random.Generator, why: str) -> Suggestion:
         info: Info = {"origin": "fallback", "why": why}

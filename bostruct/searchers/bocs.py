@@ -20,7 +20,7 @@ from bostruct.contracts import (
     State,
     Suggestion,
 )
-from bostruct.searchers.bayesian import described
+from bostruct.searchers.bayesian import describe_part
 
 
 class Regression(Protocol):
@@ -54,7 +54,7 @@ class BOCS:
         check_integer("n_initial", self.n_initial, 1)
 
     def settings(self) -> dict[str, Json]:
-        return {name: described(getattr(self, name)) for name in ("regression", "minimizer", "n_initial")}
+        return {name: describe_part(getattr(self, name)) for name in ("regression", "minimizer", "n_initial")}
 
     def initial_state(self) -> State:
         return self.regression.initial_state()

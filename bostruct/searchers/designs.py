@@ -14,7 +14,7 @@ Design = Callable[[Any, frozenset[Hashable], np.random.Generator], Point]
 """(domain, seen, rng) -> an unseen point; raises SpaceExhausted where none is left."""
 
 
-def drawn(domain: Any, seen: frozenset[Hashable], rng: np.random.Generator) -> Point:
+def random_design(domain: Any, seen: frozenset[Hashable], rng: np.random.Generator) -> Point:
     """A random point."""
     return domain.sample_unseen(seen, rng)
 
@@ -29,4 +29,4 @@ class PoolFirst:
         for x, key in zip(self.pool, domain.keys(self.pool), strict=True):
             if key not in seen:
                 return x
-        return drawn(domain, seen, rng)
+        return random_design(domain, seen, rng)

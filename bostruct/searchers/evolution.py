@@ -10,8 +10,8 @@ import numpy as np
 
 from bostruct.checks import check_integer
 from bostruct.contracts import Array, DomainError, HasMutation, HistoryView, Json, Point, State, Suggestion
-from bostruct.searchers.bayesian import described
-from bostruct.searchers.designs import Design, drawn
+from bostruct.searchers.bayesian import describe_part
+from bostruct.searchers.designs import Design, random_design
 
 Selection = Callable[[Array], Array]  # fitness (m,), in the order told -> chances (m,)
 
@@ -28,7 +28,7 @@ class EvolutionSearch:
     domain: HasMutation
     selection: Selection
     n_initial: int = 20
-    design: Design = drawn
+    design: Design = random_design
     tries: int = 200
     origin: str = "model"
 
@@ -38,7 +38,7 @@ class EvolutionSearch:
 
     def settings(self) -> dict[str, Json]:
         parts: dict[str, Any] = {"selection": self.selection, "n_initial": self.n_initial, "design": self.design}
-        return {name: described(part) for name, part in (parts | {"tries": self.tries}).items()}
+        return {name: describe_part(part) for name, part in (parts | {"tries": self.tries}).items()}
 
     def initial_state(self) -> State:
         return None

@@ -28,7 +28,7 @@ from bostruct.contracts import (
     Suggestion,
 )
 
-TRIES = 100
+MAX_DRAWS = 100
 
 
 class Fidelities(Protocol):
@@ -72,14 +72,14 @@ class Hyperband:
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
         """Raises SpaceExhausted when no unseen point is left at any level."""
         rungs = Rungs.of(history, self.fidelities)
-        promoted = self._promoted(rungs, history.seen)
+        promoted = self._promote(rungs, history.seen)
         if promoted is not None:
             level = self.fidelities.level(promoted)
             return Suggestion(promoted, state, {"origin": "model", "level": level})
         brackets = self._brackets(rungs)
         if self.proposals is not None:
             found, state, info = self.proposals.suggest(history, state, rng)
-            x = self._placed(found, brackets[0], rungs, history.seen)
+            x = self._place_proposal(found, brackets[0], rungs, history.seen)
             if x is not None:
                 return Suggestion(x, state, {**info, "level": self.fidelities.level(x)})
         for bracket in brackets:
@@ -87,7 +87,7 @@ class Hyperband:
             if x is not None:
                 return Suggestion(x, state, {"origin": "random", "level": bracket})
         x = self.domain.sample_unseen(history.seen, rng)
-        why = f"no new point was found in {TRIES} draws"
+        why = f"no new point was found in {MAX_DRAWS} draws"
         return Suggestion(x, state, {"origin": "fallback", "why": why, "level": self.fidelities.level(x)})
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
@@ -97,28 +97,28 @@ class Hyperband:
         prediction = None if model is None else model.appraise(history, state, rng).prediction
         return Appraisal(levels == levels.max(), prediction)
 
-    def _promoted(self, rungs: Rungs, seen: frozenset[Hashable]) -> Point | None:
+    def _promote(self, rungs: Rungs, seen: frozenset[Hashable]) -> Point | None:
         """The best that may go up, from the highest level down."""
         for level in range(len(self.fidelities.costs) - 2, -1, -1):
             for bracket in range(level + 1):
                 found = sorted(rungs.completed(bracket, level), key=lambda one: one[0])
                 for _, _, x in found[: math.floor(len(found) / self.reduction)]:
-                    higher = self._raised(x, level + 1)
+                    higher = self._at_level(x, level + 1)
                     if higher is not None and self.domain.keys(self.domain.join([higher]))[0] not in seen:
                         return higher
         return None
 
-    def _raised(self, x: Point, level: int) -> Point | None:
+    def _at_level(self, x: Point, level: int) -> Point | None:
         try:
             return self.fidelities.at_level(x, level)
         except PointError:  # a constraint ties the fidelity to the rest
             return None
 
-    def _placed(self, x: Point, bracket: int, rungs: Rungs, seen: frozenset[Hashable]) -> Point | None:
+    def _place_proposal(self, x: Point, bracket: int, rungs: Rungs, seen: frozenset[Hashable]) -> Point | None:
         """A proposal where its bracket begins, or one level above where it was evaluated; None where that was seen."""
         key = self.fidelities.keys([x])[0]
         level = bracket if key not in rungs.bracket else rungs.highest[key] + 1
-        found = self._raised(x, level) if level < len(self.fidelities.costs) else None
+        found = self._at_level(x, level) if level < len(self.fidelities.costs) else None
         return None if found is None or self.domain.keys(self.domain.join([found]))[0] in seen else found
 
     def _brackets(self, rungs: Rungs) -> list[int]:
@@ -127,12 +127,12 @@ class Hyperband:
             return [0]
         levels = len(self.fidelities.costs)
         shares = [self.reduction ** (levels - 1 - b) * levels / (levels - b) for b in range(levels)]
-        return sorted(range(levels), key=lambda b: (rungs.begun[b] / shares[b], b))
+        return sorted(range(levels), key=lambda b: (rungs.bracket_sizes[b] / shares[b], b))
 
     def _new(self, bracket: int, rungs: Rungs, seen: frozenset[Hashable], rng: np.random.Generator) -> Point | None:
-        for _ in range(TRIES):
+        for _ in range(MAX_DRAWS):
             try:
-                x = self._raised(self.domain.sample_unseen(seen, rng), bracket)
+                x = self._at_level(self.domain.sample_unseen(seen, rng), bracket)
             except SpaceExhausted:
                 return None
             if x is not None and self.fidelities.keys([x])[0] not in rungs.bracket:
@@ -148,7 +148,7 @@ class Rungs:
 
     bracket: dict[Hashable, int]
     highest: dict[Hashable, int]
-    begun: list[int]
+    bracket_sizes: list[int]
     entries: dict[tuple[int, int], list[tuple[float, int, Point]]]
 
     @classmethod
@@ -161,13 +161,13 @@ class Rungs:
         for key, level in zip(keys, levels, strict=True):
             bracket[key] = min(level, bracket.get(key, level))
             highest[key] = max(level, highest.get(key, level))
-        begun = [0] * len(fidelities.costs)
+        bracket_sizes = [0] * len(fidelities.costs)
         for level in bracket.values():
-            begun[level] += 1
+            bracket_sizes[level] += 1
         entries: dict[tuple[int, int], list[tuple[float, int, Point]]] = {}
         for order, (x, value) in enumerate(zip(told, history.values.tolist(), strict=True)):
             entries.setdefault((bracket[keys[order]], levels[order]), []).append((value, order, x))
-        return cls(bracket, highest, begun, entries)
+        return cls(bracket, highest, bracket_sizes, entries)
 
     def completed(self, bracket: int, level: int) -> list[tuple[float, int, Point]]:
         return self.entries.get((bracket, level), [])

@@ -13,13 +13,13 @@ from bostruct.contracts import Array, HasDecisions, HistoryView, Infeasible, Jso
 
 
 @dataclass
-class Node:
+class TreeNode:
     """A choice that was made. visits: of finished and running trials; total: of the rewards of the finished ones."""
 
     visits: int = 0
     told: int = 0
     total: float = 0.0
-    children: dict[int, Node] | None = None  # None until it is expanded
+    children: dict[int, TreeNode] | None = None  # None until it is expanded
 
     @property
     def mean(self) -> float:
@@ -27,7 +27,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Remembered:
+class CachedDecisions:
     """A domain's answers to what is asked anew at every suggestion: they are always the same. ways: to points, by
     their keys; options: of choices made.
     """
@@ -54,7 +54,7 @@ class Remembered:
 
 
 @dataclass(frozen=True)
-class Exhausted:
+class ExhaustedPrefixes:
     """Choices made, from the first on, below which nothing unseen is left. options: how many choices follow on some."""
 
     options: Callable[[tuple[int, ...]], int]
@@ -86,12 +86,12 @@ class MCTS:
     domain: HasDecisions
     exploration: float = 0.33
     tries: int = 100
-    _known: Remembered = field(init=False, repr=False, compare=False)
+    _cache: CachedDecisions = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_number("exploration", self.exploration, 0.0)
         check_integer("tries", self.tries, 1)
-        object.__setattr__(self, "_known", Remembered(self.domain))
+        object.__setattr__(self, "_cache", CachedDecisions(self.domain))
 
     def settings(self) -> dict[str, Json]:
         return {"exploration": self.exploration, "tries": self.tries}
@@ -101,48 +101,48 @@ class MCTS:
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
         """Raises SpaceExhausted when no unseen point is left."""
-        root, exhausted = self._grown(history)
+        root, exhausted = self._grow_tree(history)
         for _ in range(self.tries):
             if () in exhausted.prefixes:
                 break
             made = self._descend(root, exhausted, rng)
-            x = self._finished(made, rng)
+            x = self._complete(made, rng)
             if x is not None and self.domain.keys(self.domain.join([x]))[0] not in history.seen:
-                return Suggestion(x, state, {"origin": "model", "depth": len(made), "nodes": _size(root)})
-            if not self._known.options(made):  # an end that leads nowhere; below others another draw may help
+                return Suggestion(x, state, {"origin": "model", "depth": len(made), "nodes": _count_nodes(root)})
+            if not self._cache.options(made):  # an end that leads nowhere; below others another draw may help
                 exhausted.add(made)
         why = "the tree is exhausted" if () in exhausted.prefixes else f"{self.tries} walks met seen points alone"
         return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "fallback", "why": why})
 
-    def _grown(self, history: HistoryView) -> tuple[Node, Exhausted]:
-        root, exhausted = Node(), Exhausted(self._known.options)
+    def _grow_tree(self, history: HistoryView) -> tuple[TreeNode, ExhaustedPrefixes]:
+        root, exhausted = TreeNode(), ExhaustedPrefixes(self._cache.options)
         points = [*history.completed, *history.failed, *history.running]
         told = [*rewards(history.values).tolist(), *[0.0] * len(history.failed), *[None] * len(history.running)]
-        for decisions, reward in zip(self._known.decisions(points), told, strict=True):
-            _visit(root, decisions, reward)
+        for decisions, reward in zip(self._cache.decisions(points), told, strict=True):
+            _backpropagate(root, decisions, reward)
             exhausted.add(decisions)
         return root, exhausted
 
-    def _descend(self, root: Node, exhausted: Exhausted, rng: np.random.Generator) -> tuple[int, ...]:
+    def _descend(self, root: TreeNode, exhausted: ExhaustedPrefixes, rng: np.random.Generator) -> tuple[int, ...]:
         """What the tree decides. Visits are left on the way, also where it leads nowhere."""
         node, made = root, ()
         node.visits += 1
-        while node.children is not None and (options := self._known.options(made)):
+        while node.children is not None and (options := self._cache.options(made)):
             left = [i for i in range(options) if (*made, i) not in exhausted.prefixes]
-            choice = self._chosen(node, left, rng)
-            node = node.children.setdefault(choice, Node())
+            choice = self._select_child(node, left, rng)
+            node = node.children.setdefault(choice, TreeNode())
             node.visits += 1
             made = (*made, choice)
         return made
 
-    def _finished(self, made: tuple[int, ...], rng: np.random.Generator) -> Point | None:
+    def _complete(self, made: tuple[int, ...], rng: np.random.Generator) -> Point | None:
         """None where what was drawn below leads nowhere, for the next walk to go elsewhere."""
         try:
             return self.domain.roll_out(made, rng)
         except Infeasible:
             return None
 
-    def _chosen(self, node: Node, left: list[int], rng: np.random.Generator) -> int:
+    def _select_child(self, node: TreeNode, left: list[int], rng: np.random.Generator) -> int:
         children = node.children or {}
         unvisited = [i for i in left if i not in children or not children[i].visits]
         if unvisited:
@@ -162,17 +162,17 @@ def rewards(values: Array) -> Array:
     return 1.0 - np.searchsorted(ordered, values, side="left") / len(values)
 
 
-def _visit(root: Node, decisions: tuple[int, ...], reward: float | None) -> None:
+def _backpropagate(root: TreeNode, decisions: tuple[int, ...], reward: float | None) -> None:
     """Down the expanded nodes, then one further, which is expanded for the next time."""
     node = root
     path = [node]
     for choice in decisions:
         if node.children is None:
             node.children = {}
-            node = node.children.setdefault(choice, Node())
+            node = node.children.setdefault(choice, TreeNode())
             path.append(node)
             break
-        node = node.children.setdefault(choice, Node())
+        node = node.children.setdefault(choice, TreeNode())
         path.append(node)
     for one in path:
         one.visits += 1
@@ -181,5 +181,5 @@ def _visit(root: Node, decisions: tuple[int, ...], reward: float | None) -> None
             one.total += reward
 
 
-def _size(root: Node) -> int:
-    return 1 + sum(_size(child) for child in (root.children or {}).values())
+def _count_nodes(root: TreeNode) -> int:
+    return 1 + sum(_count_nodes(child) for child in (root.children or {}).values())

@@ -23,9 +23,9 @@ class AcquisitionScore:
         """(m,)"""
         return self.acquisition.average(self.acquisition(self.posterior.predict(xs), self.incumbent))
 
-    def bound(self, xs: Batch) -> Array:
+    def upper_bounds(self, xs: Batch) -> Array:
         """Never below the score, and without the O(n^2) of a variance; (m,)."""
-        return self.acquisition.average(self.acquisition.bound(self.posterior.screen(xs), self.incumbent))
+        return self.acquisition.average(self.acquisition.upper_bounds(self.posterior.screen(xs), self.incumbent))
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,5 +43,5 @@ class FeasibleScore:
         chances = log_ndtr((label.mean - 0.5) / np.sqrt(label.variance))
         return self.score(xs) + np.logaddexp.reduce(chances, axis=0) - math.log(len(chances))
 
-    def bound(self, xs: Batch) -> Array:
-        return self.score.bound(xs)  # a chance is at most 1, its logarithm at most 0
+    def upper_bounds(self, xs: Batch) -> Array:
+        return self.score.upper_bounds(xs)  # a chance is at most 1, its logarithm at most 0

@@ -8,8 +8,8 @@ import numpy as np
 
 from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Domain, HistoryView, Json, NumericalError, State, Suggestion, Surrogate
-from bostruct.searchers.bayesian import described, taken
-from bostruct.searchers.designs import Design, drawn
+from bostruct.searchers.bayesian import describe_part, take
+from bostruct.searchers.designs import Design, random_design
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class SMBO:
     candidates: int = 512
     exploration: float = 0.1
     n_initial: int = 1
-    design: Design = drawn
+    design: Design = random_design
 
     def __post_init__(self) -> None:
         check_integer("candidates", self.candidates, 1)
@@ -34,7 +34,7 @@ class SMBO:
 
     def settings(self) -> dict[str, Json]:
         names = ("surrogate", "candidates", "exploration", "n_initial", "design")
-        return {name: described(getattr(self, name)) for name in names}
+        return {name: describe_part(getattr(self, name)) for name in names}
 
     def initial_state(self) -> State:
         return {"surrogate": self.surrogate.initial_state()}
@@ -58,7 +58,7 @@ class SMBO:
         unseen = [i for i, key in enumerate(self.domain.keys(xs)) if key not in history.seen]
         if not unseen:
             return self._fallback(history, state, rng, f"{self.candidates} draws met seen points alone")
-        fresh = taken(self.domain, xs, unseen)
+        fresh = take(self.domain, xs, unseen)
         means = posterior.screen(fresh).mean.mean(axis=0)
         best = int(np.argmin(means))
         return Suggestion(fresh[best], state, {"origin": "model", "predicted": float(means[best]), **info})

@@ -8,19 +8,19 @@ import numpy as np
 
 from bostruct.contracts import Batch, DomainError, HasMutation, HasNeighbors, Point
 
-NEIGHBORS_TRIED = 5_000
-MUTANTS_TRIED = 50
+MAX_SEEN_NEIGHBORS = 5_000
+N_MUTATIONS = 50
 
 
-def neighboring(domain: HasNeighbors, x: Point, rng: np.random.Generator) -> Batch:
+def neighbors_of(domain: HasNeighbors, x: Point, rng: np.random.Generator) -> Batch:
     """Its neighbours, or 5,000 of them."""
-    return domain.sample_neighbors(x, NEIGHBORS_TRIED, rng)
+    return domain.sample_neighbors(x, MAX_SEEN_NEIGHBORS, rng)
 
 
-def mutants(domain: HasMutation, x: Point, rng: np.random.Generator) -> Batch:
+def mutations_of(domain: HasMutation, x: Point, rng: np.random.Generator) -> Batch:
     """50 mutations of it; none where the domain leaves none."""
     found: list[Any] = []
-    for _ in range(MUTANTS_TRIED):
+    for _ in range(N_MUTATIONS):
         try:
             found.append(domain.mutate(x, rng))
         except DomainError:  # bounds or constraints leave this point no other

@@ -45,13 +45,13 @@ class TPE:
         """Raises SpaceExhausted when no unseen point is left."""
         if len(history.seen) < self.n_startup:
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "initial"})
-        for x in self._asked(history, rng):
+        for x in self._ask_optuna(history, rng):
             if self.domain.keys(self.domain.join([x]))[0] not in history.seen:
                 return Suggestion(x, state, {"origin": "model"})
         why = f"{ASKS} suggestions of the sampler were seen or break constraints"
         return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "fallback", "why": why})
 
-    def _asked(self, history: HistoryView, rng: np.random.Generator) -> Iterator[Point]:
+    def _ask_optuna(self, history: HistoryView, rng: np.random.Generator) -> Iterator[Point]:
         """Valid points that Optuna suggests."""
         import optuna
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from bostruct.checks import check_choice, check_integer, check_number
 from bostruct.contracts import Array, Choice, HasChoices, HistoryView, Json, Point, State, Suggestion
-from bostruct.searchers.bayesian import described
+from bostruct.searchers.bayesian import describe_part
 
 MODES = ("shared", "independent", "single", "auto")
-TRIES = 200
-PATIENCE = 4  # trials a variable without improvement, before two may change at once
+MAX_CHANGES = 200
+STALL_FACTOR = 4  # trials a variable without improvement, before two may change at once
 Effects = Callable[[Sequence[Sequence[Choice]], Array, int], Mapping[str, float]]
 """(choices of each point, values, seed) -> how much each choice matters by itself, by path."""
 
@@ -54,7 +54,7 @@ class WeightedRandomSearch:
 
     def settings(self) -> dict[str, Json]:
         names = ("effects", "n_random", "mode", "floor")
-        return {name: described(getattr(self, name)) for name in names} | {"least": dict(self.least)}
+        return {name: describe_part(getattr(self, name)) for name in names} | {"least": dict(self.least)}
 
     def initial_state(self) -> State:
         return None
@@ -68,11 +68,11 @@ class WeightedRandomSearch:
             points = [self.domain.coordinates(x) for x in history.completed]
             state = dict(self.effects(points, history.values, int(rng.integers(2**31))))
         best = _last_best(history.values)
-        for _ in range(TRIES):
-            x = self._changed(history.completed[best], state, n_told, len(history.values) - 1 - best, rng)
+        for _ in range(MAX_CHANGES):
+            x = self._change(history.completed[best], state, n_told, len(history.values) - 1 - best, rng)
             if self.domain.keys(self.domain.join([x]))[0] not in history.seen:
                 return Suggestion(x, state, {"origin": "model"})
-        why = f"{TRIES} changes of the incumbent met seen points alone"
+        why = f"{MAX_CHANGES} changes of the incumbent met seen points alone"
         return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "fallback", "why": why})
 
     def probabilities(self, weights: Mapping[str, float], names: Sequence[str]) -> Array:
@@ -83,14 +83,14 @@ class WeightedRandomSearch:
         found = np.array(list(map(weights.get, names, repeat(largest))), dtype=np.float64)
         return np.maximum(found / largest, self.floor)
 
-    def _changed(
+    def _change(
         self, x: Point, weights: Mapping[str, float], n_told: int, fruitless: int, rng: np.random.Generator
     ) -> Point:
         names = self.domain.names(x)
         chances = self.probabilities(weights, names)
         mode = self.mode
         if mode == "auto":
-            mode = "independent" if fruitless >= PATIENCE * len(names) and n_told % 2 else "single"
+            mode = "independent" if fruitless >= STALL_FACTOR * len(names) and n_told % 2 else "single"
         if mode == "single":
             total = np.cumsum(chances)
             changes = [names[min(int(np.searchsorted(total, rng.random() * total[-1], "right")), len(names) - 1)]]

@@ -11,13 +11,13 @@ from bostruct.contracts import Array, Batch, Info, Posterior, Prediction, State,
 
 
 @dataclass(frozen=True)
-class AtTop:
+class AtTargetFidelity:
     """Learns from points as they were evaluated, by a kernel that has a factor for the fidelity, and predicts them at
     the top, whatever their own fidelity is. raised: the same points there.
     """
 
     surrogate: Surrogate
-    raised: Callable[[Batch], Batch]
+    to_target: Callable[[Batch], Batch]
 
     def initial_state(self) -> State:
         return self.surrogate.initial_state()
@@ -27,22 +27,22 @@ class AtTop:
     ) -> tuple[Posterior, State, Info]:
         """On n points and their values (n,)."""
         posterior, state, info = self.surrogate.condition(xs, values, state, rng)
-        return TopPosterior(posterior, self.raised), state, info
+        return TargetFidelityPosterior(posterior, self.to_target), state, info
 
 
 @dataclass(frozen=True, eq=False)
-class TopPosterior:
+class TargetFidelityPosterior:
     """A posterior seen from the top."""
 
     posterior: Posterior
-    raised: Callable[[Batch], Batch]
+    to_target: Callable[[Batch], Batch]
 
     def predict(self, xs: Batch) -> Prediction:
-        return self.posterior.predict(self.raised(xs))
+        return self.posterior.predict(self.to_target(xs))
 
     def screen(self, xs: Batch) -> Prediction:
-        return self.posterior.screen(self.raised(xs))
+        return self.posterior.screen(self.to_target(xs))
 
-    def believe(self, xs: Batch) -> TopPosterior:
+    def believe(self, xs: Batch) -> TargetFidelityPosterior:
         """Running trials are believed where they run."""
-        return TopPosterior(self.posterior.believe(xs), self.raised)
+        return TargetFidelityPosterior(self.posterior.believe(xs), self.to_target)

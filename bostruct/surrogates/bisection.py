@@ -14,18 +14,20 @@ import numpy as np
 from scipy.linalg.blas import dsyrk, dtrsm  # pyright: ignore[reportAttributeAccessIssue]
 from scipy.linalg.lapack import dpotrf  # pyright: ignore[reportAttributeAccessIssue]
 
-from bostruct.contracts import Array, Bisected
+from bostruct.contracts import Array, TwoBlockGram
 from bostruct.surrogates.gaussian import add_to_diagonal, log_determinant, solve_lower
 
 
-class Parts(NamedTuple):
+class EvidenceTerms(NamedTuple):
     """log |K + ratio I|, and residual' (K + ratio I)^-1 residual."""
 
     log_determinant: float
     quadratic: float
 
 
-def bisect(line: Bisected, residual: Array, ratio: float) -> Callable[[float], Parts | None] | None:
+def two_block_evidence(
+    line: TwoBlockGram, residual: Array, ratio: float
+) -> Callable[[float], EvidenceTerms | None] | None:
     """The parts of the evidence at theta_i = t; None, here or there, where a matrix is not positive definite."""
     small, large = sorted(line.parts, key=len)
     # two takes are three times as fast as one index of both axes
@@ -36,14 +38,14 @@ def bisect(line: Bisected, residual: Array, ratio: float) -> Callable[[float], P
     white = solve_lower(lower, residual[large])
     determinant, quadratic = log_determinant(lower), float(white.dot(white))
     if not len(small):
-        return lambda _: Parts(determinant, quadratic)
+        return lambda _: EvidenceTerms(determinant, quadratic)
     crossed = dtrsm(1.0, lower, others.take(large, axis=1).T, lower=1, overwrite_b=1)  # (large, small)
     removed = dsyrk(1.0, crossed, trans=1, lower=1)
     rest = add_to_diagonal(others.take(small, axis=1), ratio).T
     told, explained = residual[small], crossed.T @ white
     schur = np.empty_like(rest)
 
-    def along(t: float) -> Parts | None:
+    def along(t: float) -> EvidenceTerms | None:
         scale = line.scale(t)
         np.multiply(removed, -scale * scale, schur)
         np.add(schur, rest, schur)
@@ -51,6 +53,6 @@ def bisect(line: Bisected, residual: Array, ratio: float) -> Callable[[float], P
         if failed:
             return None
         left = solve_lower(inner, told - scale * explained)
-        return Parts(determinant + log_determinant(inner), quadratic + float(left.dot(left)))
+        return EvidenceTerms(determinant + log_determinant(inner), quadratic + float(left.dot(left)))
 
     return along

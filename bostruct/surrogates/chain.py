@@ -13,25 +13,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.contracts import Array, Bisected, HasLine, Prepared
-from bostruct.surrogates.bisection import bisect
-from bostruct.surrogates.gaussian import evidence, evidence_from, factor, log_determinant, solve_lower
-from bostruct.surrogates.hyperparameters import Hyperparameters, LevelPriors
+from bostruct.contracts import Array, HasLine, Prepared, TwoBlockGram
+from bostruct.surrogates.bisection import two_block_evidence
+from bostruct.surrogates.gaussian import cholesky, evidence, evidence_from, log_determinant, solve_lower
+from bostruct.surrogates.hyperparameters import Hyperparameters, ScalePriors
 from bostruct.surrogates.slice_sampling import Draw, slice_update
 
 
-class Data(NamedTuple):
+class ChainData(NamedTuple):
     """What the chain is conditioned on."""
 
     kernel: HasLine
     prepared: Prepared  # of the training points with themselves
     values: Array  # (n,)
-    priors: LevelPriors
+    priors: ScalePriors
     nugget: float
 
 
 @dataclass
-class Tally:
+class ChainTally:
     """What a person wants to know of a chain."""
 
     evaluations: int = 0
@@ -43,21 +43,21 @@ class Tally:
         self.evaluations += draw.evaluations
 
 
-def sweep(data: Data, start: Hyperparameters, rng: np.random.Generator, tally: Tally) -> Hyperparameters:
+def sweep(data: ChainData, start: Hyperparameters, rng: np.random.Generator, tally: ChainTally) -> Hyperparameters:
     """Update mean, log amplitude, log noise, then each theta_i in random order."""
     gram = data.kernel.gram(start.theta, data.prepared)
     now = _update_mean(data, gram, start, rng, tally)
-    now = _update_level(data, gram, now, "log_amplitude", rng, tally)
-    now = _update_level(data, gram, now, "log_noise", rng, tally)
+    now = _update_scale(data, gram, now, "log_amplitude", rng, tally)
+    now = _update_scale(data, gram, now, "log_noise", rng, tally)
     priors = [block.prior.log_density for block in data.kernel.parameters for _ in range(block.size)]
     theta, residual = now.theta.copy(), data.values - now.mean
     known: float | None = None
     for i in rng.permutation(len(theta)).tolist():
         line = data.kernel.line(theta, i, data.prepared, gram)
-        likelihood = _likelihood(line, residual, now, data.nugget, tally)
+        likelihood = _log_likelihood(line, residual, now, data.nugget, tally)
         prior = priors[i]
         start_density = None if known is None else known + prior(float(theta[i]))
-        draw = slice_update(_within(prior, likelihood), float(theta[i]), rng, start_density)
+        draw = slice_update(_log_posterior(prior, likelihood), float(theta[i]), rng, start_density)
         tally.add(draw)
         theta[i] = draw.value
         known = draw.log_density - prior(draw.value)
@@ -65,11 +65,11 @@ def sweep(data: Data, start: Hyperparameters, rng: np.random.Generator, tally: T
     return now._replace(theta=theta)
 
 
-def _likelihood(
-    line: Callable[[float], Array], residual: Array, level: Hyperparameters, nugget: float, tally: Tally
+def _log_likelihood(
+    line: Callable[[float], Array], residual: Array, hyper: Hyperparameters, nugget: float, tally: ChainTally
 ) -> Callable[[float], float]:
-    ratio, log_amplitude, n = level.ratio(nugget), level.log_amplitude, len(residual)
-    split = bisect(line, residual, ratio) if isinstance(line, Bisected) else None
+    ratio, log_amplitude, n = hyper.ratio(nugget), hyper.log_amplitude, len(residual)
+    split = two_block_evidence(line, residual, ratio) if isinstance(line, TwoBlockGram) else None
 
     def likelihood(t: float) -> float:
         if split is not None and (parts := split(t)) is not None:
@@ -82,7 +82,7 @@ def _likelihood(
     return likelihood
 
 
-def _within(prior: Callable[[float], float], likelihood: Callable[[float], float]) -> Callable[[float], float]:
+def _log_posterior(prior: Callable[[float], float], likelihood: Callable[[float], float]) -> Callable[[float], float]:
     """Prior plus likelihood; the likelihood is spared outside the prior's support."""
 
     def density(t: float) -> float:
@@ -93,10 +93,10 @@ def _within(prior: Callable[[float], float], likelihood: Callable[[float], float
 
 
 def _update_mean(
-    data: Data, gram: Array, now: Hyperparameters, rng: np.random.Generator, tally: Tally
+    data: ChainData, gram: Array, now: Hyperparameters, rng: np.random.Generator, tally: ChainTally
 ) -> Hyperparameters:
     """The evidence is quadratic in the mean: one factorisation serves the whole update."""
-    lower, jitter = factor(gram.copy, now.ratio(data.nugget))
+    lower, jitter = cholesky(gram.copy, now.ratio(data.nugget))
     tally.largest_jitter = max(tally.largest_jitter, jitter)
     white = solve_lower(lower, np.column_stack([data.values - now.mean, np.ones(len(data.values))]))
     (yy, y1), (_, ones) = white.T @ white
@@ -106,13 +106,13 @@ def _update_mean(
         step = c - now.mean
         return evidence_from(determinant, yy - 2.0 * step * y1 + step * step * ones, n, now.log_amplitude)
 
-    draw = slice_update(_within(data.priors.mean.log_density, likelihood), now.mean, rng)
+    draw = slice_update(_log_posterior(data.priors.mean.log_density, likelihood), now.mean, rng)
     tally.add(draw)
     return now._replace(mean=draw.value)
 
 
-def _update_level(
-    data: Data, gram: Array, now: Hyperparameters, name: str, rng: np.random.Generator, tally: Tally
+def _update_scale(
+    data: ChainData, gram: Array, now: Hyperparameters, name: str, rng: np.random.Generator, tally: ChainTally
 ) -> Hyperparameters:
     residual = data.values - now.mean
 
@@ -122,6 +122,6 @@ def _update_level(
         tally.largest_jitter = max(tally.largest_jitter, found.jitter)
         return found.log_density
 
-    draw = slice_update(_within(getattr(data.priors, name).log_density, likelihood), getattr(now, name), rng)
+    draw = slice_update(_log_posterior(getattr(data.priors, name).log_density, likelihood), getattr(now, name), rng)
     tally.add(draw)
     return now._replace(**{name: draw.value})

@@ -25,7 +25,7 @@ TREES = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Factor:
+class Feature:
     """One variable as columns of a design. atoms: what the columns can be, (a, c); weights: of the atoms, summing to 1.
 
     Without atoms the variable is continuous, uniform on [0, 1], and has one column.
@@ -73,7 +73,7 @@ class Leaves(NamedTuple):
     values: Array
 
 
-def grown_forest(design: Array, values: Array, seed: int, trees: int = TREES) -> Any:
+def grow_forest(design: Array, values: Array, seed: int, trees: int = TREES) -> Any:
     """A scikit-learn forest of unpruned trees on bootstrap samples, every column tried at every cut."""
     from sklearn.ensemble import RandomForestRegressor
 
@@ -82,15 +82,15 @@ def grown_forest(design: Array, values: Array, seed: int, trees: int = TREES) ->
     return forest.fit(design, values)
 
 
-def importances(forest: Any, factors: Sequence[Factor], pairs: bool = False) -> Importances:
+def importances(forest: Any, features: Sequence[Feature], pairs: bool = False) -> Importances:
     """Of the variables of a fitted forest; pairs: also of any two of them, which is quadratic in their number.
 
     Trees that predict a constant are left out; with no other, every effect is 0.
     """
-    found = [effects for tree in forest.estimators_ if (effects := _decomposed(leaves(tree.tree_), factors, pairs))]
-    main = {factor.name: _effect([effects[0][i] for effects in found]) for i, factor in enumerate(factors)}
-    names = list(combinations([factor.name for factor in factors], 2)) if pairs else []
-    return Importances(main, {both: _effect([effects[1][k] for effects in found]) for k, both in enumerate(names)})
+    found = [effects for tree in forest.estimators_ if (effects := _decompose(leaf_boxes(tree.tree_), features, pairs))]
+    main = {feature.name: _summarize([effects[0][i] for effects in found]) for i, feature in enumerate(features)}
+    names = list(combinations([feature.name for feature in features], 2)) if pairs else []
+    return Importances(main, {both: _summarize([effects[1][k] for effects in found]) for k, both in enumerate(names)})
 
 
 @dataclass(frozen=True)
@@ -100,23 +100,23 @@ class VarianceShares:
     trees: int = 16
 
     def __call__(self, points: Sequence[Sequence[Choice]], values: Array, seed: int) -> dict[str, float]:
-        design, factors = design_of(points)
-        forest = grown_forest(design, ranged(values), seed, self.trees)
-        return {name: effect.share for name, effect in importances(forest, factors).main.items()}
+        design, features = design_and_features(points)
+        forest = grow_forest(design, scale_to_unit(values), seed, self.trees)
+        return {name: effect.share for name, effect in importances(forest, features).main.items()}
 
 
-def ranged(values: Array) -> Array:
+def scale_to_unit(values: Array) -> Array:
     """On [0, 1]: trees compare squares, which the largest floats have none of."""
     low, high = float(np.min(values)), float(np.max(values))
     half = 0.5 * high - 0.5 * low
     return (0.5 * values - 0.5 * low) / half if half > 0.0 else np.zeros(len(values))
 
 
-def _effect(shares: list[float]) -> Effect:
+def _summarize(shares: list[float]) -> Effect:
     return Effect(float(np.mean(shares)), float(np.std(shares))) if shares else Effect(0.0, 0.0)
 
 
-def leaves(tree: Any) -> Leaves:
+def leaf_boxes(tree: Any) -> Leaves:
     """The boxes of a scikit-learn tree, which goes left where a column is at most the threshold."""
     n, columns = tree.node_count, tree.n_features
     lower, upper = np.full((n, columns), -np.inf), np.full((n, columns), np.inf)
@@ -130,7 +130,7 @@ def leaves(tree: Any) -> Leaves:
     return Leaves(lower[is_leaf], upper[is_leaf], tree.value[is_leaf, 0, 0])
 
 
-class Held(NamedTuple):
+class LeafAtoms(NamedTuple):
     """Which atoms of a variable lie in which leaf (l, a), the atoms' weights (a,), and the share of each leaf (l,)."""
 
     inside: Array
@@ -138,9 +138,9 @@ class Held(NamedTuple):
     share: Array
 
 
-def _held(boxes: Leaves, factor: Factor) -> Held:
-    lower, upper = boxes.lower[:, factor.columns], boxes.upper[:, factor.columns]
-    atoms, weights = factor.atoms, factor.weights
+def _leaf_atoms(boxes: Leaves, feature: Feature) -> LeafAtoms:
+    lower, upper = boxes.lower[:, feature.columns], boxes.upper[:, feature.columns]
+    atoms, weights = feature.atoms, feature.weights
     if atoms is None or weights is None:
         cuts = np.unique(np.clip(np.concatenate([lower, upper, [[0.0], [1.0]]]), 0.0, 1.0))
         atoms, weights = 0.5 * (cuts[:-1] + cuts[1:])[:, None], np.diff(cuts)
@@ -149,15 +149,15 @@ def _held(boxes: Leaves, factor: Factor) -> Held:
         inside &= lower[:, column, None] < atoms[:, column]
         inside &= atoms[:, column] <= upper[:, column, None]
     held = inside.astype(np.float64)
-    return Held(held, weights, held @ weights)
+    return LeafAtoms(held, weights, held @ weights)
 
 
-def _decomposed(boxes: Leaves, factors: Sequence[Factor], pairs: bool) -> tuple[list[float], list[float]] | None:
+def _decompose(boxes: Leaves, features: Sequence[Feature], pairs: bool) -> tuple[list[float], list[float]] | None:
     """Shares of the variance of one tree; None where it has none."""
-    held = [_held(boxes, factor) for factor in factors]
+    held = [_leaf_atoms(boxes, feature) for feature in features]
     volume = np.prod([one.share for one in held], axis=0)
     reached = volume > 0.0  # a leaf between two choices holds none
-    held = [Held(one.inside[reached], one.weights, one.share[reached]) for one in held]
+    held = [LeafAtoms(one.inside[reached], one.weights, one.share[reached]) for one in held]
     volume, values = volume[reached], boxes.values[reached]
     mean = float(volume @ values)
     variance = float(volume @ np.square(values - mean))
@@ -187,12 +187,12 @@ def unordered_atoms(count: int) -> tuple[Array, Array]:
     return np.eye(count), np.full(count, 1.0 / count)
 
 
-def with_absence(atoms: Array, weights: Array, absent: float) -> tuple[Array, Array]:
+def add_absence(atoms: Array, weights: Array, absent: float) -> tuple[Array, Array]:
     """One atom more, -1 in every column, for points that have no such variable: `absent` is their share."""
     return np.vstack([atoms, np.full((1, atoms.shape[1]), -1.0)]), np.append(weights * (1.0 - absent), absent)
 
 
-def design_of(points: Sequence[Sequence[Choice]]) -> tuple[Array, list[Factor]]:
+def design_and_features(points: Sequence[Sequence[Choice]]) -> tuple[Array, list[Feature]]:
     """Points, each a sequence of choices (path, value, count, ordered), as a matrix (n, c) and its factors.
 
     count: of the values, infinite for a continuous one, whose value is in [0, 1]. Paths that not every point has get an
@@ -206,43 +206,43 @@ def design_of(points: Sequence[Sequence[Choice]]) -> tuple[Array, list[Factor]]:
             known = kinds.setdefault(one.path, one)
             if known.count < one.count < np.inf:  # what can be chosen there follows from other choices
                 kinds[one.path] = one
-    factors: list[Factor] = []
+    features: list[Feature] = []
     width = 0
     for path, one in kinds.items():
         size = one.count if not one.ordered and one.count < np.inf else 1
         columns = slice(width, width + int(size))
         width += int(size)
         if one.count == np.inf:
-            factors.append(Factor(path, columns))
+            features.append(Feature(path, columns))
             continue
         atoms, weights = (ordered_atoms if one.ordered else unordered_atoms)(int(one.count))
         if present[path] < len(points):
-            atoms, weights = with_absence(atoms, weights, 1.0 - present[path] / len(points))
-        factors.append(Factor(path, columns, atoms, weights))
-    return filled(points, factors), factors
+            atoms, weights = add_absence(atoms, weights, 1.0 - present[path] / len(points))
+        features.append(Feature(path, columns, atoms, weights))
+    return fill_design(points, features), features
 
 
-def filled(points: Sequence[Sequence[Choice]], factors: Sequence[Factor]) -> Array:
+def fill_design(points: Sequence[Sequence[Choice]], features: Sequence[Feature]) -> Array:
     """Points in the columns of the factors (n, c); choices that no factor or atom stands for are left out."""
-    known = {factor.name: factor for factor in factors}
-    width = max((factor.columns.stop for factor in factors), default=0)
+    known = {feature.name: feature for feature in features}
+    width = max((feature.columns.stop for feature in features), default=0)
     design: npt.NDArray[np.float64] = np.full((len(points), width), -1.0)
     for row, point in enumerate(points):
         for one in point:
-            factor = known.get(one.path)
-            if factor is None:
+            feature = known.get(one.path)
+            if feature is None:
                 continue
             if one.count == np.inf:
-                design[row, factor.columns] = one.value
-            elif factor.atoms is not None and one.value < len(factor.atoms):
-                design[row, factor.columns] = factor.atoms[int(one.value)]
+                design[row, feature.columns] = one.value
+            elif feature.atoms is not None and one.value < len(feature.atoms):
+                design[row, feature.columns] = feature.atoms[int(one.value)]
     return design
 
 
-def filled_from(values: Array, factors: Sequence[Factor]) -> Array:
+def fill_design_from_values(values: Array, features: Sequence[Feature]) -> Array:
     """`filled` for points that all have the same choices, one a factor: from their values (n, d)."""
     columns = [
-        value[:, None] if factor.atoms is None else factor.atoms[value.astype(np.int64)]
-        for value, factor in zip(values.T, factors, strict=True)
+        value[:, None] if feature.atoms is None else feature.atoms[value.astype(np.int64)]
+        for value, feature in zip(values.T, features, strict=True)
     ]
     return np.concatenate(columns, axis=1)

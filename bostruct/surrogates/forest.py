@@ -10,10 +10,10 @@ import numpy as np
 
 from bostruct.checks import check_integer
 from bostruct.contracts import Array, Batch, Choice, Info, Prediction, State
-from bostruct.surrogates.fanova import Factor, design_of, filled, filled_from, grown_forest
+from bostruct.surrogates.fanova import Feature, design_and_features, fill_design, fill_design_from_values, grow_forest
 from bostruct.surrogates.hyperparameters import check_values
 
-SMALLEST_VARIANCE = 1e-8  # of standardised values, where all trees agree
+SMALLEST_TREE_VARIANCE = 1e-8  # of standardised values, where all trees agree
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class RandomForest:
         """Grow a forest on n points and their values (n,)."""
         check_values(values)
         shift, scale = float(np.mean(values)), float(np.std(values)) or 1.0
-        design, factors = design_of([self.choices(x) for x in xs])
-        forest = grown_forest(design, (values - shift) / scale, int(rng.integers(2**31)), self.trees)
-        return ForestPosterior(self, forest, tuple(factors), shift, scale), state, {"trees": self.trees}
+        design, features = design_and_features([self.choices(x) for x in xs])
+        forest = grow_forest(design, (values - shift) / scale, int(rng.integers(2**31)), self.trees)
+        return ForestPosterior(self, forest, tuple(features), shift, scale), state, {"trees": self.trees}
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class ForestPosterior:
 
     model: RandomForest
     forest: Any
-    factors: tuple[Factor, ...]
+    features: tuple[Feature, ...]
     shift: float
     scale: float
 
@@ -60,12 +60,12 @@ class ForestPosterior:
         if not len(xs):
             return Prediction(np.empty((1, 0)), np.empty((1, 0)))
         if self.model.values is not None:
-            design = filled_from(self.model.values(xs), self.factors)
+            design = fill_design_from_values(self.model.values(xs), self.features)
         else:
-            design = filled([self.model.choices(x) for x in xs], self.factors)
+            design = fill_design([self.model.choices(x) for x in xs], self.features)
         design = design.astype(np.float32)
         by_tree = np.stack([tree.tree_.predict(design)[:, 0] for tree in self.forest.estimators_])
-        mean, variance = by_tree.mean(axis=0), np.maximum(by_tree.var(axis=0), SMALLEST_VARIANCE)
+        mean, variance = by_tree.mean(axis=0), np.maximum(by_tree.var(axis=0), SMALLEST_TREE_VARIANCE)
         return Prediction(self.shift + self.scale * mean[None], self.scale**2 * variance[None])
 
     def screen(self, xs: Batch) -> Prediction:

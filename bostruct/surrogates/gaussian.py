@@ -20,7 +20,7 @@ JITTER_LADDER = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # shares of the mean diag
 LOG_2_PI = math.log(2.0 * math.pi)
 
 
-class Factored(NamedTuple):
+class CholeskyFactor(NamedTuple):
     """Lower Cholesky factor (n, n), above whose diagonal is rubbish, and the jitter that it took."""
 
     lower: Array
@@ -36,15 +36,15 @@ class Evidence(NamedTuple):
     jitter: float
 
 
-def factor(build: Callable[[], Array], ratio: float) -> Factored:
+def cholesky(build: Callable[[], Array], ratio: float) -> CholeskyFactor:
     """Factor K + ratio I; `build` makes K, an array that may be overwritten, anew for each try.
 
     Jitter climbs the ladder; raises NumericalError, with the smallest eigenvalue, where the ladder ends.
     """
-    return Factored(*_factor(build, ratio))
+    return CholeskyFactor(*_cholesky(build, ratio))
 
 
-def _factor(build: Callable[[], Array], ratio: float) -> tuple[Array, float]:
+def _cholesky(build: Callable[[], Array], ratio: float) -> tuple[Array, float]:
     scale = 1.0
     for step in JITTER_LADDER:
         matrix = build()
@@ -91,7 +91,7 @@ def inverse_lower(lower: Array) -> Array:
     return np.tril(dtrtri(lower, lower=1)[0])
 
 
-def inverse_of(lower: Array) -> Array:
+def inverse_from_cholesky(lower: Array) -> Array:
     """(L L')^-1, symmetric (n, n); overwrites L."""
     half = np.tril(dpotri(lower, lower=1, overwrite_c=1)[0])
     return half + np.tril(half, -1).T
@@ -99,7 +99,7 @@ def inverse_of(lower: Array) -> Array:
 
 def evidence(build: Callable[[], Array], residual: Array, log_amplitude: float, ratio: float) -> Evidence:
     """Log density of residuals (n,) under S = exp(log_amplitude) (K + ratio I); Rasmussen and Williams 2006, (2.30)."""
-    lower, jitter = _factor(build, ratio)
+    lower, jitter = _cholesky(build, ratio)
     white = solve_lower(lower, residual)
     quadratic = float(white.dot(white))
     determinant = log_determinant(lower)

@@ -12,7 +12,7 @@ from scipy.linalg import cho_solve
 
 from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Array, Batch, Info, Prediction, State
-from bostruct.surrogates.gaussian import factor, inverse_lower
+from bostruct.surrogates.gaussian import cholesky, inverse_lower
 from bostruct.surrogates.hyperparameters import check_values
 
 Tokens = Callable[[Batch], list[npt.NDArray[np.int64]]]
@@ -48,10 +48,10 @@ class HashedRidge:
         targets = (values - shift) / scale
         weights = np.zeros(self.buckets)
         if is_dual := len(design) < len(used):
-            lower, jitter = factor((design @ design.T).copy, self.penalty)
+            lower, jitter = cholesky((design @ design.T).copy, self.penalty)
             weights[used] = design.T @ cho_solve((lower, True), targets, check_finite=False)
         else:
-            lower, jitter = factor((design.T @ design).copy, self.penalty)
+            lower, jitter = cholesky((design.T @ design).copy, self.penalty)
             weights[used] = cho_solve((lower, True), design.T @ targets, check_finite=False)
         posterior = HashedPosterior(self, weights, used, lower, design if is_dual else None, shift, scale)
         return posterior, state, {"buckets_used": len(used), "largest_jitter": jitter}

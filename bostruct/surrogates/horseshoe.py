@@ -14,10 +14,10 @@ from bostruct.contracts import Array, Batch, Info, NumericalError, State
 from bostruct.surrogates.hyperparameters import check_values
 from bostruct.surrogates.monomials import Monomials, Polynomial
 
-SMALLEST, LARGEST = 1e-10, 1e6  # of squared scales, in units of the standardised values
+SMALLEST_SQUARED_SCALE, LARGEST_SQUARED_SCALE = 1e-10, 1e6  # of squared scales, in units of the standardised values
 
 
-class Chain(NamedTuple):
+class GibbsState(NamedTuple):
     """Where the sampler stands. local (p,), overall: squared scales of coefficients. noise: variance."""
 
     local: Array
@@ -51,19 +51,19 @@ class HorseshoeRegression:
         xs: n points, values (n,). Raises NumericalError where a system of equations cannot be solved.
         """
         check_values(values)
-        design, scales = standardised(self.monomials(xs))
+        design, scales = standardize_columns(self.monomials(xs))
         centered = values - np.mean(values)
         target = centered / (float(np.std(values)) or 1.0)
-        chain = started(self.monomials.count) if state is None else restored(state)
+        chain = initial_gibbs_state(self.monomials.count) if state is None else decode_state(state)
         normal_equations = NormalEquations(design, target)
         coefficients = np.zeros(self.monomials.count)
         for _ in range(self.first if state is None else self.sweeps):
-            coefficients, chain = swept(normal_equations, chain, rng)
+            coefficients, chain = gibbs_sweep(normal_equations, chain, rng)
         info = {"noise": math.sqrt(chain.noise), "scale": math.sqrt(chain.overall)}
-        return Polynomial(self.monomials, coefficients / scales), stored(chain), info
+        return Polynomial(self.monomials, coefficients / scales), encode_state(chain), info
 
 
-def standardised(design: Array) -> tuple[Array, Array]:
+def standardize_columns(design: Array) -> tuple[Array, Array]:
     """Columns less their means over their standard deviations, and these; constant columns become zero."""
     scales = design.std(axis=0)
     constant = scales < 1e-12
@@ -109,38 +109,40 @@ class NormalEquations:
             raise NumericalError(f"the regression of {p} monomials on {n} points has no solution: {error}") from error
 
 
-def swept(equations: NormalEquations, chain: Chain, rng: np.random.Generator) -> tuple[Array, Chain]:
+def gibbs_sweep(equations: NormalEquations, chain: GibbsState, rng: np.random.Generator) -> tuple[Array, GibbsState]:
     """One Gibbs sweep: coefficients, noise, local scales, overall scale. Squared scales stay within 1e-10 and 1e6."""
     n, p = equations.design.shape
     beta = equations.sample(chain.overall * chain.local, chain.noise, rng)
     residual = equations.target - equations.design @ beta
     squares = np.square(beta)
     misfit = 0.5 * (float(residual @ residual) + float(np.sum(squares / chain.local)) / chain.overall)
-    noise = bounded(inverse_gamma(0.5 * (n + p), misfit, rng))
-    auxiliary = inverse_gamma(1.0, 1.0 + 1.0 / chain.local, rng, p)
-    local = bounded(inverse_gamma(1.0, 1.0 / auxiliary + 0.5 * squares / (chain.overall * noise), rng, p))
-    auxiliary = inverse_gamma(1.0, 1.0 + 1.0 / chain.overall, rng)
-    overall = bounded(inverse_gamma(0.5 * (p + 1), 1.0 / auxiliary + 0.5 * float(np.sum(squares / local)) / noise, rng))
-    return beta, Chain(local, float(overall), float(noise))
+    noise = clip_scales(sample_inverse_gamma(0.5 * (n + p), misfit, rng))
+    auxiliary = sample_inverse_gamma(1.0, 1.0 + 1.0 / chain.local, rng, p)
+    local = clip_scales(sample_inverse_gamma(1.0, 1.0 / auxiliary + 0.5 * squares / (chain.overall * noise), rng, p))
+    auxiliary = sample_inverse_gamma(1.0, 1.0 + 1.0 / chain.overall, rng)
+    overall = clip_scales(
+        sample_inverse_gamma(0.5 * (p + 1), 1.0 / auxiliary + 0.5 * float(np.sum(squares / local)) / noise, rng)
+    )
+    return beta, GibbsState(local, float(overall), float(noise))
 
 
-def inverse_gamma(shape: float, rate: Array | float, rng: np.random.Generator, size: int | None = None) -> Array:
+def sample_inverse_gamma(shape: float, rate: Array | float, rng: np.random.Generator, size: int | None = None) -> Array:
     return rate / np.maximum(rng.standard_gamma(shape, size), 1e-300)
 
 
-def bounded(squared: Array) -> Array:
-    return np.clip(squared, SMALLEST, LARGEST)
+def clip_scales(squared: Array) -> Array:
+    return np.clip(squared, SMALLEST_SQUARED_SCALE, LARGEST_SQUARED_SCALE)
 
 
-def started(p: int) -> Chain:
-    return Chain(np.ones(p), 1.0, 1.0)
+def initial_gibbs_state(p: int) -> GibbsState:
+    return GibbsState(np.ones(p), 1.0, 1.0)
 
 
-def stored(chain: Chain) -> State:
+def encode_state(chain: GibbsState) -> State:
     """Local scales as thousandths of their decadic logarithms: a chain may start anywhere, and files stay small."""
     local = np.round(1_000 * np.log10(chain.local)).astype(int).tolist()
     return {"local": local, "overall": chain.overall, "noise": chain.noise}
 
 
-def restored(state: State) -> Chain:
-    return Chain(10.0 ** (np.array(state["local"]) / 1_000), state["overall"], state["noise"])
+def decode_state(state: State) -> GibbsState:
+    return GibbsState(10.0 ** (np.array(state["local"]) / 1_000), state["overall"], state["noise"])

@@ -34,7 +34,7 @@ class Hyperparameters(NamedTuple):
         return cls(data[0], data[1], data[2], np.array(data[3], dtype=np.float64))
 
 
-class LevelPriors(NamedTuple):
+class ScalePriors(NamedTuple):
     """Priors of mean, log amplitude and log noise."""
 
     mean: Prior
@@ -49,4 +49,4 @@ def check_values(values: Array) -> None:
         raise NumericalError(f"values: expected magnitudes up to {LARGEST_VALUE:g}, got {largest:g}")
 
 
-PriorsOfValues = Callable[[Array], LevelPriors]  # priors may depend on the values (n,)
+PriorsOfValues = Callable[[Array], ScalePriors]  # priors may depend on the values (n,)

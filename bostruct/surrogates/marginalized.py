@@ -10,9 +10,9 @@ import numpy as np
 
 from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Array, Batch, HasLine, Info, State
-from bostruct.surrogates.chain import Data, Tally, sweep
+from bostruct.surrogates.chain import ChainData, ChainTally, sweep
 from bostruct.surrogates.hyperparameters import LOG_HIGH, LOG_LOW, Hyperparameters, PriorsOfValues, check_values
-from bostruct.surrogates.posterior import GaussianPosterior, member
+from bostruct.surrogates.posterior import GaussianPosterior, fit_member
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class MarginalizedGP:
     ) -> tuple[GaussianPosterior, State, Info]:
         """Run the chain on (n,) values and keep `samples` of its states. State: the last. Raises NumericalError."""
         check_values(values)
-        tally = Tally()
-        data = Data(self.kernel, self.kernel.prepare(xs, xs), values, self.priors(values), self.nugget)
+        tally = ChainTally()
+        data = ChainData(self.kernel, self.kernel.prepare(xs, xs), values, self.priors(values), self.nugget)
         if state is None:
             now = self.start(values)
             for _ in range(self.burn_in):
@@ -58,7 +58,7 @@ class MarginalizedGP:
             chain.append(now)
         if self.shared_mean:
             chain = [hyper._replace(mean=now.mean) for hyper in chain]
-        members = [member(self.kernel, xs, values - hyper.mean, hyper, self.nugget) for hyper in chain]
+        members = [fit_member(self.kernel, xs, values - hyper.mean, hyper, self.nugget) for hyper in chain]
         info = {
             "sweeps": tally.updates // (len(now.theta) + 3),
             "likelihoods": tally.evaluations,

@@ -11,18 +11,18 @@ import numpy as np
 from scipy.optimize import minimize
 
 from bostruct.checks import check_integer
-from bostruct.contracts import Array, Batch, HasGradient, HasSlope, Info, NumericalError, Prepared, State
-from bostruct.surrogates.gaussian import evidence_from, factor, inverse_of, log_determinant
+from bostruct.contracts import Array, Batch, DifferentiablePrior, HasGradient, Info, NumericalError, Prepared, State
+from bostruct.surrogates.gaussian import cholesky, evidence_from, inverse_from_cholesky, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters, check_values
-from bostruct.surrogates.posterior import GaussianPosterior, member
+from bostruct.surrogates.posterior import GaussianPosterior, fit_member
 
 LOG_NOISE_RANGE = (math.log(1e-6), math.log(10.0))  # of standardised values
 THETA_REACH = 8.0  # how far a kernel parameter may stray from its initial value
-CONSTANT = 1e-13  # a spread that is a smaller share of the values than this is rounding
+NEGLIGIBLE_SPREAD = 1e-13  # a spread that is a smaller share of the values than this is rounding
 SMALLEST_SCALE = 1e-150  # whose square does not underflow
 
 
-class Fit(NamedTuple):
+class TrainingData(NamedTuple):
     """Training data on the model's scale."""
 
     kernel: HasGradient
@@ -31,7 +31,7 @@ class Fit(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ModeGP:
+class MAPGP:
     """Values are standardised, the amplitude is 1, the mean is profiled out.
 
     noise_prior: of the log noise variance of standardised values. most_steps: of L-BFGS. Raises TypeError for a
@@ -40,15 +40,15 @@ class ModeGP:
 
     kernel: HasGradient
     join: Callable[..., Batch]
-    noise_prior: HasSlope
+    noise_prior: DifferentiablePrior
     initial_log_noise: float
     most_steps: int = 60
 
     def __post_init__(self) -> None:
         check_integer("most_steps", self.most_steps, 1)
         for block in self.kernel.parameters:
-            if not callable(getattr(block.prior, "total_and_slope", None)):
-                raise TypeError(f"kernel: {block.name}: a mode needs a prior with total_and_slope, got {block.prior}")
+            if not callable(getattr(block.prior, "value_and_grad", None)):
+                raise TypeError(f"kernel: {block.name}: a mode needs a prior with value_and_grad, got {block.prior}")
 
     def initial_state(self) -> State:
         return None
@@ -60,23 +60,23 @@ class ModeGP:
         del rng  # the climb is deterministic
         check_values(values)
         shift, scale = float(np.mean(values)), float(np.std(values))
-        if scale <= max(CONSTANT * float(np.max(np.abs(values))), SMALLEST_SCALE):
+        if scale <= max(NEGLIGIBLE_SPREAD * float(np.max(np.abs(values))), SMALLEST_SCALE):
             scale = 1.0
-        fit = Fit(self.kernel, self.kernel.prepare(xs, xs), (values - shift) / scale)
+        fit = TrainingData(self.kernel, self.kernel.prepare(xs, xs), (values - shift) / scale)
         starts = [self._start(), *([] if state is None else [np.array(state)])]
-        best, info = self._climb(fit, starts)
+        best, info = self._maximize(fit, starts)
         log_noise, theta = float(best[0]), best[1:]
         hyper = Hyperparameters(_profiled_mean(fit, theta, log_noise), 0.0, log_noise, theta)
-        one = member(self.kernel, xs, fit.values - hyper.mean, hyper, 0.0)
+        one = fit_member(self.kernel, xs, fit.values - hyper.mean, hyper, 0.0)
         info |= {"largest_jitter": one.jitter, "noise": math.exp(log_noise)}
         return GaussianPosterior(self.kernel, xs, self.join, [one], 0.0, shift, scale), best.tolist(), info
 
-    def log_posterior(self, fit: Fit, packed: Array) -> tuple[float, Array]:
+    def log_posterior(self, fit: TrainingData, packed: Array) -> tuple[float, Array]:
         """Of (log noise, theta), and its gradient; Rasmussen and Williams 2006, (5.9). Raises NumericalError."""
         noise, theta = math.exp(packed[0]), packed[1:]
         gram, pullback = self.kernel.gram_and_pullback(theta, fit.prepared)
-        lower, _ = factor(gram.copy, noise)
-        determinant, inverse = log_determinant(lower), inverse_of(lower)
+        lower, _ = cholesky(gram.copy, noise)
+        determinant, inverse = log_determinant(lower), inverse_from_cholesky(lower)
         residual = fit.values - _generalized_mean(inverse, fit.values)
         weights = inverse @ residual
         evidence = evidence_from(determinant, float(residual @ weights), len(residual), 0.0)
@@ -86,10 +86,10 @@ class ModeGP:
 
     def _log_prior(self, packed: Array) -> tuple[float, Array]:
         """Of (log noise, theta), and its gradient."""
-        total, noise_slope = self.noise_prior.total_and_slope(packed[:1])
+        total, noise_slope = self.noise_prior.value_and_grad(packed[:1])
         slopes, first = [noise_slope], 1
         for block in self.kernel.parameters:
-            value, slope = block.prior.total_and_slope(packed[first : first + block.size])  # type: ignore[attr-defined]
+            value, slope = block.prior.value_and_grad(packed[first : first + block.size])  # type: ignore[attr-defined]
             total += value
             slopes.append(slope)
             first += block.size
@@ -99,7 +99,7 @@ class ModeGP:
         blocks = [np.full(block.size, block.initial) for block in self.kernel.parameters]
         return np.concatenate([[self.initial_log_noise], *blocks])
 
-    def _climb(self, fit: Fit, starts: list[Array]) -> tuple[Array, Info]:
+    def _maximize(self, fit: TrainingData, starts: list[Array]) -> tuple[Array, Info]:
         calls = 0
 
         def loss(packed: Array) -> tuple[float, Array]:
@@ -120,9 +120,9 @@ class ModeGP:
         return found.x, {"fit": "mode", "likelihoods": calls, "log_posterior": -float(found.fun)}
 
 
-def _profiled_mean(fit: Fit, theta: Array, log_noise: float) -> float:
-    lower, _ = factor(fit.kernel.gram(theta, fit.prepared).copy, math.exp(log_noise))
-    return _generalized_mean(inverse_of(lower), fit.values)
+def _profiled_mean(fit: TrainingData, theta: Array, log_noise: float) -> float:
+    lower, _ = cholesky(fit.kernel.gram(theta, fit.prepared).copy, math.exp(log_noise))
+    return _generalized_mean(inverse_from_cholesky(lower), fit.values)
 
 
 def _generalized_mean(inverse: Array, values: Array) -> float:

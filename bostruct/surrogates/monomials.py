@@ -15,7 +15,7 @@ from bostruct.checks import check_integer
 from bostruct.contracts import Array, Batch, DomainError
 
 IntArray = npt.NDArray[np.int64]
-MOST_MONOMIALS = 50_000  # a sweep of the sampler then takes about a second at 300 points
+MAX_MONOMIALS = 50_000  # a sweep of the sampler then takes about a second at 300 points
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,15 @@ class Monomials:
 
     def __post_init__(self) -> None:
         check_integer("order", self.order, 1, 4)
-        if self.count > MOST_MONOMIALS:
+        if self.count > MAX_MONOMIALS:
             raise DomainError(
-                f"order: {self.order} gives {self.count} monomials here, at most {MOST_MONOMIALS} are fitted"
+                f"order: {self.order} gives {self.count} monomials here, at most {MAX_MONOMIALS} are fitted"
             )
 
     @cached_property
     def columns(self) -> tuple[range, ...]:
         """The indicators of each variable."""
-        starts = np.cumsum([0, *map(indicators_of, self.n_choices)]).tolist()
+        starts = np.cumsum([0, *map(indicator_count, self.n_choices)]).tolist()
         return tuple(range(a, b) for a, b in pairwise(starts))
 
     @property
@@ -50,7 +50,7 @@ class Monomials:
     def count(self) -> int:
         """Number of monomials: the elementary symmetric sums of the numbers of indicators."""
         sums = [1] + [0] * self.order
-        for k in map(indicators_of, self.n_choices):
+        for k in map(indicator_count, self.n_choices):
             for order in range(self.order, 0, -1):
                 sums[order] += k * sums[order - 1]
         return sum(sums[1:])
@@ -87,7 +87,7 @@ class Monomials:
         return found
 
 
-def indicators_of(n_choices: int) -> int:
+def indicator_count(n_choices: int) -> int:
     return 1 if n_choices == 2 else n_choices
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from scipy.linalg.blas import dtrmm  # pyright: ignore[reportAttributeAccessIssue]
 
 from bostruct.contracts import Array, Batch, Kernel, Posterior, Prediction, Prepared
-from bostruct.surrogates.gaussian import factor, inverse_lower
+from bostruct.surrogates.gaussian import cholesky, inverse_lower
 from bostruct.surrogates.hyperparameters import Hyperparameters
 
 SMALLEST_VARIANCE = 1e-8  # of the latent value, on the scale of the model: as published
-ROUNDING = 1e-13
+SCREEN_ROUNDING = 1e-13
 BLOCK = 1024  # candidates at a time: their covariances with the training points stay in cache
 
 
@@ -41,17 +41,17 @@ class Member(NamedTuple):
     jitter: float
 
 
-def member(kernel: Kernel, xs: Batch, residual: Array | None, hyper: Hyperparameters, nugget: float) -> Member:
+def fit_member(kernel: Kernel, xs: Batch, residual: Array | None, hyper: Hyperparameters, nugget: float) -> Member:
     """Factor the Gram matrix of xs under one sample; raises NumericalError. Without residuals the weights are empty."""
     gram = kernel.gram(hyper.theta, kernel.prepare(xs, xs))
     ratio = hyper.ratio(nugget)
-    lower, jitter = factor(gram.copy, ratio)
+    lower, jitter = cholesky(gram.copy, ratio)
     whitener = inverse_lower(lower)
     weights = np.empty(0) if residual is None else whitener.T @ (whitener @ residual)
     return Member(hyper, weights, whitener, 1.0 / np.sqrt(gram.diagonal() + ratio + jitter), jitter)
 
 
-def _explained(one: Member, gram: Array) -> Array:
+def _explained_variance(one: Member, gram: Array) -> Array:
     """The prior variance that the training points explain (m,); the triangle takes half the work of a full product."""
     white = dtrmm(1.0, one.whitener.T, gram.T, lower=0, trans_a=1)  # views in Fortran's order; (n, m)
     return np.einsum("nm,nm->m", white, white)
@@ -71,33 +71,33 @@ class GaussianPosterior:
 
     def predict(self, xs: Batch) -> Prediction:
         """Latent mean and variance, (s, m) each, variance at least `SMALLEST_VARIANCE`."""
-        return self._by_block(xs, _explained)
+        return self._predict_in_blocks(xs, _explained_variance)
 
     def screen(self, xs: Batch) -> Prediction:
         """The exact mean, in O(n) a point, and the variance that the most telling training point alone would leave."""
-        mean, variance = self._by_block(xs, lambda one, gram: np.square(np.max(gram * one.reach, axis=1)))
+        mean, variance = self._predict_in_blocks(xs, lambda one, gram: np.square(np.max(gram * one.reach, axis=1)))
         # The same sum over another block may round otherwise: optimism must cover that too.
         sums = [
             abs(one.hyper.mean) + float(np.abs(one.weights).sum() / np.square(one.reach.min())) for one in self.members
         ]
-        slack = ROUNDING * (abs(self.shift) + abs(self.scale) * np.array(sums)[:, None])
-        return Prediction(mean - slack, variance * (1.0 + ROUNDING))
+        slack = SCREEN_ROUNDING * (abs(self.shift) + abs(self.scale) * np.array(sums)[:, None])
+        return Prediction(mean - slack, variance * (1.0 + SCREEN_ROUNDING))
 
     def believe(self, xs: Batch) -> Posterior:
         """Told exactly their mean, believed points move no mean (their weights are 0) and shrink the variance."""
         if not len(xs):
             return self
-        joined = self.join(self.xs, xs)
+        augmented = self.join(self.xs, xs)
         members = [
-            member(self.kernel, joined, None, one.hyper, self.nugget)._replace(
+            fit_member(self.kernel, augmented, None, one.hyper, self.nugget)._replace(
                 weights=np.concatenate([one.weights, np.zeros(len(xs))])
             )
             for one in self.members
         ]
-        believed = GaussianPosterior(self.kernel, joined, self.join, members, self.nugget, self.shift, self.scale)
-        return Believed(self, believed) if isinstance(self.kernel, DependsOnTraining) else believed
+        believed = GaussianPosterior(self.kernel, augmented, self.join, members, self.nugget, self.shift, self.scale)
+        return FantasizedPosterior(self, believed) if isinstance(self.kernel, DependsOnTraining) else believed
 
-    def _by_block(self, xs: Batch, explained: Callable[[Member, Array], Array]) -> Prediction:
+    def _predict_in_blocks(self, xs: Batch, explained: Callable[[Member, Array], Array]) -> Prediction:
         mean = np.empty((len(self.members), len(xs)))
         variance = np.empty_like(mean)
         for first in range(0, len(xs), BLOCK):
@@ -117,30 +117,30 @@ class GaussianPosterior:
 
 
 @dataclass(frozen=True, eq=False)
-class Believed:
+class FantasizedPosterior:
     """Beliefs under a kernel that depends on the training points, which with points believed is not the one of before.
 
     told: without them, of which the mean is. joined: with them; of the variances the smaller one counts.
     """
 
-    told: GaussianPosterior
-    joined: GaussianPosterior
+    observed: GaussianPosterior
+    augmented: GaussianPosterior
 
     def predict(self, xs: Batch) -> Prediction:
         """Latent mean and variance, (s, m) each."""
-        return _smaller_variance(self.told.predict(xs), self.joined.predict(xs))
+        return _smaller_variance(self.observed.predict(xs), self.augmented.predict(xs))
 
     def screen(self, xs: Batch) -> Prediction:
         """The mean, and a variance never below that of `predict`."""
-        return _smaller_variance(self.told.screen(xs), self.joined.screen(xs))
+        return _smaller_variance(self.observed.screen(xs), self.augmented.screen(xs))
 
     def believe(self, xs: Batch) -> Posterior:
         """More of them."""
         if not len(xs):
             return self
-        believed = self.joined.xs[len(self.told.xs) :]
-        return self.told.believe(self.told.join(believed, xs))
+        believed = self.augmented.xs[len(self.observed.xs) :]
+        return self.observed.believe(self.observed.join(believed, xs))
 
 
-def _smaller_variance(told: Prediction, joined: Prediction) -> Prediction:
-    return Prediction(told.mean, np.minimum(told.variance, joined.variance))
+def _smaller_variance(observed: Prediction, augmented: Prediction) -> Prediction:
+    return Prediction(observed.mean, np.minimum(observed.variance, augmented.variance))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.contracts import Array, HasSlope
+from bostruct.contracts import Array, DifferentiablePrior
 
 REACH = 50.0  # of a logarithm, from the mean of its prior: exponentials beyond overflow
 
@@ -22,7 +22,7 @@ class Normal:
     def log_density(self, theta: float) -> float:
         return -0.5 * ((theta - self.mean) / self.sd) ** 2
 
-    def total_and_slope(self, theta: Array) -> tuple[float, Array]:
+    def value_and_grad(self, theta: Array) -> tuple[float, Array]:
         standard = (theta - self.mean) / self.sd
         return float(-0.5 * np.sum(standard**2)), -standard / self.sd
 
@@ -59,7 +59,7 @@ class LogHorseshoe:
             return -math.inf
         return math.log(math.log1p(2.0 * (self.scale * math.exp(-theta)) ** 2))
 
-    def total_and_slope(self, theta: Array) -> tuple[float, Array]:
+    def value_and_grad(self, theta: Array) -> tuple[float, Array]:
         """The slope is 0 outside the support, where the total is -inf."""
         u = 2.0 * np.square(self.scale * np.exp(-theta))
         inside = (self.low <= theta) & (theta <= self.high)
@@ -71,16 +71,16 @@ class LogHorseshoe:
 class Bounded:
     """Another prior restricted to [low, high], where its density stays what it is."""
 
-    prior: HasSlope
+    prior: DifferentiablePrior
     low: float
     high: float
 
     def log_density(self, theta: float) -> float:
         return self.prior.log_density(theta) if self.low <= theta <= self.high else -math.inf
 
-    def total_and_slope(self, theta: Array) -> tuple[float, Array]:
+    def value_and_grad(self, theta: Array) -> tuple[float, Array]:
         """The slope is that of the density itself, outside too, where the total is -inf."""
-        total, slope = self.prior.total_and_slope(theta)
+        total, slope = self.prior.value_and_grad(theta)
         inside = bool(np.all((self.low <= theta) & (theta <= self.high)))
         return (total if inside else -math.inf), slope
 

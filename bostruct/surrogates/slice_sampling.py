@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-WIDTHS = (0.9, 0.8, 0.7, 0.6, 0.4, 0.3, 0.2, 0.1)  # the first, then those tried when a bracket collapses
-MOST_DOUBLINGS = 10
+BRACKET_WIDTHS = (0.9, 0.8, 0.7, 0.6, 0.4, 0.3, 0.2, 0.1)  # the first, then those tried when a bracket collapses
+MAX_DOUBLINGS = 10
 
 LogDensity = Callable[[float], float]
 
@@ -26,7 +26,7 @@ class Draw(NamedTuple):
     evaluations: int
 
 
-class Counted:
+class CachedLogDensity:
     """A log density that is never evaluated twice at one place."""
 
     def __init__(self, log_density: LogDensity, known: dict[float, float]) -> None:
@@ -48,21 +48,21 @@ def slice_update(log_density: LogDensity, x0: float, rng: Uniforms, log_density_
     log_density: -inf outside its support. log_density_x0: its value at x0, where known. Returns x0 itself if brackets
     of every width collapse.
     """
-    density = Counted(log_density, {} if log_density_x0 is None else {x0: log_density_x0})
-    for width in WIDTHS:
-        x1 = _attempt(density, x0, rng, width)
+    density = CachedLogDensity(log_density, {} if log_density_x0 is None else {x0: log_density_x0})
+    for width in BRACKET_WIDTHS:
+        x1 = _try_width(density, x0, rng, width)
         if x1 is not None:
             return Draw(x1, density(x1), density.evaluations)
     return Draw(x0, density(x0), density.evaluations)
 
 
-def _attempt(density: Counted, x0: float, rng: Uniforms, width: float) -> float | None:
+def _try_width(density: CachedLogDensity, x0: float, rng: Uniforms, width: float) -> float | None:
     lower = x0 - width * rng.random()
     upper = lower + width
     height = math.log(rng.random()) + density(x0)
     lower, upper = _double(density, lower, upper, height, rng)
     left, right = lower, upper
-    while not _close(left, right):
+    while not _is_close(left, right):
         x1 = left + rng.random() * (right - left)
         if density(x1) > height and _reachable(density, x0, x1, height, (lower, upper), width):
             return x1
@@ -71,10 +71,10 @@ def _attempt(density: Counted, x0: float, rng: Uniforms, width: float) -> float 
 
 
 def _double(
-    density: Counted, lower: float, upper: float, height: float, rng: Uniforms
+    density: CachedLogDensity, lower: float, upper: float, height: float, rng: Uniforms
 ) -> tuple[float, float]:  # Figure 4
     below = above = False  # whether the density is known to be low enough at the lower, at the upper end
-    for _ in range(MOST_DOUBLINGS):
+    for _ in range(MAX_DOUBLINGS):
         below = below or density(lower) <= height
         above = above or (below and density(upper) <= height)
         if below and above:
@@ -88,7 +88,7 @@ def _double(
 
 
 def _reachable(
-    density: Counted, x0: float, x1: float, height: float, bracket: tuple[float, float], width: float
+    density: CachedLogDensity, x0: float, x1: float, height: float, bracket: tuple[float, float], width: float
 ) -> bool:
     """Whether doubling from x1 could have made the same bracket (Figure 6).
 
@@ -105,6 +105,6 @@ def _reachable(
     return True
 
 
-def _close(left: float, right: float) -> bool:
+def _is_close(left: float, right: float) -> bool:
     """As numpy.isclose has it."""
     return abs(left - right) <= 1e-8 + 1e-5 * abs(right)

@@ -12,7 +12,7 @@ from bostruct.contracts import Array, Batch, Info, Kernel, State
 from bostruct.surrogates.posterior import GaussianPosterior
 
 
-class Gaussian(Protocol):
+class GaussianSurrogate(Protocol):
     """A surrogate that is a Gaussian process."""
 
     def initial_state(self) -> State: ...
@@ -23,14 +23,14 @@ class Gaussian(Protocol):
 
 
 @dataclass(frozen=True)
-class WithSpectrum:
+class PSDDiagnostics:
     """The surrogate as it is, and in its info the spectrum of the raw similarity at the parameters it chose.
 
     smallest_eigenvalue: of the Gram matrices of the training points, the least over posterior samples, in units of the
     mean diagonal. negative_share: the largest share that negative eigenvalues have in a trace of absolute values.
     """
 
-    surrogate: Gaussian
+    surrogate: GaussianSurrogate
     similarity: Kernel
 
     def initial_state(self) -> State:
@@ -43,10 +43,10 @@ class WithSpectrum:
         posterior, state, info = self.surrogate.condition(xs, values, state, rng)
         prepared = self.similarity.prepare(xs, xs)
         grams = [self.similarity.gram(one.hyper.theta, prepared) for one in posterior.members]
-        return posterior, state, info | spectrum_of(grams)
+        return posterior, state, info | psd_diagnostics(grams)
 
 
-def spectrum_of(grams: Sequence[Array]) -> Info:
+def psd_diagnostics(grams: Sequence[Array]) -> Info:
     """What `WithSpectrum` reports of Gram matrices (n, n)."""
     spectra = [np.linalg.eigvalsh(gram) / float(np.mean(gram.diagonal())) for gram in grams]
     shares = [float(-np.minimum(values, 0.0).sum() / np.abs(values).sum()) for values in spectra]

@@ -11,7 +11,7 @@ from bostruct.contracts import Array, Batch, Info, Posterior, State, Surrogate
 
 
 @dataclass(frozen=True)
-class Tempered:
+class OutputWarping:
     """A surrogate of values z of which those above `beyond` are told as beyond + log(1 + z - beyond).
 
     z: distance from the median, in root mean squares of the distances of the better half. Order is kept and nothing
@@ -32,10 +32,10 @@ class Tempered:
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[Posterior, State, Info]:
         """On n points and their values (n,)."""
-        return self.surrogate.condition(xs, tempered(values, self.beyond), state, rng)
+        return self.surrogate.condition(xs, compress_upper_tail(values, self.beyond), state, rng)
 
 
-def tempered(values: Array, beyond: float) -> Array:
+def compress_upper_tail(values: Array, beyond: float) -> Array:
     """Values as `Tempered` tells them (n,)."""
     with np.errstate(over="ignore", invalid="ignore"):
         middle = float(np.median(values))

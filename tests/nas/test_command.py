@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 import bostruct as bo
 from bostruct.cli.group import main
-from bostruct.cli.nas import PROTOCOLS
+from bostruct.cli.nas import PROTOCOL_NAMES
 from bostruct.nas import cifar, protocols, recipes, searches
 
 pytestmark = pytest.mark.usefixtures("short")
@@ -126,7 +126,7 @@ def test_options_of_cifar10_are_of_no_other_data(option):
 
 
 def test_the_command_offers_every_protocol():
-    assert tuple(protocols.PROTOCOLS) == PROTOCOLS
+    assert tuple(protocols.PROTOCOLS) == PROTOCOL_NAMES
 
 
 def test_epochs_are_another_search():

@@ -58,7 +58,7 @@ def test_a_section_that_fails_or_has_no_time_leaves_the_others(monkeypatch):
         raise RuntimeError("no device")
 
     monkeypatch.setitem(gpu_nas.SECTIONS, "peaks", (broken, 0.1))
-    found = gpu_nas.measured(gpu_nas.synthetic(gpu_nas.MINIATURE), "cpu", gpu_nas.MINIATURE, 0.0, None)
+    found = gpu_nas.measure_all(gpu_nas.synthetic(gpu_nas.MINIATURE), "cpu", gpu_nas.MINIATURE, 0.0, None)
     assert "no device" in found["peaks"]["error"]
     assert found["steps"]["mean"]["skipped"] == "out of time"
     assert found["search"]["evaluations"] == 1

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import check_integer, check_number, shown
+from bostruct.checks import check_integer, check_number, short_repr
 from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
 from bostruct.domains.architecture.labels import CNN, MLP, Family, family_from_json
 from bostruct.domains.architecture.modifiers import MODIFIERS
@@ -66,7 +66,7 @@ class Bounds:
         for name, low in (("max_mass", self.min_mass), ("max_halvings", 0.0)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-                raise TypeError(f"{name}: expected a number, math.inf for no bound; got {shown(value)}")
+                raise TypeError(f"{name}: expected a number, math.inf for no bound; got {short_repr(value)}")
             if not value >= low:
                 raise ValueError(f"{name}: expected at least {low:g}, got {value}")
 
@@ -257,12 +257,12 @@ def _domain_within(
     family: Family, bounds: Bounds, pool: Sequence[Architecture] | None, default: Sequence[Architecture]
 ) -> ArchitectureDomain:
     if not isinstance(bounds, Bounds):
-        raise TypeError(f"bounds: expected a Bounds, got {shown(bounds)}")
+        raise TypeError(f"bounds: expected a Bounds, got {short_repr(bounds)}")
     if not isinstance(family, Family):
-        raise TypeError(f"family: expected a Family, got {shown(family)}")
+        raise TypeError(f"family: expected a Family, got {short_repr(family)}")
     if pool is not None:
         if isinstance(pool, Architecture | str) or not isinstance(pool, Sequence):
-            raise TypeError(f"pool: expected a sequence of architectures, got {shown(pool)}")
+            raise TypeError(f"pool: expected a sequence of architectures, got {short_repr(pool)}")
         return ArchitectureDomain(family, bounds, tuple(pool))
     if not {label.name for x in default for label in x.family.labels} <= set(family.by_name):
         raise DomainError(f"pool: the default one uses labels that the family {family.name} does not know; pass pool=")

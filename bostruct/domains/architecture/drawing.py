@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.display import new_axes
 from bostruct.domains.architecture.dot import layer_color
 from bostruct.domains.architecture.value import Architecture
@@ -17,9 +17,9 @@ def plot_architecture(architecture: Architecture, axes: Any = None) -> Any:
     Edges that pass layers by are bent. Raises MissingExtra without the extra ``plot``, TypeError.
     """
     if not callable(getattr(architecture, "to_dot", None)) or not hasattr(architecture, "layers"):
-        raise TypeError(f"architecture: expected an Architecture, got {shown(architecture)}")
+        raise TypeError(f"architecture: expected an Architecture, got {short_repr(architecture)}")
     if axes is not None and not callable(getattr(axes, "annotate", None)):
-        raise TypeError(f"axes: expected axes of matplotlib, got {shown(axes)}")
+        raise TypeError(f"axes: expected axes of matplotlib, got {short_repr(axes)}")
     places = layer_positions(architecture)
     xs, ys = zip(*places, strict=True)
     if axes is None:

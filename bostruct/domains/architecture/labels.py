@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bostruct.checks import check_choice, check_number, shown
+from bostruct.checks import check_choice, check_number, short_repr
 from bostruct.contracts import Array, DomainError, Json
 
 Role = Literal["input", "output", "decision", "processing"]
@@ -48,12 +48,12 @@ class Label:
         if not LABEL_NAME.fullmatch(self.name) or re.search(r"-\d+$", self.name):
             raise DomainError(
                 f"label: expected a name of letters, digits and _.+- that starts with a letter and does not end in a "
-                f"hyphen and digits, got {shown(self.name)}"
+                f"hyphen and digits, got {short_repr(self.name)}"
             )
         check_choice("role", self.role, get_args(Role))
         check_choice("image", self.image, get_args(ImageEffect))
         if self.group is not None and not isinstance(self.group, str):
-            raise DomainError(f"label {self.name}: expected a group's name or None, got {shown(self.group)}")
+            raise DomainError(f"label {self.name}: expected a group's name or None, got {short_repr(self.group)}")
         _check_bool(f"label {self.name}: units", self.units)
 
     @property
@@ -86,7 +86,7 @@ class Family:
         self._check_types()
         names = [label.name for label in self.labels]
         if len(set(names)) != len(names):
-            raise DomainError(f"labels: expected distinct names, got {shown(names)}")
+            raise DomainError(f"labels: expected distinct names, got {short_repr(names)}")
         for role in ("input", "output"):
             if sum(label.role == role for label in self.labels) != 1:
                 raise DomainError(f"labels: expected exactly one label of role {role}")
@@ -98,18 +98,18 @@ class Family:
 
     def _check_types(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise DomainError(f"name: expected a non-empty string, got {shown(self.name)}")
+            raise DomainError(f"name: expected a non-empty string, got {short_repr(self.name)}")
         if not isinstance(self.labels, tuple) or not all(isinstance(label, Label) for label in self.labels):
-            raise DomainError(f"labels: expected a tuple of Label, got {shown(self.labels)}")
+            raise DomainError(f"labels: expected a tuple of Label, got {short_repr(self.labels)}")
         if not isinstance(self.groups, tuple) or not all(isinstance(group, str) for group in self.groups):
-            raise DomainError(f"groups: expected a tuple of names, got {shown(self.groups)}")
+            raise DomainError(f"groups: expected a tuple of names, got {short_repr(self.groups)}")
         if len(set(self.groups)) != len(self.groups):
-            raise DomainError(f"groups: expected distinct names, got {shown(self.groups)}")
+            raise DomainError(f"groups: expected distinct names, got {short_repr(self.groups)}")
         _check_bool("image", self.image)
         check_choice("joins", self.joins, get_args(Joins))
         is_costs = isinstance(self.costs, tuple) and all(isinstance(c, tuple) and len(c) == 3 for c in self.costs)
         if not is_costs:
-            raise DomainError(f"costs: expected a tuple of (label, label, cost), got {shown(self.costs)}")
+            raise DomainError(f"costs: expected a tuple of (label, label, cost), got {short_repr(self.costs)}")
         known = BUILT_IN.get(self.name)
         if known is not None and known != self:
             raise DomainError(f"name: {self.name!r} is a family of the package; give one that differs another name")
@@ -224,7 +224,7 @@ def family_from_json(data: Json) -> Family:
 
 def _check_bool(name: str, value: Any) -> None:
     if not isinstance(value, bool):
-        raise DomainError(f"{name}: expected True or False, got {shown(value)}")
+        raise DomainError(f"{name}: expected True or False, got {short_repr(value)}")
 
 
 def kernel_size_costs(sizes: tuple[int, ...], scale: float) -> LabelCosts:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.contracts import Json, PointError
 from bostruct.domains.variables import to_python
 
@@ -44,14 +44,18 @@ def as_layer(given: Any, where: str) -> Layer:
         return _from_shorthand(given, where)
     if isinstance(given, Mapping):
         if unknown := set(given) - set(Layer._fields):
-            raise PointError(f"{where}: expected the fields {', '.join(Layer._fields)}, got {shown(sorted(unknown))}")
+            raise PointError(
+                f"{where}: expected the fields {', '.join(Layer._fields)}, got {short_repr(sorted(unknown))}"
+            )
         given = (given.get("label"), given.get("units"), given.get("stride", 1), given.get("attributes", ()))
     if not isinstance(given, tuple | list) or not 1 <= len(given) <= 4:
-        raise PointError(f"{where}: expected a Layer, a string like 'conv3-16/2', or its fields; got {shown(given)}")
+        raise PointError(
+            f"{where}: expected a Layer, a string like 'conv3-16/2', or its fields; got {short_repr(given)}"
+        )
     fields = (*given, *(None, 1, ())[len(given) - 1 :])
     label, units, stride, attributes = fields
     if not isinstance(label, str):
-        raise PointError(f"{where}: expected a label, got {shown(label)}")
+        raise PointError(f"{where}: expected a label, got {short_repr(label)}")
     return Layer(str(label), to_python(units), to_python(stride), _check_attributes(attributes, where))
 
 
@@ -88,10 +92,12 @@ def _check_attributes(given: Any, where: str) -> Attributes:
     try:
         attributes = tuple(sorted((to_python(name), to_python(value)) for name, value in pairs))
     except (TypeError, ValueError):
-        raise PointError(f"{where}: expected attributes as a mapping, got {shown(given)}") from None
+        raise PointError(f"{where}: expected attributes as a mapping, got {short_repr(given)}") from None
     for position, (name, value) in enumerate(attributes):
         if type(name) is not str or type(value) not in SCALARS:
-            raise PointError(f"{where}: expected attributes from names to JSON scalars, got {name!r}: {shown(value)}")
+            raise PointError(
+                f"{where}: expected attributes from names to JSON scalars, got {name!r}: {short_repr(value)}"
+            )
         if isinstance(value, float) and not math.isfinite(value):
             raise PointError(f"{where}: expected a finite number for attribute {name}, got {value}")
         if position and attributes[position - 1][0] == name:

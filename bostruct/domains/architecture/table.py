@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
 from bostruct.domains.architecture.cells import CELL_SPACES, CellSpace, Code
 from bostruct.domains.architecture.labels import Family
@@ -46,11 +46,11 @@ class TableDomain:
 
     def __post_init__(self) -> None:
         if self.space not in CELL_SPACES:
-            raise DomainError(f"space: expected one of {', '.join(CELL_SPACES)}; got {shown(self.space)}")
+            raise DomainError(f"space: expected one of {', '.join(CELL_SPACES)}; got {short_repr(self.space)}")
         counts = [len(names) for names in self.cells.choices]
         for row, code in enumerate(self.codes or ()):
             if len(code) != len(counts) or not all(0 <= c < k for c, k in zip(code, counts, strict=True)):
-                raise DomainError(f"codes[{row}]: expected choices below {counts}, got {shown(code)}")
+                raise DomainError(f"codes[{row}]: expected choices below {counts}, got {short_repr(code)}")
         if self.codes is not None and len(set(self.codes)) < max(len(self.codes), 1):
             raise DomainError("codes: expected at least one, and none twice")
 
@@ -105,7 +105,7 @@ class TableDomain:
         try:
             return self._codes.index_of[given]
         except (KeyError, TypeError):
-            raise PointError(f"the code {shown(given)} is not in the table of {self.space}") from None
+            raise PointError(f"the code {short_repr(given)} is not in the table of {self.space}") from None
 
     def sample(self, m: int, rng: np.random.Generator) -> list[Architecture]:
         return [self.at(int(place)) for place in rng.integers(self.size, size=m)]
@@ -142,7 +142,8 @@ class TableDomain:
     def decode(self, data: Json) -> Architecture:
         if data not in self._index_by_string:
             raise PointError(
-                f"{shown(data)} is not in the table of {self.space}; it has {shown(next(iter(self._index_by_string)))}"
+                f"{short_repr(data)} is not in the table of {self.space}; it has "
+                f"{short_repr(next(iter(self._index_by_string)))}"
             )
         return self.at(self._index_by_string[data])
 

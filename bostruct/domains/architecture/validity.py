@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.contracts import PointError
 from bostruct.domains.architecture.labels import Family
 from bostruct.domains.architecture.layers import Layer
@@ -27,7 +27,7 @@ def check_layers(family: Family, layers: Sequence[Layer]) -> None:
             )
         if label.units and (type(layer.units) is not int or layer.units < 1):
             allowed = "a number of units, an integer of at least 1"
-            raise PointError(f"layer {u} ({layer.label}): expected {allowed}, got {shown(layer.units)}")
+            raise PointError(f"layer {u} ({layer.label}): expected {allowed}, got {short_repr(layer.units)}")
         if not label.units and layer.units is not None:
             raise PointError(f"layer {u} ({layer.label}): a layer of this kind has no units, got {layer.units}")
         strides = (1, 2) if label.image == "strides" else (1,)
@@ -48,10 +48,10 @@ def check_edges(edges: Any, n: int) -> Edges:
     try:
         given = [(to_python(u), to_python(v)) for u, v in edges]
     except (TypeError, ValueError):
-        raise PointError(f"edges: expected pairs (from, to) of layer numbers, got {shown(edges)}") from None
+        raise PointError(f"edges: expected pairs (from, to) of layer numbers, got {short_repr(edges)}") from None
     for position, pair in enumerate(given):
         if any(type(end) is not int for end in pair):
-            raise PointError(f"edges[{position}]: expected two layer numbers, got {shown(pair)}")
+            raise PointError(f"edges[{position}]: expected two layer numbers, got {short_repr(pair)}")
     pairs = sorted(given)
     for position, (u, v) in enumerate(pairs):
         if not (0 <= u < n and 0 <= v < n):

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, Json, PointError
 from bostruct.domains.architecture.canonical import canonical_order
 from bostruct.domains.architecture.dot import architecture_dot
@@ -51,7 +51,7 @@ class Architecture:
         self, layers: Iterable[Any], edges: Iterable[Sequence[int]], family: Family | str | None = None
     ) -> None:
         if isinstance(layers, str | Mapping) or not isinstance(layers, Iterable):
-            raise PointError(f"layers: expected a sequence of layers, got {shown(layers)}")
+            raise PointError(f"layers: expected a sequence of layers, got {short_repr(layers)}")
         given = [as_layer(layer, f"layer {u}") for u, layer in enumerate(layers)]
         family = _resolve_family(family, given)
         check_layers(family, given)
@@ -89,7 +89,7 @@ class Architecture:
         if isinstance(data, str):
             raise PointError("expected an object, got a string; json.loads reads one from text")
         if not isinstance(data, Mapping) or not {"family", "layers", "edges"} <= set(data):
-            raise PointError(f"expected an object with family, layers and edges, got {shown(data)}")
+            raise PointError(f"expected an object with family, layers and edges, got {short_repr(data)}")
         if family is not None and family.name != data["family"]:
             raise PointError(f"family: expected {family.name}, the description says {data['family']}")
         return cls(data["layers"], data["edges"], data["family"] if family is None else family)
@@ -104,10 +104,10 @@ class Architecture:
         """From a directed graph whose nodes hold the fields of a layer (``label``, ``units``, ...) as node data."""
         is_directed = getattr(graph, "is_directed", None)
         if not callable(is_directed) or not is_directed() or graph.is_multigraph():
-            raise PointError(f"graph: expected a networkx.DiGraph, got {shown(graph)}")
+            raise PointError(f"graph: expected a networkx.DiGraph, got {short_repr(graph)}")
         place = {node: u for u, node in enumerate(graph.nodes)}
         layers = [
-            as_layer(data["label"] if set(data) == {"label"} else data, f"node {shown(node)}")
+            as_layer(data["label"] if set(data) == {"label"} else data, f"node {short_repr(node)}")
             for node, data in graph.nodes(data=True)
         ]
         return cls(layers, [(place[u], place[v]) for u, v in graph.edges], family)
@@ -146,7 +146,7 @@ class Architecture:
     def __repr__(self) -> str:
         chained = self.edges == tuple(pairwise(range(len(self.layers))))
         names = " ".join(map(str, self.layers))
-        return f"Architecture({shown(names, 100)}, {'chain' if chained else f'{len(self.edges)} edges'})"
+        return f"Architecture({short_repr(names, 100)}, {'chain' if chained else f'{len(self.edges)} edges'})"
 
     def __str__(self) -> str:
         """All of it on one line: the layers, then the edges unless each layer feeds the next."""
@@ -231,7 +231,7 @@ class Architecture:
 def check_architecture(x: Any, family: Family) -> Architecture:
     """x, an `Architecture` of the family; raises PointError."""
     if not isinstance(x, Architecture):
-        raise PointError(f"expected an Architecture, got {shown(x)}")
+        raise PointError(f"expected an Architecture, got {short_repr(x)}")
     if x.family is not family and x.family != family:
         other = x.family.name if x.family.name != family.name else "another family of that name"
         raise PointError(f"expected an architecture of the family {family.name}, got one of {other}")
@@ -247,7 +247,7 @@ def _resolve_family(given: Family | str | None, layers: Sequence[Layer]) -> Fami
         except DomainError as error:
             raise PointError(str(error)) from None
     if given is not None:
-        raise PointError(f"family: expected a Family, its name or None, got {shown(given)}")
+        raise PointError(f"family: expected a Family, its name or None, got {short_repr(given)}")
     labels = {layer.label for layer in layers}
     for family in BUILT_IN.values():
         if labels <= family.by_name.keys():

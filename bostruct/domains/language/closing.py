@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.domains.language.errors import (
     AlreadyConnected,
     CycleError,
@@ -103,7 +103,9 @@ def _module_cycle(path: Mapping[Module, None], start: Module) -> str:
 def _check_returned_ports(made: Any, fragment: Fragment) -> tuple[Mapping[str, Input], Mapping[str, Output]]:
     is_pair = isinstance(made, tuple) and len(made) == 2 and all(isinstance(part, Mapping) for part in made)
     if not is_pair:
-        raise PortNames(f"{fragment}: expected its function to return (inputs, outputs), two dicts; got {shown(made)}")
+        raise PortNames(
+            f"{fragment}: expected its function to return (inputs, outputs), two dicts; got {short_repr(made)}"
+        )
     inputs, outputs = made
     for kind, ports, cls in (("input", inputs, Input), ("output", outputs, Output)):
         for name, port in ports.items():

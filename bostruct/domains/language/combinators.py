@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.domains.language.errors import LanguageError
 from bostruct.domains.language.graph import IO, Builder, Discrete, Hyperparameter
 from bostruct.domains.language.modules import module, siso_module, substitution_module
@@ -45,7 +45,8 @@ def siso_sequential(io_lst: Sequence[IO]) -> IO:
         if not (isinstance(part, tuple) and len(part) == 2 and "in" in part[0] and "out" in part[1]):
             made = "; call it" if callable(part) else ""
             raise LanguageError(
-                f"io_lst: expected parts, (inputs, outputs) with 'in' and 'out'; got {shown(part)} at {position}{made}"
+                f"io_lst: expected parts, (inputs, outputs) with 'in' and 'out'; got {short_repr(part)} at "
+                f"{position}{made}"
             )
     for (_, outputs), (inputs, _) in pairwise(io_lst):
         inputs["in"].connect(outputs["out"])
@@ -256,7 +257,7 @@ def combiner(n: int, name: str, implementation: Any = None) -> IO:
 def _check_builder(name: str, argument: str, fn: Any) -> None:
     if not callable(fn):
         made = "; a part is built where it is needed: write `lambda: ...`" if isinstance(fn, tuple) else ""
-        raise LanguageError(f"{name}: {argument}: expected a function that builds a part, got {shown(fn)}{made}")
+        raise LanguageError(f"{name}: {argument}: expected a function that builds a part, got {short_repr(fn)}{made}")
 
 
 def _check_count(name: str, value: Value) -> int:

@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.domains.language.graph import DependentHyperparameter, Discrete, Hyperparameter, Module
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import MISSING, Walk
@@ -113,7 +113,7 @@ def _format_values(h: Discrete) -> str:
 
 
 def _format_value(value: Value) -> str:
-    return shown(value, 30)
+    return short_repr(value, 30)
 
 
 def view_text(seen: View) -> str:

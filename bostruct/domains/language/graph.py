@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeAlias
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.domains.language.errors import AlreadyConnected, ForeignHyperparameter, ForeignPort, LanguageError
 from bostruct.domains.language.stable import canonical_data
 from bostruct.domains.language.values import Value, as_name, as_properties, as_value
@@ -135,7 +135,7 @@ class Discrete:
 
     def __init__(self, values: Iterable[Value], name: str | None = None, *, ordered: bool = False) -> None:
         if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
-            raise LanguageError(f"values: expected a sequence of values, got {shown(values)}")
+            raise LanguageError(f"values: expected a sequence of values, got {short_repr(values)}")
         self.values = tuple(as_value("values", value) for value in values)
         self.name = as_name(name)
         self.ordered = ordered
@@ -143,13 +143,13 @@ class Discrete:
         if not self.values:
             raise LanguageError("values: expected at least one, got none")
         if len(self.positions) < len(self.values):
-            raise LanguageError(f"values: expected no two that are equal, got {shown(self.values)}")
+            raise LanguageError(f"values: expected no two that are equal, got {short_repr(self.values)}")
         self.path = ""  # known once the function around it has returned
         self.fragment: Fragment = current_fragment("a hyperparameter")
         self.fragment.hyperparameters.append(self)
 
     def __repr__(self) -> str:
-        return f"D({shown(list(self.values))}){' at ' + self.path if self.path else ''}"
+        return f"D({short_repr(list(self.values))}){' at ' + self.path if self.path else ''}"
 
 
 class DependentHyperparameter:
@@ -164,10 +164,10 @@ class DependentHyperparameter:
         self, fn: Callable[[dict[str, Value]], Value], hyperps: Mapping[str, Hyperparameter], name: str | None = None
     ) -> None:
         if not callable(fn):
-            raise LanguageError(f"fn: expected a function of a dict, got {shown(fn)}")
+            raise LanguageError(f"fn: expected a function of a dict, got {short_repr(fn)}")
         named = as_properties("hyperps", hyperps)
         if not named or not all(is_hyperparameter(h) for h in named.values()):
-            raise LanguageError(f"hyperps: expected a dict from names to hyperparameters, got {shown(hyperps)}")
+            raise LanguageError(f"hyperps: expected a dict from names to hyperparameters, got {short_repr(hyperps)}")
         self.fn = fn
         self.parents = {local: named[local] for local in sorted(named)}
         self.name = as_name(name)
@@ -233,7 +233,7 @@ class Module:
         substitution: Substitution | None = None,
     ) -> None:
         if not isinstance(kind, str) or not MODULE_NAME.fullmatch(kind):
-            raise LanguageError(f"name: expected text without spaces and any of / [ ] . :, got {shown(kind)}")
+            raise LanguageError(f"name: expected text without spaces and any of / [ ] . :, got {short_repr(kind)}")
         fragment = current_fragment(f"the module {kind}")
         self.kind = kind
         self.fragment = fragment
@@ -267,7 +267,7 @@ class Module:
 
 
 def show_port(port: Any) -> str:
-    return str(port) if isinstance(port, Input | Output) else shown(port)
+    return str(port) if isinstance(port, Input | Output) else short_repr(port)
 
 
 _OPEN: ContextVar[Fragment | None] = ContextVar("open_fragment", default=None)

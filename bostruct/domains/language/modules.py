@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.domains.language.errors import LanguageError, NameClash
 from bostruct.domains.language.graph import (
     IO,
@@ -59,11 +59,13 @@ def substitution_module(
     here are counted, and drawn from, without building it. Raises LanguageError.
     """
     if not callable(substitution_fn):
-        raise LanguageError(f"substitution_fn: expected a function of a dict, got {shown(substitution_fn)}")
+        raise LanguageError(f"substitution_fn: expected a function of a dict, got {short_repr(substitution_fn)}")
     properties = as_properties(f"{name}: name_to_hyperp", name_to_hyperp)
     keys = None if keyed_by is None else frozenset(keyed_by)
     if keys is not None and not keys <= properties.keys():
-        raise LanguageError(f"keyed_by: expected some of {sorted(properties)}, got {shown(sorted(map(str, keys)))}")
+        raise LanguageError(
+            f"keyed_by: expected some of {sorted(properties)}, got {short_repr(sorted(map(str, keys)))}"
+        )
     substitution = Substitution(substitution_fn, keys, allow_input_subset, allow_output_subset, opens_choices)
     made = Module(name, properties, _check_port_names(name, input_names, output_names), substitution=substitution)
     return made.inputs, made.outputs

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from bostruct.checks import check_choice, check_integer, shown
+from bostruct.checks import check_choice, check_integer, short_repr
 from bostruct.domains.graphviz import render_svg
 from bostruct.domains.language import drawing, sampling
 from bostruct.domains.language.beginning import begin
@@ -35,7 +35,9 @@ class PartialProgram:
 
     def __init__(self, builder: Builder, *, max_depth: int = 200, max_decisions: int = 10_000) -> None:
         if not callable(builder):
-            raise LanguageError(f"builder: expected a function that returns (inputs, outputs), got {shown(builder)}")
+            raise LanguageError(
+                f"builder: expected a function that returns (inputs, outputs), got {short_repr(builder)}"
+            )
         self.builder = builder
         self.max_depth = check_integer("max_depth", max_depth, 1, MAX_DEPTH)
         self.max_decisions = check_integer("max_decisions", max_decisions, 1)
@@ -68,7 +70,7 @@ class PartialProgram:
         is wrong. This space stays as it is.
         """
         if not isinstance(hyperparameter, str | Discrete):
-            raise TraceError(f"hyperparameter: expected one, or its place as text, got {shown(hyperparameter)}")
+            raise TraceError(f"hyperparameter: expected one, or its place as text, got {short_repr(hyperparameter)}")
         path = hyperparameter if isinstance(hyperparameter, str) else hyperparameter.path
         found = {h.path: h for h in self.hyperparameters}
         if path not in found:
@@ -82,7 +84,7 @@ class PartialProgram:
     def specify(self, values: Sequence[Value]) -> Self:
         """The terminal space of values in the order of choice; raises TraceError unless they are as many as choices."""
         if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
-            raise TraceError(f"values: expected a list of values in the order of choice, got {shown(values)}")
+            raise TraceError(f"values: expected a list of values in the order of choice, got {short_repr(values)}")
         return self._with_walk(sampling.specify(self._walk, list(values)))
 
     def replay(self, trace: Mapping[str, Value]) -> Self:
@@ -147,13 +149,13 @@ class PartialProgram:
         return _rebuild, (type(self), self.builder, self.max_depth, self.max_decisions, self.trace)
 
     def __repr__(self) -> str:
-        name = getattr(self.builder, "__qualname__", shown(self.builder))
+        name = getattr(self.builder, "__qualname__", short_repr(self.builder))
         return f"{type(self).__name__}({name}{', ' + str(dict(self.trace)) if self.trace else ''})"
 
 
 def check_generator(rng: Any) -> np.random.Generator:
     if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng: expected a numpy Generator, such as np.random.default_rng(0); got {shown(rng)}")
+        raise TypeError(f"rng: expected a numpy Generator, such as np.random.default_rng(0); got {short_repr(rng)}")
     return rng
 
 

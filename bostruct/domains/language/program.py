@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from bostruct.checks import optional_import, shown
+from bostruct.checks import optional_import, short_repr
 from bostruct.domains.graphviz import render_svg
 from bostruct.domains.language import drawing
 from bostruct.domains.language.beginning import begin
@@ -104,7 +104,7 @@ class Program:
         return len(self.nodes)
 
     def __repr__(self) -> str:
-        return f"Program({len(self)} modules, {shown(dict(self.trace), REPR_CHARACTERS)})"
+        return f"Program({len(self)} modules, {short_repr(dict(self.trace), REPR_CHARACTERS)})"
 
     def __str__(self) -> str:
         """All of its trace, which `repr` cuts."""

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import check_choice, check_integer, shown
+from bostruct.checks import check_choice, check_integer, short_repr
 from bostruct.contracts import DomainError, Infeasible, Json, PointError, SpaceExhausted
 from bostruct.domains.decisions import Coordinate
 from bostruct.domains.language import changes, sampling
@@ -110,11 +110,11 @@ class SearchSpace(PartialProgram):
     def check(self, x: Any) -> None:
         """Raise PointError unless x is the trace of a program of this space."""
         if not isinstance(x, Trace):
-            raise PointError(f"expected a Trace, got {shown(x)}")
+            raise PointError(f"expected a Trace, got {short_repr(x)}")
         try:
             self._walk_of(x)
         except Infeasible as error:
-            raise PointError(f"{shown(x)} leads nowhere: {error}") from error
+            raise PointError(f"{short_repr(x)} leads nowhere: {error}") from error
 
     def parse(self, point: Any) -> Trace:
         """A trace, a dict of one, a terminal space or a program."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.domains.language.errors import LanguageError
 
 ADDRESS = " at 0x"
@@ -43,7 +43,7 @@ def canonical_data(what: str, value: Any) -> Any:
         if type(value).__repr__ is object.__repr__ or ADDRESS in found[1]:
             raise LanguageError(
                 f"{what}: expected a value that is written alike in every process, or a function of a module; "
-                f"got {shown(value)}: give its class a __repr__ that says what it holds"
+                f"got {short_repr(value)}: give its class a __repr__ that says what it holds"
             )
     return found
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.contracts import Json
 from bostruct.domains.language.errors import LanguageError, TraceError
 from bostruct.domains.language.values import Value, as_value
@@ -22,7 +22,7 @@ class Trace(Mapping[str, Value]):
 
     def __init__(self, values: Mapping[str, Value]) -> None:
         if not isinstance(values, Mapping):
-            raise TraceError(f"trace: expected a mapping from places to values, got {shown(values)}")
+            raise TraceError(f"trace: expected a mapping from places to values, got {short_repr(values)}")
         try:
             self._values = {str(key): as_value(str(key), value) for key, value in values.items()}
         except LanguageError as error:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.domains.language.errors import LanguageError
 
 Value: TypeAlias = Any  # None, bool, int, float, str, or tuples of them
@@ -28,10 +28,10 @@ def as_name(name: str | None) -> str | None:
 def as_properties(what: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """By local names, none where nothing is given; raises LanguageError."""
     if given is not None and not isinstance(given, Mapping):
-        raise LanguageError(f"{what}: expected a dict from local names, got {shown(given)}")
+        raise LanguageError(f"{what}: expected a dict from local names, got {short_repr(given)}")
     for name in given or ():
         if not isinstance(name, str):
-            raise LanguageError(f"{what}: expected local names that are text, got {shown(name)}")
+            raise LanguageError(f"{what}: expected local names that are text, got {short_repr(name)}")
     return given or {}
 
 
@@ -46,6 +46,7 @@ def as_value(what: str, value: Any) -> Value:
     if isinstance(value, list | tuple):
         return tuple(as_value(what, part) for part in value)
     raise LanguageError(
-        f"{what}: expected None, bools, numbers, strings or tuples of these, got {shown(value)}; to choose between "
+        f"{what}: expected None, bools, numbers, strings or tuples of these, got {short_repr(value)}; to choose "
+        "between "
         "functions use siso_or"
     )

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.contracts import Infeasible
 from bostruct.domains.language.errors import LanguageError, PortNames, SubstitutionError, TooDeep, TraceError
 from bostruct.domains.language.expansion import expand_module
@@ -166,7 +166,7 @@ class Walk:
         """Raises TraceError for a value that is not allowed."""
         position = h.positions.get(value)
         if position is None:
-            raise TraceError(f"{h.path}: expected one of {shown(list(h.values))}, got {shown(value)}")
+            raise TraceError(f"{h.path}: expected one of {short_repr(list(h.values))}, got {short_repr(value)}")
         self._chosen.append(h)
         self._values[h.path] = h.values[position]  # 1 and 1.0 and True are one value, spelled as the space has it
 

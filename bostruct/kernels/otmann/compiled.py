@@ -17,7 +17,7 @@ from numba import njit
 from bostruct.contracts import Array
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
-Stacked: TypeAlias = tuple[IntArray, IntArray, Array, Array, IntArray]  # starts, labels, masses, paths, codes
+StackedProfiles: TypeAlias = tuple[IntArray, IntArray, Array, Array, IntArray]  # starts, labels, masses, paths, codes
 CostArrays: TypeAlias = tuple[Array, Array, Array]  # structural weights, mismatch, costs of attributes
 
 
@@ -31,7 +31,7 @@ class Scratch(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def scratch(size: int) -> Scratch:
+def allocate_scratch(size: int) -> Scratch:
     """Uninitialised."""
     square = size * size
     return Scratch(np.empty(square), np.empty(square), np.empty(square), np.empty((size, size)))
@@ -202,7 +202,7 @@ def _pair_distances(first, i, second, j, costs, memory, out):
 
 
 @njit(cache=True, nogil=True)
-def distances(first: Stacked, second: Stacked, costs: CostArrays, symmetric: bool, out: Array) -> None:
+def distances(first: StackedProfiles, second: StackedProfiles, costs: CostArrays, symmetric: bool, out: Array) -> None:
     """Fill out (2, n, m, weights): distances, and the same over the total mass of both.
 
     first, second: profiles of n and of m architectures, stacked: (starts (n, blocks + 1), labels (l,), masses (l,),
@@ -210,7 +210,7 @@ def distances(first: Stacked, second: Stacked, costs: CostArrays, symmetric: boo
     two are the same, so that one triangle is enough.
     """
     starts, starts2 = first[0], second[0]
-    memory = scratch(max(_largest_block(starts), _largest_block(starts2)))
+    memory = allocate_scratch(max(_largest_block(starts), _largest_block(starts2)))
     for i in range(len(starts)):
         if symmetric:
             out[:, i, i] = 0.0
@@ -222,11 +222,11 @@ def distances(first: Stacked, second: Stacked, costs: CostArrays, symmetric: boo
 
 
 @njit(cache=True, nogil=True)
-def plans(first: Stacked, second: Stacked, costs: CostArrays, out: Array) -> None:
+def plans(first: StackedProfiles, second: StackedProfiles, costs: CostArrays, out: Array) -> None:
     """Fill out (weights, l, l2): the mass that each layer of one architecture is matched to each of another with."""
     weights = costs[0]
     starts, starts2 = first[0], second[0]
-    memory = scratch(max(_largest_block(starts), _largest_block(starts2)))
+    memory = allocate_scratch(max(_largest_block(starts), _largest_block(starts2)))
     out[:] = 0.0
     for block in range(starts.shape[1] - 1):
         low, high = starts[0, block], starts[0, block + 1]

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.contracts import Array
 from bostruct.domains.architecture.labels import Family
 from bostruct.domains.architecture.value import Architecture
-from bostruct.kernels.otmann.profile import Profile, layer_masses, profile, remembered_profile
+from bostruct.kernels.otmann.profile import Profile, cached_profile, layer_masses, profile
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann, cost_table
 
 
@@ -50,7 +50,7 @@ def otmann(a: Architecture, b: Architecture, settings: Otmann = REFERENCE) -> Ma
     measured = otmann_distances([a], [b], settings)
     first, second = profile(a, settings), profile(b, settings)
     ordered = np.zeros((len(settings.weights), len(a), len(b)))
-    _compiled().plans(_stacked([first]), _stacked([second]), _costs(a.family, settings), ordered)
+    _load_numba().plans(_stack_profiles([first]), _stack_profiles([second]), _cost_arrays(a.family, settings), ordered)
     plan = np.zeros_like(ordered)
     plan[:, first.layers[:, None], second.layers] = ordered
     masses = (layer_masses(a, settings), layer_masses(b, settings))
@@ -62,30 +62,30 @@ def otmann_distances(
 ) -> Distances:
     """All pairs of two batches of one family; without ys, of xs with itself. Raises ValueError, TypeError."""
     if not isinstance(settings, Otmann):
-        raise TypeError(f"settings: expected REFERENCE, PAPER or an Otmann, got {shown(settings)}")
+        raise TypeError(f"settings: expected REFERENCE, PAPER or an Otmann, got {short_repr(settings)}")
     others = xs if ys is None else ys
     out = np.zeros((2, len(xs), len(others), len(settings.weights)))
-    family = _one_family(xs if ys is None else [*xs, *ys])
+    family = _common_family(xs if ys is None else [*xs, *ys])
     if family is not None and out.size:
-        first = _stacked([remembered_profile(x, settings) for x in xs])
-        second = first if ys is None else _stacked([remembered_profile(y, settings) for y in others])
-        _compiled().distances(first, second, _costs(family, settings), ys is None, out)
+        first = _stack_profiles([cached_profile(x, settings) for x in xs])
+        second = first if ys is None else _stack_profiles([cached_profile(y, settings) for y in others])
+        _load_numba().distances(first, second, _cost_arrays(family, settings), ys is None, out)
     return Distances(out[0], out[1])
 
 
 @cache
-def _compiled() -> ModuleType:
+def _load_numba() -> ModuleType:
     """Loaded when first needed: Numba takes a second, and the very first time on a machine ten, to compile."""
     return importlib.import_module("bostruct.kernels.otmann.compiled")
 
 
 @lru_cache(maxsize=64)
-def _costs(family: Family, settings: Otmann) -> tuple[Array, Array, Array]:
+def _cost_arrays(family: Family, settings: Otmann) -> tuple[Array, Array, Array]:
     extra = np.array([cost for _, cost in settings.attribute_costs], dtype=np.float64)
     return np.array(settings.weights, dtype=np.float64), cost_table(family, settings).mismatch, extra
 
 
-def _stacked(profiles: Sequence[Profile]) -> tuple[Any, ...]:
+def _stack_profiles(profiles: Sequence[Profile]) -> tuple[Any, ...]:
     if len(profiles) == 1:
         _, labels, masses, paths, codes, starts = profiles[0]
         return starts[None], labels, masses, paths, codes
@@ -97,10 +97,10 @@ def _stacked(profiles: Sequence[Profile]) -> tuple[Any, ...]:
     return starts, labels, masses, paths, np.concatenate([p.codes for p in profiles])
 
 
-def _one_family(architectures: Sequence[Architecture]) -> Any:
+def _common_family(architectures: Sequence[Architecture]) -> Any:
     for x in architectures:
         if not isinstance(x, Architecture):
-            raise ValueError(f"expected architectures, got {shown(x)}")
+            raise ValueError(f"expected architectures, got {short_repr(x)}")
         if x.family is not architectures[0].family and x.family != architectures[0].family:
             raise ValueError(
                 f"expected architectures of one family, got {architectures[0].family.name} and {x.family.name}"

@@ -20,7 +20,7 @@ from bostruct.kernels.otmann.table import DistanceTable
 
 
 @dataclass(frozen=True)
-class Terms:
+class DistanceTerms:
     """One kind of distance in the exponent, at all structural weights.
 
     prior: of each log rate, where a rate multiplies a distance raised to `power`. initial: log rate.
@@ -38,8 +38,8 @@ class OtmannKernel:
     distance: terms of d, in units of mass (beta is about 1e-9 to 1e-3). normalized: terms of dbar, in [0, 1].
     """
 
-    distance: Terms
-    normalized: Terms
+    distance: DistanceTerms
+    normalized: DistanceTerms
     settings: Otmann = REFERENCE
 
     @property

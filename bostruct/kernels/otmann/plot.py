@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bostruct.checks import check_integer, shown
+from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import Array
 from bostruct.display import new_axes
 from bostruct.domains.architecture.drawing import draw_layers, layer_positions
@@ -26,7 +26,7 @@ def plot_transport(
     the extra ``plot``, TypeError, ValueError.
     """
     if axes is not None and not callable(getattr(axes, "annotate", None)):
-        raise TypeError(f"axes: expected axes of matplotlib, got {shown(axes)}")
+        raise TypeError(f"axes: expected axes of matplotlib, got {short_repr(axes)}")
     check_integer("weight", weight, 0, len(settings.weights) - 1)
     match = otmann(a, b, settings)
     plan = match.plan[weight]
@@ -40,8 +40,8 @@ def plot_transport(
         (x, y), (x2, y2) = left[u], right[v]
         width = WIDEST * mass / plan.max()
         axes.plot([x, x2], [y, y2], color="#5b8db8", alpha=0.45, linewidth=max(width, 0.5), zorder=1)
-    draw_layers(axes, a, left, _unmatched(plan.sum(axis=1)))
-    draw_layers(axes, b, right, _unmatched(plan.sum(axis=0)))
+    draw_layers(axes, a, left, _layers_without_match(plan.sum(axis=1)))
+    draw_layers(axes, b, right, _layers_without_match(plan.sum(axis=0)))
     xs, ys = zip(*left, *right, strict=True)
     axes.set_xlim(min(xs) - 1.0, max(xs) + 1.0)
     axes.set_ylim(min(ys) - 0.7, max(ys) + 0.7)
@@ -58,5 +58,5 @@ def _matches(plan: Array) -> list[tuple[tuple[int, int], float]]:
     return [((int(u), int(v)), float(plan[u, v])) for u, v in zip(*plan.nonzero(), strict=True)]
 
 
-def _unmatched(matched: Array) -> set[int]:
+def _layers_without_match(matched: Array) -> set[int]:
     return {u for u, mass in enumerate(matched.tolist()) if mass <= 1e-9 * (1.0 + matched.sum())}

@@ -44,7 +44,11 @@ def profile(architecture: Architecture, settings: Otmann) -> Profile:
     family = architecture.family
     table = cost_table(family, settings)
     labels = np.array([family.index[layer.label] for layer in architecture.layers], dtype=np.int64)
-    block, masses, codes = table.block[labels], layer_masses(architecture, settings), _codes(architecture, settings)
+    block, masses, codes = (
+        table.block[labels],
+        layer_masses(architecture, settings),
+        _attribute_codes(architecture, settings),
+    )
     paths = path_lengths(architecture).reshape(len(labels), -1)
     columns = (block, labels, masses, paths, codes)
     looks = list(zip(*(column.tolist() for column in columns), strict=True))  # layers that tie are interchangeable
@@ -55,7 +59,7 @@ def profile(architecture: Architecture, settings: Otmann) -> Profile:
 
 
 @lru_cache(maxsize=4096)
-def remembered_profile(architecture: Architecture, settings: Otmann) -> Profile:
+def cached_profile(architecture: Architecture, settings: Otmann) -> Profile:
     """`profile`, for distances alone: isomorphic architectures share one, so `layers` may be numbers of another."""
     return profile(architecture, settings)
 
@@ -83,16 +87,16 @@ def path_lengths(architecture: Architecture) -> Array:
     Axis 2: `KINDS`, the least and the greatest number of hops and the mean over uniform random walks (along the edges
     to the output; against them to the input). Axis 3: all layers count, then only those of each group of the family.
     """
-    steps = _steps(architecture.family)
+    steps = _hop_lengths(architecture.family)
     hops = [steps[layer.label] for layer in architecture.layers]
-    down = _accumulated(hops, architecture.children, range(len(hops) - 1, -1, -1))
-    up = _accumulated(hops, architecture.parents, range(len(hops)))
+    down = _accumulate(hops, architecture.children, range(len(hops) - 1, -1, -1))
+    up = _accumulate(hops, architecture.parents, range(len(hops)))
     both = chain.from_iterable(chain.from_iterable(zip(down, up, strict=True)))
     return np.fromiter(both, np.float64).reshape(len(hops), 2, len(KINDS), -1)  # quicker than an array of lists
 
 
 @lru_cache(maxsize=64)
-def _steps(family: Family) -> dict[str, list[float]]:
+def _hop_lengths(family: Family) -> dict[str, list[float]]:
     """Label -> what a hop from such a layer counts, for each kind and group."""
     return {
         label.name: [1.0, *(float(label.group == group) for group in family.groups)] * len(KINDS)
@@ -100,7 +104,7 @@ def _steps(family: Family) -> dict[str, list[float]]:
     }
 
 
-def _accumulated(hops: Sequence[list[float]], nearer: AdjacencyLists, order: Sequence[int]) -> list[list[float]]:
+def _accumulate(hops: Sequence[list[float]], nearer: AdjacencyLists, order: Sequence[int]) -> list[list[float]]:
     """Each layer's hop on top of what the layers one hop nearer to the end have, which has 0."""
     lengths: list[list[float]] = [[]] * len(hops)
     third = len(hops[0]) // len(KINDS)
@@ -118,7 +122,7 @@ def _accumulated(hops: Sequence[list[float]], nearer: AdjacencyLists, order: Seq
     return lengths
 
 
-def _codes(architecture: Architecture, settings: Otmann) -> IntArray:
+def _attribute_codes(architecture: Architecture, settings: Otmann) -> IntArray:
     names = [name for name, _ in settings.attribute_costs]
     codes = np.zeros((len(architecture), len(names)), dtype=np.int64)
     for u, layer in enumerate(architecture.layers if names else ()):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import check_number, shown
+from bostruct.checks import check_number, short_repr
 from bostruct.contracts import Array
 from bostruct.domains.architecture.labels import (
     KERNEL_SIZES,
@@ -68,7 +68,7 @@ class Otmann:
 
     def __post_init__(self) -> None:
         if not isinstance(self.weights, tuple):
-            raise TypeError(f"weights: expected a tuple of numbers such as (0.1, 0.5), got {shown(self.weights)}")
+            raise TypeError(f"weights: expected a tuple of numbers such as (0.1, 0.5), got {short_repr(self.weights)}")
         if not self.weights:
             raise ValueError("weights: expected at least one structural weight, got none")
         for weight in self.weights:
@@ -77,7 +77,7 @@ class Otmann:
         check_number("end_floor", self.end_floor, 0.0)
         check_number("dense_factor", self.dense_factor, 1e-12)
         if not callable(self.costs):
-            raise TypeError(f"costs: expected a function from a family to its table, got {shown(self.costs)}")
+            raise TypeError(f"costs: expected a function from a family to its table, got {short_repr(self.costs)}")
         self._check_attribute_costs()
 
     def _check_attribute_costs(self) -> None:
@@ -85,9 +85,9 @@ class Otmann:
         pairs = isinstance(given, tuple) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in given)
         if not pairs or not all(isinstance(name, str) for name, _ in given):
             allowed = "a tuple of (name, cost) such as (('stride', 0.3),)"
-            raise TypeError(f"attribute_costs: expected {allowed}, got {shown(given)}")
+            raise TypeError(f"attribute_costs: expected {allowed}, got {short_repr(given)}")
         if len(dict(given)) != len(given):
-            raise ValueError(f"attribute_costs: expected each attribute once, got {shown(given)}")
+            raise ValueError(f"attribute_costs: expected each attribute once, got {short_repr(given)}")
         for name, cost in given:
             check_number(f"attribute_costs[{name!r}]", cost, 0.0)
 
@@ -96,7 +96,7 @@ REFERENCE = Otmann()
 PAPER = Otmann(weights=(0.5,), costs=figure_costs, end_floor=0.0, dense_factor=1.0)
 
 
-class Costs(NamedTuple):
+class MatchingCosts(NamedTuple):
     """mismatch: (labels, labels). block: of each label; labels of different blocks are never matched."""
 
     mismatch: Array
@@ -105,7 +105,7 @@ class Costs(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def cost_table(family: Family, settings: Otmann) -> Costs:
+def cost_table(family: Family, settings: Otmann) -> MatchingCosts:
     """Costs of matching labels, cut into blocks that transport independently.
 
     Raises ValueError for a table that is not symmetric, has a cost below 0 or on its diagonal, or breaks the triangle
@@ -124,4 +124,4 @@ def cost_table(family: Family, settings: Otmann) -> Costs:
         block[block == block[j]] = block[i]
     names, block = np.unique(block, return_inverse=True)
     mismatch.flags.writeable = False
-    return Costs(mismatch, block.astype(np.int64), len(names))
+    return MatchingCosts(mismatch, block.astype(np.int64), len(names))

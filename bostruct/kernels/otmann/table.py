@@ -15,7 +15,7 @@ from bostruct.kernels.otmann.settings import Otmann
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
-MOST_ROWS = 2000
+MAX_ROWS = 2000
 SPARE = 1.25  # times a batch: room for what takes turns with it, trials that run and trials that failed
 
 
@@ -29,80 +29,82 @@ class DistanceTable:
     """
 
     settings: Otmann
-    held: list[Architecture] = field(default_factory=list)
+    architectures: list[Architecture] = field(default_factory=list)
     row: dict[Architecture, int] = field(default_factory=dict)
-    far: Array = field(default_factory=lambda: np.empty((0, 0, 0)))
+    distances: Array = field(default_factory=lambda: np.empty((0, 0, 0)))
     candidates: list[Architecture] = field(default_factory=list)
-    to_held: Array = field(default_factory=lambda: np.empty((0, 0, 0)))  # from the candidates, (2 * weights, m, rows)
+    candidate_distances: Array = field(
+        default_factory=lambda: np.empty((0, 0, 0))
+    )  # from the candidates, (2 * weights, m, rows)
 
     def among(self, xs: Sequence[Architecture]) -> Array:
         """(2 * weights, n, n): the distances at each structural weight, then the normalised ones."""
         self._admit(list(dict.fromkeys(xs)))
         rows = np.array([self.row[x] for x in xs], dtype=np.int64)
         self._fill_among(np.unique(rows))
-        return self.far[:, rows[:, None], rows]
+        return self.distances[:, rows[:, None], rows]
 
     def between(self, xs: Sequence[Architecture], ys: Sequence[Architecture]) -> Array:
         """(2 * weights, n, m): from candidates to some of those held; where ys are not, all are computed afresh."""
         if not all(y in self.row for y in ys):
             return both_distances(xs, ys, self.settings)
         if self.candidates != list(xs):
-            self.candidates, self.to_held = list(xs), self._known(xs)
+            self.candidates, self.candidate_distances = list(xs), self._known_rows(xs)
         rows = np.array([self.row[y] for y in ys], dtype=np.int64)
         self._fill_between(np.unique(rows))
-        return self.to_held[:, :, rows]
+        return self.candidate_distances[:, :, rows]
 
     def _admit(self, batch: list[Architecture]) -> None:
         """A row for each of them, NaN where it is new."""
         new = [x for x in batch if x not in self.row]
         if not new:
             return
-        if self.held and new[0].family != self.held[0].family:
-            self.held, self.row = [], {}
-        kept = self.held
-        if len(kept) + len(new) > max(MOST_ROWS, SPARE * len(batch)):
+        if self.architectures and new[0].family != self.architectures[0].family:
+            self.architectures, self.row = [], {}
+        kept = self.architectures
+        if len(kept) + len(new) > max(MAX_ROWS, SPARE * len(batch)):
             kept = [x for x in batch if x in self.row]
         rows = [self.row[x] for x in kept]
         grown = np.full((2 * len(self.settings.weights), len(kept) + len(new), len(kept) + len(new)), np.nan)
         if kept:
-            grown[:, : len(kept), : len(kept)] = self.far[:, np.array(rows)[:, None], rows]
-        self.far, self.held = grown, [*kept, *new]
-        self.row = {x: row for row, x in enumerate(self.held)}
+            grown[:, : len(kept), : len(kept)] = self.distances[:, np.array(rows)[:, None], rows]
+        self.distances, self.architectures = grown, [*kept, *new]
+        self.row = {x: row for row, x in enumerate(self.architectures)}
         self.candidates = []
 
-    def _known(self, xs: Sequence[Architecture]) -> Array:
+    def _known_rows(self, xs: Sequence[Architecture]) -> Array:
         """From candidates to those held, NaN where it has to be computed."""
         known = [i for i, x in enumerate(xs) if x in self.row]
-        rows = np.full((2 * len(self.settings.weights), len(xs), len(self.held)), np.nan)
-        rows[:, known] = self.far[:, [self.row[xs[i]] for i in known]]
+        rows = np.full((2 * len(self.settings.weights), len(xs), len(self.architectures)), np.nan)
+        rows[:, known] = self.distances[:, [self.row[xs[i]] for i in known]]
         return rows
 
     def _fill_among(self, rows: IntArray) -> None:
-        missing = np.isnan(self.far[0][rows[:, None], rows])
+        missing = np.isnan(self.distances[0][rows[:, None], rows])
         while missing.any():
-            some, lacking = _alike(missing)
+            some, lacking = _shared_gap(missing)
             own, others = rows[some], rows[np.setdiff1d(lacking, some)]
             if missing[some[0], some[0]]:  # new ones, which lack all
-                self.far[:, own[:, None], own] = both_distances(self._at(own), None, self.settings)
+                self.distances[:, own[:, None], own] = both_distances(self._at(own), None, self.settings)
             if len(others):
                 across = both_distances(self._at(others), self._at(own), self.settings)
-                self.far[:, others[:, None], own] = across
-                self.far[:, own[:, None], others] = across.transpose(0, 2, 1)
+                self.distances[:, others[:, None], own] = across
+                self.distances[:, own[:, None], others] = across.transpose(0, 2, 1)
             missing[some[:, None], lacking] = missing[lacking[:, None], some] = False
 
     def _fill_between(self, rows: IntArray) -> None:
-        missing = np.isnan(self.to_held[0][:, rows])
+        missing = np.isnan(self.candidate_distances[0][:, rows])
         while missing.any():
-            some, lacking = _alike(missing)
+            some, lacking = _shared_gap(missing)
             found = both_distances([self.candidates[i] for i in some], self._at(rows[lacking]), self.settings)
-            self.to_held[:, some[:, None], rows[lacking]] = found
+            self.candidate_distances[:, some[:, None], rows[lacking]] = found
             missing[some[:, None], lacking] = False
 
     def _at(self, rows: IntArray) -> list[Architecture]:
-        return [self.held[row] for row in rows]
+        return [self.architectures[row] for row in rows]
 
 
-def _alike(missing: BoolArray) -> tuple[IntArray, IntArray]:
+def _shared_gap(missing: BoolArray) -> tuple[IntArray, IntArray]:
     """Rows that lack the same columns as the row that lacks most, and these columns: one call for all of them."""
     lacking = missing[np.argmax(missing.sum(axis=1))]
     return np.flatnonzero((missing == lacking).all(axis=1)), np.flatnonzero(lacking)

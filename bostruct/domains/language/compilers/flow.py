@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.domains.language.combinators import IDENTITY
 from bostruct.domains.language.errors import CompileError
 from bostruct.domains.language.program import Backend, Node, Program, Source
@@ -102,13 +102,13 @@ def bind_arguments(names: Sequence[str], given: Sequence[T], named: Mapping[str,
 
 def describe_node(node: Node) -> str:
     """A node as messages call it: its place, and its values."""
-    values = ", ".join(f"{name}={shown(value, 40)}" for name, value in node.values.items())
+    values = ", ".join(f"{name}={short_repr(value, 40)}" for name, value in node.values.items())
     return f"{node.path}({values})"
 
 
 def wrong_module(node: Node, compiler: str, expected: str) -> CompileError:
     """That a compiler was given a module that is not its own."""
-    got = "nothing" if node.implementation is None else shown(node.implementation)
+    got = "nothing" if node.implementation is None else short_repr(node.implementation)
     return CompileError(f"{describe_node(node)}: {compiler} compiles {expected}; this one stands for {got}")
 
 
@@ -116,7 +116,7 @@ def _by_output_name(step: PlanStep, made: Any) -> Mapping[str, Any]:
     if len(step.outputs) == 1:
         return {step.outputs[0]: made}
     if not isinstance(made, Mapping) or not set(step.outputs) <= set(made):
-        got = _join_names(made) if isinstance(made, Mapping) else shown(type(made))
+        got = _join_names(made) if isinstance(made, Mapping) else short_repr(type(made))
         raise CompileError(f"{step.path}: expected a mapping with the outputs {_join_names(step.outputs)}; got {got}")
     return made
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, TypeAlias
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.domains.language.combinators import combiner
 from bostruct.domains.language.errors import LanguageError
 from bostruct.domains.language.graph import IO
@@ -146,7 +146,7 @@ def sklearn_module(name: str, make: Callable[..., Any], name_to_hyperp: Mapping[
     try:
         allowed = inspect.signature(make).parameters
     except (TypeError, ValueError):  # no function, or a type that is built in
-        raise LanguageError(f"make: expected an estimator class or a Python function, got {shown(make)}") from None
+        raise LanguageError(f"make: expected an estimator class or a Python function, got {short_repr(make)}") from None
     takes_any = any(one.kind is one.VAR_KEYWORD for one in allowed.values())
     if (unknown := [one for one in name_to_hyperp or {} if one not in allowed]) and not takes_any:
         raise LanguageError(f"{name}: expected some of {', '.join(allowed) or 'no values'}; got {', '.join(unknown)}")
@@ -178,12 +178,14 @@ def function_module(
 
 def _check_callable(name: str, fn: Any) -> Any:
     if not callable(fn):
-        raise LanguageError(f"{name}: expected a function, got {shown(fn)}")
+        raise LanguageError(f"{name}: expected a function, got {short_repr(fn)}")
     return fn
 
 
 def _module_name(fn: Callable[..., Any], name: str | None) -> str:
     found = getattr(fn, "__name__", None) if name is None else name
     if not isinstance(found, str) or not found.isidentifier():
-        raise LanguageError(f"name: expected a name for the module that {shown(fn)} makes, got {shown(found)}")
+        raise LanguageError(
+            f"name: expected a name for the module that {short_repr(fn)} makes, got {short_repr(found)}"
+        )
     return found

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import torch
 from torch import Tensor, nn
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.domains.language.compilers.flow import (
     Plan,
     bind_arguments,
@@ -104,7 +104,7 @@ def build_layer(node: Node, shapes: dict[str, tuple[int, ...]]) -> nn.Module:
     if isinstance(layer, nn.Module):
         return layer
     if not callable(layer):
-        raise CompileError(f"{describe_node(node)}: expected a torch.nn.Module or a function, got {shown(layer)}")
+        raise CompileError(f"{describe_node(node)}: expected a torch.nn.Module or a function, got {short_repr(layer)}")
     return Operation(layer)
 
 
@@ -118,7 +118,9 @@ def meta_tensors(program: Program, given: Any) -> dict[str, Tensor]:
     if not isinstance(given, Mapping):
         if len(program.inputs) != 1:
             names = ", ".join(program.inputs) or "none"
-            raise CompileError(f"input_shapes: expected a dict with the program's inputs ({names}), got {shown(given)}")
+            raise CompileError(
+                f"input_shapes: expected a dict with the program's inputs ({names}), got {short_repr(given)}"
+            )
         given = {program.inputs[0]: given}
     return {name: _meta_tensor(name, one) for name, one in given.items()}
 
@@ -129,12 +131,12 @@ def _meta_tensor(name: str, given: Any) -> Tensor:
     try:
         return torch.empty(tuple(given), device="meta")
     except (TypeError, RuntimeError):
-        raise CompileError(f"input_shapes: {name}: expected a shape or a tensor, got {shown(given)}") from None
+        raise CompileError(f"input_shapes: {name}: expected a shape or a tensor, got {short_repr(given)}") from None
 
 
 def shape_of(node: Node, name: str, given: Any) -> tuple[int, ...]:
     if not isinstance(given, Tensor):
-        raise CompileError(f"{node.path}: its input {name} should be a tensor, and is {shown(given)}")
+        raise CompileError(f"{node.path}: its input {name} should be a tensor, and is {short_repr(given)}")
     return tuple(given.shape)
 
 

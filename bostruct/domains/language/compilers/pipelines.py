@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import FeatureUnion, Pipeline
 
-from bostruct.checks import shown
+from bostruct.checks import short_repr
 from bostruct.domains.language.compilers.flow import compile_program, describe_node, wrong_module
 from bostruct.domains.language.compilers.implementations import UNION, SklearnStep
 from bostruct.domains.language.errors import CompileError
@@ -57,7 +57,7 @@ def make_estimator(node: Node) -> Any:
     except Exception as error:
         raise CompileError(f"{describe_node(node)}: no estimator can be made: {error!r}") from error
     if not isinstance(made, BaseEstimator):
-        raise CompileError(f"{describe_node(node)}: expected a scikit-learn estimator, got {shown(made)}")
+        raise CompileError(f"{describe_node(node)}: expected a scikit-learn estimator, got {short_repr(made)}")
     return made
 
 
