@@ -25,7 +25,7 @@ import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import Array, Searcher
 from bostruct.problems.registry import load
-from bostruct.threads import ThreadLimit
+from bostruct.study.threads import ThreadLimit
 
 MILESTONES = (20, 40, 60, 80, 100, 150)
 VARIANTS: dict[str, Callable[[Any], Searcher]] = {

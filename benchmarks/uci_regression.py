@@ -28,7 +28,7 @@ from bostruct.nas import NetworkObjective
 from bostruct.nas.data import Dataset, regression
 from bostruct.nas.recipes import NASBOT_MLP_MODERN
 from bostruct.nas.searches import SEARCHES
-from bostruct.threads import ThreadLimit
+from bostruct.study.threads import ThreadLimit
 
 ROWS = 12_000
 RECIPE = replace(NASBOT_MLP_MODERN, epochs=20)

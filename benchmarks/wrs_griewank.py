@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from bostruct.contracts import Array
-from bostruct.domains.decisions import Coordinate
+from bostruct.domains.space.decisions import Coordinate
 from bostruct.searchers.wrs import MODES, wrs_trials
 from bostruct.surrogates.fanova import VarianceShares
 

@@ -11,52 +11,52 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 
 _HOME = {
-    "Binary": "bostruct.domains.variables",
-    "Categorical": "bostruct.domains.variables",
-    "Ordinal": "bostruct.domains.variables",
-    "Integer": "bostruct.domains.variables",
-    "Fidelity": "bostruct.domains.variables",
-    "Graph": "bostruct.domains.variables",
-    "Real": "bostruct.domains.variables",
-    "Space": "bostruct.domains.space",
+    "Binary": "bostruct.domains.space.variables",
+    "Categorical": "bostruct.domains.space.variables",
+    "Ordinal": "bostruct.domains.space.variables",
+    "Integer": "bostruct.domains.space.variables",
+    "Fidelity": "bostruct.domains.space.variables",
+    "Graph": "bostruct.domains.space.variables",
+    "Real": "bostruct.domains.space.variables",
+    "Space": "bostruct.domains.space.space",
     "Architecture": "bostruct.domains.architecture.value",
     "Bounds": "bostruct.domains.architecture.domain",
     "cnn_domain": "bostruct.domains.architecture.domain",
     "mlp_domain": "bostruct.domains.architecture.domain",
     "joint_domain": "bostruct.domains.joint",
-    "importance": "bostruct.importances",
+    "importance": "bostruct.analysis.importances",
     "plot_architecture": "bostruct.domains.architecture.drawing",
-    "plot_importance": "bostruct.plots",
+    "plot_importance": "bostruct.analysis.plots",
     "otmann": "bostruct.kernels.otmann.distance",
     "plot_transport": "bostruct.kernels.otmann.plot",
-    "Study": "bostruct.study",
-    "Result": "bostruct.result",
-    "Trial": "bostruct.history",
+    "Study": "bostruct.study.study",
+    "Result": "bostruct.study.result",
+    "Trial": "bostruct.study.history",
     "BostructError": "bostruct.contracts",
     "Infeasible": "bostruct.contracts",
-    "ObjectiveError": "bostruct.run",
+    "ObjectiveError": "bostruct.study.loop",
     "SpaceExhausted": "bostruct.contracts",
     "minimize": "bostruct.optimize",
     "maximize": "bostruct.optimize",
 }
 
 if TYPE_CHECKING:
+    from bostruct.analysis.importances import importance
+    from bostruct.analysis.plots import plot_importance
     from bostruct.contracts import BostructError, Infeasible, SpaceExhausted
     from bostruct.domains.architecture.domain import Bounds, cnn_domain, mlp_domain
     from bostruct.domains.architecture.drawing import plot_architecture
     from bostruct.domains.architecture.value import Architecture
     from bostruct.domains.joint import joint_domain
-    from bostruct.domains.space import Space
-    from bostruct.domains.variables import Binary, Categorical, Fidelity, Graph, Integer, Ordinal, Real
-    from bostruct.history import Trial
-    from bostruct.importances import importance
+    from bostruct.domains.space.space import Space
+    from bostruct.domains.space.variables import Binary, Categorical, Fidelity, Graph, Integer, Ordinal, Real
     from bostruct.kernels.otmann.distance import otmann
     from bostruct.kernels.otmann.plot import plot_transport
     from bostruct.optimize import maximize, minimize
-    from bostruct.plots import plot_importance
-    from bostruct.result import Result
-    from bostruct.run import ObjectiveError
-    from bostruct.study import Study
+    from bostruct.study.history import Trial
+    from bostruct.study.loop import ObjectiveError
+    from bostruct.study.result import Result
+    from bostruct.study.study import Study
 
 __all__ = [
     "Architecture",

@@ -2,7 +2,7 @@
 
 A domain says what a point is, a kernel how alike two points are, a surrogate what the data say, an acquisition
 function what a point is worth, a maximiser where the best one is, a searcher strings them together, and a study
-(`bostruct.study`) has points evaluated and loses nothing.
+(`bostruct.study.study`) has points evaluated and loses nothing.
 
 Letters used everywhere: ``n`` training points, ``m`` candidates, ``d`` variables, ``p`` kernel parameters, ``s``
 posterior samples of them. Numbers are float64. Points travel in batches: on a `Space` an integer array of shape
@@ -313,7 +313,7 @@ class Maximizer(Protocol):
 
 
 class HistoryView(Protocol):
-    """What a searcher sees; `bostruct.history.History` is the one implementation."""
+    """What a searcher sees; `bostruct.study.history.History` is the one implementation."""
 
     @property
     def completed(self) -> Batch: ...

@@ -7,8 +7,8 @@ from concurrent.futures import Executor
 from typing import Any, NamedTuple, SupportsFloat
 
 from bostruct.contracts import Searcher
-from bostruct.result import Result
-from bostruct.study import Callback, Direction, Storage, Study
+from bostruct.study.result import Result
+from bostruct.study.study import Callback, Direction, Storage, Study
 
 
 class StudyArguments(NamedTuple):

@@ -8,10 +8,10 @@ from laws.maxsat import best_so_far, bits, max3sat
 from laws.searcher_laws import Schedule, check_exhausts, check_searcher, play
 
 import bostruct as bo
-from bostruct.history import History
 from bostruct.methods import searcher
 from bostruct.searchers.annealing import Annealing, interquartile_range, metropolis_accepts
 from bostruct.searchers.random import RandomSearch
+from bostruct.study.history import History
 
 
 @pytest.fixture

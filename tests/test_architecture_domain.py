@@ -18,6 +18,7 @@ from bostruct.domains.architecture import domain as domain_module
 from bostruct.domains.architecture.domain import ArchitectureDomain, Bounds, cnn_domain, mlp_domain
 from bostruct.domains.architecture.labels import CNN, MLP, RECTIFIERS, SIGMOIDS, Label
 from bostruct.domains.architecture.layers import Layer
+from bostruct.domains.architecture.modifier_outcomes import enumerate_changes
 from bostruct.domains.architecture.modifiers import (
     MODIFIERS,
     decrease_many,
@@ -31,7 +32,6 @@ from bostruct.domains.architecture.modifiers import (
     wedge_layer,
 )
 from bostruct.domains.architecture.pools import cnn_pool, mlp_pool, vgg
-from bostruct.domains.architecture.reach import enumerate_changes
 from bostruct.domains.architecture.relabel import SWAPS, draw_label
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.registry import domain_from_json

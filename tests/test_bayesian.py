@@ -21,12 +21,12 @@ from bostruct.acquisition.functions import (
 )
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import DomainError, NumericalError, SpaceExhausted
-from bostruct.history import History
 from bostruct.methods import auto, combo, searcher
 from bostruct.searchers import bayesian
 from bostruct.searchers.bayesian import BayesianSearch, best_observed, best_predicted
 from bostruct.searchers.scores import AcquisitionScore, FeasibleScore
-from bostruct.threads import ThreadLimit
+from bostruct.study.history import History
+from bostruct.study.threads import ThreadLimit
 
 
 @pytest.fixture(autouse=True, scope="module")

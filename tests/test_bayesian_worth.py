@@ -12,10 +12,10 @@ from laws.searcher_laws import Schedule, play
 from scipy.stats import binomtest
 from test_bayesian import quick_auto, quick_combo
 
-from bostruct.history import History
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.random import RandomSearch
-from bostruct.threads import ThreadLimit
+from bostruct.study.history import History
+from bostruct.study.threads import ThreadLimit
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import bostruct as bo
 from bostruct.contracts import TwoBlockGram
-from bostruct.kernels import complete
-from bostruct.kernels.complete import TWO_BLOCK_FROM
+from bostruct.kernels.space import complete
+from bostruct.kernels.space.complete import TWO_BLOCK_FROM
 from bostruct.methods import combo
-from bostruct.surrogates.bisection import two_block_evidence
+from bostruct.surrogates.block_evidence import two_block_evidence
 from bostruct.surrogates.chain import ChainData, ChainTally, sweep
 
 N = TWO_BLOCK_FROM + 5

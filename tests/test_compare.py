@@ -15,11 +15,12 @@ from click.testing import CliRunner, Result
 from test_problems_nas import edges_file
 
 import bostruct as bo
-from bostruct import plots, problems
+from bostruct import problems
+from bostruct.analysis import plots
 from bostruct.cli import comparison, main, statistics
 from bostruct.cli.comparison import Comparison, RunKey
 from bostruct.contracts import MissingExtra
-from bostruct.history import Trial
+from bostruct.study.history import Trial
 
 PROBLEM = "contamination:stages=8"
 LINE = ("compare", PROBLEM, "--methods", "random,hill-climbing", "--seeds", "2", "--out")
@@ -109,7 +110,7 @@ def test_finished_runs_are_left_alone(folder, monkeypatch):
         raise AssertionError("a finished run was started again")
 
     before = incumbents(folder)
-    monkeypatch.setattr("bostruct.processes.Processes.submit", refuse)
+    monkeypatch.setattr("bostruct.execution.processes.ProcessPool.submit", refuse)
     call(*LINE, folder, "--trials", 24)
     call(*LINE, folder, "--trials", 10)  # fewer trials than there are: their first ones are reported
     assert {cell: run[:10] for cell, run in before.items()} == incumbents(folder)

@@ -20,14 +20,14 @@ from strategies import rngs, spaces
 
 import bostruct as bo
 from bostruct.contracts import Array
-from bostruct.domains.graphs import CompleteGraph, WeightedGraph
-from bostruct.kernels import complete
-from bostruct.kernels.diffusion import DiffusionKernel
-from bostruct.kernels.links import Link, LogEdgeWeight, LogLengthscale
+from bostruct.domains.space.graphs import CompleteGraph, WeightedGraph
+from bostruct.kernels.space import complete
+from bostruct.kernels.space.diffusion import DiffusionKernel
+from bostruct.kernels.space.links import Link, LogEdgeWeight, LogLengthscale
 from bostruct.methods import auto
 from bostruct.methods.default_kernels import variable_graphs
+from bostruct.study.threads import ThreadLimit
 from bostruct.surrogates.priors import Normal
-from bostruct.threads import ThreadLimit
 
 LINKS: tuple[Link, ...] = (LogEdgeWeight(), LogLengthscale())
 PRIOR = Normal(0.0, 1.0)

@@ -19,9 +19,9 @@ from typing import Any
 import pytest
 
 import bostruct as bo
-from bostruct.locks import StudyLocked
 from bostruct.searchers.random import RandomSearch
-from bostruct.storage import StorageError, StudyMismatch
+from bostruct.storage.locks import StudyLocked
+from bostruct.storage.sqlite import StorageError, StudyMismatch
 
 
 def test_a_link_to_a_file_is_the_same_study(tmp_path: Path) -> None:

@@ -22,10 +22,10 @@ from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.selection import Aging, ByRank, by_fitness, uniform
 from bostruct.contracts import DomainError
 from bostruct.domains.architecture.domain import ArchitectureDomain
-from bostruct.history import History
 from bostruct.problems.landscape import landscape
 from bostruct.searchers.designs import PoolFirst
 from bostruct.searchers.evolution import EvolutionSearch
+from bostruct.study.history import History
 
 SELECTIONS = [ByRank(), ByRank(0.02), by_fitness, uniform, Aging(), Aging(5, 2)]
 FITNESS = arrays(np.float64, st.integers(1, 40), elements=st.floats(-1e150, 1e150))

@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 
 from bostruct.contracts import Array
-from bostruct.domains.graphs import CompleteGraph, PathGraph, VariableGraph, WeightedGraph
-from bostruct.kernels.factors import (
+from bostruct.domains.space.graphs import CompleteGraph, PathGraph, VariableGraph, WeightedGraph
+from bostruct.kernels.space.links import Link, LogEdgeWeight, LogLengthscale
+from bostruct.kernels.space.spectra import (
     complete_log_correlation,
     complete_slope,
     diffusion,
     diffusion_and_slope,
     eigenvalues,
 )
-from bostruct.kernels.links import Link, LogEdgeWeight, LogLengthscale
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR, NOISE_PRIOR, ComboPriors
+from bostruct.study.threads import ThreadLimit
 from bostruct.surrogates.priors import LogHorseshoe, Normal, TruncatedNormal
-from bostruct.threads import ThreadLimit
 
 
 @pytest.fixture(autouse=True, scope="module")

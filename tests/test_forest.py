@@ -8,7 +8,7 @@ from language_programs import shallow_and_wide
 from laws.searcher_laws import check_exhausts, check_searcher
 
 import bostruct as bo
-from bostruct.domains.decisions import coordinate_values
+from bostruct.domains.space.decisions import coordinate_values
 from bostruct.language import SearchSpace
 from bostruct.methods import METHODS
 from bostruct.surrogates.forest import RandomForest

@@ -15,14 +15,14 @@ from test_diffusion import GOLDEN_POINTS
 import bostruct as bo
 from bostruct.acquisition.functions import ExpectedImprovement
 from bostruct.contracts import Array, NumericalError
-from bostruct.kernels.diffusion import DiffusionKernel
-from bostruct.kernels.links import LogEdgeWeight
+from bostruct.kernels.space.diffusion import DiffusionKernel
+from bostruct.kernels.space.links import LogEdgeWeight
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR
 from bostruct.methods.default_kernels import variable_graphs
+from bostruct.study.threads import ThreadLimit
 from bostruct.surrogates.gaussian import JITTER_LADDER, cholesky, evidence, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters
 from bostruct.surrogates.posterior import SMALLEST_VARIANCE, GaussianPosterior, fit_member
-from bostruct.threads import ThreadLimit
 
 NUGGET = 1e-6
 # Values at the points of the published Gram matrix, as the authors' code holds them, in float32.

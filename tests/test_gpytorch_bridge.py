@@ -16,10 +16,10 @@ from torch.func import functional_call
 
 import bostruct as bo
 from bostruct.contracts import DomainError, Parameter, Prior
-from bostruct.domains.space import Space
+from bostruct.domains.space.space import Space
 from bostruct.integrations.gpytorch import GramKernel, diffusion_kernel
-from bostruct.kernels.diffusion import DiffusionKernel
-from bostruct.kernels.links import LogEdgeWeight
+from bostruct.kernels.space.diffusion import DiffusionKernel
+from bostruct.kernels.space.links import LogEdgeWeight
 from bostruct.methods import combo
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR
 from bostruct.methods.default_kernels import space_kernel, variable_graphs

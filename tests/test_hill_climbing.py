@@ -6,10 +6,10 @@ from laws.maxsat import best_so_far, bits
 from laws.searcher_laws import Schedule, check_exhausts, check_searcher, play
 
 import bostruct as bo
-from bostruct.history import History
 from bostruct.methods import searcher
 from bostruct.searchers.hill_climbing import HillClimbing
 from bostruct.searchers.random import RandomSearch
+from bostruct.study.history import History
 
 
 @pytest.fixture

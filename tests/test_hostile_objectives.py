@@ -19,8 +19,8 @@ from urllib.error import HTTPError
 import pytest
 
 import bostruct as bo
-from bostruct.outcomes import Outcome
-from bostruct.run import ObjectiveError
+from bostruct.execution.outcomes import Outcome
+from bostruct.study.loop import ObjectiveError
 
 SPACE = bo.Space({"x": bo.Integer(0, 9)})
 WAYS = ["here", "workers", "threads", "processes"]

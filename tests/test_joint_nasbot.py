@@ -10,7 +10,7 @@ import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.methods import auto, nasbot
 from bostruct.methods.initial_designs import initial_design
-from bostruct.threads import ThreadLimit
+from bostruct.study.threads import ThreadLimit
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -23,7 +23,7 @@ from bostruct.methods.default_kernels import program_kernel
 from bostruct.searchers.hyperband import Hyperband
 from bostruct.searchers.mcts import MCTS, rewards
 from bostruct.searchers.smbo import SMBO
-from bostruct.storage import StudyMismatch
+from bostruct.storage.sqlite import StudyMismatch
 from bostruct.surrogates.hashed import HashedRidge
 from examples.language_figures import figure_4
 

@@ -18,15 +18,15 @@ from bostruct.acquisition.functions import (
     ProbabilityOfImprovement,
 )
 from bostruct.acquisition.local_search import LocalSearch, ascend, first_occurrences
-from bostruct.kernels.diffusion import DiffusionKernel
-from bostruct.kernels.links import LogEdgeWeight
+from bostruct.kernels.space.diffusion import DiffusionKernel
+from bostruct.kernels.space.links import LogEdgeWeight
 from bostruct.methods import auto, combo
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR
 from bostruct.methods.default_kernels import variable_graphs
 from bostruct.searchers.scores import AcquisitionScore
+from bostruct.study.threads import ThreadLimit
 from bostruct.surrogates.hyperparameters import Hyperparameters
 from bostruct.surrogates.posterior import GaussianPosterior, fit_member
-from bostruct.threads import ThreadLimit
 
 FUNCTIONS = (ExpectedImprovement(), LogExpectedImprovement(), ProbabilityOfImprovement(), LowerConfidenceBound())
 

@@ -13,13 +13,13 @@ from test_gaussian import GOLDEN_SPACE, GOLDEN_VALUES, kernel_of
 
 import bostruct as bo
 from bostruct.contracts import Array, NumericalError
-from bostruct.kernels.diffusion import DiffusionKernel
+from bostruct.kernels.space.diffusion import DiffusionKernel
 from bostruct.methods import combo
+from bostruct.study.threads import ThreadLimit
 from bostruct.surrogates.chain import ChainData, ChainTally, sweep
 from bostruct.surrogates.hyperparameters import Hyperparameters
 from bostruct.surrogates.marginalized import MarginalizedGP
 from bostruct.surrogates.slice_sampling import slice_update
-from bostruct.threads import ThreadLimit
 
 # Oh et al. (2019)'s posterior for these data, by 400 independent Metropolis chains in double precision:
 # log amplitude, mean, log noise, log edge weights of complete-2, path-3, complete-5. Mean, sd, Monte Carlo error.

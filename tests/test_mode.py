@@ -13,12 +13,12 @@ from strategies import rngs, spaces
 
 import bostruct as bo
 from bostruct.contracts import NumericalError
-from bostruct.kernels.diffusion import DiffusionKernel
-from bostruct.kernels.links import LogLengthscale
+from bostruct.kernels.space.diffusion import DiffusionKernel
+from bostruct.kernels.space.links import LogLengthscale
 from bostruct.methods.default_kernels import variable_graphs
-from bostruct.surrogates.mode import LOG_NOISE_RANGE, MAPGP, THETA_REACH, TrainingData
+from bostruct.study.threads import ThreadLimit
+from bostruct.surrogates.map_gp import LOG_NOISE_RANGE, MAPGP, THETA_REACH, TrainingData
 from bostruct.surrogates.priors import Normal
-from bostruct.threads import ThreadLimit
 
 NOISE = Normal(-5.0, 1.0)
 

@@ -9,7 +9,7 @@ from laws.searcher_laws import check_exhausts, check_searcher
 import bostruct as bo
 from bostruct import methods
 from bostruct.domains.fidelity import FidelityLevels
-from bostruct.surrogates.at_top import AtTargetFidelity
+from bostruct.surrogates.target_fidelity import AtTargetFidelity
 
 TRAINED = bo.Space({"rate": [0.1, 0.01, 0.001], "width": range(8), "epochs": bo.Fidelity([1, 3, 9])})
 WIDE = bo.Space({f"x{i}": range(6) for i in range(6)} | {"epochs": bo.Fidelity([1, 3, 9, 27])})

@@ -8,7 +8,7 @@ import pytest
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.domains.moves import column
+from bostruct.domains.space.single_changes import column
 
 SPACES = {
     "bits": {f"b{i}": bool for i in range(6)},

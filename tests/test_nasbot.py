@@ -18,14 +18,14 @@ from bostruct import methods
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import ExpectedImprovement
 from bostruct.contracts import DomainError
-from bostruct.history import History
 from bostruct.kernels.otmann import distance, table
 from bostruct.kernels.otmann.settings import PAPER
 from bostruct.problems.landscape import landscape
 from bostruct.problems.registry import load
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.scores import AcquisitionScore
-from bostruct.threads import ThreadLimit
+from bostruct.study.history import History
+from bostruct.study.threads import ThreadLimit
 
 
 @pytest.fixture(autouse=True, scope="module")

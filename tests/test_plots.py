@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct import plots
+from bostruct.analysis import plots
 from bostruct.contracts import MissingExtra
-from bostruct.history import Trial
+from bostruct.study.history import Trial
 
 
 def result(values: list[float | None], origins: list[str] | None = None, direction: str = "minimize") -> bo.Result:

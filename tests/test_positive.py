@@ -13,7 +13,7 @@ from laws.kernel_laws import check_gram, check_line
 
 from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel
-from bostruct.kernels.positive import SpectrumClip
+from bostruct.kernels.spectrum_clip import SpectrumClip
 from bostruct.methods import map_surrogate, marginalized_surrogate
 from bostruct.methods.default_kernels import architecture_kernel
 from bostruct.surrogates.hyperparameters import Hyperparameters

@@ -9,7 +9,7 @@ import pytest
 
 from bostruct import problems
 from bostruct.contracts import DomainError, PointError
-from bostruct.domains.graphs import PathGraph
+from bostruct.domains.space.graphs import PathGraph
 from bostruct.problems.base import Problem, prove_by_enumeration, relabel
 from bostruct.problems.registry import ENTRIES
 

@@ -53,7 +53,7 @@ def test_a_process_that_dies_as_it_starts_is_reported_and_nothing_is_lost(monkey
     study = bo.Study(SPACE, method="random", seed=0)
     ballast = bytes(10_000_000)  # more than a socket holds: sending it meets the death
     with monkeypatch.context() as broken:
-        broken.setattr("bostruct.processes.WORKER_CODE", "raise SystemExit(9)")
+        broken.setattr("bostruct.execution.processes.WORKER_CODE", "raise SystemExit(9)")
         with pytest.raises(BostructError, match=r"could not load it(.|\n)*exit code 9"):
             study.optimize(lambda point: float(point["a"] + len(ballast)), 2, workers=2)
     assert {t.status for t in study.trials} == {"running"}
@@ -87,7 +87,7 @@ def _sleeps(_: Any) -> float:
 
 
 def test_time_outs_hold_while_another_process_is_loading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bostruct.processes.LOADING_SECONDS", 8.0)
+    monkeypatch.setattr("bostruct.execution.processes.LOADING_SECONDS", 8.0)
     study = bo.Study(SPACE, method="random", seed=0)
     told: list[float] = []
     began = time.monotonic()

@@ -6,14 +6,14 @@ from architectures import SMALL_CNN
 from laws.kernel_laws import check_kernel
 
 import bostruct as bo
-from bostruct.kernels.diffusion import DiffusionKernel
-from bostruct.kernels.links import LogLengthscale
 from bostruct.kernels.otmann import distance, table
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel
 from bostruct.kernels.product import PartKernel, Product
+from bostruct.kernels.space.diffusion import DiffusionKernel
+from bostruct.kernels.space.links import LogLengthscale
 from bostruct.methods.combo import ComboPriors
+from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.marginalized import MarginalizedGP
-from bostruct.surrogates.mode import MAPGP
 from bostruct.surrogates.priors import Normal
 
 TRAINING = bo.Space({"rate": bo.Ordinal([0.1, 0.01, 0.001]), "optimizer": ["sgd", "adam"], "augment": bool})

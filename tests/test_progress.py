@@ -61,7 +61,7 @@ def test_a_run_without_failures_does_not_speak_of_them(terminal):
 
 
 def test_a_notebook_without_widgets_gets_text_and_no_warning(monkeypatch, capsys):
-    monkeypatch.setattr("bostruct.progress.is_notebook", lambda: True)
+    monkeypatch.setattr("bostruct.study.progress.is_notebook", lambda: True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         bo.minimize(lambda point: point["a"], {"a": range(9)}, 5, method="random", seed=0, name="x" * 200)

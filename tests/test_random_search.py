@@ -8,9 +8,9 @@ import pytest
 from laws.searcher_laws import check_exhausts, check_searcher, no_global_randomness
 
 import bostruct as bo
-from bostruct.history import History
 from bostruct.methods import searcher
 from bostruct.searchers.random import RandomSearch
+from bostruct.study.history import History
 
 
 @pytest.fixture

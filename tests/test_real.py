@@ -15,8 +15,8 @@ from laws.searcher_laws import check_searcher
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import DomainError, PointError
-from bostruct.domains.scale import GRID_STEPS
-from bostruct.domains.variables import variable_from_json
+from bostruct.domains.space.scale import GRID_STEPS
+from bostruct.domains.space.variables import variable_from_json
 
 SPACE = bo.Space(
     {"rate": bo.Real(1e-4, 1e-1, log=True), "x": bo.Real(-5, 5), "kind": ["a", "b"]}, [lambda p: p["x"] < 4.0]

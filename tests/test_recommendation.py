@@ -13,8 +13,8 @@ import pytest
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import Appraisal, BostructError, NumericalError, Prediction
-from bostruct.recommendation import Recommendation
 from bostruct.searchers.random import RandomSearch
+from bostruct.study.recommendation import Recommendation
 from bostruct.surrogates.priors import Normal
 
 SPACE = bo.Space({f"x{i}": bool for i in range(6)} | {"c": list("pqr")})

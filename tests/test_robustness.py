@@ -12,7 +12,7 @@ from bostruct.acquisition.functions import ExpectedImprovement, LogExpectedImpro
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import Array, SpaceExhausted
 from bostruct.methods import auto, combo
-from bostruct.threads import ThreadLimit
+from bostruct.study.threads import ThreadLimit
 
 SHAPES = ("normal", "constant", "two levels", "outlier", "offset", "heavy tails", "integers")
 

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 
 import bostruct as bo
 from bostruct.cli import main
-from bostruct.saving import copy_file
-from bostruct.storage import StorageError, study_rows
+from bostruct.storage.sqlite import StorageError, study_rows
+from bostruct.study.saving import copy_file
 
 ROOT = str(Path(bo.__file__).parent.parent)
 SPACE = {"a": range(12), "b": ["x", "y", "z"], "c": bool}

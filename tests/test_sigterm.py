@@ -55,7 +55,7 @@ ALL_AT_ONCE = """
 import os, signal, subprocess, sys, time
 sys.path.insert(0, sys.argv[2])
 import bostruct as bo
-from bostruct import processes
+from bostruct.execution import processes
 processes.MERCY = 100.0
 study = os.getpid()
 def objective(point):
@@ -79,7 +79,7 @@ def test_a_worker_that_is_ended_just_before_its_study_fails_no_trial(tmp_path: P
 
 
 def test_a_worker_that_is_terminated_alone_fails_its_trial(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bostruct.processes.MERCY", 0.01)
+    monkeypatch.setattr("bostruct.execution.processes.MERCY", 0.01)
 
     def objective(point: dict) -> float:
         if point["a"] == 5:

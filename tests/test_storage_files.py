@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import bostruct as bo
-from bostruct.locks import StudyLocked
-from bostruct.schema import SCHEMA_VERSION
-from bostruct.storage import StorageError, Store, StudyMismatch, study_rows
+from bostruct.storage.locks import StudyLocked
+from bostruct.storage.schema import SCHEMA_VERSION
+from bostruct.storage.sqlite import StorageError, Store, StudyMismatch, study_rows
 
 SPACE = bo.Space({"a": bo.Categorical(["x", "y"]), "b": bo.Ordinal([1, 2, 4])})
 ROOT = str(Path(bo.__file__).parent.parent)

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import bostruct as bo
-from bostruct.locks import StudyLocked
-from bostruct.storage import StorageError
+from bostruct.storage.locks import StudyLocked
+from bostruct.storage.sqlite import StorageError
 
 ROOT = Path(bo.__file__).parent.parent
 SPACE = {"a": range(30), "b": ["x", "y"]}

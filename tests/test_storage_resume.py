@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import bostruct as bo
 from bostruct.contracts import BostructError, DomainError, Suggestion
 from bostruct.searchers.random import RandomSearch
-from bostruct.storage import Store
+from bostruct.storage.sqlite import Store
 
 SPACE = bo.Space({"a": bo.Categorical(["x", "y", "z"]), "b": bo.Binary(), "c": bo.Integer(1, 4)})
 N = 9

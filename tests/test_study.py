@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bostruct as bo
-from bostruct.callbacks import Deadline, Patience, TargetValue
 from bostruct.contracts import BostructError, PointError, SpaceExhausted, Suggestion
-from bostruct.run import ObjectiveError
+from bostruct.study.callbacks import Deadline, Patience, TargetValue
+from bostruct.study.loop import ObjectiveError
 
 SPACE = bo.Space({"a": bo.Categorical(["x", "y", "z"]), "b": bo.Binary(), "c": bo.Integer(1, 4)})
 

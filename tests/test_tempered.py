@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.surrogates.tempered import OutputWarping, compress_upper_tail
+from bostruct.surrogates.output_warping import OutputWarping, compress_upper_tail
 
 VALUES = arrays(np.float64, st.integers(1, 30), elements=st.floats(-1e150, 1e150))
 

@@ -11,7 +11,7 @@ import pytest
 import threadpoolctl
 
 import bostruct
-from bostruct.threads import ThreadLimit
+from bostruct.study.threads import ThreadLimit
 
 ROOT = str(Path(bostruct.__file__).parent.parent)
 POOLS_OF_TWO = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}
@@ -25,7 +25,7 @@ if sys.argv[2] == "torch":
 import numpy
 import threading
 import threadpoolctl
-from bostruct.threads import ThreadLimit
+from bostruct.study.threads import ThreadLimit
 
 def settings():
     own = [(pool["filepath"], pool["num_threads"]) for pool in threadpoolctl.threadpool_info()]

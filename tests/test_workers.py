@@ -15,8 +15,8 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import BostructError
-from bostruct.run import ObjectiveError
-from bostruct.workers import ExecutorError
+from bostruct.execution.pools import ExecutorError
+from bostruct.study.loop import ObjectiveError
 
 SPACE = bo.Space({"a": bo.Integer(0, 11)})
 ROOT = str(Path(bo.__file__).parent.parent)
@@ -287,7 +287,7 @@ class SlowToLoad:
 
 
 def test_an_objective_that_does_not_load_is_not_waited_for(monkeypatch):
-    monkeypatch.setattr("bostruct.processes.LOADING_SECONDS", 0.5)
+    monkeypatch.setattr("bostruct.execution.processes.LOADING_SECONDS", 0.5)
     with pytest.raises(BostructError, match=r"did not load it in 0\.5 s"):
         minimize(SlowToLoad(), 2, workers=1, trial_timeout=0.2)
 

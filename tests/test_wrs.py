@@ -10,10 +10,10 @@ from language_programs import layers_of_kinds, shallow_and_wide
 from laws.searcher_laws import check_exhausts, check_searcher
 
 import bostruct as bo
-from bostruct.history import History
 from bostruct.language import SearchSpace
 from bostruct.methods import wrs
 from bostruct.searchers.wrs import WeightedRandomSearch, wrs_trials
+from bostruct.study.history import History
 from examples.language_figures import figure_4
 
 SPACE = bo.Space({"a": range(20), "b": range(20), "c": range(20), "d": ["x", "y"]})

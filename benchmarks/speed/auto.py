@@ -17,10 +17,10 @@ import numpy as np
 import bostruct as bo
 from benchmarks.speed.datasets import search_data
 from benchmarks.speed.report import Row, at_most, main, median, plain_row, time_call
-from bostruct.history import History
 from bostruct.methods import auto
 from bostruct.problems.base import Problem
 from bostruct.problems.generated import max3sat
+from bostruct.study.history import History
 
 SECONDS = {100: 0.1, 270: 0.3}
 QUALITY = {50: 5.0, 100: 3.0}

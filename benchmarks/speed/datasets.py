@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bostruct.contracts import Array
-from bostruct.domains.graphs import IntArray
+from bostruct.domains.space.graphs import IntArray
 from bostruct.problems.base import Problem
 
 N_RANDOM = 20

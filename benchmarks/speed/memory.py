@@ -19,8 +19,8 @@ import numpy as np
 
 from benchmarks.speed.report import Row, at_most, main
 from bostruct import methods
-from bostruct.domains.space import Space
-from bostruct.history import History
+from bostruct.domains.space.space import Space
+from bostruct.study.history import History
 
 MEGABYTES = 600.0
 N, D = 1000, 100

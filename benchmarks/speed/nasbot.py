@@ -14,9 +14,9 @@ import math
 import numpy as np
 
 from benchmarks.speed.report import Row, at_most, main, median, plain_row, time_call
-from bostruct.history import History
 from bostruct.methods import nasbot
 from bostruct.problems.landscape import landscape
+from bostruct.study.history import History
 
 CASES = {(20, 0): math.inf, (50, 0): math.inf, (50, 3): math.inf, (97, 0): math.inf, (97, 3): 1.5}
 SUGGESTIONS = 9

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bostruct.threads import ThreadLimit
+from bostruct.study.threads import ThreadLimit
 
 
 class Row(NamedTuple):

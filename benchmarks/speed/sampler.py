@@ -21,10 +21,10 @@ import numpy as np
 from benchmarks.reference import plain_sampler as plain
 from benchmarks.speed.datasets import search_data
 from benchmarks.speed.report import Row, at_least, main, median, plain_row, time_call
-from bostruct.kernels import complete
+from bostruct.kernels.space import complete
 from bostruct.methods import combo
 from bostruct.problems.contamination import contamination
-from bostruct.surrogates import bisection, gaussian
+from bostruct.surrogates import block_evidence, gaussian
 from bostruct.surrogates.chain import ChainData, ChainTally, sweep
 from bostruct.surrogates.hyperparameters import Hyperparameters
 
@@ -128,7 +128,7 @@ def _clock_cholesky() -> Iterator[Callable[[], float]]:
     """Counts the seconds spent inside LAPACK's Cholesky factorisation, and inside the two steps between its blocks."""
     places: list[tuple[Any, str]] = [
         (gaussian, "dpotrf"),
-        *((bisection, name) for name in ("dpotrf", "dtrsm", "dsyrk")),
+        *((block_evidence, name) for name in ("dpotrf", "dtrsm", "dsyrk")),
     ]
     originals, spent = [getattr(module, name) for module, name in places], [0.0]
 

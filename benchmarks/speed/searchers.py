@@ -16,7 +16,7 @@ import numpy as np
 import bostruct as bo
 from benchmarks.speed.report import Row, at_least, at_most, main, median, plain_row, time_call
 from bostruct import methods
-from bostruct.history import History
+from bostruct.study.history import History
 from bostruct.surrogates.fanova import Feature, grow_forest, importances
 
 TOLD = 200

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bostruct.cli.comparison import Comparison, RunKey
     from bostruct.cli.statistics import MethodRow
     from bostruct.problems.registry import AnyProblem
-    from bostruct.result import Result
+    from bostruct.study.result import Result
 
 
 @click.command()
@@ -109,8 +109,8 @@ def _title(comparison: Comparison, problem: AnyProblem) -> str:
 
 def _draw_picture(comparison: Comparison, problem: AnyProblem, results: dict[RunKey, Result]) -> Path | None:
     """The picture's path; None where matplotlib is missing, and then a line on stderr says how to get it."""
+    from bostruct.analysis.plots import plot_convergence, save
     from bostruct.contracts import MissingExtra
-    from bostruct.plots import plot_convergence, save
 
     groups: dict[str, list[Result]] = {}
     for cell, result in results.items():

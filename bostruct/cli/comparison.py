@@ -12,13 +12,13 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
 from bostruct.contracts import BostructError
-from bostruct.interrupts import exit_on_sigterm
-from bostruct.progress import progress_bar
-from bostruct.schema import StorageError
+from bostruct.storage.schema import StorageError
+from bostruct.study.interrupts import exit_on_sigterm
+from bostruct.study.progress import progress_bar
 
 if TYPE_CHECKING:
     from bostruct.problems.registry import AnyProblem
-    from bostruct.result import Result
+    from bostruct.study.result import Result
 
 SETTINGS_FILE = "comparison.json"
 POLL_SECONDS = 1.0
@@ -77,7 +77,7 @@ class Comparison:
 @exit_on_sigterm()
 def execute(comparison: Comparison, processes: int, progress: bool | None) -> dict[RunKey, str]:
     """Bring every run to its number of trials; returns why runs failed, if any did. KeyboardInterrupt passes."""
-    from bostruct.processes import ProcessPool
+    from bostruct.execution.processes import ProcessPool
 
     counts = {cell: finished_trials(comparison, cell) for cell in comparison.cells}
     missing = [cell for cell, count in counts.items() if count < comparison.trials]
@@ -134,7 +134,7 @@ def _watch_progress(comparison: Comparison, counts: dict[RunKey, int], progress:
 
 def execute_run(comparison: Comparison, cell: RunKey) -> int:
     """One run, from where it stopped, in this process and with one thread; returns how many trials it then has."""
-    from bostruct.study import Study
+    from bostruct.study.study import Study
 
     problem = comparison.load_problem()
     with Study(
@@ -152,7 +152,7 @@ def execute_run(comparison: Comparison, cell: RunKey) -> int:
 
 def finished_trials(comparison: Comparison, cell: RunKey) -> int:
     """How many trials of a run are on disk."""
-    from bostruct.storage import finished_count
+    from bostruct.storage.sqlite import finished_count
 
     path = comparison.file(cell)
     if not path.exists():
@@ -187,7 +187,7 @@ def read_result(comparison: Comparison, cell: RunKey) -> Result:
 
     Raises StorageError, and BostructError where there are fewer, or none of them has a value.
     """
-    from bostruct.study import Study
+    from bostruct.study.study import Study
 
     with Study.load(comparison.file(cell), read_only=True) as study:
         result = study.result

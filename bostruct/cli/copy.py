@@ -23,8 +23,8 @@ def copy(file: str, copy: str, as_json: bool) -> None:
       bostruct copy runs.db "backup-$(date +%F).db" --json
     """
     with plain_errors():
-        from bostruct.saving import copy_file
-        from bostruct.storage import study_rows
+        from bostruct.storage.sqlite import study_rows
+        from bostruct.study.saving import copy_file
 
         copy_file(file, copy)
         names = [row.name for row in study_rows(copy)]

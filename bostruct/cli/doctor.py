@@ -156,7 +156,7 @@ def pot_warnings() -> list[str]:
 def self_test() -> dict[str, Any]:
     """A study of 12 trials, three of them chosen by the model, that is closed, read again and found equal."""
     from bostruct.problems import registry
-    from bostruct.study import Study
+    from bostruct.study.study import Study
 
     began = time.perf_counter()
     problem = registry.load("contamination:stages=10")

@@ -15,7 +15,7 @@ from bostruct.cli.text import echo_json, format_number, format_pairs
 
 if TYPE_CHECKING:
     from bostruct.nas.searches import RetrainedScore, Search
-    from bostruct.result import Result
+    from bostruct.study.result import Result
 
 DATASETS = ("digits", "diabetes", "cifar10")
 PROTOCOL_NAMES = ("combo", "deeparchitect", "nasbot", "wrs", "fast")
@@ -151,8 +151,8 @@ def _run_search(
     progress: bool | None,
 ) -> Result:
     """The folder is made once the storage is open, and before anything is trained that could not be written there."""
-    from bostruct.progress import trial_bar
-    from bostruct.study import Study
+    from bostruct.study.progress import trial_bar
+    from bostruct.study.study import Study
 
     name = f"nas {search.title} {method} seed={seed}"
     with (

@@ -60,9 +60,9 @@ class StorageRefused(click.ClickException):
 def plain_errors(when_interrupted: str = "") -> Iterator[None]:
     """Turn what the package raises on purpose into a line on stderr and an exit code, and its warnings into notes."""
     from bostruct.contracts import BostructError
-    from bostruct.interrupts import TERMINATED
-    from bostruct.records import OtherVersion
-    from bostruct.storage import StorageError, StudyMismatch
+    from bostruct.storage.sqlite import StorageError, StudyMismatch
+    from bostruct.study.interrupts import TERMINATED
+    from bostruct.study.records import OtherVersion
 
     try:
         with warnings.catch_warnings():

@@ -91,7 +91,7 @@ def _problem_facts(problem: AnyProblem) -> dict[str, Any]:
 
 
 def _shape(domain: Any) -> dict[str, Any]:
-    from bostruct.domains.space import Space
+    from bostruct.domains.space.space import Space
 
     if not isinstance(domain, Space):
         return {"points": "architectures"}

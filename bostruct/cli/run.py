@@ -24,8 +24,8 @@ from bostruct.cli.text import echo_json, format_number, format_pairs, sparkline
 
 if TYPE_CHECKING:
     from bostruct.problems.registry import AnyProblem
-    from bostruct.result import Result
-    from bostruct.study import Study
+    from bostruct.study.result import Result
+    from bostruct.study.study import Study
 
 
 @click.command()
@@ -113,7 +113,7 @@ def _target(problem: AnyProblem) -> float:
 
 def _execute(request: RunRequest, progress: bool | None) -> tuple[Result, dict[str, Any]]:
     """The result, and what there is to say of it."""
-    from bostruct.study import Study
+    from bostruct.study.study import Study
 
     with Study(
         request.problem.space,
@@ -128,8 +128,8 @@ def _execute(request: RunRequest, progress: bool | None) -> tuple[Result, dict[s
 
 
 def _optimize(study: Study, request: RunRequest, progress: bool | None) -> Result:
-    from bostruct.callbacks import TargetValue
-    from bostruct.progress import trial_bar
+    from bostruct.study.callbacks import TargetValue
+    from bostruct.study.progress import trial_bar
 
     best, target = study.incumbent, request.target
     stops = () if target is None else (TargetValue(target, "optimum reached"),)
@@ -147,7 +147,7 @@ def suggestion_seconds(result: Result) -> float | None:
 
 def draw_result(result: Result, problem: AnyProblem, path: str) -> None:
     """Raises MissingExtra without matplotlib, ValueError for a kind of file that it does not know."""
-    from bostruct.plots import plot_convergence, save
+    from bostruct.analysis.plots import plot_convergence, save
 
     axes = plot_convergence(result, optimum=problem.optimum)
     axes.set_title(f"{result.method} on {problem.name}", loc="left", fontsize=10)

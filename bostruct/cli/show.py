@@ -13,8 +13,8 @@ from bostruct.cli.options import check_folder, file_to_write, json_option, plain
 from bostruct.cli.text import echo_json, format_number, format_pairs, format_table, sparkline
 
 if TYPE_CHECKING:
-    from bostruct.result import Result
-    from bostruct.study import Study
+    from bostruct.study.result import Result
+    from bostruct.study.study import Study
 
 STATUSES = ("completed", "failed", "infeasible", "running")
 
@@ -34,8 +34,8 @@ def show(file: str, name: str | None, csv: str | None, plot: str | None, as_json
       bostruct show runs.db --name "branin auto seed=0" --csv trials.csv --plot run.png
     """
     with plain_errors():
-        from bostruct.storage import study_rows
-        from bostruct.study import Study
+        from bostruct.storage.sqlite import study_rows
+        from bostruct.study.study import Study
 
         names = [row.name for row in study_rows(file)]
         if name is None and len(names) != 1:
@@ -67,7 +67,7 @@ def _study_facts(study: Study) -> dict[str, Any]:
 
 
 def _list_studies(file: str, names: list[str], as_json: bool) -> None:
-    from bostruct.study import Study
+    from bostruct.study.study import Study
 
     listed = []
     for name in names:
@@ -95,7 +95,7 @@ def _list_studies(file: str, names: list[str], as_json: bool) -> None:
 
 
 def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) -> None:
-    from bostruct.plots import plot_convergence, save
+    from bostruct.analysis.plots import plot_convergence, save
 
     result = study.result
     facts = _study_facts(study)

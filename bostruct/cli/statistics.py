@@ -15,7 +15,7 @@ from bostruct.cli.text import format_number
 
 if TYPE_CHECKING:
     from bostruct.problems.registry import AnyProblem
-    from bostruct.result import Result
+    from bostruct.study.result import Result
 
 HEADER = ("method", "best value", "s.e.", "minus first", "s.e. of it", "regret", "optima", "s a suggestion")
 REPORTED = ("reported", "s.e. of it")

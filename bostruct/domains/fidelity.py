@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from bostruct.contracts import Batch, DomainError, Point
-from bostruct.domains.graphs import IntArray
 from bostruct.domains.joint import Joint
-from bostruct.domains.space import Space
+from bostruct.domains.space.graphs import IntArray
+from bostruct.domains.space.space import Space
 
 FIDELITY_KIND = "Fidelity"
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Batch, DomainError, HasMutation, Json, Point, PointError, SpaceExhausted
-from bostruct.domains.space import Space
+from bostruct.domains.space.space import Space
 from bostruct.domains.unseen import draw_unseen
 
 

@@ -9,7 +9,7 @@ from bostruct.contracts import DomainError, Json
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.domains.architecture.table import TableDomain
 from bostruct.domains.joint import Joint, joint_domain
-from bostruct.domains.space import Space
+from bostruct.domains.space.space import Space
 
 
 def _joint_from_json(data: Json) -> Joint:

@@ -13,8 +13,8 @@ import numpy as np
 
 from bostruct.checks import missing_package
 from bostruct.contracts import Array, Batch, DomainError, HasGradient, Parameter
-from bostruct.domains.graphs import IntArray
-from bostruct.domains.space import Space
+from bostruct.domains.space.graphs import IntArray
+from bostruct.domains.space.space import Space
 from bostruct.methods.default_kernels import space_kernel
 
 try:

@@ -9,17 +9,17 @@ from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LogExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.domains.language.space import SearchSpace
-from bostruct.domains.space import Space
+from bostruct.domains.space.space import Space
 from bostruct.kernels.blend import WeightedSum
-from bostruct.kernels.main_effects import MainEffects
+from bostruct.kernels.space.main_effects import MainEffects
 from bostruct.methods.default_kernels import program_kernel, space_kernel, variable_graphs
 from bostruct.methods.nasbot import nasbot
 from bostruct.methods.refusals import refuse_without_kernel
 from bostruct.searchers.bayesian import BayesianSearch, best_predicted
 from bostruct.searchers.surroundings import mutations_of
-from bostruct.surrogates.mode import MAPGP
+from bostruct.surrogates.map_gp import MAPGP
+from bostruct.surrogates.output_warping import OutputWarping
 from bostruct.surrogates.priors import Normal
-from bostruct.surrogates.tempered import OutputWarping
 
 
 def auto(domain: Any) -> BayesianSearch:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from bostruct.acquisition.pseudo_boolean import SemidefiniteRelaxation, SimulatedAnnealing
 from bostruct.checks import check_choice, check_integer
 from bostruct.contracts import DomainError, Searcher
-from bostruct.domains.space import Space
+from bostruct.domains.space.space import Space
 from bostruct.methods.refusals import domain_label, refuse_real
 from bostruct.searchers.bocs import BOCS
 from bostruct.surrogates.horseshoe import HorseshoeRegression

@@ -10,9 +10,9 @@ import numpy as np
 from bostruct.acquisition.functions import ExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import Array
-from bostruct.domains.space import Space
-from bostruct.kernels.diffusion import DiffusionKernel
-from bostruct.kernels.links import LogEdgeWeight
+from bostruct.domains.space.space import Space
+from bostruct.kernels.space.diffusion import DiffusionKernel
+from bostruct.kernels.space.links import LogEdgeWeight
 from bostruct.methods.default_kernels import variable_graphs
 from bostruct.searchers.bayesian import BayesianSearch, best_observed
 from bostruct.surrogates.hyperparameters import LOG_HIGH, LOG_LOW, ScalePriors

@@ -11,20 +11,20 @@ import numpy as np
 
 from bostruct.contracts import Array, DomainError
 from bostruct.domains.architecture.value import Architecture
-from bostruct.domains.graphs import VariableGraph
 from bostruct.domains.joint import Joint
 from bostruct.domains.language.errors import LanguageError
 from bostruct.domains.language.features import LRUCache
 from bostruct.domains.language.space import SearchSpace
 from bostruct.domains.language.trace import Trace
-from bostruct.domains.space import Space
-from bostruct.kernels.diffusion import DiffusionKernel
-from bostruct.kernels.links import LogLengthscale
+from bostruct.domains.space.graphs import VariableGraph
+from bostruct.domains.space.space import Space
 from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
-from bostruct.kernels.positive import Similarity
 from bostruct.kernels.product import PartKernel, Product
+from bostruct.kernels.space.diffusion import DiffusionKernel
+from bostruct.kernels.space.links import LogLengthscale
+from bostruct.kernels.spectrum_clip import Similarity
 from bostruct.kernels.traces import TraceKernel
 from bostruct.methods.refusals import domain_label, refuse_real
 from bostruct.surrogates.priors import Normal, bounded_normal

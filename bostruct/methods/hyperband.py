@@ -10,7 +10,7 @@ from bostruct.domains.fidelity import FidelityLevels
 from bostruct.methods.auto import auto
 from bostruct.searchers.bayesian import best_predicted
 from bostruct.searchers.hyperband import Hyperband
-from bostruct.surrogates.at_top import AtTargetFidelity
+from bostruct.surrogates.target_fidelity import AtTargetFidelity
 
 
 def hyperband(domain: Any) -> Searcher:

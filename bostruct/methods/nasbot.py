@@ -16,18 +16,18 @@ from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.domains.joint import Joint
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel, OtmannSumKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
-from bostruct.kernels.positive import Similarity, SpectrumClip
+from bostruct.kernels.spectrum_clip import Similarity, SpectrumClip
 from bostruct.methods.default_kernels import architecture_kernel, joint_kernel
 from bostruct.methods.initial_designs import initial_design, pool_of
 from bostruct.methods.refusals import domain_label
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.surroundings import mutations_of
 from bostruct.surrogates.hyperparameters import ScalePriors
+from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.marginalized import MarginalizedGP
-from bostruct.surrogates.mode import MAPGP
+from bostruct.surrogates.output_warping import OutputWarping
 from bostruct.surrogates.priors import Normal, bounded_normal, match_log_uniform
-from bostruct.surrogates.spectrum import PSDDiagnostics
-from bostruct.surrogates.tempered import OutputWarping
+from bostruct.surrogates.psd_diagnostics import PSDDiagnostics
 
 NOISE_SHARES = (0.005, 0.2)  # of the variance of the values
 AMPLITUDE_SHARES = (0.02, 200.0)  # two amplitudes of 0.01 to 100 each, added

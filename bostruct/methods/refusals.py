@@ -10,7 +10,7 @@ from bostruct.contracts import DomainError
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.joint import Joint
 from bostruct.domains.language.space import SearchSpace
-from bostruct.domains.space import Space
+from bostruct.domains.space.space import Space
 
 
 def domain_label(domain: Any) -> str:

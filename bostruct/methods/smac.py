@@ -9,8 +9,8 @@ from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import ExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import DomainError
-from bostruct.domains.decisions import coordinate_values
-from bostruct.domains.space import Space
+from bostruct.domains.space.decisions import coordinate_values
+from bostruct.domains.space.space import Space
 from bostruct.methods.refusals import domain_label
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.surroundings import mutations_of, neighbors_of

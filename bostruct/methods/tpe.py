@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bostruct.contracts import DomainError, Searcher
-from bostruct.domains.space import Space
+from bostruct.domains.space.space import Space
 from bostruct.methods.refusals import domain_label
 from bostruct.searchers.tpe import TPE
 

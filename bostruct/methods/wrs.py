@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from bostruct.contracts import DomainError, Searcher
-from bostruct.domains.space import Space
+from bostruct.domains.space.space import Space
 from bostruct.methods.refusals import domain_label
 from bostruct.searchers.wrs import WeightedRandomSearch
 from bostruct.surrogates.fanova import VarianceShares

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
 from bostruct.nas.data import Dataset, Task
+from bostruct.nas.device_data import on_device
 from bostruct.nas.devices import DeviceContext, check_device
 from bostruct.nas.networks import ACTIVATION_MODULES, ArchitectureNetwork
 from bostruct.nas.outcomes import (
@@ -27,7 +28,6 @@ from bostruct.nas.outcomes import (
     training_result,
 )
 from bostruct.nas.recipes import Recipe
-from bostruct.nas.residency import on_device
 from bostruct.nas.steps import SCORED_AT_ONCE, decision_loss, make_optimizer, set_rate, sum_errors
 from bostruct.nas.training import NetworkBuilder
 

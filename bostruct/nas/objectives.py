@@ -23,12 +23,12 @@ from bostruct.domains.language.program import Program
 from bostruct.nas.checkpoints import delete_checkpoint
 from bostruct.nas.costs import Cost, cost
 from bostruct.nas.data import Dataset
+from bostruct.nas.device_data import fraction_of
 from bostruct.nas.devices import check_device
 from bostruct.nas.ensembles import is_batched, train_ensemble
 from bostruct.nas.networks import program_to_torch, to_torch
 from bostruct.nas.outcomes import Epoch, Stopped, Trained, TrainingFailed
 from bostruct.nas.recipes import FAST, Recipe
-from bostruct.nas.residency import fraction_of
 from bostruct.nas.training import train_together
 
 RECIPE_SETTINGS = frozenset(field.name for field in fields(Recipe))

@@ -13,9 +13,9 @@ from torch import nn
 
 from bostruct.contracts import BostructError
 from bostruct.nas.data import Dataset
+from bostruct.nas.device_data import on_device
 from bostruct.nas.devices import DeviceContext, memory_reason
 from bostruct.nas.recipes import Recipe
-from bostruct.nas.residency import on_device
 from bostruct.nas.steps import Scoring, exhaust
 
 

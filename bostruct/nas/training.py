@@ -19,6 +19,7 @@ from torch import nn
 
 from bostruct.nas.checkpoints import checkpoint_identity, delete_checkpoint, load_checkpoint, save_checkpoint
 from bostruct.nas.data import Dataset
+from bostruct.nas.device_data import on_device
 from bostruct.nas.devices import STREAMS, CaptureFailed, DeviceContext
 from bostruct.nas.outcomes import (
     Epoch,
@@ -33,7 +34,6 @@ from bostruct.nas.outcomes import (
     training_result,
 )
 from bostruct.nas.recipes import Recipe
-from bostruct.nas.residency import on_device
 from bostruct.nas.steps import Batches, Scoring, make_optimizer, make_step, set_rate, to_channels_last
 
 ONE_VALUE_MESSAGE = "Expected more than 1 value per channel when training"  # torch, of batch normalization

@@ -14,8 +14,8 @@ import numpy as np
 
 from bostruct.checks import check_integer
 from bostruct.contracts import Array, DomainError
-from bostruct.domains.graphs import CompleteGraph, IntArray, PathGraph
-from bostruct.domains.space import Space
+from bostruct.domains.space.graphs import CompleteGraph, IntArray, PathGraph
+from bostruct.domains.space.space import Space
 
 Objective = Callable[[IntArray], Array]  # (m, d) -> (m,)
 DEFAULT_N_INITIAL = 20

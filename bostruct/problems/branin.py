@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from bostruct.contracts import Array
-from bostruct.domains.graphs import IntArray
-from bostruct.domains.space import Space
-from bostruct.domains.variables import Ordinal
+from bostruct.domains.space.graphs import IntArray
+from bostruct.domains.space.space import Space
+from bostruct.domains.space.variables import Ordinal
 from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, Problem, prove_by_enumeration
 
 SOURCE = "Branin 1972; grid of Oh et al., NeurIPS 2019 (COMBO)"

@@ -14,10 +14,10 @@ from bostruct.checks import check_choice, check_integer, short_repr
 from bostruct.contracts import Array
 from bostruct.domains.architecture.cells import PERCEPTRON_CHOICES
 from bostruct.domains.architecture.table import TableDomain, shared_table
-from bostruct.domains.graphs import IntArray
 from bostruct.domains.joint import JointPoint, joint_domain
-from bostruct.domains.space import Space
-from bostruct.domains.variables import Categorical, Ordinal
+from bostruct.domains.space.graphs import IntArray
+from bostruct.domains.space.space import Space
+from bostruct.domains.space.variables import Categorical, Ordinal
 from bostruct.problems import official
 from bostruct.problems.architectures import ArchitectureProblem
 from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, Problem, prove_by_enumeration

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Array
-from bostruct.domains.graphs import IntArray
-from bostruct.domains.space import Space
-from bostruct.domains.variables import Binary
+from bostruct.domains.space.graphs import IntArray
+from bostruct.domains.space.space import Space
+from bostruct.domains.space.variables import Binary
 from bostruct.problems.base import evaluate_in_chunks
 
 CHUNK_CELLS = 4_000_000

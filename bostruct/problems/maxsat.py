@@ -10,7 +10,7 @@ import numpy as np
 
 from bostruct.checks import check_choice
 from bostruct.contracts import DomainError
-from bostruct.domains.space import MAX_VARIABLES
+from bostruct.domains.space.space import MAX_VARIABLES
 from bostruct.problems.base import InitialPoints, Problem, bits, published_initial_seeds
 from bostruct.problems.dimacs import read_wcnf
 from bostruct.problems.formula import ClauseWeight, Formula, raw_costs, standardized_costs

@@ -8,7 +8,7 @@ import numpy as np
 
 from bostruct.checks import check_choice
 from bostruct.contracts import Array
-from bostruct.domains.graphs import IntArray
+from bostruct.domains.space.graphs import IntArray
 from bostruct.problems import official
 from bostruct.problems.architectures import ArchitectureProblem
 from bostruct.problems.tabular import Lookup, NoisyLookup, point_means, read_arrays, rows_of, table_domain, with_noise

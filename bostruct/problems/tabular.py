@@ -15,7 +15,7 @@ from bostruct.contracts import Array
 from bostruct.domains.architecture.cells import CELL_SPACES
 from bostruct.domains.architecture.table import TableDomain, shared_table
 from bostruct.domains.architecture.value import Architecture
-from bostruct.domains.graphs import IntArray
+from bostruct.domains.space.graphs import IntArray
 from bostruct.problems.architectures import ArchitectureProblem, PointFunction
 
 MAX_LISTED_CODES = 100_000  # codes of a space

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bostruct.contracts import Array, HasLine, Prepared, TwoBlockGram
-from bostruct.surrogates.bisection import two_block_evidence
+from bostruct.surrogates.block_evidence import two_block_evidence
 from bostruct.surrogates.gaussian import cholesky, evidence, evidence_from, log_determinant, solve_lower
 from bostruct.surrogates.hyperparameters import Hyperparameters, ScalePriors
 from bostruct.surrogates.slice_sampling import Draw, slice_update

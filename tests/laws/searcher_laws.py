@@ -18,7 +18,7 @@ import pytest
 import sklearn.ensemble  # noqa: F401  SciPy's statistics, which it imports, draw examples for their own pages
 
 from bostruct.contracts import Searcher, SpaceExhausted
-from bostruct.history import History
+from bostruct.study.history import History
 
 MakeSearcher = Callable[[Any], Searcher]
 Objective = Callable[[Any], float]

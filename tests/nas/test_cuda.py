@@ -16,12 +16,12 @@ from torch import nn
 import bostruct as bo
 from benchmarks.gpu_nas import MINIATURE, Eager, synthetic
 from bostruct.nas import diabetes, to_torch, train
+from bostruct.nas.device_data import on_device
 from bostruct.nas.devices import SYNC_MESSAGE, WARM_UP, DeviceContext
 from bostruct.nas.ensembles import train_ensemble
 from bostruct.nas.networks import _add_padded_inputs
 from bostruct.nas.outcomes import Epoch, OutOfMemory, Trained
 from bostruct.nas.recipes import FAST, FAST_IMAGES, NASBOT_CNN
-from bostruct.nas.residency import on_device
 from bostruct.nas.training import Training, train_together
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

@@ -13,8 +13,8 @@ import bostruct as bo
 from bostruct.nas import Dataset, diabetes, digits, to_torch, train
 from bostruct.nas.checkpoints import load_checkpoint, save_checkpoint
 from bostruct.nas.data import Examples
+from bostruct.nas.device_data import fraction_of, on_device
 from bostruct.nas.recipes import FAST, Recipe
-from bostruct.nas.residency import fraction_of, on_device
 from bostruct.nas.steps import Batches, to_channels_last
 from bostruct.nas.training import Trained, Training, TrainingState, make_optimizer
 from tests.nas.graphs import CPU, Graphs

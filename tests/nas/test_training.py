@@ -29,9 +29,9 @@ from bostruct.nas import (
 )
 from bostruct.nas.checkpoints import data_digest
 from bostruct.nas.data import Examples
+from bostruct.nas.device_data import on_device
 from bostruct.nas.devices import DeviceContext
 from bostruct.nas.recipes import COMBO, FAST
-from bostruct.nas.residency import on_device
 from bostruct.nas.steps import Scoring, augment, decision_loss, exhaust
 from bostruct.nas.training import Epoch, is_hopeless
 

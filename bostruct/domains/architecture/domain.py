@@ -13,12 +13,12 @@ import numpy as np
 from bostruct.checks import check_integer, check_number, short_repr
 from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
 from bostruct.domains.architecture.labels import CNN, MLP, Family, family_from_json
+from bostruct.domains.architecture.modifier_outcomes import enumerate_changes
 from bostruct.domains.architecture.modifiers import MODIFIERS
 from bostruct.domains.architecture.pools import cnn_pool, mlp_pool
-from bostruct.domains.architecture.reach import enumerate_changes
 from bostruct.domains.architecture.value import Architecture, check_architecture
+from bostruct.domains.space.variables import to_python
 from bostruct.domains.unseen import DRAW_BLOCKS, DRAWS_UNSEEN, draw_unseen
-from bostruct.domains.variables import to_python
 
 MODIFIERS_PER_MUTATION = (
     0.5,

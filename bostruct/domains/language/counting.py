@@ -14,12 +14,7 @@ from itertools import islice, product
 from typing import Any, NamedTuple, TypeAlias
 
 from bostruct.contracts import Infeasible
-from bostruct.domains.language.errors import TooDeep
-from bostruct.domains.language.expansion import expand_module
-from bostruct.domains.language.graph import DependentHyperparameter, Discrete, Fragment, Hyperparameter, Module
-from bostruct.domains.language.hyperparameters import independent_ancestors
-from bostruct.domains.language.signatures import signature
-from bostruct.domains.language.tables import (
+from bostruct.domains.language.count_tables import (
     NO_SETTING,
     CountRow,
     CountTable,
@@ -30,6 +25,11 @@ from bostruct.domains.language.tables import (
     sum_rows,
     total,
 )
+from bostruct.domains.language.errors import TooDeep
+from bostruct.domains.language.expansion import expand_module
+from bostruct.domains.language.graph import DependentHyperparameter, Discrete, Fragment, Hyperparameter, Module
+from bostruct.domains.language.hyperparameters import independent_ancestors
+from bostruct.domains.language.signatures import signature
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import MISSING, Walk, opens_choices
 

@@ -15,10 +15,10 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.domains.decisions import Coordinate, token
 from bostruct.domains.language.graph import Fragment
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
+from bostruct.domains.space.decisions import Coordinate, token
 
 CACHE_SIZE = 4_096
 INSTANCE_NUMBER = re.compile(r"-\d+(?=$|\.)")

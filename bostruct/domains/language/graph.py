@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from bostruct.checks import short_repr
 from bostruct.domains.language.errors import AlreadyConnected, ForeignHyperparameter, ForeignPort, LanguageError
-from bostruct.domains.language.stable import canonical_data
+from bostruct.domains.language.fingerprints import canonical_data
 from bostruct.domains.language.values import Value, as_name, as_properties, as_value
 
 MODULE_NAME = re.compile(r"[^/\[\].:\s]+")

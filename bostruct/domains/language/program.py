@@ -15,9 +15,9 @@ from bostruct.domains.graphviz import render_svg
 from bostruct.domains.language import drawing
 from bostruct.domains.language.beginning import begin
 from bostruct.domains.language.combinators import IDENTITY
+from bostruct.domains.language.fingerprints import canonical_data, identity_of
 from bostruct.domains.language.graph import Input, Module, Output
 from bostruct.domains.language.sampling import replay
-from bostruct.domains.language.stable import canonical_data, identity_of
 from bostruct.domains.language.trace import Trace
 from bostruct.domains.language.walk import Walk
 

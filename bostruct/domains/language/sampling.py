@@ -10,9 +10,9 @@ import numpy as np
 
 from bostruct.contracts import DomainError, Infeasible
 from bostruct.domains.language.counting import AtLeast, Infinite, count
-from bostruct.domains.language.ending import OVERGROWN_DEPTH, draw_terminating_value, is_overgrown
 from bostruct.domains.language.errors import NoneFeasible, TooDeep, TraceError
 from bostruct.domains.language.graph import Discrete
+from bostruct.domains.language.termination import OVERGROWN_DEPTH, draw_terminating_value, is_overgrown
 from bostruct.domains.language.trace import Trace
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk

@@ -7,8 +7,8 @@ from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
+from bostruct.domains.language.fingerprints import closure_values
 from bostruct.domains.language.graph import DependentHyperparameter, Discrete, Module
-from bostruct.domains.language.stable import closure_values
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import MISSING
 

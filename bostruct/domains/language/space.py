@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from bostruct.checks import check_choice, check_integer, short_repr
 from bostruct.contracts import DomainError, Infeasible, Json, PointError, SpaceExhausted
-from bostruct.domains.decisions import Coordinate
 from bostruct.domains.language import changes, sampling
 from bostruct.domains.language.counting import Exact, Infinite, count
 from bostruct.domains.language.errors import NoneFeasible, TooDeep
@@ -25,6 +24,7 @@ from bostruct.domains.language.program import Program, build_program
 from bostruct.domains.language.trace import Trace
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
+from bostruct.domains.space.decisions import Coordinate
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 
 NEIGHBORS_LISTED = 100_000

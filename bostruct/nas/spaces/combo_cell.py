@@ -16,7 +16,7 @@ from bostruct.domains.language.hyperparameters import D
 from bostruct.domains.language.modules import substitution_module
 from bostruct.domains.language.program import Program
 from bostruct.domains.language.space import SearchSpace
-from bostruct.domains.space import Space
+from bostruct.domains.space.space import Space
 from bostruct.nas import ops
 from bostruct.nas.spaces.wiring import apply_part, combine_outputs, conv_bn_relu, on_path_nodes
 

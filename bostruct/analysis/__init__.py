@@ -1,0 +1,1 @@
+"""Importances of variables, and pictures of studies."""

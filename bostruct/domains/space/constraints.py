@@ -1,0 +1,248 @@
+"""Known constraints of a space: counting those that hold, and drawing points for which all do.
+
+Constraints are opaque predicates, so drawing goes from exact to hopeful: uniform draws; draws tilted towards a constant
+point, which meet budgets and cardinalities; walks that repair one constraint after another; and from what was found, a
+random walk over valid points with a uniform stationary law.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bostruct.checks import short_repr
+from bostruct.contracts import DomainError
+from bostruct.domains.space.graphs import MAX_CHOICES, IntArray, VariableGraph
+
+if TYPE_CHECKING:
+    from bostruct.domains.space.space import Space
+
+Rule = Callable[[dict[str, Any]], bool]
+
+REJECTION_DRAWS = 20_000  # of each kind before it is given up
+REPAIRS = 20
+REPAIR_STEPS = 2_000
+WORK = 5_000_000  # most variables looked at by one kind of search, so that refusing takes a second or two
+REPAIR_NOISE = 0.1  # share of repairing steps to a random neighbour, which lets a walk out of local minima (WalkSAT)
+SWAP = 0
+PROPOSALS = (1, 2, 3, SWAP, SWAP)  # how many variables the walk changes; swaps keep sums and permutations valid
+
+
+def count_satisfied_rules(space: Space, xs: IntArray, rules: Sequence[Rule]) -> IntArray:
+    """How many of the rules hold at each point (m, d) -> (m,); raises DomainError where one itself fails."""
+    return np.array([_count_at_point(rules, point) for point in _present_rows(space, xs)], dtype=np.int64)
+
+
+def valid_mask(space: Space, xs: IntArray) -> npt.NDArray[np.bool_]:
+    """Whether all constraints hold at each point -> (m,); raises DomainError where one itself fails."""
+    return np.array([satisfies_all(space, point) for point in _present_rows(space, xs)], dtype=bool)
+
+
+def sample_satisfying(space: Space, m: int, rng: np.random.Generator) -> IntArray:
+    """m points that satisfy every constraint.
+
+    Uniform and independent where at least one draw in 20 (in d / 2 for large spaces) is valid, or where the space can
+    be enumerated; elsewhere dependent draws of a walk. Raises DomainError where no valid point is found.
+    """
+    thin = max(20, space.d // 2)
+    found = _rejection_sample(space, m, thin, lambda size: rng.integers(0, space.n_choices, size=(size, space.d)))
+    if len(found) >= m:
+        return found[:m]
+    if space.enumerable:
+        return np.concatenate([found, _sample_from_all(space, m - len(found), rng)])
+    if not len(found):
+        found = random_walk(space, _find_valid_point(space, rng), 10 * thin, rng)[0][None]
+    points = list(found)
+    for i in range(m - len(found)):
+        points.append(random_walk(space, points[i], thin, rng)[0])
+    return np.array(points, dtype=np.int64)
+
+
+def random_walk(
+    space: Space, x: IntArray, steps: int, rng: np.random.Generator, max_moves: float = math.inf
+) -> tuple[IntArray, int]:
+    """A random walk over valid points from x, and how often it moved; it stops after `most_moves`.
+
+    Its proposals are symmetric, hence its stationary law uniform over the valid points that they connect.
+    """
+    names, row, sizes = list(space.variables), x.tolist(), space.n_choices.tolist()
+    choices = [var.choices for var in space.variables.values()]
+    point, moves = space.present(x), 0
+    proposals = zip(
+        rng.choice(PROPOSALS, size=steps).tolist(),
+        rng.integers(space.d, size=(steps, 3)).tolist(),
+        rng.random((steps, 3)).tolist(),
+        strict=True,
+    )
+    for kind, which, uniforms in proposals:
+        if moves >= max_moves:
+            break
+        changed = _propose(row, sizes, kind, which, uniforms)
+        values = {names[i]: choices[i][v] for i, v in changed.items() if v != row[i]}
+        if values and satisfies_all(space, point | values):
+            point.update(values)
+            moves += 1
+            for i, v in changed.items():
+                row[i] = v
+    return np.array(row, dtype=np.int64), moves
+
+
+def find_unseen_nearby(space: Space, x: IntArray, seen: frozenset[Hashable]) -> IntArray | None:
+    """An unseen valid point that changes of one variable, and swaps of two, lead to from x over valid points.
+
+    Breadth-first; None where all that is connected was seen, or the limit of work is reached.
+    """
+    queue = [x]
+    known = set(space.keys(x[None]))
+    if not known & seen:
+        return x
+    left = _work_limit(space, WORK)
+    for row in queue:  # grows as it goes
+        around = _changes_and_swaps(space, row)
+        left -= len(around)
+        for near, key in zip(around, space.keys(around), strict=True):
+            if key in known:
+                continue
+            known.add(key)
+            if not valid_mask(space, near[None])[0]:
+                continue
+            if key not in seen:
+                return near
+            queue.append(near)
+        if left <= 0:
+            return None
+    return None
+
+
+def _other_vertices(graph: VariableGraph, vertex: int) -> IntArray:
+    """All other vertices, or those next to it where they are too many."""
+    return np.delete(np.arange(graph.size), vertex) if graph.size <= MAX_CHOICES else graph.neighbors(vertex)
+
+
+def _changes_and_swaps(space: Space, row: IntArray) -> IntArray:
+    """Valid or not: every other choice of each variable, every swap of two vertices that both variables have."""
+    others = [
+        _other_vertices(variable.graph, int(v)) for variable, v in zip(space.variables.values(), row, strict=True)
+    ]
+    which, vertices = np.repeat(np.arange(space.d), [len(o) for o in others]), np.concatenate(others)
+    changed = np.repeat(row[None], len(which), axis=0)
+    changed[np.arange(len(which)), which] = vertices
+    first, second = np.triu_indices(space.d, 1)
+    fits = (row[second] < space.n_choices[first]) & (row[first] < space.n_choices[second]) & (row[first] != row[second])
+    first, second = first[fits], second[fits]
+    swapped = np.repeat(row[None], len(first), axis=0)
+    swapped[np.arange(len(first)), first] = row[second]
+    swapped[np.arange(len(first)), second] = row[first]
+    return np.concatenate([changed, swapped])
+
+
+def _propose(row: list[int], sizes: list[int], kind: int, which: list[int], uniforms: list[float]) -> dict[int, int]:
+    """`kind` variables at other choices; or two variables with their vertices swapped, where both have them."""
+    if kind == SWAP:
+        a, b, _ = which
+        return {a: row[b], b: row[a]} if row[b] < sizes[a] and row[a] < sizes[b] else {}
+    pairs = zip(which[:kind], uniforms, strict=False)
+    return {i: (row[i] + 1 + int(u * (sizes[i] - 1))) % sizes[i] for i, u in pairs}
+
+
+def _sample_from_all(space: Space, m: int, rng: np.random.Generator) -> IntArray:
+    every = space.enumerate()
+    if not len(every):
+        names = ", ".join(rule_name(c) for c in space.constraints)
+        raise DomainError(f"constraints: none of the {space.n_points} points satisfies all of {short_repr(names, 200)}")
+    return every[rng.integers(len(every), size=m)]
+
+
+def _rejection_sample(space: Space, m: int, rate: int, draw: Callable[[int], IntArray]) -> IntArray:
+    """Up to m valid points by rejection, which goes on while it is cheap or one in `rate` is valid."""
+    found = [np.empty((0, space.d), dtype=np.int64)]
+    n_found = n_drawn = 0
+    limit = min(_work_limit(space, REJECTION_DRAWS), space.n_points)
+    while n_found < m and (n_drawn < limit or n_found * rate >= n_drawn):
+        block = draw(max(64, min(m - n_found, 4096)))
+        kept = block[valid_mask(space, block)]
+        n_drawn += len(block)
+        n_found += len(kept)
+        found.append(kept)
+    return np.concatenate(found)
+
+
+def _find_valid_point(space: Space, rng: np.random.Generator) -> IntArray:
+    """One valid point where uniform draws found none."""
+    tilted = _rejection_sample(space, 1, 1, lambda size: _draw_tilted_points(space, size, rng))
+    if len(tilted):
+        return tilted[0]
+    tried = f"{_work_limit(space, REJECTION_DRAWS)} uniform and as many tilted draws"
+    if len(space.constraints) > 1:  # a single one gives a repair no direction
+        steps = max(1, _work_limit(space, REPAIRS * REPAIR_STEPS) // REPAIRS)
+        repaired = (_repair(space, start, steps, rng) for start in _draw_tilted_points(space, REPAIRS, rng))
+        most = 0
+        for x, held in repaired:
+            if held == len(space.constraints):
+                return x
+            most = max(most, held)
+        tried += f" and {REPAIRS} repairs (the best of which satisfied {most})"
+    raise DomainError(
+        f"constraints: no point that satisfies all {len(space.constraints)} was found in {tried}; loosen them, or "
+        "split them into smaller predicates"
+    )
+
+
+def _draw_tilted_points(space: Space, m: int, rng: np.random.Generator) -> IntArray:
+    """Points that share a random part of their variables with the first, or the last, choice of each."""
+    uniform = rng.integers(0, space.n_choices, size=(m, space.d))
+    base = np.where(rng.random((m, 1)) < 0.5, 0, space.n_choices - 1)
+    return np.where(rng.random((m, space.d)) < rng.random((m, 1)), base, uniform)
+
+
+def _repair(space: Space, x: IntArray, steps: int, rng: np.random.Generator) -> tuple[IntArray, int]:
+    """Change one variable at a time, keeping what satisfies no fewer constraints; the point, and how many hold."""
+    point, row, names, target = space.present(x), x.copy(), list(space.variables), len(space.constraints)
+    held = _count_at_point(space.constraints, point.copy())
+    which = rng.integers(space.d, size=steps)
+    vertices = rng.integers(0, space.n_choices[which])
+    noise = rng.random(steps) < REPAIR_NOISE
+    for i, vertex, anyway in zip(which.tolist(), vertices.tolist(), noise.tolist(), strict=True):
+        if held == target:
+            break
+        changed = point | {names[i]: space.variables[names[i]].choices[vertex]}
+        now = _count_at_point(space.constraints, changed.copy())
+        if now >= held or anyway:
+            point, held, row[i] = changed, now, vertex
+    return row, held
+
+
+def _work_limit(space: Space, most: int) -> int:
+    return min(most, WORK // (space.d + 5 * len(space.constraints)))
+
+
+def _present_rows(space: Space, xs: IntArray) -> Iterator[dict[str, Any]]:
+    names = list(space.variables)
+    choices = [var.choices for var in space.variables.values()]
+    for row in xs.tolist():
+        yield {name: c[v] for name, c, v in zip(names, choices, row, strict=True)}
+
+
+def satisfies_all(space: Space, point: dict[str, Any]) -> bool:
+    return all(_satisfies(constraint, point) for constraint in space.constraints)
+
+
+def _count_at_point(rules: Sequence[Rule], point: dict[str, Any]) -> int:
+    return sum(_satisfies(rule, point) for rule in rules)
+
+
+def _satisfies(constraint: Rule, point: dict[str, Any]) -> bool:
+    try:
+        return bool(constraint(point))
+    except Exception as error:
+        raise DomainError(
+            f"constraint {rule_name(constraint)} failed on {short_repr(point, 200)}: {error!r}"
+        ) from error
+
+
+def rule_name(constraint: Rule) -> str:
+    return getattr(constraint, "__name__", repr(constraint))

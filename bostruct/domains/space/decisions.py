@@ -1,0 +1,89 @@
+"""A space of variables as a tree of decisions, and its points as bags of hashed tokens."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bostruct.contracts import Infeasible
+from bostruct.domains.space.constraints import valid_mask
+from bostruct.domains.space.graphs import IntArray
+from bostruct.domains.space.scale import GRID_STEPS
+from bostruct.domains.space.variables import Variable
+
+if TYPE_CHECKING:
+    from bostruct.domains.space.space import Space
+
+RESAMPLING_DRAWS = 1_000
+
+
+class Coordinate(NamedTuple):
+    """One choice of a point: the position of its value among `count`. path: its name, or its place in a program. kind:
+    what several choices of a program have in common, as in ``Conv2D.filters``; of a variable its name.
+    """
+
+    path: str
+    kind: str
+    value: float
+    count: float
+    ordered: bool
+
+
+def coordinate(name: str, variable: Variable, vertex: int) -> Coordinate:
+    """A variable of a point; of a real one, a share of its range."""
+    if variable.kind == "Real":
+        return Coordinate(name, name, vertex / GRID_STEPS, math.inf, True)
+    return Coordinate(name, name, vertex, len(variable), variable.ordered)
+
+
+def coordinate_values(space: Space, xs: IntArray) -> npt.NDArray[np.float64]:
+    """The values of the coordinates of each point (m, d)."""
+    real = np.array([variable.kind == "Real" for variable in space.variables.values()])
+    return np.asarray(xs, dtype=np.int64) / np.where(real, GRID_STEPS, 1)
+
+
+def token(text: str) -> int:
+    """63 bits, the same in every process."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) >> 1
+
+
+def token_table(names: Sequence[str], n_choices: IntArray) -> IntArray:
+    """A token for each variable and vertex (d, most choices)."""
+    table = np.zeros((len(names), int(n_choices.max())), dtype=np.int64)
+    for i, (name, count) in enumerate(zip(names, n_choices.tolist(), strict=True)):
+        table[i, :count] = [token(f"{name} = {vertex}") for vertex in range(count)]
+    return table
+
+
+def resample(space: Space, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
+    """A valid point with these variables drawn anew, one alone among its other choices; x where none is found in 1,000
+    draws.
+    """
+    changed = [space.positions[name] for name in names]
+    for _ in range(RESAMPLING_DRAWS if space.constraints else 1):
+        row = np.array(x, dtype=np.int64)
+        if len(changed) == 1:
+            n = int(space.n_choices[changed[0]])
+            row[changed] = (int(row[changed[0]]) + int(rng.integers(1, n))) % n
+        else:
+            row[changed] = rng.integers(0, space.n_choices[changed])
+        if not space.constraints or valid_mask(space, row[None])[0]:
+            return row
+    return np.array(x, dtype=np.int64)
+
+
+def roll_out(space: Space, made: Sequence[int], rng: np.random.Generator) -> IntArray:
+    """A valid point with these vertices first, all others drawn; raises Infeasible."""
+    draws = RESAMPLING_DRAWS if space.constraints else 1
+    for first in range(0, draws, 50):
+        rows = rng.integers(0, space.n_choices, size=(min(50, draws - first), space.d))
+        rows[:, : len(made)] = made
+        valid = valid_mask(space, rows)
+        if valid.any():
+            return rows[int(np.argmax(valid))]
+    raise Infeasible(f"no valid point with the choices {tuple(made)} was found in {draws} draws")

@@ -1,0 +1,363 @@
+"""A space: the graph Cartesian product of its variables, held as integer arrays of vertices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bostruct.checks import did_you_mean, short_repr
+from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
+from bostruct.display import html_table
+from bostruct.domains.space.adjacency import Adjacency
+from bostruct.domains.space.constraints import (
+    count_satisfied_rules,
+    find_unseen_nearby,
+    random_walk,
+    rule_name,
+    sample_satisfying,
+    valid_mask,
+)
+from bostruct.domains.space.decisions import Coordinate, coordinate, resample, roll_out, token_table
+from bostruct.domains.space.graphs import IntArray
+from bostruct.domains.space.single_changes import SingleChanges
+from bostruct.domains.space.variables import Variable, variable, variable_from_json
+from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
+
+MAX_VARIABLES = 1000
+MAX_ENUMERATED = 100_000
+CROSSOVER_TRIES = 100  # tried of a crossover
+MUTATION_WALK_STEPS = (16, 2_000)  # steps of a mutation where no single change is valid
+Constraint = Callable[[dict[str, Any]], bool]
+
+
+class Space:
+    """Named variables and known constraints.
+
+    variables: name -> `Binary`, `Categorical`, `Ordinal`, `Integer`, `Real`, `Fidelity` or `Graph`; or a shorthand:
+    `bool`, a list (categorical), a `range` or an array of ascending numbers (ordinal). 1 to 1000 of them. constraints:
+    predicates of a point, a dict of the user's own values; only points for which all are true are ever suggested or
+    accepted. Raises DomainError.
+
+    A point is held as an integer row (d,): which choice of each variable.
+    """
+
+    def __init__(self, variables: Mapping[str, Any], constraints: Sequence[Constraint] = ()) -> None:
+        if not isinstance(variables, Mapping):
+            raise DomainError(f"variables: expected a mapping from name to variable, got {short_repr(variables)}")
+        if not 1 <= len(variables) <= MAX_VARIABLES:
+            raise DomainError(f"variables: expected 1 to {MAX_VARIABLES}, got {len(variables)}")
+        for name in variables:
+            if not isinstance(name, str) or not name:
+                raise DomainError(f"variables: expected names that are non-empty strings, got {short_repr(name)}")
+        rules = tuple(constraints) if isinstance(constraints, Iterable) else ()
+        if not isinstance(constraints, Iterable) or not all(callable(rule) for rule in rules):
+            raise DomainError(
+                f"constraints: expected a sequence of predicates of a point, got {short_repr(constraints)}"
+            )
+        self.variables: dict[str, Variable] = {name: variable(name, given) for name, given in variables.items()}
+        self.constraints: tuple[Constraint, ...] = rules
+        self.n_choices: IntArray = np.array([len(v) for v in self.variables.values()], dtype=np.int64)
+        self.n_choices.flags.writeable = False
+
+    def __repr__(self) -> str:
+        rules = f", {len(self.constraints)} constraints" if self.constraints else ""
+        return f"Space({short_repr(self.variables, 200)}{rules})"
+
+    def _repr_html_(self) -> str:
+        n = f"{self.n_points:,}" if self.n_points < 10**9 else f"about 10^{math.log10(self.n_points):.0f}"
+        rules = f" before {len(self.constraints)} constraints" if self.constraints else ""
+        return html_table(self.variables.items(), caption=f"Space of {self.d} variables, {n} points{rules}")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Space):
+            return False
+        mine, others = list(self.variables.items()), list(other.variables.items())  # in order: points are rows
+        return mine == others and self.constraints == other.constraints
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.variables))
+
+    @property
+    def d(self) -> int:
+        """Number of variables."""
+        return len(self.variables)
+
+    @property
+    def size(self) -> int:
+        """Number of points; with constraints an upper bound, unless the space is `enumerable`."""
+        return len(self._all) if self.constraints and self.enumerable else self.n_points
+
+    @cached_property
+    def n_points(self) -> int:
+        """Number of points before constraints."""
+        return math.prod(self.n_choices.tolist())
+
+    @property
+    def enumerable(self) -> bool:
+        """Whether `enumerate` is allowed: at most 100,000 points before constraints."""
+        return self.n_points <= MAX_ENUMERATED
+
+    def enumerate(self) -> IntArray:
+        """All valid points, the last variable fastest; raises DomainError where the space is not `enumerable`."""
+        if not self.enumerable:
+            raise DomainError(f"only spaces of up to {MAX_ENUMERATED} points before constraints are enumerated")
+        return self._all.copy()
+
+    def sample(self, m: int, rng: np.random.Generator) -> IntArray:
+        """Draw m valid points -> (m, d). Raises DomainError where none can be found.
+
+        Uniform and independent, but for spaces with tight constraints that are too large for `enumerate`: see
+        `bostruct.domains.space.constraints.sample_satisfying`.
+        """
+        if not self.constraints:
+            return rng.integers(0, self.n_choices, size=(m, self.d))
+        return sample_satisfying(self, m, rng)
+
+    def sample_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> IntArray:
+        """Draw a valid point that is not in `seen`; raises SpaceExhausted when none is left, or none is found."""
+        if (x := draw_unseen(self, seen, rng)) is not None:
+            return x
+        if self.enumerable:
+            left = [row for row, key in enumerate(self.keys(self._all)) if key not in seen]
+            if not left:
+                raise SpaceExhausted(f"all {len(self._all)} points of the space have been seen")
+            return self._all[left[rng.integers(len(left))]].copy()
+        x = (
+            find_unseen_nearby(self, self.sample(1, rng)[0], seen)
+            if self.constraints
+            else self._first_unseen(seen, rng)
+        )
+        if x is None:
+            raise SpaceExhausted(
+                f"no unseen valid point was found in {DRAWS_UNSEEN} draws, nor by changing a variable or swapping two "
+                f"from there on; {len(seen)} were seen; more may exist"
+            )
+        return x
+
+    def count_satisfied_constraints(self, xs: IntArray) -> IntArray:
+        """How many of the constraints hold, for each point -> (m,)."""
+        return count_satisfied_rules(self, xs, self.constraints)
+
+    def check(self, x: IntArray) -> None:
+        """Raises PointError for a wrong shape, a vertex out of range, or a constraint that does not hold."""
+        if np.shape(x) != (self.d,) or not np.issubdtype(np.asarray(x).dtype, np.integer):
+            raise PointError(f"point: expected {self.d} integers, got {short_repr(x)}")
+        for name, vertex, k in zip(self.variables, x, self.n_choices, strict=True):
+            if not 0 <= vertex < k:
+                raise PointError(f"{name}: expected a vertex in 0..{k - 1}, got {vertex}")
+        row = np.asarray(x, dtype=np.int64)[None]
+        if broken := [rule_name(c) for c in self.constraints if not count_satisfied_rules(self, row, [c])[0]]:
+            raise PointError(f"point: {short_repr(self.present(x), 200)} breaks the constraint {', '.join(broken)}")
+
+    def parse(self, point: Any) -> IntArray:
+        """A point from a dict of the user's values; raises PointError, naming the variable that is wrong."""
+        if not isinstance(point, Mapping):
+            raise PointError(
+                f"point: expected a dict with the keys {short_repr(list(self.variables), 200)}, got {short_repr(point)}"
+            )
+        if unknown := [name for name in point if name not in self.variables]:
+            hint = did_you_mean(unknown[0], self.variables)
+            raise PointError(
+                f"point: unknown name {short_repr(unknown[0])}; expected {short_repr(list(self.variables), 200)}{hint}"
+            )
+        if missing := [name for name in self.variables if name not in point]:
+            raise PointError(
+                f"point: missing {', '.join(missing[:5])}; expected {short_repr(list(self.variables), 200)}"
+            )
+        row = self._row(point, Variable.vertex)
+        self.check(row)
+        return row
+
+    def present(self, x: IntArray) -> dict[str, Any]:
+        """A point as a dict of the user's values."""
+        return {name: var.value(v) for (name, var), v in zip(self.variables.items(), x, strict=True)}
+
+    def encode(self, x: IntArray) -> Json:
+        return {name: var.encode(v) for (name, var), v in zip(self.variables.items(), x, strict=True)}
+
+    def decode(self, data: Json) -> IntArray:
+        """Inverse of `encode`; raises PointError for what it never writes. Constraints are not checked."""
+        if not isinstance(data, Mapping) or data.keys() != self.variables.keys():
+            raise PointError(
+                f"point: expected the keys {short_repr(list(self.variables), 200)}, got {short_repr(data, 200)}"
+            )
+        return self._row(data, Variable.decode)
+
+    def keys(self, batch: IntArray) -> list[Hashable]:
+        return [row.tobytes() for row in np.ascontiguousarray(batch, dtype=np.int64)]
+
+    def join(self, *batches: IntArray) -> IntArray:
+        rows = [np.asarray(b, dtype=np.int64).reshape(-1, self.d) for b in batches]
+        return np.concatenate(rows) if rows else np.empty((0, self.d), dtype=np.int64)
+
+    def neighbors(self, x: IntArray) -> IntArray:
+        """Valid points that differ in one variable by one edge: variable 0 first, its vertices ascending."""
+        rows = self._apply_changes(x, *self._adjacency.single_changes(x))
+        return rows[self._valid_mask(rows)]
+
+    def sample_neighbors(self, x: IntArray, m: int, rng: np.random.Generator) -> IntArray:
+        """`neighbors`, or m of them drawn without replacement where there are more."""
+        return self.sample_neighborhoods(np.asarray(x)[None], m, rng)[0].rows()
+
+    def sample_neighborhoods(
+        self, xs: IntArray, m: int, rng: np.random.Generator, leaps: bool = False
+    ) -> tuple[SingleChanges, IntArray]:
+        """`some_neighbors` of each point as one batch, and which of the points each belongs to, ascending.
+
+        leaps: of ordered variables also steps of half their choices, a quarter and so on.
+        """
+        found = [self._sample_changes(x, m, rng, leaps) for x in xs]
+        of = np.repeat(np.arange(len(found)), [len(which) for which, _ in found])
+        which, vertices = (np.concatenate(part) for part in zip(*found, strict=True))
+        return SingleChanges(
+            np.array(xs, dtype=np.int64), of, which, vertices
+        ), of  # a base of its own, which never changes
+
+    def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
+        """A valid neighbour of x, uniformly; where constraints leave none, a valid point a few changes away.
+
+        Raises DomainError where none other than x is found.
+        """
+        if len(near := self.sample_neighbors(x, 1, rng)):
+            return near[0]
+        for steps in MUTATION_WALK_STEPS:
+            other, moved = random_walk(self, np.asarray(x, dtype=np.int64), steps, rng, max_moves=1)
+            if moved:
+                return other
+        for other in self.sample(64, rng):
+            if not np.array_equal(other, x):
+                return other
+        raise DomainError(f"no valid point other than {short_repr(self.present(x), 200)} was found")
+
+    def crossover(self, x: IntArray, y: IntArray, rng: np.random.Generator) -> IntArray:
+        """Each variable from x or y with equal chance; x where no valid child is found in 100 tries."""
+        for _ in range(CROSSOVER_TRIES):
+            child = np.where(rng.random(self.d) < 0.5, x, y)
+            if self._valid_mask(child[None])[0]:
+                return child
+        return np.array(x, dtype=np.int64)
+
+    def tokens(self, xs: IntArray) -> list[IntArray]:
+        """Of each point a hash for each variable and what it is: `HasTokens`."""
+        return list(self._tokens[np.arange(self.d), np.asarray(xs)])
+
+    def coordinates(self, x: IntArray) -> list[Coordinate]:
+        """Each variable as a choice: `HasChoices`."""
+        return [
+            coordinate(name, variable, int(vertex))
+            for (name, variable), vertex in zip(self.variables.items(), x, strict=True)
+        ]
+
+    def names(self, x: IntArray) -> tuple[str, ...]:
+        """Of all variables, whatever the point."""
+        del x
+        return self._names
+
+    def resample(self, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
+        """A valid point with these variables drawn anew, one alone among its other choices; x where none is found."""
+        return resample(self, x, names, rng)
+
+    def decisions(self, x: IntArray) -> tuple[int, ...]:
+        """One variable after another: `HasDecisions`."""
+        return tuple(int(vertex) for vertex in x)
+
+    def options(self, made: Sequence[int]) -> int:
+        """How many choices the next variable has; 0 after the last."""
+        return int(self.n_choices[len(made)]) if len(made) < self.d else 0
+
+    def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> IntArray:
+        """A valid point with these first choices; raises Infeasible where 1,000 draws find none."""
+        return roll_out(self, made, rng)
+
+    def to_json(self) -> Json:
+        variables = {name: v.to_json() for name, v in self.variables.items()}
+        return {"domain": "space", "variables": variables, "constraints": len(self.constraints)}
+
+    @classmethod
+    def from_json(cls, data: Json) -> Space:
+        """Inverse of `to_json`; raises DomainError where code or objects would be needed that no file holds."""
+        if data["constraints"]:
+            raise DomainError("the space has constraints, whose code no file holds; pass the space itself (space=...)")
+        return cls({name: variable_from_json(name, v) for name, v in data["variables"].items()})
+
+    def _row(self, data: Mapping[str, Any], read: Callable[[Variable, Any], int]) -> IntArray:
+        row = np.empty(self.d, dtype=np.int64)
+        for i, (name, var) in enumerate(self.variables.items()):
+            try:
+                row[i] = read(var, data[name])
+            except PointError as error:
+                raise PointError(f"{name}: {error}") from None
+        return row
+
+    def _valid_mask(self, rows: IntArray) -> npt.NDArray[np.bool_]:
+        return valid_mask(self, rows) if self.constraints else np.ones(len(rows), dtype=bool)
+
+    def _first_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> IntArray | None:
+        """The first unseen point from a random one on: of one more point than were seen, one is unseen."""
+        x = self.sample(1, rng)[0]
+        for _ in range(min(len(seen) + 1, self.n_points)):
+            if self.keys(x[None])[0] not in seen:
+                return x
+            for i in reversed(range(self.d)):  # the next point, the last variable fastest
+                x[i] = (x[i] + 1) % self.n_choices[i]
+                if x[i]:
+                    break
+        return None
+
+    def _apply_changes(self, x: IntArray, which: IntArray, vertices: IntArray) -> IntArray:
+        """Copies of x, each with one variable at another vertex."""
+        rows = np.repeat(np.asarray(x, dtype=np.int64)[None], len(which), axis=0)
+        rows[np.arange(len(which)), which] = vertices
+        return rows
+
+    def _sample_changes(self, x: IntArray, m: int, rng: np.random.Generator, leaps: bool) -> tuple[IntArray, IntArray]:
+        """All valid moves from x, or m of them, in their order."""
+        which, vertices = self._adjacency.single_changes(x, leaps)
+        if len(which) <= m:
+            chosen = (
+                np.flatnonzero(self._valid_mask(self._apply_changes(x, which, vertices)))
+                if self.constraints
+                else slice(None)
+            )
+        elif not self.constraints:
+            chosen = np.sort(rng.choice(len(which), size=m, replace=False, shuffle=False))
+        else:
+            order = rng.permutation(len(which))
+            kept, n_kept, step = [order[:0]], 0, max(m, 8)
+            for first in range(0, len(order), step):
+                if n_kept >= m:
+                    break
+                chunk = order[first : first + step]
+                kept.append(chunk[self._valid_mask(self._apply_changes(x, which[chunk], vertices[chunk]))])
+                n_kept += len(kept[-1])
+            chosen = np.sort(np.concatenate(kept)[:m])
+        return which[chosen], vertices[chosen]
+
+    @cached_property
+    def _all(self) -> IntArray:
+        grid = np.indices(tuple(self.n_choices)).reshape(self.d, -1).T
+        rows = np.ascontiguousarray(grid, dtype=np.int64)
+        return rows[self._valid_mask(rows)]
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """Where each variable stands in a point, by its name."""
+        return {name: i for i, name in enumerate(self.variables)}
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(self.variables)
+
+    @cached_property
+    def _tokens(self) -> IntArray:
+        """(d, most choices)."""
+        return token_table(tuple(self.variables), self.n_choices)
+
+    @cached_property
+    def _adjacency(self) -> Adjacency:
+        return Adjacency([v.graph for v in self.variables.values()])

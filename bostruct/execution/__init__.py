@@ -1,0 +1,1 @@
+"""Evaluation of objectives: in this process, in worker processes, on executors."""

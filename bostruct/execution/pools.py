@@ -1,0 +1,113 @@
+"""Where objectives run: in this process, on an executor, or in worker processes that may be killed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from pickle import PicklingError
+from typing import Any, Protocol
+
+from bostruct.contracts import BostructError
+from bostruct.execution.outcomes import Outcome, evaluate, failure
+from bostruct.study.interrupts import handler_codes
+
+FinishedTrials = list[tuple[int, Outcome]]
+
+
+class ExecutorError(BostructError):
+    """An executor cannot evaluate anything; no trial fails for that."""
+
+
+class Pool(Protocol):
+    @property
+    def slots(self) -> int:
+        """How many trials may be in flight."""
+        ...
+
+    def submit(self, number: int, point: Any) -> None:
+        """Begin a trial; only called while fewer than `slots` are in flight."""
+        ...
+
+    def wait(self) -> FinishedTrials:
+        """Block until one trial or more has finished; those, by number."""
+        ...
+
+    def close(self) -> None:
+        """Give up what is still in flight."""
+        ...
+
+
+class InProcessPool:
+    """One trial at a time, here."""
+
+    slots = 1
+
+    def __init__(self, objective: Callable[[Any], Any]) -> None:
+        self._objective = objective
+        self._next: list[tuple[int, Any]] = []
+        self._handlers = handler_codes()
+
+    def submit(self, number: int, point: Any) -> None:
+        self._next.append((number, point))
+
+    def wait(self) -> FinishedTrials:
+        number, point = self._next.pop()
+        return [(number, evaluate(self._objective, point, self._handlers))]
+
+    def close(self) -> None:
+        self._next.clear()
+
+
+class ExecutorPool:
+    """Trials as futures: all that an executor needs is submit, and futures that can be waited for."""
+
+    def __init__(self, objective: Callable[[Any], Any], executor: Executor, slots: int) -> None:
+        self.slots = slots
+        self._objective = objective
+        self._executor = executor
+        self._futures: dict[Future[Outcome], int] = {}
+
+    def submit(self, number: int, point: Any) -> None:
+        try:
+            self._futures[self._executor.submit(evaluate, self._objective, point)] = number
+        except (BrokenExecutor, RuntimeError) as error:  # it is broken, or was shut down
+            raise _executor_error(error) from error
+
+    def wait(self) -> FinishedTrials:
+        """Raises ExecutorError once nothing that was evaluated is left to be told."""
+        done, _ = wait(self._futures, return_when=FIRST_COMPLETED)
+        finished: FinishedTrials = []
+        broken: Exception | None = None
+        for future in done:
+            outcome = _result_of(future)
+            if isinstance(outcome, Outcome):
+                finished.append((self._futures.pop(future), outcome))
+            else:
+                broken = outcome
+        if broken is not None and not finished:
+            raise _executor_error(broken) from broken
+        return sorted(finished, key=lambda pair: pair[0])
+
+    def close(self) -> None:
+        for future in self._futures:
+            future.cancel()
+        self._futures.clear()
+
+
+def _result_of(future: Future[Outcome]) -> Outcome | Exception:
+    """What came of a trial, or what is wrong with the executor: what an objective raises is in its outcome."""
+    try:
+        return future.result()
+    except (BrokenExecutor, CancelledError, PicklingError) as error:
+        return error
+    except Exception as error:
+        return error if "pickle" in str(error) else failure(error)
+
+
+def _executor_error(error: Exception) -> ExecutorError:
+    if "pickle" in f"{type(error).__name__} {error}".lower():
+        return ExecutorError(
+            f"objective: cannot be sent to the executor's processes: {error}; define it at the top of a module, or use "
+            "workers= alone, which sends functions of every kind. No trial failed for it"
+        )
+    return ExecutorError(f"executor: it cannot evaluate any more: {error!r}; the trials in flight were given back")

@@ -1,0 +1,1 @@
+"""Kernels on points of a `Space`."""

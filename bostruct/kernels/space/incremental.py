@@ -1,0 +1,51 @@
+"""What one changed variable changes of a sum over variables, and what it leaves as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from bostruct.domains.space.graphs import IntArray
+from bostruct.domains.space.single_changes import SingleChanges
+
+CachedValue = TypeVar("CachedValue")
+
+
+class LastCall(Generic[CachedValue]):
+    """The value that was made for the last two arrays, which are told apart as objects and only read.
+
+    Moves from one base are scored in many small batches, all of which need what was made of the base. A pickle leaves
+    the value out: the arrays that it was made for stay behind.
+    """
+
+    def __init__(self, make: Callable[[IntArray, IntArray], CachedValue]) -> None:
+        self._make = make
+        self._last: tuple[IntArray, IntArray, CachedValue] | None = None
+
+    def __call__(self, xs: IntArray, ys: IntArray) -> CachedValue:
+        held = self._last
+        if held is None or held[0] is not xs or held[1] is not ys:
+            self._last = held = (xs, ys, self._make(xs, ys))
+        return held[2]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_last": None}
+
+
+def rows_by_variable(which: IntArray) -> Iterator[tuple[int, IntArray]]:
+    """Each variable that is moved, with the rows that move it."""
+    order = np.argsort(which, kind="stable")
+    cuts = np.flatnonzero(np.diff(which[order])) + 1
+    for rows in np.split(order, cuts) if len(order) else ():
+        yield int(which[rows[0]]), rows
+
+
+def disagreement_change(moves: SingleChanges, ys: IntArray) -> npt.NDArray[np.int8]:
+    """By how much a move changes whether its variable differs from y's: -1, 0 or 1, (m, n)."""
+    theirs = ys.T[moves.which]
+    now = moves.vertices[:, None] != theirs
+    before = moves.base[moves.of, moves.which][:, None] != theirs
+    return now.view(np.int8) - before.view(np.int8)

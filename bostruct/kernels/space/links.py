@@ -1,0 +1,110 @@
+"""What a parameter of the diffusion kernel means."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.special import ellipkm1
+
+from bostruct.contracts import Array
+from bostruct.domains.space.graphs import VariableGraph
+from bostruct.kernels.space.spectra import complete_log_correlation, complete_slope, eigenvalues
+
+LARGEST_EDGE_WEIGHT = 1e300  # edge weight: short of infinity, which times the eigenvalue 0 is no number
+
+LARGEST_EXPONENT = 700.0  # of a number that exp can still make
+
+SMALLEST_PARAMETER = 1e-300  # of an elliptic integral: short of 0, where its complement is infinite
+
+
+class Link(Protocol):
+    """Maps theta to the diffusion of a factor, with derivatives in theta."""
+
+    @property
+    def name(self) -> str: ...
+
+    def complete(self, theta: Array, size: Array) -> Array:
+        """log rho between two choices of complete graphs with `size` vertices; elementwise."""
+        ...
+
+    def complete_slope(self, theta: Array, size: Array) -> Array:
+        """Its derivative in theta."""
+        ...
+
+    def rho(self, theta: float, size: float) -> float:
+        """exp of `complete` for one graph: what a coordinate sampler asks for many times."""
+        ...
+
+    def beta(self, theta: float, graph: VariableGraph) -> tuple[float, float]:
+        """The edge weight of a factor, and the slope of its logarithm."""
+        ...
+
+
+@dataclass(frozen=True)
+class LogEdgeWeight:
+    """theta = log beta, as in COMBO."""
+
+    name: str = "log_edge_weight"
+
+    def complete(self, theta: Array, size: Array) -> Array:
+        return complete_log_correlation(size, np.exp(theta))
+
+    def complete_slope(self, theta: Array, size: Array) -> Array:
+        return complete_slope(size, np.exp(theta))
+
+    def rho(self, theta: float, size: float) -> float:
+        fade = -size * math.exp(min(theta, LARGEST_EXPONENT))
+        return -math.expm1(fade) / (1.0 + (size - 1.0) * math.exp(fade))
+
+    def beta(self, theta: float, graph: VariableGraph) -> tuple[float, float]:
+        del graph  # the edge weight itself
+        return math.exp(theta), 1.0
+
+
+@dataclass(frozen=True)
+class LogLengthscale:
+    """theta = log of the lengthscale l that is equivalent to the edge weight.
+
+    On a complete graph the kernel is the RBF of a 0/1 distance: log rho = -1 / (2 l^2). On a path of length 1, whose
+    ends reflect the diffusion, they correlate as theta_4(q) / theta_3(q), where theta_3 and theta_4 are Jacobi's theta
+    functions of the nome q = exp(-beta gap), and gap is the smallest positive eigenvalue of the Laplacian. The edge
+    weight is the one at which this is the RBF's exp(-1 / (2 l^2)). That makes -log q = pi K(p) / K(1 - p), where
+    p = exp(-2 / l^2) and K is the complete elliptic integral of the first kind, of the parameter (DLMF 22.2.1 and
+    22.2.2). For a small l this is (pi l)^2 / 2: far from the ends the diffusion is a Gaussian of variance l^2.
+
+    Opposite points of a cycle correlate so too. The same law serves every other graph, and is blind to the scale of
+    its edge weights.
+    """
+
+    name: str = "log_lengthscale"
+
+    def complete(self, theta: Array, size: Array) -> Array:
+        del size  # distance is 0 or 1 however many choices there are
+        return -0.5 * np.exp(-2.0 * theta)
+
+    def complete_slope(self, theta: Array, size: Array) -> Array:
+        del size
+        return np.exp(-2.0 * theta)
+
+    def rho(self, theta: float, size: float) -> float:
+        del size
+        return math.exp(-0.5 * math.exp(min(-2.0 * theta, LARGEST_EXPONENT)))
+
+    def beta(self, theta: float, graph: VariableGraph) -> tuple[float, float]:
+        fade, slope = _fade(theta)
+        return min(fade / float(eigenvalues(graph)[1]), LARGEST_EDGE_WEIGHT), slope
+
+
+def _fade(theta: float) -> tuple[float, float]:
+    """Return -log q of the nome q at which the ends of a path correlate as the RBF's, and the slope of its logarithm.
+
+    The slope follows from the derivative of the nome in its parameter m = 1 - p, -pi^2 / (4 m (1 - m) K(m)^2).
+    """
+    half = math.exp(min(-2.0 * theta, LARGEST_EXPONENT))  # 1 / l^2
+    p, rest = math.exp(-2.0 * half), max(-math.expm1(-2.0 * half), SMALLEST_PARAMETER)
+    above = float(ellipkm1(rest))  # K(p)
+    below = float(ellipkm1(p)) if p > 0.0 else math.log(4.0) + half  # K(1 - p), which is log(16 / p) / 2 for a small p
+    return math.pi * above / below, math.pi * half / (rest * above * below)

@@ -1,0 +1,109 @@
+"""The part of log K that comes from one variable on a graph that is not complete: a look-up in its table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from bostruct.contracts import Array
+from bostruct.domains.space.graphs import IntArray, VariableGraph
+from bostruct.kernels.space.links import Link
+from bostruct.kernels.space.spectra import SMALLEST_ENTRY, diffusion, diffusion_and_slope
+
+MAX_WHOLE_TABLE = 64  # vertices; up to here tables are kept whole (32 KB each), beyond only for the vertices that occur
+
+
+class TablePair(NamedTuple):
+    """Which vertices occur in either batch, (u,) and (v,), and the cell of their table for each pair (n, m)."""
+
+    left: IntArray
+    right: IntArray
+    rows: IntArray
+    columns: IntArray
+
+    def spread(self, table: Array) -> Array:
+        """(u, v) -> (n, m)."""
+        return table[self.rows][:, self.columns]
+
+    def sum_by_cell(self, weighted: Array) -> Array:
+        """(n, m) -> (u, v): sums over the pairs that share a cell."""
+        by_column = weighted @ (self.columns[:, None] == np.arange(len(self.right))).astype(np.float64)
+        return (self.rows[:, None] == np.arange(len(self.left))).astype(np.float64).T @ by_column
+
+
+def _log_table(graph: VariableGraph, beta: float, unit_diagonal: bool, left: IntArray, right: IntArray) -> Array:
+    table = diffusion(graph, beta, left, right)
+    logarithm = np.log(np.maximum(table.between, SMALLEST_ENTRY))
+    if unit_diagonal:
+        logarithm -= 0.5 * (np.log(table.left)[:, None] + np.log(table.right))
+    return logarithm
+
+
+@lru_cache(maxsize=1024)
+def _whole_log_table(graph: VariableGraph, beta: float, unit_diagonal: bool) -> Array:
+    """Between all vertices, for callers that only read it: a search asks for the same one at every step."""
+    return _log_table(graph, beta, unit_diagonal, all_vertices(graph.size), all_vertices(graph.size))
+
+
+@lru_cache(maxsize=128)
+def all_vertices(size: int) -> IntArray:
+    return np.arange(size)
+
+
+@dataclass(frozen=True)
+class TablePart:
+    """which: the variable. unit_diagonal: scale F to F(a, a) = 1."""
+
+    which: int
+    graph: VariableGraph
+    link: Link
+    unit_diagonal: bool
+
+    def prepare(self, xs: IntArray, ys: IntArray) -> TablePair:
+        """xs, ys: vertices of this variable (n,) and (m,)."""
+        if self.graph.size <= MAX_WHOLE_TABLE:
+            return TablePair(all_vertices(self.graph.size), all_vertices(self.graph.size), xs, ys)
+        left, rows = np.unique(xs, return_inverse=True)
+        right, columns = np.unique(ys, return_inverse=True)
+        return TablePair(left, right, rows, columns)
+
+    def log_table(self, theta: float, pair: TablePair) -> Array:
+        """log F between the vertices that occur, (u, v)."""
+        beta = self.link.beta(theta, self.graph)[0]
+        if self.graph.size <= MAX_WHOLE_TABLE:
+            return _whole_log_table(self.graph, beta, self.unit_diagonal)
+        return _log_table(self.graph, beta, self.unit_diagonal, pair.left, pair.right)
+
+    def log_diag(self, theta: float, vertices: IntArray) -> Array:
+        """log F(a, a) at each vertex."""
+        if self.unit_diagonal:
+            return np.zeros(len(vertices))
+        own = np.arange(self.graph.size)
+        table = diffusion(self.graph, self.link.beta(theta, self.graph)[0], own, own[:1])
+        return np.log(table.left)[vertices]
+
+    def gradient(self, theta: float, pair: TablePair, weighted: Array) -> float:
+        """Of sum(weighted * log K) in theta."""
+        beta, log_beta_slope = self.link.beta(theta, self.graph)
+        table, slope = diffusion_and_slope(self.graph, beta, pair.left, pair.right)
+        change = np.where(
+            table.between > SMALLEST_ENTRY, slope.between / np.maximum(table.between, SMALLEST_ENTRY), 0.0
+        )
+        if self.unit_diagonal:
+            change -= 0.5 * ((slope.left / table.left)[:, None] + slope.right / table.right)
+        return log_beta_slope * float(np.sum(pair.sum_by_cell(weighted) * change))
+
+    def line(self, pair: TablePair, rest: Array) -> Callable[[float], Array]:
+        """K along theta; rest: the product of all other factors (n, m)."""
+        cells = pair.rows[:, None] * len(pair.right) + pair.columns
+        out = np.empty_like(rest)
+
+        def along(t: float) -> Array:
+            np.take(np.exp(self.log_table(t, pair)), cells, out=out, mode="clip")
+            return np.multiply(out, rest, out=out)
+
+        return along

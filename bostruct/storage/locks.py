@@ -1,0 +1,109 @@
+"""One writer a study: a lock that the kernel releases when its holder dies, however it dies."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import importlib
+import json
+import os
+import platform
+from pathlib import Path
+
+from bostruct.storage.schema import StorageError
+
+_descriptors: set[int] = set()  # descriptors that this process locks with
+
+
+def _close_in_child() -> None:
+    """A forked child must not keep the lock beyond its parent's death; to close is not to unlock."""
+    for descriptor in _descriptors:
+        os.close(descriptor)
+    _descriptors.clear()
+
+
+if hasattr(os, "register_at_fork"):  # absent where there is no fork
+    os.register_at_fork(after_in_child=_close_in_child)
+
+
+class StudyLocked(StorageError):
+    """Another process, or another `Study` object of this one, writes this study."""
+
+
+def acquire(path: Path, what: str) -> int:
+    """Take the lock at `path`, a file made for it, or raise StudyLocked naming the holder; returns its descriptor."""
+    try:
+        fcntl = importlib.import_module("fcntl")
+    except ModuleNotFoundError as error:
+        raise StorageError(f"{path}: storage in files needs a POSIX system (flock); use storage=None") from error
+    while True:
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        except OSError as error:
+            why = "it is a symbolic link" if error.errno == errno.ELOOP else error.strerror
+            raise StorageError(
+                f"{path}: the lock of {what} cannot be made: {why}; the directory must be one to write in, with free "
+                "space"
+            ) from error
+        _descriptors.add(descriptor)  # at once: another thread may fork
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_same_file(path, descriptor):
+                os.ftruncate(descriptor, 0)
+                os.write(descriptor, json.dumps({"pid": os.getpid(), "host": platform.node()}).encode())
+                return descriptor
+        except BlockingIOError:
+            holder = _holder(descriptor)
+            _drop(descriptor)
+            raise StudyLocked(f"{what} is open for writing in {holder}; close it there first") from None
+        except OSError as error:  # no locks on this file system, no space left ...
+            _drop(descriptor)
+            raise StorageError(
+                f"{path}: the lock of {what} cannot be taken: {error.strerror}; try a local disk with free space"
+            ) from error
+        _drop(descriptor)  # its last holder removed the file between our open and our lock
+
+
+def release(path: Path, descriptor: int) -> None:
+    """Give the lock back, and remove its file while it is still ours; nothing in a forked child, whose it is not."""
+    if descriptor not in _descriptors:
+        return
+    with contextlib.suppress(OSError):  # a file that is left behind locks nothing
+        if _is_same_file(path, descriptor):
+            path.unlink()
+    _drop(descriptor)
+
+
+def _drop(descriptor: int) -> None:
+    _descriptors.discard(descriptor)
+    os.close(descriptor)
+
+
+def _is_same_file(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _holder(descriptor: int) -> str:
+    try:
+        holder = json.loads(os.pread(descriptor, 1000, 0))
+    except json.JSONDecodeError:  # it has the lock, and has not yet written who it is
+        return "another process"
+    named = f"process {holder['pid']} on {holder['host']}"
+    if holder["host"] != platform.node():
+        return named
+    if holder["pid"] == os.getpid():
+        return f"{named} (this process)"
+    return named if _is_alive(holder["pid"]) else f"a process that {named} started and left behind when it ended"
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True

@@ -1,0 +1,1 @@
+"""Studies: ask, tell, and what is never lost."""

@@ -1,0 +1,65 @@
+"""Reasons to stop early: callbacks for `Study.optimize`, which calls them after each finished trial."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bostruct.checks import check_integer, check_number
+from bostruct.study.history import Trial
+
+if TYPE_CHECKING:
+    from bostruct.study.study import Study
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Stop once `trials` finished trials in a row, failed ones included, have brought no better value."""
+
+    trials: int
+
+    def __post_init__(self) -> None:
+        check_integer("trials", self.trials, 1)
+
+    def __call__(self, study: Study, trial: Trial) -> None:
+        del trial  # what counts is how long ago the best one was
+        order = study.result.order
+        best = study.incumbent
+        waited = len(order) if best is None else len(order) - 1 - order.index(best.number)
+        if waited >= self.trials:
+            study.stop(f"no better value in {waited} trials")
+
+
+@dataclass(frozen=True)
+class TargetValue:
+    """Stop once a value is as good as `value`. reason: what the result then says; by default the value and trial."""
+
+    value: float
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        check_number("value", self.value)
+
+    def __call__(self, study: Study, trial: Trial) -> None:
+        if trial.value is None:
+            return
+        reached = trial.value >= self.value if study.direction == "maximize" else trial.value <= self.value
+        if reached:
+            study.stop(self.reason or f"target value {self.value:g} reached by trial {trial.number}")
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """Ask for no more points once `seconds` have passed since this object was made."""
+
+    seconds: float
+    began: float = field(default_factory=time.monotonic, repr=False)
+
+    def __post_init__(self) -> None:
+        check_number("seconds", self.seconds, 0.0)
+
+    def __call__(self, study: Study, trial: Trial) -> None:
+        del trial
+        if time.monotonic() - self.began >= self.seconds:
+            study.stop(f"deadline of {self.seconds:g} s passed")

@@ -1,0 +1,250 @@
+"""The trials of one study, in memory and on disk alike, and the history that they make."""
+
+from __future__ import annotations
+
+import json
+import time
+from bisect import insort
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bostruct.checks import check_integer
+from bostruct.contracts import Batch, Info, Point
+from bostruct.execution.outcomes import Outcome
+from bostruct.storage.sqlite import StorageLost, Store, StudyRow, TrialRow, dump
+from bostruct.study.history import History, Trial
+from bostruct.study.interrupts import defer_interrupt
+from bostruct.study.records import read_trial, write_trial
+
+MAX_ATTEMPTS = 2
+
+
+class Ledger:
+    """Trials by number, with the points that their domain holds; each change is on disk before it is here."""
+
+    def __init__(self, domain: Any, store: Store, row: StudyRow) -> None:
+        self.trials: list[Trial] = []
+        self.order: list[int] = []  # numbers, in the order told
+        self.incumbent: Trial | None = None
+        self.n_added = 0
+        self.name = row.name
+        self.state = row.state  # the searcher's, as JSON text
+        self.store = store
+        self._row = row
+        self._domain = domain
+        self._sign = -1.0 if row.direction == "maximize" else 1.0
+        self._points: list[Point] = []
+        self._attempts: list[int] = []  # times handed out, less the times taken back in good order
+        self._running: set[int] = set()
+        self._queue: list[int] = []  # running trials that the next asks hand out again, ascending
+        self._next_position = 0  # the place of the next trial told in the order told
+        self._seen: set[Hashable] = set()
+        self._values: list[float] = []
+        self._completed: Batch = domain.join()
+        self._failed: Batch = domain.join()
+        self._unjoined: tuple[list[Point], list[Point]] = ([], [])  # completed and failed, not yet joined
+        self._initial = [domain.decode(data) for data in json.loads(row.initial)]
+        self._load(store.trials(row.id))
+
+    def _load(self, rows: list[TrialRow]) -> None:
+        for stored in rows:
+            trial, point = read_trial(stored, self._domain, self.store.label)
+            self._enter(trial, point, stored.attempts)
+        for told, number in sorted((stored.told, stored.number) for stored in rows if stored.told is not None):
+            self._close(self.trials[number], told)
+
+    def requeue_orphans(self) -> None:
+        """Queue the trials that an earlier process left running; fail those that it left for the second time."""
+        for number in sorted(self._running):
+            times = self._attempts[number]
+            if times < MAX_ATTEMPTS:
+                self._queue.append(number)
+            else:
+                self.finish(number, Outcome(failed=f"the process ended {times} times while this trial was running"))
+
+    @contextmanager
+    def requeue_on_error(self) -> Iterator[None]:
+        """A trial that nobody received, as an interrupt came first, is given back."""
+        out = self._running.difference(self._queue)
+        try:
+            yield
+        except BaseException:
+            for number in self._running.difference(self._queue, out):
+                self.requeue(number)
+            raise
+
+    @defer_interrupt
+    def ask_again(self) -> Trial | None:
+        """The first trial in the queue, handed out once more; None where there is none."""
+        if not self._queue:
+            return None
+        number = self._queue[0]
+        attempts = self._attempts[number] + 1
+        trial = replace(self.trials[number], started=time.time())
+        if attempts > 1:
+            trial = replace(trial, info=trial.info | {"attempts": attempts})
+        self.store.update(write_trial(trial, "", None, attempts))
+        self._attempts[number] = attempts
+        self.trials[number] = trial
+        self._queue.pop(0)
+        return trial
+
+    @defer_interrupt
+    def begin(self, x: Point, info: Info, state: str) -> Trial:
+        """A new trial, running; state is the searcher's after it, as JSON text."""
+        trial = Trial(len(self.trials), self._domain.present(x), "running", info=info, started=time.time())
+        self.store.insert(write_trial(trial, dump(self._domain.encode(x)), None, 1), state)
+        self._enter(trial, x, 1)
+        self.state = state
+        return trial
+
+    @defer_interrupt
+    def finish(self, number: int, outcome: Outcome) -> Trial:
+        """What came of a running trial. Where the file was lost it is kept here, and StorageLost raised after that."""
+        trial = _apply_outcome(self.trials[number], outcome)
+        lost: StorageLost | None = None
+        try:
+            self.store.update(write_trial(trial, "", self._next_position, self._attempts[number]))
+        except StorageLost as error:
+            lost = error
+        self._close(trial, self._next_position)
+        if number in self._queue:
+            self._queue.remove(number)
+        if lost is not None:
+            raise lost
+        return trial
+
+    @defer_interrupt
+    def add(self, x: Point, outcome: Outcome) -> Trial:
+        """A trial that was never asked for."""
+        running = Trial(len(self.trials), self._domain.present(x), "running", info={"origin": "added"})
+        trial = _apply_outcome(replace(running, started=time.time()), outcome)
+        self.store.insert(write_trial(trial, dump(self._domain.encode(x)), self._next_position, 1))
+        self._enter(trial, x, 1)
+        self._close(trial, self._next_position)
+        return trial
+
+    @defer_interrupt
+    def requeue(self, number: int) -> None:
+        """Give a running trial back, or a failed one another chance."""
+        if number in self._queue:
+            return
+        if self.trials[number].status == "failed":
+            self._reopen(number)
+        else:
+            self.store.take_back(number)
+        self._attempts[number] -= 1
+        insort(self._queue, number)
+
+    def copy_to(self, store: Store) -> None:
+        """Write the trials, and what the next ask needs, to a file without this study. Raises StorageError."""
+        told = {number: place for place, number in enumerate(self.order)}
+        encoded = (dump(self._domain.encode(x)) for x in self._points)
+        rows = [
+            write_trial(trial, point, told.get(trial.number), attempts)
+            for trial, point, attempts in zip(self.trials, encoded, self._attempts, strict=True)
+        ]
+        store.copy_study(self._row._replace(state=self.state), rows, self._running.difference(self._queue))
+
+    def _reopen(self, number: int) -> None:
+        """Back to running, as if it had never been told; what it failed of stays on record."""
+        trial = self.trials[number]
+        info = trial.info | {"failed_before": [*trial.info.get("failed_before", ()), trial.reason]}
+        trial = replace(trial, status="running", reason=None, finished=None, info=info)
+        self.store.reopen(write_trial(trial, "", None, self._attempts[number] - 1))
+        self.trials[number] = trial
+        self.order.remove(number)
+        self._running.add(number)
+        self._unjoined[1].clear()
+        self._failed = self._domain.join([self._points[n] for n in self.order if self.trials[n].value is None])
+
+    def running(self, trial: Trial | int) -> int:
+        """The number of a running trial; raises ValueError where it is not running."""
+        number = self.number(trial)
+        if number not in self._running:
+            status = self.trials[number].status
+            raise ValueError(f"trial: expected a running one, but trial {number} is already {status}")
+        return number
+
+    def number(self, trial: Trial | int) -> int:
+        """The number of a trial of this study; raises ValueError, TypeError."""
+        number = trial.number if isinstance(trial, Trial) else check_integer("trial", trial, 0)
+        if number >= len(self.trials):
+            raise ValueError(f"trial: expected one of the study's {len(self.trials)}, got number {number}")
+        return number
+
+    def check_requeueable(self, trial: Trial | int) -> int:
+        """The number of a trial that is running or has failed; raises ValueError where it is neither."""
+        number = self.number(trial)
+        known = self.trials[number]
+        if known.status not in ("running", "failed") or known.origin == "added":
+            kind = f"{known.status}, and was added" if known.origin == "added" else known.status
+            raise ValueError(f"trial: expected a running or a failed one, but trial {number} is {kind}")
+        return number
+
+    def fresh_point(self, number: int) -> Any:
+        """The point as the user wrote it, for the user to do with as they like."""
+        return self._domain.present(self._points[number])
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """The points of all trials, by number, as the domain holds them."""
+        return tuple(self._points)
+
+    def seen(self, x: Point) -> bool:
+        return self._key(x) in self._seen
+
+    def next_initial(self) -> Point | None:
+        """The first of the user's own points that was never asked nor added; None where there is none left."""
+        while self._initial and self.seen(self._initial[0]):
+            self._initial.pop(0)
+        return self._initial[0] if self._initial else None
+
+    def history(self) -> History:
+        """What a searcher sees."""
+        completed, failed = self._unjoined
+        if completed:
+            self._completed = self._domain.join(self._completed, completed)
+        if failed:
+            self._failed = self._domain.join(self._failed, failed)
+        self._unjoined = ([], [])
+        running = self._domain.join([self._points[number] for number in sorted(self._running)])
+        values = np.array(self._values, dtype=np.float64)
+        return History(self._completed, values, running, self._failed, frozenset(self._seen))
+
+    def _key(self, x: Point) -> Hashable:
+        return self._domain.keys(self._domain.join([x]))[0]
+
+    def _enter(self, trial: Trial, x: Point, attempts: int) -> None:
+        self.trials.append(trial)
+        self._points.append(x)
+        self._attempts.append(attempts)
+        self._running.add(trial.number)
+        self._seen.add(self._key(x))
+
+    def _close(self, trial: Trial, told: int) -> None:
+        self.trials[trial.number] = trial
+        self._next_position = told + 1
+        self.order.append(trial.number)
+        self.n_added += trial.origin == "added"
+        self._running.discard(trial.number)
+        self._unjoined[trial.status != "completed"].append(self._points[trial.number])
+        if trial.value is None:
+            return
+        self._values.append(self._sign * trial.value)
+        best = self.incumbent
+        if best is None or best.value is None or self._sign * (trial.value - best.value) < 0:
+            self.incumbent = trial
+
+
+def _apply_outcome(trial: Trial, outcome: Outcome) -> Trial:
+    now = time.time()
+    if outcome.value is not None:
+        return replace(trial, status="completed", value=outcome.value, finished=now)
+    if outcome.infeasible is not None:
+        return replace(trial, status="infeasible", reason=outcome.infeasible, finished=now)
+    return replace(trial, status="failed", reason=outcome.failed, finished=now)

@@ -1,0 +1,219 @@
+"""The loop of `Study.optimize`: ask while there is room, evaluate, tell, until there is a reason to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+from bostruct.checks import check_integer, check_number, short_repr
+from bostruct.contracts import BostructError, SpaceExhausted
+from bostruct.execution.outcomes import Outcome
+from bostruct.execution.pools import ExecutorPool, InProcessPool, Pool
+from bostruct.execution.processes import ProcessPool
+from bostruct.storage.sqlite import StorageLost
+from bostruct.study.history import Trial
+from bostruct.study.interrupts import exit_on_sigterm
+from bostruct.study.progress import trial_bar
+
+MISTAKES = (TypeError, AttributeError, NameError)  # from the first trial: of the objective, not a property of points
+MAX_EQUAL_ERRORS = 5  # first trials with one and the same error: a mistake in the objective, not a property of points
+
+
+class ObjectiveError(BostructError):
+    """The objective fails for a mistake in it, not for a property of points; the message holds its traceback."""
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """The arguments of `Study.optimize`; raises TypeError or ValueError, naming the one that is wrong."""
+
+    objective: Callable[[Any], Any]
+    n_trials: int
+    workers: int
+    executor: Executor | None
+    trial_timeout: float | None
+    callbacks: tuple[Callable[[Any, Trial], None], ...]
+    progress: bool | None
+    reraise: tuple[type[Exception], ...]
+
+    def __post_init__(self) -> None:
+        if not callable(self.objective):
+            raise TypeError(f"objective: expected a function of a point, got {short_repr(self.objective)}")
+        check_integer("n_trials", self.n_trials, 0)
+        check_integer("workers", self.workers, 1)
+        if self.trial_timeout is not None:
+            check_number("trial_timeout", self.trial_timeout, 1e-3)
+        if self.executor is not None and self.trial_timeout is not None:
+            raise ValueError("trial_timeout: expected None with an executor, whose workers cannot be killed from here")
+        for callback in self.callbacks:
+            if not callable(callback):
+                raise TypeError(f"callbacks: expected functions of (study, trial), got {short_repr(callback)}")
+        for kind in self.reraise:
+            if not (isinstance(kind, type) and issubclass(kind, Exception)):
+                raise TypeError(f"reraise: expected exception classes, got {short_repr(kind)}")
+        if self.progress not in (True, False, None):
+            raise TypeError(f"progress: expected True, False or None, got {short_repr(self.progress)}")
+        if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
+            raise TypeError(f"executor: expected a concurrent.futures.Executor, got {short_repr(self.executor)}")
+
+    @classmethod
+    def from_arguments(
+        cls,
+        objective: Any,
+        n_trials: Any,
+        workers: Any,
+        executor: Any,
+        trial_timeout: Any,
+        callbacks: Any,
+        progress: Any,
+        reraise: Any,
+    ) -> RunSettings:
+        """From what a user wrote: one callback, or one exception, stands for a sequence of one."""
+        several = (callbacks,) if callable(callbacks) else callbacks
+        if not isinstance(several, Iterable):
+            raise TypeError(f"callbacks: expected functions of (study, trial), got {short_repr(callbacks)}")
+        kinds = (reraise,) if isinstance(reraise, type) else reraise
+        if not isinstance(kinds, Iterable) or isinstance(kinds, str):
+            raise TypeError(f"reraise: expected exception classes, got {short_repr(reraise)}")
+        return cls(objective, n_trials, workers, executor, trial_timeout, tuple(several), progress, tuple(kinds))
+
+    def pool(self) -> Pool:
+        if self.executor is not None:
+            return ExecutorPool(self.objective, self.executor, self.workers)
+        if self.workers == 1 and self.trial_timeout is None:
+            return InProcessPool(self.objective)
+        return ProcessPool(self.objective, self.workers, self.trial_timeout)
+
+
+@exit_on_sigterm()
+def run_trials(study: Any, settings: RunSettings) -> str:
+    """Drive the study to the end of `how`; returns why it ended."""
+    if study.n_finished >= settings.n_trials:
+        return f"nothing to do: n_trials is {settings.n_trials}, and {study.n_finished} are finished already"
+    pool = settings.pool()
+    pending: set[int] = set()
+    try:
+        with trial_bar(study.name, study, settings.n_trials, settings.progress) as show:
+            return _ask_and_tell(study, settings, pool, pending, (*settings.callbacks, show))
+    except BaseException as error:
+        _give_back(study, pending, error)
+        if isinstance(error, KeyboardInterrupt | SystemExit) and study.where is not None:
+            error.add_note(
+                f"Study {study.name!r} is safe in {study.where}, with {study.n_finished} trials finished. To go on, "
+                f"make the same call again, or Study.load({study.where!r}, {study.name!r})."
+            )
+        raise
+    finally:
+        pool.close()
+
+
+def _give_back(study: Any, pending: set[int], error: BaseException) -> None:
+    """Where that fails too, the error that ended the run is still the one to be seen."""
+    for number in sorted(pending):
+        if study.trials[number].status == "running":  # an interrupt may have come right after it was told
+            try:
+                study.requeue(number)
+            except BostructError as another:
+                error.add_note(f"Trial {number} is handed out again when the study is next opened: {another}")
+
+
+def _ask_and_tell(
+    study: Any,
+    settings: RunSettings,
+    pool: Pool,
+    pending: set[int],
+    callbacks: tuple[Callable[[Any, Trial], None], ...],
+) -> str:
+    equal_errors: list[tuple[str, int]] = []
+    exhausted: SpaceExhausted | None = None
+    lost: StorageLost | None = None  # then what is in flight is waited for, and kept in memory
+    while True:
+        room = min(pool.slots, settings.n_trials - study.n_finished)
+        while len(pending) < room and not exhausted and not study.stopping and not lost:
+            try:
+                trial = study.ask()
+            except SpaceExhausted as error:
+                exhausted = error
+                break
+            except StorageLost as error:
+                lost = error
+                break
+            pending.add(trial.number)
+            pool.submit(trial.number, trial.point)
+        if lost is not None and not pending:
+            raise lost
+        if not pending:
+            return study.stopping or (str(exhausted) if exhausted else _stop_reason(settings))
+        finished = pool.wait()
+        mistakes = _mistakes(study, settings, finished)
+        told: list[tuple[Trial, Outcome]] = []
+        for number, outcome in finished:
+            if number not in mistakes:
+                try:
+                    told.append((_tell(study, number, outcome), outcome))
+                except StorageLost as error:
+                    lost = error
+                pending.discard(number)
+        if lost is not None:
+            pending.difference_update(mistakes)  # as if they were still running: to be handed out again
+            continue
+        for trial, outcome in told:
+            _check_equal_errors(trial, outcome, equal_errors, study)
+            if outcome.error is not None and isinstance(outcome.error, settings.reraise):
+                raise outcome.error
+            for callback in callbacks:
+                callback(study, trial)
+        if mistakes:
+            number, outcome = next(iter(mistakes.items()))
+            raise ObjectiveError(
+                f"trial {number} ended in {_kind(outcome)}, and none has completed before: this is taken for a mistake "
+                "in the objective. The trial is given back, and so are those in flight; mend the objective, and make "
+                f"the same call again. Where the point was at fault, raise bo.Infeasible instead.\n{outcome.trace}"
+            ) from outcome.error
+
+
+def _mistakes(study: Any, settings: RunSettings, finished: list[tuple[int, Outcome]]) -> dict[int, Outcome]:
+    """The trials whose errors no point explains, as long as nothing has completed."""
+    found = {number: outcome for number, outcome in finished if isinstance(outcome.error, MISTAKES)}
+    if not found or any(outcome.value is not None for _, outcome in finished) or _has_completed(study):
+        return {}
+    return {number: outcome for number, outcome in found.items() if not isinstance(outcome.error, settings.reraise)}
+
+
+def _has_completed(study: Any) -> bool:
+    """Whether any trial has, but for the added ones, which this objective may never have seen."""
+    return any(trial.status == "completed" and trial.origin != "added" for trial in study.trials)
+
+
+def _kind(outcome: Outcome) -> str:
+    return (outcome.failed or "").partition(":")[0]
+
+
+def _tell(study: Any, number: int, outcome: Outcome) -> Trial:
+    return study.tell(number, outcome.value, failed=outcome.failed, infeasible=outcome.infeasible)
+
+
+def _check_equal_errors(trial: Trial, outcome: Outcome, equal_errors: list[tuple[str, int]], study: Any) -> None:
+    """Raise ObjectiveError where nothing has ever completed and the same error came `ALIKE` times in a row.
+
+    The trials are given back then: they say nothing about their points.
+    """
+    kind = "" if outcome.trace is None else _kind(outcome)
+    if not kind or (equal_errors and equal_errors[-1][0] != kind):
+        equal_errors.clear()
+    if kind:
+        equal_errors.append((kind, trial.number))
+    if len(equal_errors) >= MAX_EQUAL_ERRORS and not _has_completed(study):
+        for _, number in equal_errors:
+            study.requeue(number)
+        raise ObjectiveError(
+            f"the objective raised {kind} in each of the first {len(equal_errors)} trials, which are given back; "
+            "mend it, and "
+            f"make the same call again. The last time:\n{outcome.trace}"
+        ) from outcome.error
+
+
+def _stop_reason(settings: RunSettings) -> str:
+    return f"n_trials reached ({settings.n_trials})"

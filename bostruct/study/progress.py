@@ -1,0 +1,92 @@
+"""A progress bar for those who watch; silence for everybody else."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import product
+from typing import Any
+
+from bostruct.display import is_notebook
+from bostruct.study.history import Trial
+
+FORMAT = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
+WIDTH = 80  # columns where nothing says how many there are, as in a file
+DEFAULT_BAR, LEAST_BAR = 10, 4  # columns of the bar itself: where tqdm is free to choose, and at least
+LABEL = (40, 24, 12, 0)  # letters of a label, fewer where it has to make room
+
+
+@contextmanager
+def progress_bar(label: str, total: int, done: int, wanted: bool | None) -> Iterator[Any]:
+    """Show a tqdm bar on stderr where it is wanted, else give None; `wanted=None` is a terminal or a notebook."""
+    if not (sys.stderr.isatty() or is_notebook() if wanted is None else wanted):
+        yield None
+        return
+    tqdm = _kind_of_bar()
+    fixed = not sys.stderr.isatty() and tqdm.__module__ != "tqdm.notebook"
+    size: dict[str, Any] = {"ncols": WIDTH} if fixed else {"dynamic_ncols": True}
+    with tqdm(total=total, initial=done, desc=_cut(label, LABEL[0]), file=sys.stderr, bar_format=FORMAT, **size) as bar:
+        yield bar
+
+
+@contextmanager
+def trial_bar(
+    label: str, study: Any, total: int, wanted: bool | None, optimum: float | None = None
+) -> Iterator[Callable[[Any, Trial], None]]:
+    """Give a callback that moves a bar by one trial, and shows the incumbent and how many trials have failed.
+
+    optimum: the least value there is, from which the regret is told.
+    """
+    with progress_bar(label, total, study.n_finished, wanted) as bar:
+
+        def show(study: Any, trial: Trial) -> None:
+            if bar is not None:
+                seconds = f"{trial.info.get('suggest_seconds', 0.0):.2f} s a suggestion"
+                _say(bar, label, _facts(study, optimum), seconds)
+                bar.update(1)
+
+        yield show
+        if bar is not None:
+            bar.total = bar.n  # a run that ended early is done with what it did
+            bar.refresh()
+
+
+def _kind_of_bar() -> Any:
+    """Choose a widget in a notebook that can show widgets, and text elsewhere."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a notebook without ipywidgets is no fault: its bar is text
+        from tqdm.auto import tqdm
+    return tqdm
+
+
+def _facts(study: Any, optimum: float | None) -> list[str]:
+    best, failed = study.incumbent, study.result.n_failed
+    facts = ["best none yet" if best is None else f"best {best.value:.6g}"]
+    if best is not None and optimum is not None:
+        facts.append(f"regret {best.value - optimum:.4g}")
+    return [*facts, f"{failed} failed"] if failed else facts
+
+
+def _say(bar: Any, label: str, facts: Sequence[str], detail: str) -> None:
+    """Choose the fullest of several wordings that fits the width: facts stay, the detail and the label give way."""
+    labels, endings = [_cut(label, most) for most in LABEL], ((*facts, detail), facts)
+    wordings = [(name, ", ".join(ending)) for name, ending in product(labels, endings)]
+    fitting = (wording for wording in wordings if bar.gui or _fits(bar, *wording))
+    name, ending = next(fitting, wordings[-1])
+    bar.set_description_str(name, refresh=False)
+    bar.set_postfix_str(ending, refresh=False)
+
+
+def _fits(bar: Any, label: str, ending: str) -> bool:
+    """Tell whether the line is no wider than the terminal once one more trial is counted."""
+    from tqdm.utils import disp_len
+
+    now = bar.format_dict
+    line = bar.format_meter(**now | {"n": now["n"] + 1, "ncols": None, "prefix": label, "postfix": ending})
+    return disp_len(line) - DEFAULT_BAR + LEAST_BAR <= (now["ncols"] or WIDTH)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else (text[: most - 1] + "…" if most else "")

@@ -1,0 +1,162 @@
+"""The trial that a result recommends: the best by the method's model, which noise flatters less than a value told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bostruct.contracts import Appraisal, BostructError, HasAppraisal, NumericalError, Point, Searcher
+from bostruct.study.history import History, Trial
+from bostruct.study.threads import ThreadLimit
+
+HALF_WIDTH = 1.959963984540054  # of a 95 % interval, in standard deviations of a normal distribution
+STREAM = 2**32 - 1  # keeps the generator apart from those that suggestions are drawn from
+NO_MEAN = "by the value told: the method gives no posterior mean"
+
+
+class Recommendation(NamedTuple):
+    """The completed trial with the best posterior mean or, without a model, the one with the best value told.
+
+    trial: its number, point and value as told. mean: what the model expects of the objective there, noise aside, in the
+    user's units; None without a model. low, high: the ends of the 95 % interval around the mean, which is as good as
+    the model; None without one. why: how the trial was chosen, in words.
+    """
+
+    trial: Trial
+    mean: float | None
+    low: float | None
+    high: float | None
+    why: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, the trial by its number and point."""
+        return self._asdict() | {"trial": self.trial.number, "point": self.trial.point}
+
+    def __str__(self) -> str:
+        if self.mean is None:
+            return f"trial {self.trial.number}, {self.why}"
+        interval = f"95 % interval {self.low:.6g} to {self.high:.6g}"
+        return f"trial {self.trial.number}, {self.why} {self.mean:.6g} ({interval})"
+
+
+class Expected(NamedTuple):
+    """Mean and standard deviation of the objective at a trial, noise aside, in the user's units."""
+
+    mean: float
+    sd: float
+
+
+class Beliefs(NamedTuple):
+    """What a method makes of the completed trials of a study, by number.
+
+    eligible: the trials to recommend one of. expected: of each completed trial, None without a model. why: how a
+    recommendation is made, in words.
+    """
+
+    eligible: frozenset[int]
+    expected: dict[int, Expected] | None
+    why: str
+
+
+class Lazy:
+    """Beliefs that are found when first asked for. A pickle holds what was found, and nothing of the model."""
+
+    def __init__(self, find: Callable[[], Beliefs]) -> None:
+        self._find = find
+        self._found: Beliefs | None = None
+
+    def __call__(self) -> Beliefs:
+        if self._found is None:
+            self._found = self._find()
+        return self._found
+
+    def __getstate__(self) -> Beliefs:
+        return self()
+
+    def __setstate__(self, found: Beliefs) -> None:
+        self.__init__(lambda: found)
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """How to find the beliefs of a study as it is now.
+
+    searcher: gives the method and its state, JSON text; raises BostructError where the study cannot have them. points:
+    of all trials, as the domain holds them.
+    """
+
+    searcher: Callable[[], tuple[Searcher, str]]
+    trials: tuple[Trial, ...]
+    order: tuple[int, ...]
+    points: tuple[Point, ...]
+    direction: str
+    seed: int
+    limit: ThreadLimit
+
+    def __call__(self) -> Beliefs:
+        """The same for the same study. A model that cannot be had or fitted is a reason, and no error."""
+        completed = [number for number in self.order if self.trials[number].status == "completed"]
+        told = frozenset(completed)
+        try:
+            searcher, state = self.searcher()
+            if not isinstance(searcher, HasAppraisal):
+                return Beliefs(told, None, NO_MEAN)
+            rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(len(self.order), STREAM)))
+            with self.limit():
+                found = searcher.appraise(self._history(searcher.domain, completed), json.loads(state), rng)
+        except NumericalError as error:
+            return Beliefs(told, None, f"by the value told: the model cannot be fitted, {error}")
+        except BostructError as error:
+            return Beliefs(told, None, f"by the value told: there is no model, {error}")
+        return self._in_the_users_units(completed, found)
+
+    def _in_the_users_units(self, completed: list[int], found: Appraisal) -> Beliefs:
+        eligible = frozenset(number for number, fit in zip(completed, found.eligible, strict=True) if fit)
+        if found.prediction is None:
+            return Beliefs(eligible, None, f"{NO_MEAN}, and the largest fidelity counts")
+        mean, variance = found.prediction
+        sds = np.sqrt(variance.mean(axis=0) + mean.var(axis=0))  # law of total variance
+        expected = map(Expected, (self.sign * mean.mean(axis=0)).tolist(), sds.tolist())
+        return Beliefs(eligible, dict(zip(completed, expected, strict=True)), "by the model's mean")
+
+    @property
+    def sign(self) -> float:
+        return sign_of(self.direction)
+
+    def _history(self, domain: Any, completed: list[int]) -> History:
+        values = [self.sign * value(self.trials[number]) for number in completed]
+        failed = [self.points[n] for n in self.order if self.trials[n].status != "completed"]
+        running = [self.points[trial.number] for trial in self.trials if trial.status == "running"]
+        return History.of(domain, [self.points[number] for number in completed], values, running, failed)
+
+
+def recommend(beliefs: Beliefs, completed: Sequence[Trial], direction: str) -> Recommendation:
+    """Choose among completed trials, at least one; the first told of equals."""
+    sign = sign_of(direction)
+    trials = [trial for trial in completed if trial.number in beliefs.eligible] or completed
+    if beliefs.expected is None:
+        return Recommendation(min(trials, key=lambda one: sign * value(one)), None, None, None, beliefs.why)
+    expected = beliefs.expected
+    best = min(trials, key=lambda one: sign * expected[one.number].mean)
+    mean, sd = expected[best.number]
+    return Recommendation(best, mean, mean - HALF_WIDTH * sd, mean + HALF_WIDTH * sd, beliefs.why)
+
+
+def without_model(completed: Sequence[Trial]) -> Beliefs:
+    """Beliefs of a result that was made by hand."""
+    return Beliefs(frozenset(t.number for t in completed), None, "by the value told: the result has no model")
+
+
+def sign_of(direction: str) -> float:
+    """Return what turns values into values to be minimized."""
+    return -1.0 if direction == "maximize" else 1.0
+
+
+def value(trial: Trial) -> float:
+    """Return the value of a completed trial."""
+    assert trial.value is not None  # only completed trials come here
+    return trial.value

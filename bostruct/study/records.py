@@ -1,0 +1,211 @@
+"""Between what a study holds and what its file holds."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+from bostruct import __version__, methods
+from bostruct.checks import short_repr
+from bostruct.contracts import BostructError, DomainError, Json, Point, PointError, Searcher
+from bostruct.domains.registry import domain_from_json
+from bostruct.domains.space.space import Space
+from bostruct.storage.sqlite import StorageError, StudyMismatch, StudyRow, TrialRow, dump
+from bostruct.study.history import Trial
+
+
+class OtherVersion(UserWarning):
+    """A study goes on with another version of bostruct than the one that made it."""
+
+
+class JsonDomain:
+    """Points as their JSON: stands in, for reading, where the domain cannot be rebuilt from a file."""
+
+    def decode(self, data: Json) -> Point:
+        return data
+
+    def encode(self, x: Point) -> Json:
+        return x
+
+    def present(self, x: Point) -> Any:
+        return x
+
+    def keys(self, batch: list[Point]) -> list[Hashable]:
+        return [dump(x) for x in batch]
+
+    def join(self, *batches: list[Point]) -> list[Point]:
+        return [x for batch in batches for x in batch]
+
+
+def as_domain(given: Any) -> Any:
+    """A domain as it is, or the `Space` of a mapping of variables; raises TypeError for anything else."""
+    if isinstance(given, Mapping):
+        return Space(given)
+    if isinstance(given, type) or not callable(getattr(given, "sample_unseen", None)):
+        raise TypeError(f"space: expected a Space, a dict of variables or another domain, got {short_repr(given)}")
+    return given
+
+
+def encode_points(domain: Any, points: Iterable[Any] | None) -> list[Json]:
+    """The user's own points, encoded; raises TypeError or PointError, naming the one that is wrong."""
+    if points is None:
+        return []
+    if isinstance(points, Mapping | str) or not isinstance(points, Iterable):
+        raise TypeError(f"initial_points: expected a sequence of points, got {short_repr(points)}")
+    encoded = []
+    for position, point in enumerate(points):
+        try:
+            encoded.append(domain.encode(domain.parse(point)))
+        except PointError as error:
+            raise PointError(f"initial_points[{position}]: {error}") from error
+    return encoded
+
+
+def readable_domain(given: Any, row: StudyRow) -> Any:
+    """The domain to show a study's points with."""
+    if given is not None:
+        return as_domain(given)
+    try:
+        return domain_from_json(json.loads(row.domain))
+    except DomainError:
+        return JsonDomain()
+
+
+def readable_searcher(given: str | Searcher | None, domain: Any, row: StudyRow) -> tuple[Searcher, str]:
+    """The method of a study that is only read, and its state, as JSON text.
+
+    A method whose settings are not those of the file, which another version made, starts without a state. Raises
+    BostructError where the method cannot be had.
+    """
+    if isinstance(domain, JsonDomain):
+        raise DomainError("its space cannot be read from the file, and was not given as space=")
+    method = stored_method(row) if given is None else given
+    searcher = methods.searcher(method, domain)
+    same = _same_method(row.method, dump(describe_method(method, searcher)))
+    return searcher, row.state if same else dump(searcher.initial_state())
+
+
+def stored_domain(row: StudyRow) -> Any:
+    """Raises DomainError, with what to do, where the file does not hold enough."""
+    try:
+        return domain_from_json(json.loads(row.domain))
+    except DomainError as error:
+        raise DomainError(f"study {row.name!r}: {error}; Study.load takes it as space=") from error
+
+
+def check_domain(searcher: Searcher, domain: Any) -> Searcher:
+    """The searcher; raises ValueError where it was built for another domain."""
+    if dump(searcher.domain.to_json()) != dump(domain.to_json()):
+        raise ValueError(
+            f"method: expected a searcher of {short_repr(domain, 200)}, got one of {short_repr(searcher.domain, 200)}"
+        )
+    return searcher
+
+
+def describe_method(method: str | Searcher, searcher: Searcher) -> Json:
+    """What sets a method apart from others, as JSON."""
+    name = method if isinstance(method, str) else None
+    return {"name": name, "searcher": type(searcher).__name__, "settings": dict(searcher.settings())}
+
+
+def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_given: bool) -> None:
+    """Raise StudyMismatch unless a call speaks of the study as it was made; what it leaves unsaid agrees.
+
+    Warns of `OtherVersion` where the study was made by another version of bostruct, or its method has other settings.
+    """
+    if not seed_given:
+        given = given._replace(seed=stored.seed)
+    if given.initial == "[]":
+        given = given._replace(initial=stored.initial)
+    name = _common_name(stored.method, given.method)
+    same = _same_method(stored.method, given.method)  # by whatever name it was built
+    check_agreement(stored, given._replace(method=stored.method) if same or name is not None else given, where)
+    if stored.version != __version__ or not same:
+        settings = "" if same else f", whose method {name!r} had other settings than that of {__version__}"
+        warnings.warn(
+            f"study {stored.name!r} in {where} was made by bostruct {stored.version}{settings}; this is {__version__}, "
+            "with which it goes on, and whose suggestions may differ from those of an uninterrupted run",
+            OtherVersion,
+            stacklevel=4,
+        )
+
+
+def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
+    """Raise StudyMismatch unless a call speaks of the study as it was made."""
+    for field in ("domain", "direction", "method", "seed", "initial"):
+        ours, theirs = getattr(stored, field), getattr(given, field)
+        if isinstance(ours, str) and field != "direction":
+            ours, theirs = (json.loads(re.sub(r" at 0x[0-9a-fA-F]+", "", text)) for text in (ours, theirs))
+        if dump(ours) != dump(theirs):
+            raise StudyMismatch(
+                f"study {stored.name!r} in {where} was made, by bostruct {stored.version}, with another {field}: "
+                f"{_difference(field, ours, theirs)}; give the study another name, or call with what it was made with"
+            )
+
+
+def _difference(path: str, ours: Json, theirs: Json) -> str:
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for key in [*ours, *(k for k in theirs if k not in ours)]:
+            if key not in theirs or key not in ours:
+                return f"only one of the two has {path}.{key}"
+            if dump(ours[key]) != dump(theirs[key]):
+                return _difference(f"{path}.{key}", ours[key], theirs[key])
+        return f"the order in {path} differs: {', '.join(ours)} there, {', '.join(theirs)} here"
+    return f"{path} is {_cut(ours)} there and {_cut(theirs)} here"
+
+
+def _cut(value: Json) -> str:
+    text = repr(value)
+    return text if len(text) <= 120 else text[:117] + "..."
+
+
+def _same_method(stored: str, given: str) -> bool:
+    a, b = json.loads(stored), json.loads(given)
+    return (a["searcher"], a["settings"]) == (b["searcher"], b["settings"])
+
+
+def _common_name(stored: str, given: str) -> str | None:
+    """Of a method whose settings are not the user's but the version's; None for searchers that are objects."""
+    a, b = json.loads(stored)["name"], json.loads(given)["name"]
+    return a if a == b else None
+
+
+def method_label(row: StudyRow) -> str:
+    """What people call the method."""
+    method = json.loads(row.method)
+    return method["name"] or method["searcher"]
+
+
+def stored_method(row: StudyRow) -> str:
+    """The method's name; raises BostructError where a searcher object was given."""
+    method = json.loads(row.method)
+    if method["name"] in methods.METHODS:
+        return method["name"]
+    raise BostructError(
+        f"study {row.name!r} was made with a {method['searcher']} object and settings "
+        f"{short_repr(method['settings'], 200)};"
+        " pass an equal one as method="
+    )
+
+
+def read_trial(row: TrialRow, domain: Any, where: str) -> tuple[Trial, Point]:
+    """A trial and its point as the domain holds it; raises StorageError where the file's JSON makes no sense."""
+    try:
+        point = domain.decode(json.loads(row.point))
+        info = json.loads(row.info)
+    except (ValueError, KeyError, TypeError) as error:
+        raise StorageError(f"{where}: trial {row.number} cannot be read: {error!r}") from error
+    status: Any = row.status  # the table allows no other
+    value, reason = row.value, row.reason
+    trial = Trial(row.number, domain.present(point), status, value, reason, info, row.started, row.finished)
+    return trial, point
+
+
+def write_trial(trial: Trial, point: str, told: int | None, attempts: int) -> TrialRow:
+    """The row of a trial; point is JSON text."""
+    info = dump(trial.info)
+    when = (trial.started, trial.finished)
+    return TrialRow(trial.number, trial.status, point, trial.value, trial.reason, info, *when, told, attempts)

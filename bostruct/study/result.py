@@ -1,0 +1,238 @@
+"""What a study came to, as a value that outlives it."""
+
+from __future__ import annotations
+
+import csv
+import os
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from bostruct.checks import optional_import
+from bostruct.contracts import BostructError, Domain
+from bostruct.display import html_table, in_full
+from bostruct.study.history import Trial
+from bostruct.study.recommendation import Lazy, Recommendation, recommend, sign_of, value, without_model
+
+
+class Timing(NamedTuple):
+    """Seconds spent choosing points, and from ask to tell, summed over trials."""
+
+    suggest: float
+    objective: float
+
+
+class Incumbent(NamedTuple):
+    """The best value after each finished trial; None while none has completed."""
+
+    trial: Trial
+    best_value: float | None
+
+
+@dataclass(frozen=True)
+class TrialTable:
+    """Trials as rows: one column for each part of a point, `point.NAME`, or one, `point`."""
+
+    trials: tuple[Trial, ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [_trial_row(trial) for trial in self.trials]
+
+    def to_dataframe(self) -> Any:
+        """A pandas DataFrame; raises MissingExtra without pandas."""
+        return optional_import("pandas", "pandas").DataFrame(self.rows())
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the rows, with a header; needs no pandas."""
+        rows = self.rows()
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, names)
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+@dataclass(frozen=True)
+class Result:
+    """Trials by number, and their numbers in the order told; values as the objective returned them.
+
+    domain: of their points, None in a result that was pickled, for constraints are functions that pickle cannot hold.
+    beliefs: what the method's model makes of the completed trials, fitted when `recommended` is first asked for; None
+    without a model. Printing a result asks for it, and so does pickling one, since the model stays behind.
+    """
+
+    trials: tuple[Trial, ...]
+    order: tuple[int, ...]
+    direction: str
+    seed: int
+    method: str
+    stopped_because: str
+    beliefs: Lazy | None = field(default=None, compare=False, repr=False)
+    domain: Domain | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"domain": None}
+
+    def where(self, keep: Callable[[Any], bool]) -> Result:
+        """The result of those finished trials whose point `keep` is true for, such as those at the largest fidelity."""
+        kept = tuple(number for number in self.order if keep(self.trials[number].point))
+        return replace(self, order=kept)
+
+    @cached_property
+    def best_trial(self) -> Trial:
+        """The first told of those with the best value; raises BostructError where no trial completed."""
+        sign = sign_of(self.direction)
+        return min(self._some_completed(), key=lambda t: sign * value(t))
+
+    @cached_property
+    def recommended(self) -> Recommendation:
+        """The completed trial with the best posterior mean, with its 95 % interval; for an objective without noise it
+        is `best_trial`, or close to it.
+
+        The model learns from all trials of the study, also where this result keeps only some of them. Of studies over a
+        `Fidelity` by hyperband and its variants, trials at the largest fidelity evaluated are recommended. A method
+        without a model, or whose model cannot be fitted, recommends the best value told, and `why` says so. Raises
+        BostructError where no trial completed.
+        """
+        completed = self._some_completed()
+        beliefs = without_model(completed) if self.beliefs is None else self.beliefs()
+        return recommend(beliefs, completed, self.direction)
+
+    def _some_completed(self) -> list[Trial]:
+        """Those kept, in the order told; raises BostructError where there are none."""
+        completed = self._completed_trials()
+        if not completed and self.n_completed:
+            raise BostructError(
+                f"no completed trial was kept: where's condition is false for all {self.n_completed} that completed"
+            )
+        if not completed:
+            raise BostructError(f"no trial has completed: {self._lack()}")
+        return completed
+
+    def _lack(self) -> str:
+        """Say how it came that nothing has completed, with the reason that the last failed trial gave."""
+        reasons = [trial.reason for trial in self.trials if trial.reason is not None]
+        last = f", the last of {reasons[-1]}" if reasons else ""
+        return f"{len(self.trials)} trials, {self.n_failed} failed{last}"
+
+    def _completed_trials(self) -> list[Trial]:
+        """Those kept, in the order told."""
+        return [t for t in (self.trials[number] for number in self.order) if t.status == "completed"]
+
+    @property
+    def best_value(self) -> float:
+        return value(self.best_trial)
+
+    @property
+    def best_point(self) -> Any:
+        return self.best_trial.point
+
+    @property
+    def n_failed(self) -> int:
+        """Trials that failed or were infeasible."""
+        return sum(t.status in ("failed", "infeasible") for t in self.trials)
+
+    @property
+    def n_completed(self) -> int:
+        return sum(t.status == "completed" for t in self.trials)
+
+    @property
+    def incumbents(self) -> tuple[Incumbent, ...]:
+        """One for each finished trial, in the order told."""
+        better = max if self.direction == "maximize" else min
+        best: float | None = None
+        steps = []
+        for number in self.order:
+            trial = self.trials[number]
+            if trial.value is not None:
+                best = trial.value if best is None else better(best, trial.value)
+            steps.append(Incumbent(trial, best))
+        return tuple(steps)
+
+    @property
+    def timing(self) -> Timing:
+        finished = [t for t in self.trials if t.finished is not None and t.origin != "added"]
+        suggest = sum(t.info.get("suggest_seconds", 0.0) for t in self.trials)
+        return Timing(suggest, sum((t.finished or t.started) - t.started for t in finished))
+
+    @property
+    def history(self) -> TrialTable:
+        """The trials as a table."""
+        return TrialTable(self.trials)
+
+    def to_dataframe(self) -> Any:
+        """A pandas DataFrame, a row a trial; raises MissingExtra without pandas."""
+        return self.history.to_dataframe()
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """A row a trial, with a header."""
+        self.history.to_csv(path)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Values and the best so far on matplotlib axes, which are returned; raises MissingExtra without matplotlib."""
+        from bostruct.analysis.plots import plot_convergence
+
+        return plot_convergence(self, ax=ax)
+
+    def __repr__(self) -> str:
+        return "\n".join(
+            _indented(name, value if isinstance(value, str) else in_full(value)) for name, value in self._summary()
+        )
+
+    def _repr_html_(self) -> str:
+        return html_table(self._summary())
+
+    def _recommended_lines(self) -> list[tuple[str, Any]]:
+        found = self.recommended
+        if found.trial.number == self.best_trial.number:
+            return [("recommended", f"the same: {found}")]
+        return [("recommended", str(found)), ("its point", found.trial.point)]
+
+    def _summary(self) -> list[tuple[str, Any]]:
+        """Name what matters, a value each; points as they are."""
+        best = "none: no completed trial was kept" if self.n_completed else f"none has completed: {self._lack()}"
+        lines: list[tuple[str, Any]] = []
+        if self._completed_trials():
+            best = f"{self.best_value!r} ({self.direction}), as told of trial {self.best_trial.number}"
+            lines = [("best point", self.best_point), *self._recommended_lines()]
+        finished = self.n_completed + self.n_failed
+        running = len(self.trials) - finished
+        counts = f"{len(self.trials)}: {self.n_completed} completed, {self.n_failed} failed, {running} running"
+        counts += f", {len(self.order)} kept" if len(self.order) < finished else ""
+        seconds = f"{self.timing.suggest:.2f} s choosing points, {self.timing.objective:.2f} s evaluating them"
+        method = f"{self.method}, seed {self.seed}"
+        return [
+            ("best value", best),
+            *lines,
+            ("trials", counts),
+            ("time", seconds),
+            ("method", method),
+            ("stopped", self.stopped_because),
+        ]
+
+
+def _indented(name: str, text: str) -> str:
+    """Put a name and its text into two columns; the text is wrapped, but not between a key and its value."""
+    margin = " " * 13
+    whole = text.replace(": ", ":\N{NO-BREAK SPACE}")
+    lines = textwrap.wrap(whole, 107, break_long_words=False, break_on_hyphens=False)
+    return f"{name:<12} " + f"\n{margin}".join(lines).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def _trial_row(trial: Trial) -> dict[str, Any]:
+    seconds = None if trial.finished is None else trial.finished - trial.started
+    row = {
+        "number": trial.number,
+        "status": trial.status,
+        "value": trial.value,
+        "reason": trial.reason,
+        "origin": trial.origin,
+        "started": trial.started,
+        "seconds": seconds,
+        "suggest_seconds": trial.info.get("suggest_seconds"),
+    }
+    if isinstance(trial.point, Mapping):
+        return row | {f"point.{name}": value for name, value in trial.point.items()}
+    return row | {"point": trial.point}

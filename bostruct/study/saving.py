@@ -1,0 +1,86 @@
+"""Studies written to other files: on demand, when their own file is lost, and as copies of whole files."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+import warnings
+from contextlib import closing
+from pathlib import Path
+
+from bostruct.storage.sqlite import StorageError, Store
+from bostruct.study.ledger import Ledger
+
+
+def save(ledger: Ledger, path: str | os.PathLike[str]) -> Store:
+    """Write a study to a file that does not hold it; returns the file, open for writing. Raises StorageError."""
+    store = Store(path)
+    try:
+        ledger.copy_to(store)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def end(ledger: Ledger) -> None:
+    """Close the file of a study; where it is known to be lost, write the study to a new one and warn of that."""
+    store = ledger.store
+    if not store.is_open:
+        return
+    lost = store.lost
+    store.close()
+    if lost is not None:
+        _rescue(ledger)
+
+
+def _rescue(ledger: Ledger) -> None:
+    lost = Path(str(ledger.store.path)).absolute()
+    for folder in (lost.parent, Path(tempfile.gettempdir())):
+        try:
+            found = _save_in(folder, lost, ledger)
+        except (OSError, StorageError) as error:  # the folder is gone too, full, or not to be written
+            why = str(error)
+        else:
+            warnings.warn(f"{lost} was lost while study {ledger.name!r} was open, which is in {found}", stacklevel=3)
+            return
+    warnings.warn(f"{lost} was lost while study {ledger.name!r} was open, which is lost with it: {why}", stacklevel=3)
+
+
+def _save_in(folder: Path, lost: Path, ledger: Ledger) -> str:
+    descriptor, file = tempfile.mkstemp(lost.suffix, f"{lost.stem}-rescued-", folder)
+    os.close(descriptor)
+    try:
+        save(ledger, file).close()
+    except BaseException:
+        os.unlink(file)
+        raise
+    return file
+
+
+def copy_file(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+    """Copy a file of studies as it is at one moment, whoever is writing it; what was told last is in the copy.
+
+    Raises StorageError where the source is not a file with studies, or the target exists or cannot be written.
+    """
+    store = Store(source, read_only=True)
+    try:
+        if not store.studies():
+            raise StorageError(f"{store.label}: holds no study; there is nothing to copy")
+        try:
+            os.close(os.open(target, os.O_CREAT | os.O_EXCL, 0o666))
+        except FileExistsError as error:
+            raise StorageError(f"{target}: exists already; expected the name of a new file") from error
+        except OSError as error:
+            raise StorageError(f"{target}: cannot be written: {error.strerror}") from error
+        try:
+            with closing(sqlite3.connect(target)) as copy:
+                store.connection.backup(copy)
+        except BaseException as error:
+            os.unlink(target)
+            if isinstance(error, sqlite3.Error):
+                raise StorageError(f"{target}: cannot be written: {error}") from error
+            raise
+    finally:
+        store.close()

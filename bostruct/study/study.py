@@ -1,0 +1,371 @@
+"""The study: it asks a searcher for points, is told what came of them, and loses nothing.
+
+It is the only mutable object of the package and does no mathematics. Values flip once, here, where they are maximised.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from html import escape
+from typing import Any, Literal, SupportsFloat
+
+from bostruct import __version__, methods
+from bostruct.checks import check_choice, check_integer, short_repr
+from bostruct.contracts import BostructError, Domain, Searcher
+from bostruct.execution.outcomes import parse_outcome, storable
+from bostruct.storage.sqlite import StorageError, Store, StudyRow, dump
+from bostruct.study.history import Trial
+from bostruct.study.ledger import Ledger
+from bostruct.study.loop import RunSettings, run_trials
+from bostruct.study.recommendation import Fit, Lazy
+from bostruct.study.records import (
+    as_domain,
+    check_domain,
+    check_same_study,
+    describe_method,
+    encode_points,
+    method_label,
+    readable_domain,
+    readable_searcher,
+    stored_domain,
+    stored_method,
+)
+from bostruct.study.result import Result
+from bostruct.study.saving import end, save
+from bostruct.study.suggestion import next_point
+from bostruct.study.threads import ThreadLimit
+
+Storage = str | os.PathLike[str] | None
+Direction = Literal["minimize", "maximize"]
+Callback = Callable[["Study", Trial], None]
+
+
+class Study:
+    """A search in progress.
+
+    space: a `Space`, a dict of variables, or any other domain. method: a name, or a searcher from `bostruct.methods`.
+    seed: an integer from 0; None draws one and records it. storage: a file, None keeps all in memory; where it already
+    holds a study of this name, made with the same arguments, that one goes on. initial_points: asked before any point
+    of the method's own; None for none. threads: for model work, None leaves them alone.
+
+    Raises StudyMismatch where the stored study was made otherwise, StudyLocked where somebody else writes it,
+    StorageError where the file cannot be used, PointError for a wrong initial point.
+    """
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        method: str | Searcher = "auto",
+        seed: int | None = None,
+        direction: Direction = "minimize",
+        storage: Storage = None,
+        name: str = "study",
+        initial_points: Iterable[Any] | None = None,
+        threads: int | None = 1,
+    ) -> None:
+        domain = as_domain(space)
+        searcher = check_domain(methods.searcher(method, domain), domain)
+        check_choice("direction", direction, ("minimize", "maximize"))
+        if not isinstance(name, str) or not name or name != storable(name):
+            raise ValueError(f"name: expected a non-empty string of valid Unicode, got {short_repr(name)}")
+        given = StudyRow(
+            name=name,
+            domain=dump(domain.to_json()),
+            method=dump(describe_method(method, searcher)),
+            seed=int.from_bytes(os.urandom(4)) if seed is None else check_integer("seed", seed, 0),
+            direction=direction,
+            initial=dump(encode_points(domain, initial_points)),
+            state=dump(searcher.initial_state()),
+            version=__version__,
+        )
+        limit = _limited(threads)
+        store = Store(storage)
+        try:
+            row = store.begin(given)
+            check_same_study(row, given, store.label, seed_given=seed is not None)
+            self._attach(store, row, domain, searcher, limit)
+            self._ledger.requeue_orphans()
+        except BaseException:
+            store.close()
+            raise
+
+    @classmethod
+    def load(
+        cls,
+        storage: str | os.PathLike[str],
+        name: str | None = None,
+        *,
+        space: Any = None,
+        method: str | Searcher | None = None,
+        threads: int | None = 1,
+        read_only: bool = False,
+    ) -> Study:
+        """The study of this name in a file, or the only one there.
+
+        space, method: needed only where the file cannot hold them: spaces with constraints or with choices that are
+        Python objects, search spaces that are functions, searchers that are objects. read_only: always possible,
+        whoever writes; nothing can be asked or told, the log that a killed writer left may be folded into the file,
+        and where the space is not known points are shown as stored. Raises StorageError, DomainError,
+        StudyLocked, StudyMismatch.
+        """
+        store = Store(storage, read_only=True)
+        try:
+            row = store.find(name)
+            if read_only:
+                study = cls.__new__(cls)
+                study._attach(store, row, readable_domain(space, row), None, _limited(threads))
+                study._method = method
+                return study
+        except BaseException:
+            store.close()
+            raise
+        store.close()
+        return cls(
+            stored_domain(row) if space is None else space,
+            method=stored_method(row) if method is None else method,
+            seed=row.seed,
+            direction=row.direction,  # type: ignore[arg-type]
+            storage=storage,
+            name=row.name,
+            threads=threads,
+        )
+
+    def ask(self) -> Trial:
+        """The next trial, running, and on disk. Raises SpaceExhausted when no unseen point is left."""
+        with self._mutex:
+            searcher = self._writable()
+            with self._ledger.requeue_on_error():
+                trial = self._ledger.ask_again() or self._next(searcher)
+                return replace(trial, point=self._ledger.fresh_point(trial.number))
+
+    def tell(
+        self, trial: Trial | int, value: Any = None, *, failed: str | None = None, infeasible: str | None = None
+    ) -> Trial:
+        """What came of a running trial, or of its number: a value, or the reason why there is none.
+
+        Committed when this returns. NaN and infinities are failures. Raises TypeError for what is not a number, and
+        ValueError for a trial that is not running; nothing is told then. Raises StorageError where the file was
+        removed, renamed or replaced; the outcome is kept in memory then, for `save`.
+        """
+        with self._mutex:
+            self._writable()
+            number = self._ledger.running(trial)
+            return self._ledger.finish(number, parse_outcome(value, failed, infeasible))
+
+    def add(self, point: Any, value: Any = None, *, failed: str | None = None, infeasible: str | None = None) -> Trial:
+        """Data that the user already has: a finished trial of origin `added`, which `n_trials` does not count.
+
+        Raises PointError, TypeError.
+        """
+        with self._mutex:
+            self._writable()
+            outcome = parse_outcome(value, failed, infeasible)
+            return self._ledger.add(self.domain.parse(point), outcome)
+
+    def requeue(self, trial: Trial | int) -> None:
+        """Give a running trial back, or a failed one another chance: the next ask hands it out again.
+
+        A failed one counts as not finished then; what it failed of is in its ``info["failed_before"]``. Raises
+        ValueError for a trial that is neither, or was added.
+        """
+        with self._mutex:
+            self._writable()
+            self._ledger.requeue(self._ledger.check_requeueable(trial))
+
+    def optimize(
+        self,
+        objective: Callable[[Any], SupportsFloat],
+        n_trials: int,
+        *,
+        workers: int = 1,
+        executor: Executor | None = None,
+        trial_timeout: float | None = None,
+        callbacks: Callback | Sequence[Callback] = (),
+        progress: bool | None = None,
+        reraise: type[Exception] | tuple[type[Exception], ...] = (),
+    ) -> Result:
+        """Evaluate until the study has n_trials finished trials, failed ones included, added ones not.
+
+        n_trials is a total: the same call again continues an interrupted run, and does nothing after a finished one.
+        workers: processes, or, with an executor, trials in flight at a time; 1 without trial_timeout runs in this
+        process. executor: any `concurrent.futures.Executor`. trial_timeout: seconds, after which the worker is killed
+        and the trial fails. callbacks: one or several, called as callback(study, trial) after each finished trial.
+        progress: a bar on stderr, None shows it on a terminal and in a notebook. reraise: exceptions that end the run,
+        beside failing their trial.
+
+        An exception of the objective fails its trial, and the study goes on. While no trial that was asked for has
+        completed, ObjectiveError ends the run at the first TypeError, AttributeError, NameError or returned value that
+        is not a number, and at any other exception that five trials in a row raise; these are given back. A broken
+        executor ends it with ExecutorError, and fails no trial. KeyboardInterrupt ends the run, which stays resumable;
+        so does SIGTERM, with ``SystemExit(143)``, in the main thread and unless it has a handler. Raises TypeError,
+        ValueError.
+        """
+        how = RunSettings.from_arguments(
+            objective, n_trials, workers, executor, trial_timeout, callbacks, progress, reraise
+        )
+        self._writable()
+        self._stop = None
+        self._stopped_because = run_trials(self, how)
+        return self.result
+
+    def stop(self, reason: str = "stop() was called") -> None:
+        """End `optimize` once the trials in flight have finished."""
+        self._stop = reason
+
+    @property
+    def stopping(self) -> str | None:
+        """Why `optimize` is to end, None while it is not."""
+        return self._stop
+
+    @property
+    def name(self) -> str:
+        """What the study is called in its file."""
+        return self._row.name
+
+    @property
+    def seed(self) -> int:
+        """From which, with a trial's number, its random generator is made; drawn where None was given."""
+        return self._row.seed
+
+    @property
+    def direction(self) -> str:
+        """``minimize`` or ``maximize``."""
+        return self._row.direction
+
+    @property
+    def version(self) -> str:
+        """The version of bostruct that made the study."""
+        return self._row.version
+
+    @property
+    def where(self) -> str | None:
+        """Path of the file that holds the study, None in memory and where that file was lost."""
+        return None if self._store.path is None or self._store.lost is not None else str(self._store.path)
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """All trials, by number."""
+        return tuple(self._ledger.trials)
+
+    @property
+    def n_finished(self) -> int:
+        """Finished trials that were asked for, not added: what `n_trials` counts."""
+        return len(self._ledger.order) - self._ledger.n_added
+
+    @property
+    def result(self) -> Result:
+        """What the study has come to so far."""
+        method, trials, order = method_label(self._row), self.trials, tuple(self._ledger.order)
+        fit = Fit(self._model(), trials, order, self._ledger.points, self.direction, self.seed, self._limit)
+        stopped, beliefs = self._stopped_because, Lazy(fit)
+        return Result(trials, order, self.direction, self.seed, method, stopped, beliefs=beliefs, domain=self.domain)
+
+    @property
+    def incumbent(self) -> Trial | None:
+        """The best trial so far, None where none has completed."""
+        return self._ledger.incumbent
+
+    @property
+    def best_trial(self) -> Trial:
+        """Raises BostructError where no trial has completed."""
+        return self.result.best_trial
+
+    @property
+    def best_value(self) -> float:
+        """Its value, as the objective returned it."""
+        return self.result.best_value
+
+    @property
+    def best_point(self) -> Any:
+        """Its point, as the objective received it."""
+        return self.result.best_point
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the study, with all its trials, to another file, which `Study.load` opens.
+
+        path: a new file, or one with other studies. Running trials are handed out again by who loads it. A study whose
+        own file was lost goes on in the new one; every other stays where it is, in its file or in memory. Raises
+        TypeError, and StorageError where the file holds a study of this name or cannot be written.
+        """
+        if path is None:
+            raise TypeError("path: expected the path of a file, got None")
+        with self._mutex:
+            store = save(self._ledger, path)
+            if self._store.is_open and self._store.lost is not None:
+                self._store.close()
+                self._ledger.store = store
+            else:
+                store.close()
+
+    def close(self) -> None:
+        """Let the file go, for others to open. Running trials are handed out again when the study is next opened.
+
+        A study whose file was removed, renamed or replaced is written to a new file, of which a warning tells.
+        """
+        if self._searcher is not None:
+            with suppress(StorageError):  # `end` does what can be done
+                self._store.check_place()
+        self._close()
+
+    def __enter__(self) -> Study:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        where = self.where or "memory"
+        return f"Study({self.name!r} in {where}, {self.direction}, {len(self._ledger.trials)} trials, seed {self.seed})"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{self.result._repr_html_()}"
+
+    def _attach(self, store: Store, row: StudyRow, domain: Any, searcher: Searcher | None, limit: ThreadLimit) -> None:
+        self.domain: Domain = domain
+        self._row = row
+        self._searcher = searcher
+        self._method: str | Searcher | None = None  # what `load` was given for reading alone
+        self._limit = limit
+        self._mutex = threading.RLock()
+        self._stop: str | None = None
+        self._stopped_because = "not run to an end by this process"
+        self._ledger = Ledger(domain, store, row)
+        self._close = weakref.finalize(self, end, self._ledger)
+
+    @property
+    def _store(self) -> Store:
+        return self._ledger.store
+
+    def _writable(self) -> Searcher:
+        if not self._close.alive:
+            raise BostructError(
+                f"study {self.name!r} is closed" + ("; Study.load opens it again" if self.where else "")
+            )
+        if self._searcher is None:
+            raise BostructError(f"study {self.name!r} was loaded with read_only=True; it cannot be asked or told")
+        return self._searcher
+
+    def _model(self) -> Callable[[], tuple[Searcher, str]]:
+        """How a result comes by the searcher and its state, without keeping the study alive."""
+        searcher, state = self._searcher, self._ledger.state
+        if searcher is None:
+            return partial(readable_searcher, self._method, self.domain, self._row)
+        return lambda: (searcher, state)
+
+    def _next(self, searcher: Searcher) -> Trial:
+        with self._limit():
+            found = next_point(searcher, self._ledger, self.seed)
+        return self._ledger.begin(found.point, found.info, found.state)
+
+
+def _limited(threads: int | None) -> ThreadLimit:
+    """Raises TypeError, ValueError."""
+    return ThreadLimit(None if threads is None else check_integer("threads", threads, 1))

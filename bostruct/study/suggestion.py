@@ -1,0 +1,49 @@
+"""The next point of a study: the user's own first, then the searcher's, which is held to its contract."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bostruct.checks import short_repr
+from bostruct.contracts import BostructError, Info, Point, PointError, Searcher, Suggestion
+from bostruct.storage.sqlite import dump
+from bostruct.study.ledger import Ledger
+
+
+class NextPoint(NamedTuple):
+    """A point to ask, what is to be known of it, and the searcher's state after it as JSON text."""
+
+    point: Point
+    info: Info
+    state: str
+
+
+def next_point(searcher: Searcher, ledger: Ledger, seed: int) -> NextPoint:
+    """Raises SpaceExhausted, and BostructError where the searcher breaks its contract."""
+    began = time.perf_counter()
+    unasked = ledger.next_initial()
+    if unasked is not None:
+        return NextPoint(unasked, {"origin": "initial", "suggest_seconds": time.perf_counter() - began}, ledger.state)
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(ledger.trials),)))
+    suggestion = searcher.suggest(ledger.history(), json.loads(ledger.state), rng)
+    who = type(searcher).__name__
+    _check_suggestion(suggestion, searcher.domain, ledger, who)
+    info = {**suggestion.info, "suggest_seconds": time.perf_counter() - began}
+    try:  # through JSON and back, so that a study that was resumed knows exactly what one that was not does
+        return NextPoint(suggestion.point, json.loads(dump(info)), dump(suggestion.state))
+    except TypeError as error:
+        raise BostructError(f"{who}: state and info must be plain JSON: {error}") from error
+
+
+def _check_suggestion(suggestion: Suggestion, domain: Any, ledger: Ledger, who: str) -> None:
+    try:
+        domain.check(suggestion.point)
+    except PointError as error:
+        raise BostructError(f"{who} suggested an invalid point: {error}") from error
+    if ledger.seen(suggestion.point):
+        point = short_repr(domain.present(suggestion.point), 200)
+        raise BostructError(f"{who} suggested a point that was seen before: {point}")
