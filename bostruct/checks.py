@@ -87,3 +87,12 @@ def missing_package(module: str, extra: str | None = None) -> MissingExtra:
         package = module.partition(".")[0]
         return MissingExtra(f"{package} is not installed, and this part of bostruct needs it: pip install {package}")
     return MissingExtra(f"{module} is not installed; it comes with the extra {extra!r}: {install_command(extra)}")
+
+
+def load(name: str) -> Any:
+    """Import what "package.module:name" names: a convenience whose module is of no use before it is called.
+
+    Values offer such conveniences (a program its compilers, a result its picture) without importing what imports them.
+    """
+    module, _, attribute = name.partition(":")
+    return getattr(importlib.import_module(module), attribute)

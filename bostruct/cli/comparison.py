@@ -12,8 +12,8 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
 from bostruct.contracts import BostructError
+from bostruct.execution.interrupts import exit_on_sigterm
 from bostruct.storage.schema import StorageError
-from bostruct.study.interrupts import exit_on_sigterm
 from bostruct.study.progress import progress_bar
 
 if TYPE_CHECKING:

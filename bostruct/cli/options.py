@@ -60,8 +60,8 @@ class StorageRefused(click.ClickException):
 def plain_errors(when_interrupted: str = "") -> Iterator[None]:
     """Turn what the package raises on purpose into a line on stderr and an exit code, and its warnings into notes."""
     from bostruct.contracts import BostructError
+    from bostruct.execution.interrupts import TERMINATED
     from bostruct.storage.sqlite import StorageError, StudyMismatch
-    from bostruct.study.interrupts import TERMINATED
     from bostruct.study.records import OtherVersion
 
     try:

@@ -18,7 +18,7 @@ from types import CodeType
 from typing import Any, NamedTuple, NoReturn
 
 from bostruct.contracts import Infeasible
-from bostruct.study.interrupts import handler_codes, is_from_handler
+from bostruct.execution.interrupts import handler_codes, is_from_handler
 
 
 class Outcome(NamedTuple):

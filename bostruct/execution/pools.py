@@ -8,8 +8,8 @@ from pickle import PicklingError
 from typing import Any, Protocol
 
 from bostruct.contracts import BostructError
+from bostruct.execution.interrupts import handler_codes
 from bostruct.execution.outcomes import Outcome, evaluate, failure
-from bostruct.study.interrupts import handler_codes
 
 FinishedTrials = list[tuple[int, Outcome]]
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from bostruct.checks import check_integer
 from bostruct.contracts import Batch, Info, Point
+from bostruct.execution.interrupts import defer_interrupt
 from bostruct.execution.outcomes import Outcome
 from bostruct.storage.sqlite import StorageLost, Store, StudyRow, TrialRow, dump
 from bostruct.study.history import History, Trial
-from bostruct.study.interrupts import defer_interrupt
 from bostruct.study.records import read_trial, write_trial
 
 MAX_ATTEMPTS = 2

@@ -9,12 +9,12 @@ from typing import Any
 
 from bostruct.checks import check_integer, check_number, short_repr
 from bostruct.contracts import BostructError, SpaceExhausted
+from bostruct.execution.interrupts import exit_on_sigterm
 from bostruct.execution.outcomes import Outcome
 from bostruct.execution.pools import ExecutorPool, InProcessPool, Pool
 from bostruct.execution.processes import ProcessPool
 from bostruct.storage.sqlite import StorageLost
 from bostruct.study.history import Trial
-from bostruct.study.interrupts import exit_on_sigterm
 from bostruct.study.progress import trial_bar
 
 MISTAKES = (TypeError, AttributeError, NameError)  # from the first trial: of the objective, not a property of points

@@ -120,7 +120,7 @@ def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_give
         given = given._replace(seed=stored.seed)
     if given.initial == "[]":
         given = given._replace(initial=stored.initial)
-    name = _common_name(stored.method, given.method)
+    name = _common_name(stored, given)
     same = _same_method(stored.method, given.method)  # by whatever name it was built
     check_agreement(stored, given._replace(method=stored.method) if same or name is not None else given, where)
     if stored.version != __version__ or not same:
@@ -167,10 +167,15 @@ def _same_method(stored: str, given: str) -> bool:
     return (a["searcher"], a["settings"]) == (b["searcher"], b["settings"])
 
 
-def _common_name(stored: str, given: str) -> str | None:
-    """Of a method whose settings are not the user's but the version's; None for searchers that are objects."""
-    a, b = json.loads(stored)["name"], json.loads(given)["name"]
-    return a if a == b else None
+def _common_name(stored: StudyRow, given: StudyRow) -> str | None:
+    """Return the name of a method whose settings are the version's, not the user's; None where settings must agree.
+
+    A searcher that is an object must have equal settings. Settings of another version are not compared, since they
+    hold the names that its parts had there: the class of the searcher stands for them.
+    """
+    theirs, ours = json.loads(stored.method), json.loads(given.method)
+    key = "name" if stored.version == given.version else "searcher"
+    return theirs[key] if theirs["name"] == ours["name"] and theirs[key] == ours[key] else None
 
 
 def method_label(row: StudyRow) -> str:

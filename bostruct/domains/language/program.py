@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from bostruct.checks import optional_import, short_repr
+from bostruct.checks import load, optional_import, short_repr
 from bostruct.domains.graphviz import render_svg
 from bostruct.domains.language import drawing
 from bostruct.domains.language.beginning import begin
@@ -30,13 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 MAX_DEPTH = 400  # substitutions around each other that a space may allow
 REPR_CHARACTERS = 200  # characters of a trace, in a program's repr
-COMPILERS = {  # loaded when first used: torch, scikit-learn and the compilers themselves, which import this file
-    "backend": "flow:compiled",
-    "torch": "networks:network",
-    "sklearn": "pipelines:pipeline",
-    "function": "functions:Calculation",
-    "architecture": "architectures:architecture",
-}
+COMPILERS = "bostruct.domains.language.compilers"  # which import this file, torch or scikit-learn
 
 
 class Source(NamedTuple):
@@ -120,7 +113,7 @@ class Program:
         by the names of its inputs; it returns what the node gives, a mapping where that has several outputs. Raises
         CompileError.
         """
-        return _compiler("backend")(self, backend, inputs)
+        return load(f"{COMPILERS}.flow:compile_program")(self, backend, inputs)
 
     def to_torch(self, input_shapes: Any = None) -> Any:
         """The program as a `torch.nn.Module`, its parameters named by the places of the modules that they belong to.
@@ -132,7 +125,7 @@ class Program:
         torch.
         """
         optional_import("torch")
-        return _compiler("torch")(self, {} if input_shapes is None else input_shapes)
+        return load(f"{COMPILERS}.networks:torch_network")(self, {} if input_shapes is None else input_shapes)
 
     def to_sklearn(self) -> Pipeline:
         """The program as a scikit-learn `Pipeline`, not fitted, whose steps are named by the places of the modules.
@@ -140,13 +133,13 @@ class Program:
         Branches that meet in a `feature_union` become a `FeatureUnion`; a step in front of several branches that do not
         all meet in one union is fitted once in each. Raises CompileError, which names what scikit-learn cannot express.
         """
-        return _compiler("sklearn")(self)
+        return load(f"{COMPILERS}.pipelines:pipeline")(self)
 
     def to_function(self) -> Callable[..., Any]:
         """The program as a function: one argument for each of its inputs, by position or by name; gives its output, or
         a dict by name where it has several. Raises CompileError.
         """
-        return _compiler("function")(self)
+        return load(f"{COMPILERS}.functions:Calculation")(self)
 
     def to_architecture(self, family: Family | str | None = None, decision: str = "softmax") -> Architecture:
         """The modules that stand for a layer, as an `Architecture`: what `otmann` and the method ``nasbot`` work on.
@@ -155,7 +148,7 @@ class Program:
         and where the program does not end in a decision layer, one called `decision`. family: as of `Architecture`.
         Raises CompileError where that refuses what is found.
         """
-        return _compiler("architecture")(self, family, decision)
+        return load(f"{COMPILERS}.architectures:build_architecture")(self, family, decision)
 
     def to_text(self) -> str:
         """The modules, what they read, and their values."""
@@ -248,11 +241,6 @@ def _topological_order(walk: Walk) -> list[Module]:
 def rebuild_program(builder: Callable[[], Any], trace: Trace) -> Program:
     """Build a program anew from what can be sent to another process."""
     return build_program(replay(begin(builder, MAX_DEPTH), trace), builder)
-
-
-def _compiler(name: str) -> Callable[..., Any]:
-    module, function = COMPILERS[name].split(":")
-    return getattr(importlib.import_module(f"bostruct.domains.language.compilers.{module}"), function)
 
 
 def _fingerprint_values(node: Node) -> list[Any]:

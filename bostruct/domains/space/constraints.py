@@ -8,8 +8,9 @@ random walk over valid points with a uniform stationary law.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +18,7 @@ import numpy.typing as npt
 from bostruct.checks import short_repr
 from bostruct.contracts import DomainError
 from bostruct.domains.space.graphs import MAX_CHOICES, IntArray, VariableGraph
-
-if TYPE_CHECKING:
-    from bostruct.domains.space.space import Space
+from bostruct.domains.space.variables import Variable
 
 Rule = Callable[[dict[str, Any]], bool]
 
@@ -32,17 +31,39 @@ SWAP = 0
 PROPOSALS = (1, 2, 3, SWAP, SWAP)  # how many variables the walk changes; swaps keep sums and permutations valid
 
 
-def count_satisfied_rules(space: Space, xs: IntArray, rules: Sequence[Rule]) -> IntArray:
+class ConstrainedProduct(Protocol):
+    """What drawing under constraints asks of a `Space`: its variables, its predicates, and points in both forms."""
+
+    @property
+    def variables(self) -> Mapping[str, Variable]: ...
+    @property
+    def constraints(self) -> Sequence[Rule]: ...
+    @property
+    def d(self) -> int: ...
+    @property
+    def n_choices(self) -> IntArray: ...
+    @property
+    def n_points(self) -> int: ...
+    @property
+    def enumerable(self) -> bool: ...
+    @property
+    def positions(self) -> Mapping[str, int]: ...
+    def enumerate(self) -> IntArray: ...
+    def present(self, x: IntArray) -> dict[str, Any]: ...
+    def keys(self, batch: IntArray) -> list[Hashable]: ...
+
+
+def count_satisfied_rules(space: ConstrainedProduct, xs: IntArray, rules: Sequence[Rule]) -> IntArray:
     """How many of the rules hold at each point (m, d) -> (m,); raises DomainError where one itself fails."""
     return np.array([_count_at_point(rules, point) for point in _present_rows(space, xs)], dtype=np.int64)
 
 
-def valid_mask(space: Space, xs: IntArray) -> npt.NDArray[np.bool_]:
+def valid_mask(space: ConstrainedProduct, xs: IntArray) -> npt.NDArray[np.bool_]:
     """Whether all constraints hold at each point -> (m,); raises DomainError where one itself fails."""
     return np.array([satisfies_all(space, point) for point in _present_rows(space, xs)], dtype=bool)
 
 
-def sample_satisfying(space: Space, m: int, rng: np.random.Generator) -> IntArray:
+def sample_satisfying(space: ConstrainedProduct, m: int, rng: np.random.Generator) -> IntArray:
     """m points that satisfy every constraint.
 
     Uniform and independent where at least one draw in 20 (in d / 2 for large spaces) is valid, or where the space can
@@ -63,9 +84,9 @@ def sample_satisfying(space: Space, m: int, rng: np.random.Generator) -> IntArra
 
 
 def random_walk(
-    space: Space, x: IntArray, steps: int, rng: np.random.Generator, max_moves: float = math.inf
+    space: ConstrainedProduct, x: IntArray, steps: int, rng: np.random.Generator, max_moves: float = math.inf
 ) -> tuple[IntArray, int]:
-    """A random walk over valid points from x, and how often it moved; it stops after `most_moves`.
+    """A random walk over valid points from x, and how often it moved; it stops after `max_moves`.
 
     Its proposals are symmetric, hence its stationary law uniform over the valid points that they connect.
     """
@@ -91,18 +112,18 @@ def random_walk(
     return np.array(row, dtype=np.int64), moves
 
 
-def find_unseen_nearby(space: Space, x: IntArray, seen: frozenset[Hashable]) -> IntArray | None:
+def find_unseen_nearby(space: ConstrainedProduct, x: IntArray, seen: frozenset[Hashable]) -> IntArray | None:
     """An unseen valid point that changes of one variable, and swaps of two, lead to from x over valid points.
 
     Breadth-first; None where all that is connected was seen, or the limit of work is reached.
     """
-    queue = [x]
+    queue = deque([x])
     known = set(space.keys(x[None]))
     if not known & seen:
         return x
     left = _work_limit(space, WORK)
-    for row in queue:  # grows as it goes
-        around = _changes_and_swaps(space, row)
+    while queue:
+        around = _changes_and_swaps(space, queue.popleft())
         left -= len(around)
         for near, key in zip(around, space.keys(around), strict=True):
             if key in known:
@@ -123,7 +144,7 @@ def _other_vertices(graph: VariableGraph, vertex: int) -> IntArray:
     return np.delete(np.arange(graph.size), vertex) if graph.size <= MAX_CHOICES else graph.neighbors(vertex)
 
 
-def _changes_and_swaps(space: Space, row: IntArray) -> IntArray:
+def _changes_and_swaps(space: ConstrainedProduct, row: IntArray) -> IntArray:
     """Valid or not: every other choice of each variable, every swap of two vertices that both variables have."""
     others = [
         _other_vertices(variable.graph, int(v)) for variable, v in zip(space.variables.values(), row, strict=True)
@@ -149,7 +170,7 @@ def _propose(row: list[int], sizes: list[int], kind: int, which: list[int], unif
     return {i: (row[i] + 1 + int(u * (sizes[i] - 1))) % sizes[i] for i, u in pairs}
 
 
-def _sample_from_all(space: Space, m: int, rng: np.random.Generator) -> IntArray:
+def _sample_from_all(space: ConstrainedProduct, m: int, rng: np.random.Generator) -> IntArray:
     every = space.enumerate()
     if not len(every):
         names = ", ".join(rule_name(c) for c in space.constraints)
@@ -157,7 +178,7 @@ def _sample_from_all(space: Space, m: int, rng: np.random.Generator) -> IntArray
     return every[rng.integers(len(every), size=m)]
 
 
-def _rejection_sample(space: Space, m: int, rate: int, draw: Callable[[int], IntArray]) -> IntArray:
+def _rejection_sample(space: ConstrainedProduct, m: int, rate: int, draw: Callable[[int], IntArray]) -> IntArray:
     """Up to m valid points by rejection, which goes on while it is cheap or one in `rate` is valid."""
     found = [np.empty((0, space.d), dtype=np.int64)]
     n_found = n_drawn = 0
@@ -171,7 +192,7 @@ def _rejection_sample(space: Space, m: int, rate: int, draw: Callable[[int], Int
     return np.concatenate(found)
 
 
-def _find_valid_point(space: Space, rng: np.random.Generator) -> IntArray:
+def _find_valid_point(space: ConstrainedProduct, rng: np.random.Generator) -> IntArray:
     """One valid point where uniform draws found none."""
     tilted = _rejection_sample(space, 1, 1, lambda size: _draw_tilted_points(space, size, rng))
     if len(tilted):
@@ -192,14 +213,14 @@ def _find_valid_point(space: Space, rng: np.random.Generator) -> IntArray:
     )
 
 
-def _draw_tilted_points(space: Space, m: int, rng: np.random.Generator) -> IntArray:
+def _draw_tilted_points(space: ConstrainedProduct, m: int, rng: np.random.Generator) -> IntArray:
     """Points that share a random part of their variables with the first, or the last, choice of each."""
     uniform = rng.integers(0, space.n_choices, size=(m, space.d))
     base = np.where(rng.random((m, 1)) < 0.5, 0, space.n_choices - 1)
     return np.where(rng.random((m, space.d)) < rng.random((m, 1)), base, uniform)
 
 
-def _repair(space: Space, x: IntArray, steps: int, rng: np.random.Generator) -> tuple[IntArray, int]:
+def _repair(space: ConstrainedProduct, x: IntArray, steps: int, rng: np.random.Generator) -> tuple[IntArray, int]:
     """Change one variable at a time, keeping what satisfies no fewer constraints; the point, and how many hold."""
     point, row, names, target = space.present(x), x.copy(), list(space.variables), len(space.constraints)
     held = _count_at_point(space.constraints, point.copy())
@@ -216,18 +237,18 @@ def _repair(space: Space, x: IntArray, steps: int, rng: np.random.Generator) -> 
     return row, held
 
 
-def _work_limit(space: Space, most: int) -> int:
+def _work_limit(space: ConstrainedProduct, most: int) -> int:
     return min(most, WORK // (space.d + 5 * len(space.constraints)))
 
 
-def _present_rows(space: Space, xs: IntArray) -> Iterator[dict[str, Any]]:
+def _present_rows(space: ConstrainedProduct, xs: IntArray) -> Iterator[dict[str, Any]]:
     names = list(space.variables)
     choices = [var.choices for var in space.variables.values()]
     for row in xs.tolist():
         yield {name: c[v] for name, c, v in zip(names, choices, row, strict=True)}
 
 
-def satisfies_all(space: Space, point: dict[str, Any]) -> bool:
+def satisfies_all(space: ConstrainedProduct, point: dict[str, Any]) -> bool:
     return all(_satisfies(constraint, point) for constraint in space.constraints)
 
 

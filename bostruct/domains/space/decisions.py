@@ -5,19 +5,16 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bostruct.contracts import Infeasible
-from bostruct.domains.space.constraints import valid_mask
+from bostruct.domains.space.constraints import ConstrainedProduct, valid_mask
 from bostruct.domains.space.graphs import IntArray
 from bostruct.domains.space.scale import GRID_STEPS
 from bostruct.domains.space.variables import Variable
-
-if TYPE_CHECKING:
-    from bostruct.domains.space.space import Space
 
 RESAMPLING_DRAWS = 1_000
 
@@ -41,7 +38,7 @@ def coordinate(name: str, variable: Variable, vertex: int) -> Coordinate:
     return Coordinate(name, name, vertex, len(variable), variable.ordered)
 
 
-def coordinate_values(space: Space, xs: IntArray) -> npt.NDArray[np.float64]:
+def coordinate_values(space: ConstrainedProduct, xs: IntArray) -> npt.NDArray[np.float64]:
     """The values of the coordinates of each point (m, d)."""
     real = np.array([variable.kind == "Real" for variable in space.variables.values()])
     return np.asarray(xs, dtype=np.int64) / np.where(real, GRID_STEPS, 1)
@@ -60,7 +57,7 @@ def token_table(names: Sequence[str], n_choices: IntArray) -> IntArray:
     return table
 
 
-def resample(space: Space, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
+def resample(space: ConstrainedProduct, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
     """A valid point with these variables drawn anew, one alone among its other choices; x where none is found in 1,000
     draws.
     """
@@ -77,7 +74,7 @@ def resample(space: Space, x: IntArray, names: Sequence[str], rng: np.random.Gen
     return np.array(x, dtype=np.int64)
 
 
-def roll_out(space: Space, made: Sequence[int], rng: np.random.Generator) -> IntArray:
+def roll_out(space: ConstrainedProduct, made: Sequence[int], rng: np.random.Generator) -> IntArray:
     """A valid point with these vertices first, all others drawn; raises Infeasible."""
     draws = RESAMPLING_DRAWS if space.constraints else 1
     for first in range(0, draws, 50):
