@@ -15,8 +15,7 @@ from click.testing import CliRunner, Result
 from test_problems_nas import edges_file
 
 import bostruct as bo
-from bostruct import problems
-from bostruct.analysis import plots
+from bostruct import display, problems
 from bostruct.cli import comparison, main, statistics
 from bostruct.cli.comparison import Comparison, RunKey
 from bostruct.contracts import MissingExtra
@@ -171,7 +170,7 @@ def test_without_matplotlib_it_says_which_extra_and_goes_on(folder, monkeypatch)
     def missing(module: str, extra: str) -> None:
         raise MissingExtra(f"{module} comes with the extra {extra!r}")
 
-    monkeypatch.setattr(plots, "optional_import", missing)
+    monkeypatch.setattr(display, "optional_import", missing)
     done = call(*LINE, folder, "--trials", 24, "--json")
     assert "'plot'" in done.stderr
     assert json.loads(done.stdout)["picture"] is None

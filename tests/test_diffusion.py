@@ -20,7 +20,7 @@ from strategies import rngs, spaces
 
 import bostruct as bo
 from bostruct.contracts import Array
-from bostruct.domains.space.graphs import CompleteGraph, WeightedGraph
+from bostruct.domains.space.graphs import CompleteGraph, PathGraph, WeightedGraph
 from bostruct.kernels.space import complete
 from bostruct.kernels.space.diffusion import DiffusionKernel
 from bostruct.kernels.space.links import Link, LogEdgeWeight, LogLengthscale
@@ -283,3 +283,11 @@ def test_a_kernel_that_was_used_can_be_pickled():
         sent = pickle.loads(pickle.dumps(kernel))
         assert np.array_equal(sent.gram(theta, sent.prepare(xs, xs)), kernel.gram(theta, kernel.prepare(xs, xs)))
         assert np.array_equal(sent.gram(theta, sent.prepare(moves, xs)), expected)
+
+
+@pytest.mark.parametrize("theta", np.linspace(-4.0, -2.0, 401))
+def test_the_lengthscale_of_a_path_moves_smoothly_where_the_nome_underflows(theta):
+    graph, step = PathGraph(3), 1e-5
+    _, slope = LogLengthscale().beta(theta, graph)
+    ahead, behind = (math.log(LogLengthscale().beta(theta + sign * step, graph)[0]) for sign in (1, -1))
+    assert (ahead - behind) / (2 * step) == pytest.approx(slope, rel=1e-7)

@@ -279,8 +279,6 @@ def test_results_of_which_nothing_was_kept():
     ):
         _ = kept.best_trial
     assert "no completed trial was kept" in repr(kept)
-    with pytest.raises(TypeError, match="study: expected a Study, got a Result"):
-        bo.importance(study.result)  # pyright: ignore[reportArgumentType]
 
 
 # The fourteen defects of the published code, in the order of its description.

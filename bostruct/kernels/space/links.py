@@ -15,6 +15,7 @@ from bostruct.kernels.space.spectra import complete_log_correlation, complete_sl
 
 LARGEST_EDGE_WEIGHT = 1e300  # edge weight: short of infinity, which times the eigenvalue 0 is no number
 
+SMALLEST_NORMAL = 1e-300  # numbers much smaller have few digits, and what follows from them moves in steps
 LARGEST_EXPONENT = 700.0  # of a number that exp can still make
 
 SMALLEST_PARAMETER = 1e-300  # of an elliptic integral: short of 0, where its complement is infinite
@@ -106,5 +107,7 @@ def _fade(theta: float) -> tuple[float, float]:
     half = math.exp(min(-2.0 * theta, LARGEST_EXPONENT))  # 1 / l^2
     p, rest = math.exp(-2.0 * half), max(-math.expm1(-2.0 * half), SMALLEST_PARAMETER)
     above = float(ellipkm1(rest))  # K(p)
-    below = float(ellipkm1(p)) if p > 0.0 else math.log(4.0) + half  # K(1 - p), which is log(16 / p) / 2 for a small p
+    below = (
+        float(ellipkm1(p)) if p > SMALLEST_NORMAL else math.log(4.0) + half
+    )  # K(1 - p): log(16 / p) / 2 for a small p
     return math.pi * above / below, math.pi * half / (rest * above * below)
