@@ -168,11 +168,6 @@ class Mute(Exception):
         raise RuntimeError("no text")
 
 
-class Leaves(Exception):
-    def __str__(self) -> str:
-        raise SystemExit(3)
-
-
 class Untraceable(Exception):
     @property
     def __notes__(self) -> list[str]:
