@@ -288,6 +288,7 @@ class TestDoctor:
     def test_passes_here(self):
         found = as_json("doctor")
         assert found["problems"] == []
+        assert found["bostruct"] == bo.__version__  # of the code that runs, whatever was installed before
         assert found["self_test"]["from_model"] > 0
         assert {pool["library"] for pool in found["threads"]} >= {"torch"}
         assert {"numpy", "torch", "POT", "click"} <= set(found["versions"])

@@ -217,6 +217,34 @@ def test_whatever_is_raised_fails_its_own_trial(way: str, storage: bool, tmp_pat
             check_values(study.result, expected)
 
 
+class Leaves(Exception):
+    def __str__(self) -> str:
+        raise SystemExit(3)
+
+
+def _leaves(point: dict) -> float:
+    if point["x"] == 4:
+        raise Leaves
+    return float(point["x"])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_exception_that_exits_when_it_is_shown_fails_its_own_trial(way: str) -> None:
+    check_values(minimize(_leaves, way), {4: "Leaves: (cannot be shown: SystemExit)"})
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGRTMIN"), reason="no real-time signals here")
+def test_a_signal_without_a_name_costs_one_trial() -> None:
+    number = signal.SIGRTMIN + 2
+
+    def objective(point: dict) -> float:
+        if point["x"] == 4:
+            os.kill(os.getpid(), number)
+        return float(point["x"])
+
+    check_values(minimize(objective), {4: f"its worker process died (signal {number})"})
+
+
 def _exits(_: dict) -> float:
     sys.exit("always")
 

@@ -7,7 +7,7 @@ and 270. Quality is the mean best value of five runs of 100 trials, each method 
 initial points; and again from 20 random points that all methods share, which is how these were measured, on another
 instance of the same distribution: BoTorch's default 4.3 and about 2.6 after 50 and 100 trials, hill climbing 7.0 and
 3.9, random search 11.2 and 10.5. The settings of `auto` were chosen among about fifteen on instances of this very
-distribution, so that these rows are no test on fresh problems; from the shared points 50 trials miss the limit of 5.
+distribution, so that these rows are no test on fresh problems; docs/speed.md has the means over 40 seeds.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from typing import Any
 
 import click
 
+from bostruct import __version__
 from bostruct.cli.options import FAILED, json_option, plain_errors
 from bostruct.cli.text import echo_json, format_pairs
 
@@ -71,7 +72,7 @@ def examine() -> dict[str, Any]:
     torch, broken = load_torch()
     test = self_test() if not missing else {"ok": False, "why": "packages are missing"}
     return {
-        "bostruct": installed_version("bostruct"),
+        "bostruct": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
         "cores": os.cpu_count(),
@@ -179,7 +180,7 @@ def _doctor_text(found: dict[str, Any]) -> str:
     test = found["self_test"]
     passed = f"passed: {test['trials']} trials, {test['seconds']:.1f} s" if test["ok"] else f"FAILED: {test['why']}"
     rows = [
-        ("bostruct", f"{found['bostruct'] or 'not installed as a package'} in {Path(__file__).parents[1]}"),
+        ("bostruct", f"{found['bostruct']} in {Path(__file__).parents[1]}"),
         ("python", f"{found['python']} ({sys.executable})"),
         ("platform", f"{found['platform']}, {found['cores']} cores"),
         ("packages", ", ".join(f"{name} {number or 'absent'}" for name, number in found["versions"].items())),

@@ -116,7 +116,9 @@ def failure(error: BaseException) -> Outcome:
 def _render(form: Callable[[BaseException], str], error: BaseException) -> str:
     try:
         return storable(form(error))
-    except Exception as another:  # of any kind: an exception may define what it says
+    except BaseException as another:  # of any kind: an exception may define what it says
+        if isinstance(another, KeyboardInterrupt) or is_from_handler(another, handler_codes()):
+            raise
         return f"(cannot be shown: {type(another).__name__})"
 
 

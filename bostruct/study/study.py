@@ -295,8 +295,8 @@ class Study:
         own file was lost goes on in the new one; every other stays where it is, in its file or in memory. Raises
         TypeError, and StorageError where the file holds a study of this name or cannot be written.
         """
-        if path is None:
-            raise TypeError("path: expected the path of a file, got None")
+        if not isinstance(path, str | os.PathLike):
+            raise TypeError(f"path: expected the path of a file, got {short_repr(path)}")
         with self._mutex:
             store = save(self._ledger, path)
             if self._store.is_open and self._store.lost is not None:

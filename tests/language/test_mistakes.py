@@ -510,8 +510,8 @@ def test_a_change_that_leads_nowhere_is_tried_once(monkeypatch):
         return SearchSpace(builder)
 
     tried = []
-    followed = changes.followed
-    monkeypatch.setattr(changes, "followed", lambda *given: tried.append(1) or followed(*given))
+    follow = changes.follow
+    monkeypatch.setattr(changes, "follow", lambda *given: tried.append(1) or follow(*given))
     rng, space, stuck = np.random.default_rng(0), unlike([1, 2]), unlike([1])
     x = space.sample(1, rng)[0]
     changed = [space.mutate(x, rng) for _ in range(20)]

@@ -109,5 +109,5 @@ def _fade(theta: float) -> tuple[float, float]:
     above = float(ellipkm1(rest))  # K(p)
     below = (
         float(ellipkm1(p)) if p > SMALLEST_NORMAL else math.log(4.0) + half
-    )  # K(1 - p): log(16 / p) / 2 for a small p
+    )  # K(1 - p), log(16 / p) / 2
     return math.pi * above / below, math.pi * half / (rest * above * below)
