@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from laws.domain_laws import check_domain, check_enumerated
-from laws.searcher_laws import check_exhausts, check_searcher
 
 import bostruct as bo
 from bostruct.contracts import SpaceExhausted, Suggestion
 from bostruct.searchers.random import RandomSearch
+from tests.laws.domain_laws import check_domain, check_enumerated
+from tests.laws.searcher_laws import check_exhausts, check_searcher
 
 VARIABLES = {"a": bool, "b": ["p", "q", "r", "s"], "c": range(6)}
 

@@ -107,7 +107,5 @@ def _fade(theta: float) -> tuple[float, float]:
     half = math.exp(min(-2.0 * theta, LARGEST_EXPONENT))  # 1 / l^2
     p, rest = math.exp(-2.0 * half), max(-math.expm1(-2.0 * half), SMALLEST_PARAMETER)
     above = float(ellipkm1(rest))  # K(p)
-    below = (
-        float(ellipkm1(p)) if p > SMALLEST_NORMAL else math.log(4.0) + half
-    )  # K(1 - p), log(16 / p) / 2
+    below = float(ellipkm1(p)) if p > SMALLEST_NORMAL else math.log(4.0) + half  # K(1 - p), log(16 / p) / 2
     return math.pi * above / below, math.pi * half / (rest * above * below)

@@ -1,0 +1,105 @@
+"""Pruning is exact: what it finds is what scoring everything finds, ties by lowest index."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bostruct.acquisition.pruning import best, best_of_each
+from tests.fakes import TableScore
+
+
+@st.composite
+def scored(draw: st.DrawFn):
+    """Scores with many ties, and bounds that hold: some exactly, some loosely, some infinite."""
+    m = draw(st.integers(1, 300))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    levels = draw(st.integers(1, 6))
+    scores = rng.integers(0, levels, m).astype(float)
+    if draw(st.booleans()):
+        scores[rng.random(m) < 0.2] = -np.inf
+    loose = rng.integers(0, draw(st.integers(1, 5)), m)
+    slack = np.where(loose > 0, np.maximum(loose, 1) * draw(st.sampled_from([0.0, 0.5, 1.0, np.inf])), 0.0)
+    slack[np.isinf(scores)] = 0.0
+    bounds = np.where(np.isinf(scores) & (rng.random(m) < 0.5), 2.0, scores + slack)
+    return scores, bounds, rng
+
+
+class Bounded(TableScore):
+    """A score of points (m, 1) that are their own indices."""
+
+    def __init__(self, scores, bounds) -> None:
+        super().__init__(np.array([len(scores)]), scores, np.zeros(len(scores)))
+        self.bounds = bounds
+
+    def upper_bounds(self, xs):
+        return self.bounds[np.asarray(xs)[:, 0]]
+
+
+@given(scored(), st.integers(1, 40))
+@settings(deadline=None, max_examples=400)
+def test_best_equals_full_scoring(problem, k):
+    scores, bounds, _ = problem
+    score = Bounded(scores, bounds)
+    chosen, found = best(score, np.arange(len(scores))[:, None], k)
+    expected = np.lexsort((np.arange(len(scores)), -scores))[:k]
+    np.testing.assert_array_equal(chosen, expected)
+    np.testing.assert_array_equal(found, scores[expected])
+    assert len(score.scored) == len(set(score.scored)), "a point was scored twice"
+
+
+@given(scored(), st.integers(1, 8))
+@settings(deadline=None, max_examples=400)
+def test_best_of_each_equals_full_scoring(problem, n_groups):
+    scores, bounds, rng = problem
+    group = rng.integers(0, n_groups, len(scores))  # in any order, some of them empty
+    floor = rng.integers(-1, 4, n_groups).astype(float)
+    score = Bounded(scores, bounds)
+    winner, top = best_of_each(score, np.arange(len(scores))[:, None], group, n_groups, floor)
+    for g in range(n_groups):
+        own = np.flatnonzero(group == g)
+        highest = scores[own].max(initial=-np.inf)
+        if highest > floor[g]:
+            assert winner[g] == own[np.argmax(scores[own])]
+            assert top[g] == highest
+        else:
+            assert winner[g] == -1
+            assert top[g] == floor[g]
+    assert len(score.scored) == len(set(score.scored)), "a point was scored twice"
+
+
+def test_level_points_of_lower_index_win_over_those_that_promised_more():
+    """The first block of scores goes to points whose bound is loose; all turn out level with points before them."""
+    scores, bounds = np.zeros(100), np.zeros(100)
+    bounds[60:] = 1.0
+    chosen, _ = best(Bounded(scores, bounds), np.arange(100)[:, None], 40)
+    assert chosen.tolist() == list(range(40))
+
+
+def test_no_points_at_all():
+    none = np.empty((0, 1), dtype=np.int64)
+    score = Bounded(np.empty(0), np.empty(0))
+    chosen, found = best(score, none, 5)
+    assert len(chosen) == len(found) == 0
+    winner, top = best_of_each(score, none, np.empty(0, dtype=np.int64), 2, np.array([0.5, -1.0]))
+    assert winner.tolist() == [-1, -1]
+    assert top.tolist() == [0.5, -1.0]
+
+
+def test_exact_bounds_spare_nearly_all_scores():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=20_000)
+    score = Bounded(scores, scores.copy())
+    best(score, np.arange(20_000)[:, None], 20)
+    assert len(score.scored) <= 64
+
+
+def test_a_large_tie_class_costs_no_more_than_the_points_that_it_yields():
+    """Where nearly all points are worth exactly what their bound says, the first of them are enough."""
+    scores = np.full(20_000, 0.25)
+    scores[::1000] = 0.5
+    score = Bounded(scores, scores.copy())
+    chosen, _ = best(score, np.arange(20_000)[:, None], 25)
+    assert chosen.tolist() == [*range(0, 20_000, 1000), 1, 2, 3, 4, 5]
+    assert len(score.scored) <= 64

@@ -1,0 +1,99 @@
+"""The plain sampler is the same sampler, and no benchmark rots."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from benchmarks.reference import plain_sampler as plain
+from benchmarks.speed.__main__ import PAGE, SCRIPTS, with_table
+from benchmarks.speed.datasets import search_data
+from benchmarks.speed.report import at_least, at_most, table
+from bostruct.methods import combo
+from bostruct.problems.contamination import contamination
+from bostruct.surrogates.chain import ChainData, ChainTally, sweep
+from bostruct.surrogates.gaussian import evidence
+from bostruct.surrogates.hyperparameters import Hyperparameters
+
+ROOT = Path(__file__).parents[2]
+MIXED = bo.Space({"a": bool, "b": ["x", "y", "z"], "c": range(4), "d": bool})
+
+
+def problems() -> list[tuple[Any, Any, Any]]:
+    """Surrogate, points and values: mixed variables, bits below and above the size from which lines are bisected."""
+    rng = np.random.default_rng(0)
+    xs = MIXED.sample(14, rng)
+    cases = [(combo(MIXED).surrogate, xs, xs.sum(axis=1) + rng.normal(size=14))]
+    bits = contamination()
+    return cases + [(combo(bits.space).surrogate, *search_data(bits, n, 0)) for n in (25, 90)]
+
+
+def plain_problem(surrogate: Any, xs: Any, values: Any) -> plain.Problem:
+    return plain.problem([graph.laplacian() for graph in surrogate.kernel.graphs], xs, values)
+
+
+@pytest.mark.parametrize("case", range(3))
+def test_the_plain_log_posterior_is_ours(case: int) -> None:
+    surrogate, xs, values = problems()[case]
+    spec, priors = plain_problem(surrogate, xs, values), surrogate.priors(values)
+    gram, rng = surrogate.kernel.prepare(xs, xs), np.random.default_rng(case)
+    for _ in range(10):
+        mean = rng.uniform(values.min(), values.max())
+        hyper = Hyperparameters(mean, rng.uniform(-3, 4), rng.uniform(-8, 2), rng.uniform(-5, 2, len(xs[0])))
+        theirs = plain.log_posterior(spec, plain.Chain(*hyper))
+        build = lambda hyper=hyper: surrogate.kernel.gram(hyper.theta, gram)  # noqa: E731
+        ours = evidence(build, values - mean, hyper.log_amplitude, hyper.ratio(surrogate.nugget)).log_density
+        ours += priors.mean.log_density(mean) + priors.log_amplitude.log_density(hyper.log_amplitude)
+        ours += priors.log_noise.log_density(hyper.log_noise)
+        ours += sum(surrogate.kernel.prior.log_density(t) for t in hyper.theta.tolist())
+        assert theirs == pytest.approx(ours, rel=1e-8)
+
+
+@pytest.mark.parametrize("case", range(3))
+def test_the_plain_sampler_makes_the_same_chain(case: int) -> None:
+    surrogate, xs, values = problems()[case]
+    spec = plain_problem(surrogate, xs, values)
+    data = ChainData(
+        surrogate.kernel, surrogate.kernel.prepare(xs, xs), values, surrogate.priors(values), surrogate.nugget
+    )
+    ours, theirs = surrogate.start(values), plain.start(spec)
+    np.testing.assert_allclose(np.hstack(ours), np.hstack(theirs))
+    own, other = np.random.default_rng(7), np.random.default_rng(7)
+    for _ in range(2):
+        ours, theirs = sweep(data, ours, own, ChainTally()), plain.sweep(spec, theirs, other)
+    np.testing.assert_allclose(np.hstack(ours), np.hstack(theirs), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_every_script_runs_in_miniature(name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", f"benchmarks.speed.{name}", "--miniature"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "| required | measured | met |" in done.stdout
+    page = with_table(PAGE.read_text(encoding="utf-8"), name, done.stdout)
+    assert done.stdout.strip() in page
+
+
+def test_every_script_of_the_folder_is_run() -> None:
+    found = {path.stem for path in (ROOT / "benchmarks" / "speed").glob("*.py") if not path.stem.startswith("_")}
+    assert found == {*SCRIPTS, "report", "datasets"}
+
+
+def test_a_page_without_markers_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected the markers <!-- sampler -->"):
+        with_table("no markers", "sampler", "| a table |")
+
+
+def test_a_missed_requirement_is_seen() -> None:
+    assert at_least("ratio", 2.0, 3.0).met
+    assert not at_least("ratio", 2.0, 1.0).met
+    assert at_most("time", 1.0, 0.5, " s").met
+    assert not at_most("time", 1.0, 1.5, " s").met
+    assert "**no**" in table("T", [at_most("time", 1.0, 1.5, " s")])

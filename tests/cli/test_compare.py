@@ -1,0 +1,221 @@
+"""Methods x seeds: the same starts for all, runs that go on, figures that are what they say."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import math
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import bostruct as bo
+from bostruct import display, problems
+from bostruct.cli import comparison, main, statistics
+from bostruct.cli.comparison import Comparison, RunKey
+from bostruct.contracts import MissingExtra
+from bostruct.study.history import Trial
+from tests.problems.test_nas_tables import edges_file
+
+PROBLEM = "contamination:stages=8"
+LINE = ("compare", PROBLEM, "--methods", "random,hill-climbing", "--seeds", "2", "--out")
+
+
+def call(*arguments: object, code: int = 0) -> Result:
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def incumbents(folder: Path) -> dict[RunKey, list[tuple[str, str]]]:
+    """Values and best values of each run, as written."""
+    runs = defaultdict(list)
+    with open(folder / "incumbents.csv", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            runs[RunKey(row["method"], int(row["seed"]))].append((row["value"], row["best_value"]))
+    return dict(runs)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("comparison")
+    call(*LINE, out, "--trials", 24)
+    return out
+
+
+def test_leaves_tables_incumbents_and_a_picture(folder):
+    assert (folder / "convergence.png").read_bytes()[:4] == b"\x89PNG"
+    assert "| random |" in (folder / "comparison.md").read_text(encoding="utf-8")
+    assert "hill-climbing" in (folder / "comparison.txt").read_text(encoding="utf-8")
+    runs = incumbents(folder)
+    assert set(runs) == {RunKey(method, seed) for method in ("random", "hill-climbing") for seed in (0, 1)}
+    assert {len(run) for run in runs.values()} == {24}
+
+
+def test_every_method_starts_from_the_same_published_points(folder):
+    runs, problem = incumbents(folder), problems.load(PROBLEM)
+    for seed in (0, 1):
+        own = [str(problem(point)) for point in problem.initial_points(problem.configs[seed])]
+        distinct = list(dict.fromkeys(map(str, problem.initial_points(problem.configs[seed]))))
+        started = [value for value, _ in runs[RunKey("random", seed)][: len(distinct)]]
+        assert started == [value for value, _ in runs[RunKey("hill-climbing", seed)][: len(distinct)]]
+        assert set(started) == set(own)
+
+
+def test_the_table_is_that_of_the_incumbents(folder):
+    found = json.loads(call(*LINE, folder, "--trials", 24, "--json").stdout)
+    runs, optimum = incumbents(folder), problems.load(PROBLEM).optimum
+    final = {cell: float(run[-1][1]) for cell, run in runs.items()}
+    for row in found["methods"]:
+        own = np.array([final[row["method"], seed] for seed in (0, 1)])
+        paired = own - np.array([final["random", seed] for seed in (0, 1)])
+        assert row["mean"] == pytest.approx(own.mean())
+        assert row["error"] == pytest.approx(own.std(ddof=1) / math.sqrt(2))
+        assert row["regret"] == pytest.approx(own.mean() - optimum)
+        if row["method"] == "random":
+            assert row["difference"] is None
+        else:
+            assert row["difference"] == pytest.approx(paired.mean())
+            assert row["difference_error"] == pytest.approx(paired.std(ddof=1) / math.sqrt(2))
+
+
+def test_what_runs_are_judged_by_has_a_column_and_noisy_values_no_regret(tmp_path):
+    file = edges_file(
+        tmp_path / "cells.npz", np.array(list(itertools.product(range(1, 4), repeat=2)))[:, [0, 0, 1, 1, 0, 1]]
+    )
+    spec = f"nasbench201:file={file},noise=1"
+    line = ("compare", spec, "--methods", "random,annealing", "--seeds", 2, "--trials", 4, "--out", tmp_path / "out")
+    found = json.loads(call(*line, "--json").stdout)
+    table = (tmp_path / "out" / "comparison.txt").read_text(encoding="utf-8")
+    assert "reported" in table
+    problem = problems.load(spec)
+    for row in found["methods"]:
+        tests = []
+        for seed in (0, 1):
+            with bo.Study.load(tmp_path / "out" / "runs" / f"{row['method']}-{seed}.db") as study:
+                tests.append(problem.reported(study.result.best_point))
+        assert row["reported"] == pytest.approx(np.mean(tests))
+        assert row["reported_error"] == pytest.approx(np.std(tests, ddof=1) / math.sqrt(2))
+    with open(tmp_path / "out" / "incumbents.csv", encoding="utf-8") as lines:
+        assert {row["regret"] for row in csv.DictReader(lines)} == {""}
+
+
+def test_finished_runs_are_left_alone(folder, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise AssertionError("a finished run was started again")
+
+    before = incumbents(folder)
+    monkeypatch.setattr("bostruct.execution.processes.ProcessPool.submit", refuse)
+    call(*LINE, folder, "--trials", 24)
+    call(*LINE, folder, "--trials", 10)  # fewer trials than there are: their first ones are reported
+    assert {cell: run[:10] for cell, run in before.items()} == incumbents(folder)
+
+
+def test_runs_go_on_where_they_were(tmp_path):
+    plan = Comparison(PROBLEM, ("random", "hill-climbing"), 2, 22, tmp_path)
+    plan.claim_folder()
+    comparison.execute_run(plan, RunKey("random", 0))
+    comparison.execute_run(Comparison(PROBLEM, ("random",), 1, 5, tmp_path), RunKey("hill-climbing", 1))
+    call(*LINE, tmp_path, "--trials", 22)
+    whole = tmp_path / "whole"
+    call(*LINE, whole, "--trials", 22, "--processes", 1)
+    assert incumbents(tmp_path) == incumbents(whole)
+
+
+def test_progress_counts_the_trials_of_all_runs(tmp_path):
+    shown = call(*LINE, tmp_path, "--trials", 21, "--progress").stderr
+    assert "84/84" in shown
+    assert "4 of 4 runs" in shown
+
+
+def test_the_report_covers_what_earlier_lines_left(tmp_path):
+    line = ("compare", PROBLEM, "--out", tmp_path, "--trials", 6)
+    call(*line, "--methods", "random", "--seeds", 2)
+    call(*line, "--methods", "annealing", "--seeds", 1)
+    assert set(incumbents(tmp_path)) == {RunKey("annealing", 0), RunKey("random", 0), RunKey("random", 1)}
+    longer = call(*line[:-1], 9, "--methods", "annealing", "--seeds", 1)
+    assert set(incumbents(tmp_path)) == {RunKey("annealing", 0)}
+    assert "not in the report: random, seed 1: it has 6 of 9 trials" in longer.stderr
+    assert json.loads((tmp_path / "comparison.json").read_text())["methods"] == ["annealing"]
+    assert not list(tmp_path.glob("*.tmp"))
+
+
+def test_a_method_that_cannot_search_the_problem_is_refused_before_any_run(tmp_path):
+    result = call("compare", PROBLEM, "--methods", "random,nasbot", "--out", tmp_path / "new", code=2)
+    assert "cannot be searched by nasbot: method: nasbot needs a domain of architectures" in result.output
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_folder_of_another_problem_is_refused_and_kept(folder):
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    refused = call("compare", "branin", "--out", folder, code=3)
+    assert PROBLEM in refused.stderr
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_a_run_that_fails_costs_no_other(tmp_path):
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "random-1.db").write_bytes(b"not a database")
+    failed = call(*LINE, tmp_path, "--trials", 21, code=1)
+    assert "failed: random, seed 1" in failed.stderr
+    assert set(incumbents(tmp_path)) == {RunKey("random", 0), RunKey("hill-climbing", 0), RunKey("hill-climbing", 1)}
+    assert (tmp_path / "runs" / "random-1.db").read_bytes() == b"not a database"
+
+
+def test_without_matplotlib_it_says_which_extra_and_goes_on(folder, monkeypatch):
+    def missing(module: str, extra: str) -> None:
+        raise MissingExtra(f"{module} comes with the extra {extra!r}")
+
+    monkeypatch.setattr(display, "optional_import", missing)
+    done = call(*LINE, folder, "--trials", 24, "--json")
+    assert "'plot'" in done.stderr
+    assert json.loads(done.stdout)["picture"] is None
+
+
+@pytest.mark.parametrize("arguments", [("--methods", "random,magic"), ("--seeds", "0"), ("--processes", "0")])
+def test_wrong_options_are_refused(tmp_path, arguments):
+    assert arguments[1].split(",")[-1] in call("compare", PROBLEM, "--out", tmp_path, *arguments, code=2).stderr
+
+
+class TestStatistics:
+    def result(self, values: list[float]) -> bo.Result:
+        trials = tuple(
+            Trial(i, {"a": i}, "completed", value, info={"origin": "model", "suggest_seconds": 0.5})
+            for i, value in enumerate(values)
+        )
+        return bo.Result(trials, tuple(range(len(values))), "minimize", 0, "fake", "done")
+
+    def test_a_constant_lead_has_no_error(self):
+        problem = problems.load("branin")
+        finals = {0: 1.0, 1: 4.0, 2: 2.5}
+        results = {RunKey("a", seed): self.result([9.0, value]) for seed, value in finals.items()}
+        results |= {RunKey("b", seed): self.result([9.0, value + 0.5]) for seed, value in finals.items()}
+        first, second = statistics.method_rows(problem, results)
+        assert first.mean == pytest.approx(2.5)
+        assert first.error == pytest.approx(np.std([1.0, 4.0, 2.5], ddof=1) / math.sqrt(3))
+        assert (second.difference, second.difference_error) == (0.5, 0.0)
+        assert math.isnan(first.difference)
+        assert second.seconds == 0.5
+
+    def test_a_single_seed_has_no_error(self):
+        row = statistics.method_rows(problems.load("branin"), {RunKey("a", 0): self.result([3.0])})[0]
+        assert math.isnan(row.error)
+        header, cells = statistics.table_of([row])
+        assert (header, cells[0][2]) == (statistics.HEADER, "-")
+
+    def test_optima_are_counted(self):
+        problem = problems.load("branin")
+        runs = {RunKey("a", 0): self.result([problem.optimum]), RunKey("a", 1): self.result([problem.optimum + 1.0])}
+        assert statistics.method_rows(problem, runs)[0].optima == 1
+
+    def test_differences_are_over_shared_seeds_only(self):
+        runs = {
+            RunKey("a", 0): self.result([1.0]),
+            RunKey("b", 0): self.result([3.0]),
+            RunKey("b", 1): self.result([100.0]),
+        }
+        assert statistics.method_rows(problems.load("branin"), runs)[1].difference == 2.0

@@ -1,0 +1,38 @@
+"""The table of methods and domains says what is so, and the page shows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import bostruct as bo
+from bostruct.cli import main
+from bostruct.cli.methods import coverage, example_domains
+from bostruct.methods import METHODS
+
+PAGE = Path(__file__).parents[2] / "docs" / "methods.md"
+
+
+def test_the_page_shows_what_the_command_prints():
+    result = CliRunner().invoke(main, ["methods", "--markdown"])
+    assert result.exit_code == 0
+    shown = PAGE.read_text(encoding="utf-8").partition("--markdown -->\n")[2].partition("<!-- end")[0]
+    assert shown == result.output
+    assert [name for name in METHODS if f"| `{name}`" not in shown] == []
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_searches_what_it_is_said_to(name):
+    if name == "tpe":
+        pytest.importorskip("optuna")
+    searched = [kind for kind, why in coverage(name).items() if why is None]
+    assert searched
+    for kind in searched:
+        result = bo.minimize(size_of_text, example_domains()[kind], 13, method=name, seed=0, progress=False)
+        assert len(result.trials) == 13, kind
+
+
+def size_of_text(point):
+    return float(len(str(point)))

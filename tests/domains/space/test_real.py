@@ -1,0 +1,106 @@
+"""Real variables: drawn, changed, stored, searched by the methods that can, refused by name by those that cannot."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+import sklearn.ensemble  # noqa: F401  # importing it draws random names, which the laws would blame on a searcher
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bostruct as bo
+from bostruct import methods
+from bostruct.contracts import DomainError, PointError
+from bostruct.domains.space.scale import GRID_STEPS
+from bostruct.domains.space.variables import variable_from_json
+from tests.laws.searcher_laws import check_searcher
+
+SPACE = bo.Space(
+    {"rate": bo.Real(1e-4, 1e-1, log=True), "x": bo.Real(-5, 5), "kind": ["a", "b"]}, [lambda p: p["x"] < 4.0]
+)
+SEARCHING = ["random", "annealing", "hill-climbing", "evolution", "regularized-evolution", "wrs"]
+
+
+def objective(point):
+    return (math.log10(point["rate"]) + 2.5) ** 2 + (point["x"] - 1.234) ** 2 + (point["kind"] == "a")
+
+
+@given(
+    st.sampled_from([bo.Real(-5, 5), bo.Real(1e-6, 1e3, log=True), bo.Real(100.0, 101.0)]), st.integers(0, GRID_STEPS)
+)
+def test_every_step_is_found_again_from_its_value(variable, vertex):
+    value = variable.value(vertex)
+    assert variable.vertex(value) == vertex
+    assert variable.decode(json.loads(json.dumps(variable.encode(vertex)))) == vertex
+    assert variable_from_json("x", json.loads(json.dumps(variable.to_json()))) == variable
+    for near in variable.graph.neighbors(vertex):
+        assert vertex in variable.graph.neighbors(int(near))
+
+
+def test_numbers_of_people_stay_as_they_are():
+    space = bo.Space({"x": bo.Real(-5, 5)})
+    for value in (0.3, -4.999, 1.25, 0.0, 5, -5):
+        assert space.present(space.parse({"x": value})) == {"x": value}
+
+
+def test_draws_are_uniform_on_their_scale():
+    xs = SPACE.sample(4_000, np.random.default_rng(0))
+    points = [SPACE.present(x) for x in xs]
+    logs = np.sort([math.log10(p["rate"]) for p in points])
+    assert np.max(np.abs((logs + 4) / 3 - np.linspace(0, 1, len(logs)))) < 0.03
+    assert max(p["x"] for p in points) < 4.0
+
+
+@pytest.mark.parametrize("method", SEARCHING)
+def test_searchers(method):
+    check_searcher(methods.METHODS[method], SPACE, objective, np.random.default_rng(0), n_trials=45)
+
+
+@pytest.mark.parametrize("method", [m for m in SEARCHING if m != "random"])
+def test_they_beat_random_search(method):
+    seeds = range(6)
+    ours = [bo.minimize(objective, SPACE, 120, method=method, seed=s).best_value for s in seeds]
+    theirs = [bo.minimize(objective, SPACE, 120, method="random", seed=s).best_value for s in seeds]
+    assert np.median(ours) < 0.7 * np.median(theirs)
+
+
+@pytest.mark.parametrize("method", ["auto", "combo", "smbo", "mcts"])
+def test_methods_without_a_place_for_them_refuse_by_name(method):
+    with pytest.raises(DomainError, match=r"method: .* cannot search the Real variable 'rate'; annealing, .* can"):
+        bo.minimize(objective, SPACE, 5, method=method)
+
+
+def test_studies_keep_them(tmp_path):
+    path = tmp_path / "runs.db"
+    space = bo.Space({"x": bo.Real(1e-3, 10.0, log=True), "y": bo.Real(-1, 1)})
+    with bo.Study(space, method="wrs", seed=0, storage=path) as study:
+        study.optimize(lambda p: p["x"] + p["y"], 45)
+        trials = study.trials
+    with bo.Study.load(path) as again:
+        assert again.trials == trials
+        assert again.optimize(lambda p: p["x"] + p["y"], 50).n_completed == 50
+        assert list(bo.importance(again).main) == ["x", "y"]
+
+
+@pytest.mark.parametrize(("low", "high", "log"), [(1, 1, False), (2, 1, False), (0, 1, True), (1e9, 1e9 + 1e-6, False)])
+def test_wrong_ranges(low, high, log):
+    with pytest.raises(DomainError, match="Real: expected"):
+        bo.Real(low, high, log=log)
+
+
+@pytest.mark.parametrize("value", [5.5, "1", True, None, math.nan])
+def test_wrong_values(value):
+    with pytest.raises(PointError, match=r"x: expected a number from -5"):
+        bo.Space({"x": bo.Real(-5, 5)}).parse({"x": value})
+
+
+@pytest.mark.parametrize("value", [1, 0.1, 2.5, 0.3, 1e-3, 2.999])
+def test_numbers_that_people_write_come_back_as_they_are(value):
+    for variable in (bo.Real(0, 3), bo.Real(-1, 7), bo.Real(1e-4, 10, log=True)):
+        space = bo.Space({"x": variable})
+        assert space.present(space.parse({"x": value})) == {"x": value}
+    for x in space.sample(50, np.random.default_rng(0)):
+        assert (space.parse(space.present(x)) == x).all()

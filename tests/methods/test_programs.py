@@ -1,0 +1,303 @@
+"""Searchers on programs: the laws of searchers, studies that resume, and that they are worth running."""
+
+from __future__ import annotations
+
+import json
+import statistics
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct import methods
+from bostruct.contracts import DomainError
+from bostruct.domains.fidelity import FidelityLevels
+from bostruct.domains.language import sampling
+from bostruct.domains.language.walk import Walk
+from bostruct.language import D, Infeasible, SearchSpace, siso_module, siso_sequential, substitution_module
+from bostruct.methods.default_kernels import program_kernel
+from bostruct.searchers.hyperband import Hyperband
+from bostruct.searchers.mcts import MCTS, rewards
+from bostruct.searchers.smbo import SMBO
+from bostruct.storage.sqlite import StudyMismatch
+from bostruct.surrogates.hashed import HashedRidge
+from examples.language_figures import figure_4
+from tests.domains.language.more_programs import endless, genetic_stages, layers_of_kinds, shallow_and_wide, wiring_cost
+from tests.laws.domain_laws import check_crossover, check_domain, check_mutation
+from tests.laws.kernel_laws import check_kernel
+from tests.laws.searcher_laws import check_exhausts, check_searcher
+
+SPACE = SearchSpace(figure_4)
+ON_PROGRAMS = ["auto", "evolution", "regularized-evolution", "annealing", "hill-climbing", "smbo", "mcts", "random"]
+BITS = bo.Space({f"b{i}": bool for i in range(6)})
+TRAINED = bo.Space({"rate": [0.1, 0.01, 0.001], "width": range(8), "epochs": bo.Fidelity([1, 3, 9])})
+
+
+def layers_objective(program):
+    return float(sum(node.values.get("units", 0.5) for node in program.nodes)) - 1.7 * len(program)
+
+
+def trained(point):
+    return abs(point["width"] - 5) + point["rate"] + 3.0 / point["epochs"]
+
+
+@pytest.mark.parametrize("space", [SPACE, SearchSpace(layers_of_kinds)])
+def test_domain_laws(space):
+    rng = np.random.default_rng(0)
+    check_domain(space, rng, rebuildable=False)
+    x, y = space.sample(2, rng)
+    check_mutation(space, x, rng)
+    check_crossover(space, x, y, rng)
+
+
+@pytest.mark.parametrize("method", ON_PROGRAMS)
+def test_searcher_laws(method):
+    check_searcher(methods.METHODS[method], SPACE, shallow_and_wide, np.random.default_rng(0), n_trials=16)
+
+
+def rising():
+    """A number, and behind it one that is not below: at one place, of more choices or of fewer."""
+    low = D(range(4))
+
+    def above(values):
+        return siso_module("High", {"value": D(range(values["low"], 5))})
+
+    rest = substitution_module("Rest", above, {"low": low}, ["in"], ["out"], keyed_by=())
+    return siso_sequential([siso_module("Low", {"value": low}), rest])
+
+
+@pytest.mark.parametrize("method", [*ON_PROGRAMS, "smac", "wrs"])
+def test_a_place_with_other_choices_from_program_to_program(method):
+    def objective(program):
+        low, high = (module.values["value"] for module in program.nodes)
+        return abs(low - 1) + abs(high - 4)
+
+    study = bo.Study(SearchSpace(rising), method=method, seed=0)
+    result = study.optimize(objective, 60, progress=False)
+    assert len(result.trials) == 14  # 5 + 4 + 3 + 2, all of them
+    assert result.best_value == 0.0
+    assert len(bo.importance(study).main) == 2
+
+
+@pytest.mark.parametrize("method", [name for name in ON_PROGRAMS if name != "hill-climbing"])
+def test_infinite_spaces_are_searched(method):
+    result = bo.maximize(
+        lambda p: -abs(len(p) - 6.2) + 0.01 * p.nodes[0].values["filters"],
+        SearchSpace(endless),
+        30,
+        method=method,
+        seed=1,
+    )
+    assert result.n_completed == 30
+    assert result.best_value > -2.0
+
+
+def test_neighbors_in_endless_spaces_cost_little(monkeypatch):
+    space, rng = SearchSpace(endless), np.random.default_rng(0)
+    x = space.sample(1, rng)[0]
+    made = []
+    copied = Walk.copy
+    monkeypatch.setattr(Walk, "copy", lambda walk: made.append(1) or copied(walk))
+    near = space.sample_neighbors(x, 16, rng)
+    assert len(set(near)) == 16
+    assert len(made) < 1_000
+    for other in near:
+        space.check(other)
+
+
+@pytest.mark.parametrize("method", ["random", "hill-climbing", "smbo"])
+def test_small_spaces_are_exhausted_without_drawing_on_and_on(method, monkeypatch):
+    def part(dh):
+        if dh["n"] * dh["k"] > 6:
+            raise Infeasible("too large")
+        return siso_module("A", {"x": D(range(dh["n"] * dh["k"]))})
+
+    chosen = {"n": [1, 2, 3], "k": [1, 2, 3, 4]}
+    space = SearchSpace(
+        lambda: substitution_module("Part", part, {k: D(v) for k, v in chosen.items()}, ["in"], ["out"])
+    )
+    drawn = []
+    drawing = sampling.sample_walk
+    monkeypatch.setattr(sampling, "sample_walk", lambda *given: drawn.append(1) or drawing(*given))
+    result = bo.minimize(lambda p: p.nodes[0].values["x"], space, 60, method=method, seed=0)
+    assert result.n_completed == space.size == 31
+    if method != "smbo":  # it draws its candidates
+        assert len(drawn) < 400
+
+
+@pytest.mark.parametrize("make", [methods.smbo, methods.mcts])
+def test_spaces_of_variables_are_searched_too(make):
+    check_searcher(make, BITS, lambda p: sum(p.values()), np.random.default_rng(0), n_trials=20)
+    check_exhausts(make, bo.Space({"a": range(4), "b": bool}), lambda p: p["a"] - p["b"], np.random.default_rng(1))
+    constrained = bo.Space(BITS.variables, [lambda p: sum(p.values()) == 3])
+    check_exhausts(make, constrained, lambda p: p["b0"] - p["b5"], np.random.default_rng(2))
+
+
+@pytest.mark.parametrize("method", ["hyperband", "successive-halving"])
+def test_fidelities(method):
+    check_searcher(methods.METHODS[method], TRAINED, trained, np.random.default_rng(0), n_trials=24)
+    check_exhausts(methods.METHODS[method], TRAINED, trained, np.random.default_rng(0))
+
+
+def test_hyperband_promotes_the_best_third_and_begins_at_every_level():
+    study = bo.Study(bo.Space({"x": range(400), "epochs": bo.Fidelity([1, 3, 9])}), method="hyperband", seed=0)
+    study.optimize(lambda p: abs(p["x"] - 200) + 1.0 / p["epochs"], 150)
+    by_point: dict[int, list[int]] = {}
+    for trial in study.trials:
+        by_point.setdefault(trial.point["x"], []).append(trial.point["epochs"])
+    first = [epochs[0] for epochs in by_point.values()]
+    shares = [first.count(epochs) / len(first) for epochs in (1, 3, 9)]
+    wanted = np.array([9 * 3 / 3, 3 * 3 / 2, 1 * 3 / 1])
+    np.testing.assert_allclose(shares, wanted / wanted.sum(), atol=0.05)
+    began = [x for x, epochs in by_point.items() if epochs[0] == 1]
+    raised = [x for x in began if 3 in by_point[x]]
+    assert len(began) // 3 <= len(raised) <= len(began) // 2  # of those told so far the best third, whenever asked
+    assert statistics.fmean(abs(x - 200) for x in raised) < statistics.fmean(abs(x - 200) for x in began) / 2
+    assert study.result.where(lambda p: p["epochs"] == 9).best_value >= study.best_value
+
+
+def test_successive_halving_begins_at_the_lowest_level_alone():
+    result = bo.minimize(trained, TRAINED, 50, method="successive-halving", seed=3)
+    seen = set()
+    for trial in result.trials:
+        key = (trial.point["rate"], trial.point["width"])
+        assert key in seen or trial.point["epochs"] == 1 or trial.origin == "fallback"
+        seen.add(key)
+
+
+def test_programs_have_fidelities_in_joint_domains():
+    domain = bo.joint_domain({"program": SPACE, "training": {"epochs": bo.Fidelity([1, 4])}})
+    result = bo.minimize(
+        lambda p: shallow_and_wide(p["program"]) + 1.0 / p["training"]["epochs"], domain, 24, method="hyperband", seed=0
+    )
+    assert {t.point["training"]["epochs"] for t in result.trials} == {1, 4}
+    auto = bo.minimize(lambda p: shallow_and_wide(p["program"]), domain, 16, method="auto", seed=0)
+    assert auto.trials[-1].origin == "model"
+
+
+@pytest.mark.parametrize(
+    ("method", "domain", "why"),
+    [
+        ("hyperband", BITS, "one Fidelity variable"),
+        ("smbo", bo.mlp_domain(), "whose points have features"),
+        ("mcts", bo.mlp_domain(), "decisions one after another"),
+        ("combo", SPACE, "combo needs a Space"),
+    ],
+)
+def test_what_a_method_cannot_do_is_refused_by_name(method, domain, why):
+    with pytest.raises(DomainError, match=why):
+        methods.searcher(method, domain)
+
+
+@pytest.mark.parametrize("method", ON_PROGRAMS)
+def test_a_study_of_programs_resumes_exactly(tmp_path, method):
+    whole = bo.minimize(shallow_and_wide, SPACE, 18, method=method, seed=5)
+    path = tmp_path / "runs.db"
+    for cut in (1, 11, 15, 18):
+        with bo.Study(SearchSpace(figure_4), method=method, seed=5, storage=path) as study:
+            study.optimize(shallow_and_wide, cut)
+            if cut == 11:
+                study.ask()
+    assert [t.value for t in study.trials] == [t.value for t in whole.trials]
+    with pytest.raises(DomainError, match="figure_4 is a function, which no file holds"):
+        bo.Study.load(path)
+    with bo.Study.load(path, read_only=True) as stored:
+        assert stored.best_point == dict(whole.best_point.trace)
+    with pytest.raises(StudyMismatch, match="another domain"):
+        bo.Study(SearchSpace(layers_of_kinds), method=method, seed=5, storage=path)
+
+
+def test_programs_travel_to_workers():
+    result = bo.minimize(shallow_and_wide, SPACE, 8, method="random", seed=0, workers=2)
+    alone = bo.minimize(shallow_and_wide, SPACE, 8, method="random", seed=0)
+    assert sorted(t.value for t in result.trials) == sorted(t.value for t in alone.trials)
+
+
+def test_kernels_on_programs():
+    rng = np.random.default_rng(0)
+    for space in (SPACE, SearchSpace(layers_of_kinds), SearchSpace(endless)):
+        check_kernel(program_kernel(space), space, rng)
+
+
+def test_ordered_values_are_alike_by_their_distance():
+    space = SearchSpace(layers_of_kinds)
+    path = {"SISORepeat-0.num_reps": 1, "SISORepeat-0/SISOOr-0.idx": "dense"}
+    key = "SISORepeat-0/SISOOr-0[dense]/Dense-0.units"
+    xs = [space.parse(path | {key: units}) for units in (1.0, 2.0, 4.0)]
+    kernel = program_kernel(space)
+    gram = kernel.gram(np.zeros(kernel.parameters[0].size), kernel.prepare(xs, xs))
+    np.testing.assert_allclose(gram[0], np.exp([0.0, -1.0 / 3.0, -1.0]))
+
+
+@pytest.mark.parametrize("n", [30, 150])  # fewer than there are buckets in use, and more
+def test_the_hashed_ridge_is_ridge_regression(n):
+    rng = np.random.default_rng(0)
+    xs, ys = SPACE.sample(n, rng), SPACE.sample(8, rng)
+    values = rng.normal(size=n)
+    penalty = 0.3
+    posterior, _, info = HashedRidge(SPACE.tokens, 512, penalty).condition(xs, values, None, rng)
+    assert (info["buckets_used"] > n) == (n == 30)
+    design, others = (np.array([np.bincount(t % 512, minlength=512) for t in SPACE.tokens(b)]) for b in (xs, ys))
+    shift, scale = values.mean(), values.std()
+    precision = design.T @ design + penalty * np.eye(512)
+    weights = np.linalg.solve(precision, design.T @ (values - shift) / scale)
+    prediction = posterior.predict(ys)
+    np.testing.assert_allclose(prediction.mean[0], shift + scale * others @ weights)
+    variance = scale**2 * penalty * np.einsum("mb,bc,mc->m", others, np.linalg.inv(precision), others)
+    np.testing.assert_allclose(prediction.variance[0], variance, atol=1e-9)
+    screen = posterior.screen(ys)
+    assert np.all(screen.mean <= prediction.mean + 1e-12)
+    assert np.all(screen.variance >= prediction.variance)
+
+
+def test_tokens_are_the_same_everywhere():
+    x = SPACE.parse(
+        {
+            "SISORepeat-0.num_reps": 1,
+            "SISOOptional-0.opt": 0,
+            "Conv2D-0.filters": 64,
+            "SISORepeat-0/Conv2D-0.filters": 64,
+            "SISORepeat-1/Conv2D-0.filters": 64,
+            "SISORepeat-1/Conv2D-1.filters": 128,
+        }
+    )
+    tokens = SPACE.tokens([x])[0]
+    assert (len(tokens), int(np.bitwise_xor.reduce(tokens))) == (24, 5507362053055357783)
+
+
+def test_rewards_are_ranks():
+    np.testing.assert_allclose(rewards(np.array([3.0, -1.0, 3.0, 1e9])), [0.75, 1.0, 0.75, 0.25])
+
+
+def test_the_tree_prefers_what_was_good_and_tries_every_child():
+    study = bo.Study(bo.Space({"a": range(3), "b": range(30)}), method="mcts", seed=0)
+    study.optimize(lambda p: p["a"] + 0.001 * p["b"], 60)
+    chosen = [trial.point["a"] for trial in study.trials]
+    assert set(chosen[:3]) == {0, 1, 2}
+    assert chosen.count(0) > 25
+
+
+def test_settings_are_refused_by_name():
+    for make, name in (
+        (lambda: SMBO(SPACE, HashedRidge(SPACE.tokens), candidates=0), "candidates"),
+        (lambda: SMBO(SPACE, HashedRidge(SPACE.tokens), exploration=1.5), "exploration"),
+        (lambda: MCTS(SPACE, exploration=-1.0), "exploration"),
+        (lambda: HashedRidge(SPACE.tokens, buckets=0), "buckets"),
+        (lambda: Hyperband(TRAINED, FidelityLevels(TRAINED), reduction=1.0), "reduction"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=name):
+            make()
+    assert json.dumps(methods.smbo(SPACE).settings())
+
+
+def test_model_based_methods_beat_random_search_on_wirings():
+    space = SearchSpace(genetic_stages)
+    seeds = range(5)
+    final = {
+        method: [bo.minimize(wiring_cost, space, 45, method=method, seed=s).best_value for s in seeds]
+        for method in ("random", "auto", "smbo", "regularized-evolution")
+    }
+    for method in ("auto", "smbo", "regularized-evolution"):
+        gains = [ours - theirs for ours, theirs in zip(final[method], final["random"], strict=True)]
+        assert statistics.fmean(gains) < -1.0, (method, gains)
+        assert sum(gain <= 0 for gain in gains) >= 4, (method, gains)

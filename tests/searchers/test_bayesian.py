@@ -1,0 +1,294 @@
+"""The Bayesian searcher: searcher laws, running and failed trials, exhausted spaces, fallbacks."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.acquisition.functions import (
+    ExpectedImprovement,
+    LogExpectedImprovement,
+    LowerConfidenceBound,
+    ProbabilityOfImprovement,
+)
+from bostruct.acquisition.local_search import LocalSearch
+from bostruct.contracts import DomainError, NumericalError, SpaceExhausted
+from bostruct.methods import auto, combo, searcher
+from bostruct.searchers import bayesian
+from bostruct.searchers.bayesian import BayesianSearch, best_observed, best_predicted
+from bostruct.searchers.scores import AcquisitionScore, FeasibleScore
+from bostruct.study.history import History
+from bostruct.study.threads import ThreadLimit
+from tests.fakes import TablePosterior
+from tests.laws.maxsat import bits
+from tests.laws.searcher_laws import Schedule, check_exhausts, check_searcher, play
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """As a study runs model work: threads that wait for each other cost these small matrices most of the time."""
+    with ThreadLimit(1)():
+        yield
+
+
+def quick_auto(domain: Any, n_initial: int = 5) -> BayesianSearch:
+    best = auto(domain)
+    surrogate = dataclasses.replace(best.surrogate.surrogate, most_steps=10)
+    search = LocalSearch(random=100, spray=20, ascents=3)
+    return dataclasses.replace(
+        best,
+        surrogate=dataclasses.replace(best.surrogate, surrogate=surrogate),
+        feasibility=surrogate,
+        maximizer=search,
+        n_initial=n_initial,
+    )
+
+
+def quick_combo(domain: Any, n_initial: int = 5) -> BayesianSearch:
+    published = combo(domain)
+    surrogate = dataclasses.replace(published.surrogate, burn_in=3, samples=2)
+    search = LocalSearch(random=200, spray=5, ascents=4)
+    return dataclasses.replace(published, surrogate=surrogate, maximizer=search, n_initial=n_initial)
+
+
+QUICK = pytest.mark.parametrize("make", [quick_auto, quick_combo])
+
+
+def mixed_space() -> bo.Space:
+    return bo.Space({"a": bool, "b": ["p", "q", "r"], "c": range(5), "d": bo.Integer(-3, 3)})
+
+
+def mixed_objective(point: dict) -> float:
+    return point["a"] + {"p": 0.0, "q": 2.0, "r": -1.0}[point["b"]] + abs(point["c"] - 2) - 0.1 * point["d"]
+
+
+@QUICK
+def test_laws(make):
+    check_searcher(make, mixed_space(), mixed_objective, np.random.default_rng(0), n_trials=14)
+
+
+@QUICK
+def test_visits_all_of_a_small_space_then_says_so(make):
+    space = bo.Space({"a": bool, "b": ["p", "q", "r"], "c": bool})
+    check_exhausts(make, space, lambda p: mixed_objective({**p, "d": 0}), np.random.default_rng(1))
+
+
+@QUICK
+def test_serves_constraints_that_no_single_change_respects(make):
+    names = [f"x{i}" for i in range(5)]
+    space = bo.Space(dict.fromkeys(names, bool), [lambda p: sum(p.values()) == 2])
+    check_exhausts(make, space, lambda p: sum(i * p[name] for i, name in enumerate(names)), np.random.default_rng(2))
+
+
+@QUICK
+def test_model_takes_over_after_the_initial_points_and_failed_ones_count(make):
+    space = mixed_space()
+    for fail_every in (0, 2):
+        steps = play(make, space, mixed_objective, Schedule(9, seed=3, fail_every=fail_every))
+        assert [step.origin for step in steps] == ["initial"] * 5 + ["model"] * 4
+
+
+@QUICK
+def test_many_asks_without_a_tell_give_distinct_points(make):
+    space, search = mixed_space(), make(mixed_space())
+    told = space.sample(6, np.random.default_rng(4))
+    values = [mixed_objective(space.present(x)) for x in told]
+    state, running = search.initial_state(), space.join()
+    for number in range(8):
+        history = History.of(space, told, values, running)
+        x, state, info = search.suggest(history, state, np.random.default_rng(number))
+        assert info["origin"] == "model"
+        assert space.keys(x[None])[0] not in history.seen
+        running = space.join(running, x[None])
+    assert len(set(space.keys(running))) == 8
+
+
+@pytest.mark.parametrize("make", [auto, combo])
+def test_info_says_what_a_person_wants_to_see(make):
+    space = mixed_space()
+    search = dataclasses.replace(make(space), n_initial=3, maximizer=LocalSearch(random=50, spray=2, ascents=2))
+    told = space.sample(3, np.random.default_rng(5))
+    info = search.suggest(
+        History.of(space, told, [1.0, 0.5, 2.0]), search.initial_state(), np.random.default_rng(6)
+    ).info
+    assert {"largest_jitter", "likelihoods", "candidates", "steps", "best_score"} <= info.keys()
+    assert json.loads(json.dumps(info)) == info
+
+
+class Known:
+    """A surrogate whose posterior is known, or which fails for a reason."""
+
+    def __init__(self, posterior: TablePosterior | None) -> None:
+        self.posterior = posterior
+
+    def initial_state(self) -> Any:
+        return 0
+
+    def condition(self, xs, values, state, rng) -> Any:
+        del xs, values, rng
+        if self.posterior is None:
+            raise NumericalError("not positive definite, on purpose")
+        return self.posterior, state + 1, {"sweeps": 1}
+
+
+def known_search(mean, variance, acquisition=None) -> BayesianSearch:
+    """Over 16 points, in the order of `Space.enumerate`."""
+    space = bits(4)
+    posterior = TablePosterior(space.n_choices, np.array(mean, float), np.array(variance, float), np.zeros(16))
+    search = LocalSearch(random=200, spray=4, ascents=16)
+    return BayesianSearch(space, Known(posterior), acquisition or LowerConfidenceBound(1.0), search, n_initial=1)
+
+
+def test_suggests_the_best_unseen_point_of_a_known_posterior():
+    mean = np.arange(16.0)[::-1]  # the last point is the best, then those around it
+    search = known_search(mean, np.full(16, 0.01))
+    everything = search.domain.enumerate()
+    history = History.of(search.domain, everything[:1], [3.0])
+    assert search.suggest(history, {"surrogate": 0}, np.random.default_rng(0)).point.tolist() == [1, 1, 1, 1]
+    history = History.of(search.domain, everything[[0, 15]], [3.0, 4.0])
+    found = search.suggest(history, {"surrogate": 0}, np.random.default_rng(0))
+    assert found.point.tolist() == [1, 1, 1, 0]  # the only maximum was seen: its best neighbour
+    assert found.state == {"surrogate": 1}
+
+
+def test_believes_running_trials():
+    """A point out for evaluation is worth nothing twice: its variance is gone, and its neighbours' with it."""
+    space = bits(8)
+    rng = np.random.default_rng(7)
+    told = space.sample(12, rng)
+    values = told @ np.arange(8.0) + rng.normal(size=12)
+    posterior = auto(space).surrogate.condition(told, values, None, rng)[0]
+    out = space.sample(1, rng)
+    incumbent = float(values.min())
+    before, after = (AcquisitionScore(p, ExpectedImprovement(), incumbent) for p in (posterior, posterior.believe(out)))
+    everything = space.enumerate()
+    assert after(out)[0] <= before(out)[0]
+    assert np.all(after(everything) <= before(everything) + 1e-9)
+    np.testing.assert_allclose(posterior.believe(out).predict(everything).mean, posterior.predict(everything).mean)
+
+
+def test_what_is_believed_of_running_trials_decides():
+    class Fickle(TablePosterior):
+        """Once it believes a point, it prefers what it liked least."""
+
+        def believe(self, xs):
+            return TablePosterior(self.n_choices, -self.mean, self.variance, self.optimism) if len(xs) else self
+
+    search = known_search(np.arange(16.0), np.full(16, 0.01))
+    posterior = search.surrogate.posterior
+    fickle = Fickle(posterior.n_choices, posterior.mean, posterior.variance, posterior.optimism)
+    search = dataclasses.replace(search, surrogate=Known(fickle))
+    everything = search.domain.enumerate()
+    for running, expected in (((), [0, 0, 0, 0]), (everything[6:7], [1, 1, 1, 1])):
+        history = History.of(search.domain, everything[5:6], [3.0], running)
+        assert search.suggest(history, {"surrogate": 0}, np.random.default_rng(0)).point.tolist() == expected
+
+
+def test_incumbents():
+    search = known_search(np.linspace(0, 1, 16), np.ones(16))
+    everything = search.domain.enumerate()
+    history = History.of(search.domain, everything[[3, 5]], [-7.0, 2.0])
+    posterior = search.surrogate.condition(None, None, 0, None)[0]
+    assert best_observed(history, posterior) == -7.0
+    assert best_predicted(history, posterior) == pytest.approx(3 / 15)
+
+
+def test_feasibility_scales_a_score_by_the_chance_of_success():
+    space = bits(4)
+    label = TablePosterior(space.n_choices, np.linspace(0, 1, 16), np.full(16, 0.25), np.zeros(16))
+    value = TablePosterior(space.n_choices, np.zeros(16), np.ones(16), np.zeros(16))
+    plain = AcquisitionScore(value, LogExpectedImprovement(), 0.0)
+    scored = FeasibleScore(plain, label)
+    everything = space.enumerate()
+    found = np.exp(scored(everything) - plain(everything))
+    assert np.all(np.diff(found) > 0)
+    np.testing.assert_allclose(found + found[::-1], 1.0)  # a label of 1/2 is an even chance
+    assert np.all(scored(everything) <= scored.upper_bounds(everything))
+
+
+def test_falls_back_and_says_why():
+    broken = dataclasses.replace(known_search(np.zeros(16), np.ones(16)), surrogate=Known(None))
+    space = broken.domain
+    everything = space.enumerate()
+    state = {"surrogate": {"kept": 1}}
+    found = broken.suggest(History.of(space, everything[:3], [1.0, 2.0, 3.0]), state, np.random.default_rng(0))
+    assert found.info == {"origin": "fallback", "why": "not positive definite, on purpose"}
+    assert found.state == state
+    found = broken.suggest(History.of(space, [], [], failed=everything[:3]), state, np.random.default_rng(0))
+    assert found.info == {"origin": "fallback", "why": "no trial has completed"}
+
+
+def test_where_maxima_and_neighbours_were_seen_random_points_are_scored(monkeypatch):
+    search = dataclasses.replace(
+        known_search(np.arange(16.0), np.full(16, 1e-6)), maximizer=LocalSearch(random=200, spray=0, ascents=1)
+    )
+    everything = search.domain.enumerate()
+    seen = everything[[0, 1, 2, 4, 8]]  # the one maximum and all its neighbours
+    history = History.of(search.domain, seen, np.arange(5.0))
+    found = search.suggest(history, {"surrogate": 0}, np.random.default_rng(0))
+    assert found.info["origin"] == "model"
+    assert found.point.tolist() == everything[3].tolist()  # the best of those left
+    monkeypatch.setattr(bayesian, "MAX_FALLBACK_DRAWS", 0)  # where draws meet seen points alone
+    found = search.suggest(history, {"surrogate": 0}, np.random.default_rng(0))
+    assert tuple(found.point) not in set(map(tuple, seen))
+
+
+def test_a_space_without_an_unseen_point_is_not_drawn_from(monkeypatch):
+    search = known_search(np.arange(16.0), np.full(16, 1e-6))
+    everything = search.domain.enumerate()
+    monkeypatch.setattr(bayesian, "MAX_FALLBACK_DRAWS", -1)  # a draw would raise
+    with pytest.raises(SpaceExhausted):
+        search.suggest(
+            History.of(search.domain, everything, np.arange(16.0)), {"surrogate": 0}, np.random.default_rng(0)
+        )
+
+
+def test_values_too_large_for_a_variance_do_not_end_a_run():
+    space = mixed_space()
+    xs = space.sample(6, np.random.default_rng(8))
+    for make in (quick_auto, quick_combo):
+        search = make(space)
+        history = History.of(space, xs, [0.0, 1.0, 1e308, -1e308, 2.0, 3.0])
+        found = search.suggest(history, search.initial_state(), np.random.default_rng(9))
+        assert found.info["origin"] == "fallback"
+        assert "magnitudes" in found.info["why"]
+
+
+@pytest.mark.parametrize("make", [auto, combo])
+def test_settings_tell_any_two_searchers_apart(make):
+    space = mixed_space()
+    plain = make(space)
+    assert make(space).settings() == plain.settings()
+    others = [
+        dataclasses.replace(plain, n_initial=7),
+        dataclasses.replace(plain, incumbent=best_observed if plain.incumbent is best_predicted else best_predicted),
+        dataclasses.replace(plain, acquisition=ProbabilityOfImprovement(1.0)),
+        dataclasses.replace(plain, acquisition=ProbabilityOfImprovement(1.5)),
+        dataclasses.replace(plain, maximizer=LocalSearch(random=77)),
+    ]
+    settings = [json.dumps(search.settings()) for search in (plain, *others)]
+    assert len(set(settings)) == len(settings)
+    assert auto(space).settings() != combo(space).settings()
+
+
+@pytest.mark.parametrize(("name", "value"), [("n_initial", 0), ("n_starts", -1), ("n_initial", 2.5)])
+def test_wrong_settings_are_refused_by_name(name, value):
+    with pytest.raises((TypeError, ValueError), match=name):
+        dataclasses.replace(auto(mixed_space()), **{name: value})
+
+
+def test_methods_refuse_domains_without_graphs_by_name():
+    for name, words in (("auto", "no kernel for the points of object"), ("combo", "needs a Space")):
+        with pytest.raises(DomainError, match=words):
+            searcher(name, object())
+
+
+def test_a_chance_of_success_needs_a_logarithm():
+    plain = auto(mixed_space())
+    with pytest.raises(ValueError, match=r"feasibility: .* got ExpectedImprovement"):
+        dataclasses.replace(plain, acquisition=ExpectedImprovement())
