@@ -22,7 +22,7 @@ from bostruct.nas.cifar import BATCHES, CLASSES
 
 SIDE = 32
 NOTE = (
-    "These pixels come from JPEG mosaics, not from the official files: they differ by a few grey levels and so do the "
+    "These pixels come from JPEG mosaics, not from the official files: they differ by a few gray levels and so do the "
     'MD5s. Say "JPEG CIFAR-10" beside numbers that were measured on them.'
 )
 

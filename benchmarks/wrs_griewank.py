@@ -2,7 +2,7 @@
 
     python -m benchmarks.wrs_griewank [--runs 1000] [--trials 1000] [--processes 1] [--published-weights]
 
--G is maximised over [-600, 600]^6, G = 1 + sum (i - 1) x_i^2 / 4000 - prod cos(x_i / sqrt i). Each run draws trials / e
+-G is maximized over [-600, 600]^6, G = 1 + sum (i - 1) x_i^2 / 4000 - prod cos(x_i / sqrt i). Each run draws trials / e
 points at random, weighs the variables by its own forest, and changes its incumbent from then on; steps are those of
 `bostruct.searchers.wrs`, drawn here without the study around them, since nothing but their number costs. With
 --published-weights all runs use the weights of the paper's table 1 and no floor.

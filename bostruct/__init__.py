@@ -1,4 +1,4 @@
-"""bostruct: Bayesian optimisation over structured and combinatorial domains.
+"""bostruct: Bayesian optimization over structured and combinatorial domains.
 
 The public names are loaded when first used, so that importing the package costs next to nothing.
 """

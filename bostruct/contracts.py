@@ -1,13 +1,13 @@
-"""The contracts between the parts of a Bayesian optimiser over structures.
+"""The contracts between the parts of a Bayesian optimizer over structures.
 
 A domain says what a point is, a kernel how alike two points are, a surrogate what the data say, an acquisition
-function what a point is worth, a maximiser where the best one is, a searcher strings them together, and a study
+function what a point is worth, a maximizer where the best one is, a searcher strings them together, and a study
 (`bostruct.study.study`) has points evaluated and loses nothing.
 
 Letters used everywhere: ``n`` training points, ``m`` candidates, ``d`` variables, ``p`` kernel parameters, ``s``
 posterior samples of them. Numbers are float64. Points travel in batches: on a `Space` an integer array of shape
 (m, d), elsewhere a sequence of immutable, hashable values. ``x`` is one point of a batch, as the domain holds it; what
-the user sees of it is made by `Domain.present`. Values are minimised everywhere below the study.
+the user sees of it is made by `Domain.present`. Values are minimized everywhere below the study.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class HasNeighbors(Domain, Protocol):
 
 
 class HasNeighborhoods(HasNeighbors, Protocol):
-    """A domain that can list the neighbours of many points at once."""
+    """A domain that can list the neighbors of many points at once."""
 
     def sample_neighborhoods(
         self, xs: Batch, m: int, rng: np.random.Generator, leaps: bool = False
@@ -249,7 +249,7 @@ class Prediction(NamedTuple):
 
 
 class Posterior(Protocol):
-    """What the surrogate believes once it has seen the history; in the user's units, minimised."""
+    """What the surrogate believes once it has seen the history; in the user's units, minimized."""
 
     def predict(self, xs: Batch) -> Prediction: ...
 
@@ -295,7 +295,7 @@ class Acquisition(Protocol):
 
 
 class Score(Protocol):
-    """The only thing that a maximiser knows of the model; maximised."""
+    """The only thing that a maximizer knows of the model; maximized."""
 
     def __call__(self, xs: Batch) -> Array:
         """(m,)"""

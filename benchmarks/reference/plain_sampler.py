@@ -81,7 +81,7 @@ def log_prior_mean(data: Problem, mean: float) -> float:
 
 
 def log_prior_amplitude(data: Problem, log_amplitude: float) -> float:
-    """Centred where the kernel's extreme eigenvalues at beta = 1 bracket the variance of the values."""
+    """Centered where the kernel's extreme eigenvalues at beta = 1 bracket the variance of the values."""
     if not LOG_LOW <= log_amplitude <= LOG_HIGH:
         return -math.inf
     log_mean = [math.log(float(np.mean(np.exp(-values)))) for values in data.eigenvalues]

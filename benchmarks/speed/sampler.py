@@ -29,7 +29,7 @@ from bostruct.surrogates.chain import ChainData, ChainTally, sweep
 from bostruct.surrogates.hyperparameters import Hyperparameters
 
 REQUIRED = {50: 50.0, 150: 20.0, 270: 10.0}
-SHARE = 60.0  # percent of the fit inside the Cholesky factorisation, at the largest n
+SHARE = 60.0  # percent of the fit inside the Cholesky factorization, at the largest n
 BURN_IN = 40
 OURS_PER_PLAIN = {50: 20, 150: 6, 270: 3}
 REPEATS = 9
@@ -58,7 +58,7 @@ def measure(miniature: bool) -> list[Row]:
 
 
 def _profile(data: ChainData, now: Hyperparameters, miniature: bool) -> list[Row]:
-    """Where the time of a fit goes, with the factorisation as ever and with the whole matrix factored each time."""
+    """Where the time of a fit goes, with the factorization as ever and with the whole matrix factored each time."""
     n, sweeps = len(data.values), 1 if miniature else FIT_SWEEPS
     split, with_split = _share_of_cholesky(data, now, sweeps)
     with mock.patch.object(complete, "TWO_BLOCK_FROM", math.inf):
@@ -103,7 +103,7 @@ def _compare(
 
 
 def _cholesky_floor(data: ChainData, now: Hyperparameters) -> float:
-    """Seconds of one factorisation in place."""
+    """Seconds of one factorization in place."""
     gram = data.kernel.gram(now.theta, data.prepared)
     n = len(gram)
     gram.ravel()[:: n + 1] += now.ratio(data.nugget)
@@ -125,7 +125,7 @@ def _share_of_cholesky(data: ChainData, now: Hyperparameters, sweeps: int) -> tu
 
 @contextmanager
 def _clock_cholesky() -> Iterator[Callable[[], float]]:
-    """Counts the seconds spent inside LAPACK's Cholesky factorisation, and inside the two steps between its blocks."""
+    """Counts the seconds spent inside LAPACK's Cholesky factorization, and inside the two steps between its blocks."""
     places: list[tuple[Any, str]] = [
         (gaussian, "dpotrf"),
         *((block_evidence, name) for name in ("dpotrf", "dtrsm", "dsyrk")),

@@ -1,4 +1,4 @@
-"""Evolution on the score: the maximiser of domains whose points have too many neighbours to list.
+"""Evolution on the score: the maximizer of domains whose points have too many neighbors to list.
 
 Kandasamy et al. 2018, section 5, and the released code: generation by generation, parents are drawn by their score
 among all points scored so far, and mutated.

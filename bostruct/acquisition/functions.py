@@ -1,4 +1,4 @@
-"""Acquisition functions, for minimisation, on posterior means and variances (s, m)."""
+"""Acquisition functions, for minimization, on posterior means and variances (s, m)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Breadth-first local search over a domain with neighbours (Oh et al. 2019, Algorithm 1 and section 3)."""
+"""Breadth-first local search over a domain with neighbors (Oh et al. 2019, Algorithm 1 and section 3)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ MAX_NEIGHBORS = 20_000  # of one point, looked at in one step; more are sampled
 
 @dataclass(frozen=True)
 class LocalSearch:
-    """random: vertices drawn uniformly. spray: neighbours drawn for each start given. ascents: how many of the best
-    of all these are climbed from, in lockstep. Of a point with more than 20,000 neighbours each step looks at that
+    """random: vertices drawn uniformly. spray: neighbors drawn for each start given. ascents: how many of the best
+    of all these are climbed from, in lockstep. Of a point with more than 20,000 neighbors each step looks at that
     many, drawn at random. leaps: ascents also step by half of an ordered variable's choices, a quarter and so on, so
-    that many choices in a row cost few steps; without them the search is as published. most: neighbours looked at by
+    that many choices in a row cost few steps; without them the search is as published. most: neighbors looked at by
     all ascents together, after which they end where they are; None: they end at local maxima, as published.
     """
 
@@ -65,9 +65,9 @@ def ascend(
     leaps: bool = False,
     most: int | None = None,
 ) -> tuple[Batch, Array, int]:
-    """Move every point to its best neighbour for as long as that is strictly better: the ends, their scores, the steps.
+    """Move every point to its best neighbor for as long as that is strictly better: the ends, their scores, the steps.
 
-    All points step together, so that their neighbourhoods are scored in one batch. Points that meet go on as one, and
+    All points step together, so that their neighborhoods are scored in one batch. Points that meet go on as one, and
     end as one.
     """
     first = first_occurrences(domain, xs)

@@ -1,4 +1,4 @@
-"""Minimisers of a polynomial in indicators of choices: annealing, and the semidefinite relaxation of order two.
+"""Minimizers of a polynomial in indicators of choices: annealing, and the semidefinite relaxation of order two.
 
 Both give candidate points, the best first, so that a caller can take the best that was not evaluated yet.
 """

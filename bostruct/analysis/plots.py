@@ -17,7 +17,7 @@ from bostruct.study.result import Result
 
 BEST_COLOR = "#1f2933"
 GRAY = "#7b8794"
-ORIGINS = {  # colour-blind safe: Okabe and Ito
+ORIGINS = {  # color-blind safe: Okabe and Ito
     "initial": ("#999999", "o"),
     "random": ("#E69F00", "D"),
     "model": ("#0072B2", "o"),

@@ -22,7 +22,7 @@ from bostruct.cli.show import show
 )
 @click.version_option(__version__, prog_name="bostruct")
 def main() -> None:
-    """Bayesian optimisation over structured and combinatorial domains.
+    """Bayesian optimization over structured and combinatorial domains.
 
     \b
     Example:

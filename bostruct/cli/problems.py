@@ -1,4 +1,4 @@
-"""`bostruct problems`: what there is to optimise."""
+"""`bostruct problems`: what there is to optimize."""
 
 from __future__ import annotations
 

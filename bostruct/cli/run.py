@@ -65,7 +65,7 @@ def run(
     progress: bool | None,
     as_json: bool,
 ) -> None:
-    """Optimise a benchmark problem (see `bostruct problems`).
+    """Optimize a benchmark problem (see `bostruct problems`).
 
     \b
     Examples:

@@ -32,7 +32,7 @@ class Crossing(Protocol):
 
 @runtime_checkable
 class Neighboring(Protocol):
-    """What all parts must be able to do where the joint domain is to have neighbours."""
+    """What all parts must be able to do where the joint domain is to have neighbors."""
 
     def neighbors(self, x: Point) -> Batch: ...
 
@@ -155,15 +155,15 @@ class Joint:
 
 @dataclass(frozen=True)
 class JointDomain(Joint):
-    """Of parts of which some have no neighbours."""
+    """Of parts of which some have no neighbors."""
 
 
 @dataclass(frozen=True)
 class JointGraph(Joint):
-    """Of parts that all have neighbours: the Cartesian product of their graphs."""
+    """Of parts that all have neighbors: the Cartesian product of their graphs."""
 
     def neighbors(self, x: JointPoint) -> list[JointPoint]:
-        """Those with a neighbour in one part: the first part's first, in its order."""
+        """Those with a neighbor in one part: the first part's first, in its order."""
         return [y for i, batch in enumerate(self._neighbors_of_parts(x)) for y in self._replace_part(x, i, batch)]
 
     def sample_neighbors(self, x: JointPoint, m: int, rng: np.random.Generator) -> list[JointPoint]:

@@ -44,7 +44,7 @@ def for_space(domain: Space) -> BayesianSearch:
     back. Labels of success and failure have a prior of next to none.
     """
     kernel = WeightedSum(MainEffects(variable_graphs(domain)), space_kernel(domain), Normal(0.4, 1.0), initial=0.4)
-    noise, label_noise = Normal(-1.0, 1.0), Normal(-5.0, 1.0)  # of log variances of standardised values
+    noise, label_noise = Normal(-1.0, 1.0), Normal(-5.0, 1.0)  # of log variances of standardized values
     surrogate = MAPGP(kernel, domain.join, noise, noise.mean)
     return BayesianSearch(
         domain,

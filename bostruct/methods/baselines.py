@@ -49,5 +49,5 @@ def hill_climbing(domain: Any, best_improvement: bool = False) -> Searcher:
     """Local search with random restarts: one exchange, the first improvement, or with `best_improvement` the best."""
     if not callable(getattr(domain, "sample_neighbors", None)):
         name = domain_label(domain)
-        raise DomainError(f"method: hill-climbing needs a domain whose neighbours can be listed, got {name}")
+        raise DomainError(f"method: hill-climbing needs a domain whose neighbors can be listed, got {name}")
     return HillClimbing(domain, best_improvement=best_improvement)

@@ -70,7 +70,7 @@ def nasbot(domain: Any, fit: SurrogateBuilder = map_surrogate, settings: Otmann 
 
 
 def published_nasbot(domain: ArchitectureDomain, fit: SurrogateBuilder = marginalized_surrogate) -> BayesianSearch:
-    """NASBOT as its released code has it: squared normalised distances, EI, evolution by fitness from the pool alone.
+    """NASBOT as its released code has it: squared normalized distances, EI, evolution by fitness from the pool alone.
 
     Hyperparameters are sampled by `fit`, from the published ranges made normal, where the released code draws 4400;
     docs/nasbot.md lists what else differs. Raises DomainError for a domain without a pool.

@@ -116,7 +116,7 @@ def diabetes() -> Dataset:
 def regression(name: str, features: Array, targets: Array, seed: int = 0) -> Dataset:
     """A regression on (n, d) features and (n,) or (n, t) targets: 0.6 to train on, 0.2 to validate, 0.2 to test.
 
-    n: at least 5. Drawn with `seed`; all standardised by the training part, columns that do not vary at 0 (Kandasamy et
+    n: at least 5. Drawn with `seed`; all standardized by the training part, columns that do not vary at 0 (Kandasamy et
     al. 2018). Raises TypeError, ValueError, which name the argument.
     """
     features, targets = _check_table("features", features), _check_table("targets", targets, single=True)

@@ -38,7 +38,7 @@ AT_ONCE = 8  # repeats side by side on a GPU: enough to fill one with small netw
 
 @dataclass(frozen=True)
 class NetworkObjective:
-    """Called with a point, trains its network and gives the error on the validation examples, which is minimised.
+    """Called with a point, trains its network and gives the error on the validation examples, which is minimized.
 
     A point is an `Architecture`, a `Program`, or a dict, nested or not, with one of these under any name; its other
     entries are settings of the recipe by name (``epochs``, ``learning_rate``, ``weight_decay``, ``dropout`` ...) or

@@ -17,7 +17,7 @@ PointFunction = Callable[[Any], float]
 
 @dataclass(frozen=True)
 class ArchitectureProblem:
-    """A benchmark to minimise.
+    """A benchmark to minimize.
 
     name: how the registry spells it. space: its domain, whose points are `Architecture`s, or have one among their
     parts. objective, mean and report are functions of such a point as the domain holds it. objective: what a trial is

@@ -47,7 +47,7 @@ class InitialPoints:
 
 @dataclass(frozen=True)
 class Problem:
-    """A benchmark to minimise.
+    """A benchmark to minimize.
 
     name: how the registry spells it. source: where it was published. optimum: the least value, None where it is not
     proved; optimum_source: how it is known, and optimal_vertices: a point that has it. best_known: the least value that
@@ -172,7 +172,7 @@ def prove_by_enumeration(problem: Problem) -> Problem:
 
 @dataclass(frozen=True)
 class Relabeling:
-    """What each vertex that an optimiser sees stands for: tables[i][seen] = own vertex of variable i."""
+    """What each vertex that an optimizer sees stands for: tables[i][seen] = own vertex of variable i."""
 
     tables: tuple[tuple[int, ...], ...]
 

@@ -27,7 +27,7 @@ def branin_values(vertices: IntArray) -> Array:
 def branin() -> Problem:
     """x1 = -5, -4.7, ..., 10 and x2 = 0, 0.3, ..., 15, on path graphs with edge weight 50.
 
-    Initial points: the centre, as published, and one random point, which the paper left unseeded; here the
+    Initial points: the center, as published, and one random point, which the paper left unseeded; here the
     configuration seeds it.
     """
     problem = Problem(

@@ -31,7 +31,7 @@ PREVENTION_COST = 1.0  # of prevention at one stage
 ENUMERATED_STAGES = 12
 CONTAMINATION_CHUNK = 4096
 
-# Full enumeration of the 2^25 points, for each of the published lambdas; one of the minimisers.
+# Full enumeration of the 2^25 points, for each of the published lambdas; one of the minimizers.
 OPTIMA = {
     758: ("1101101101101101110111010", {0.0: 21.35, 1e-4: 21.3517, 1e-2: 21.52}),
     1203: ("1101011011101101011010100", {0.0: 21.18, 1e-4: 21.1815, 1e-2: 21.33}),

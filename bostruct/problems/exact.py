@@ -26,13 +26,13 @@ def prove_optimum(problem: Problem, seconds: float = 60.0) -> Problem:
 
     By enumeration up to 14 variables, or 28 where no clause has more than two literals; else by the MaxSAT solver RC2
     of python-sat (extra `sat`), which needs all costs positive, as with weights="raw". Raises DomainError for another
-    kind of problem, a relabelled one (prove first, relabel then), negative costs, or hard clauses that cannot all hold;
+    kind of problem, a relabeled one (prove first, relabel then), negative costs, or hard clauses that cannot all hold;
     MissingExtra; TimeoutError after `seconds` in the solver, roughly.
     """
     seconds = check_number("seconds", seconds, 0.0)
     objective = problem.objective
     if not isinstance(objective, ClauseWeight):
-        raise DomainError(f"problem: expected weighted MaxSAT, not relabelled; got {problem.name}")
+        raise DomainError(f"problem: expected weighted MaxSAT, not relabeled; got {problem.name}")
     if problem.space.d <= MAX_ENUMERATED_VARIABLES:
         return prove_by_enumeration(problem)
     if problem.space.d <= MAX_QUADRATIC_VARIABLES and max(map(len, objective.formula.clauses)) <= 2:
@@ -64,7 +64,7 @@ def quadratic_form(objective: ClauseWeight) -> tuple[Array, Array]:
 
 
 def least_quadratic(pairs: Floats, linear: Floats) -> tuple[int, ...]:
-    """A minimiser over bits of x Q x + b x, by enumeration in two halves, in the precision of Q; d at most 28."""
+    """A minimizer over bits of x Q x + b x, by enumeration in two halves, in the precision of Q; d at most 28."""
     d = len(linear)
     half = d // 2
     halves = [slice(0, half), slice(half, d)]

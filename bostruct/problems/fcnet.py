@@ -23,7 +23,7 @@ from bostruct.problems.architectures import ArchitectureProblem
 from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, Problem, prove_by_enumeration
 from bostruct.problems.tabular import read_arrays, with_noise
 
-SOURCE = "Klein and Hutter 2019 (tabular benchmarks for joint architecture and hyperparameter optimisation)"
+SOURCE = "Klein and Hutter 2019 (tabular benchmarks for joint architecture and hyperparameter optimization)"
 FCNET_DATA_SETS = ("protein_structure", "naval_propulsion", "slice_localization", "parkinsons_telemonitoring")
 NETWORK_VARIABLES = ("activation_fn_1", "n_units_1", "activation_fn_2", "n_units_2")  # the rest is how it is trained
 N_INITIAL = 10

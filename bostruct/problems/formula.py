@@ -95,7 +95,7 @@ def raw_costs(formula: Formula) -> ClauseWeight:
 
 
 def standardized_costs(formula: Formula) -> ClauseWeight:
-    """Minus the standardised weight of the satisfied clauses, in float32 as published by Oh et al. 2019.
+    """Minus the standardized weight of the satisfied clauses, in float32 as published by Oh et al. 2019.
 
     Clauses lighter than the mean then count as worse satisfied than not: it is not the MaxSAT optimum any more. Raises
     ValueError where there are hard clauses or all weights are equal.

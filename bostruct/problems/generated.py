@@ -40,7 +40,7 @@ def max3sat_formula(n_variables: int, n_clauses: int, seed: int) -> tuple[Formul
 
 
 def max3sat(n_variables: int = 60, n_clauses: int = 300, seed: int = 0) -> Problem:
-    """Random weighted Max-3-SAT that can be satisfied: minimise the weight of the unsatisfied clauses; optimum 0.
+    """Random weighted Max-3-SAT that can be satisfied: minimize the weight of the unsatisfied clauses; optimum 0.
 
     Raises TypeError or ValueError.
     """
@@ -83,7 +83,7 @@ def maxcut_formula(n: int, k: int, seed: int) -> Formula:
 
 
 def maxcut(n: int = 8, k: int = 2, seed: int = 0) -> Problem:
-    """Weighted max-cut on the Johnson graph of the k-subsets of n: minimise the weight of the edges that are not cut.
+    """Weighted max-cut on the Johnson graph of the k-subsets of n: minimize the weight of the edges that are not cut.
 
     The optimum is proved when the graph has at most 28 vertices, in half a second. Raises TypeError or ValueError.
     """
@@ -140,7 +140,7 @@ def frb_formula(groups: int, size: int, seed: int) -> tuple[Formula, tuple[int, 
 
 
 def frb(groups: int = 10, size: int = 6, seed: int = 0) -> Problem:
-    """Model RB, forced satisfiable, as weighted MaxSAT: minimise the weight of the unsatisfied clauses.
+    """Model RB, forced satisfiable, as weighted MaxSAT: minimize the weight of the unsatisfied clauses.
 
     groups x size binary variables; the optimum is groups x size - groups. Raises TypeError or ValueError.
     """

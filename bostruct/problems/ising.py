@@ -123,7 +123,7 @@ def ising(case: int = 1286, strength: float = 0.0) -> Problem:
 
 
 def grid_edges() -> list[tuple[int, int]]:
-    """Pairs of neighbouring sites of the grid, sites numbered row by row, in the order of the variables."""
+    """Pairs of neighboring sites of the grid, sites numbered row by row, in the order of the variables."""
     sites = range(SIDE * SIDE)
     across = [(i, i + 1) for i in sites if i % SIDE < SIDE - 1]
     return sorted(across + [(i, i + SIDE) for i in sites if i < SIDE * (SIDE - 1)])

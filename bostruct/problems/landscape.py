@@ -59,7 +59,7 @@ class Landscape:
 
 
 def landscape(kind: str = "cnn", noise: float = 0.0, seed: int = 0) -> ArchitectureProblem:
-    """The landscape over `cnn_domain()` or `mlp_domain()`, to be minimised.
+    """The landscape over `cnn_domain()` or `mlp_domain()`, to be minimized.
 
     kind: "cnn" or "mlp". noise: standard deviation, at least 0; between good architectures values differ by about 1.
     seed: of the noise. Raises TypeError or ValueError.

@@ -16,7 +16,7 @@ from bostruct.problems.dimacs import read_wcnf
 from bostruct.problems.formula import ClauseWeight, Formula, raw_costs, standardized_costs
 
 TAG = "2019NeurIPS_MAXSAT"
-SOURCE = "Oh et al., NeurIPS 2019 (COMBO) for the standardised objective; MaxSAT Evaluation 2018 for its files"
+SOURCE = "Oh et al., NeurIPS 2019 (COMBO) for the standardized objective; MaxSAT Evaluation 2018 for its files"
 WEIGHTS: dict[str, Callable[[Formula], ClauseWeight]] = {"raw": raw_costs, "standardized": standardized_costs}
 
 UNPROVED = "not proved: "
@@ -43,8 +43,8 @@ KNOWN = {
 def maxsat(file: str | Path, weights: str = "raw") -> Problem:
     """Weighted MaxSAT over the binary variables x1, x2, ... of a file, plain, .gz or .xz.
 
-    weights: "raw" minimises the weight of the unsatisfied clauses, where a hard clause weighs the sum of all soft ones
-    plus 1; "standardized" minimises what the COMBO paper did: minus the sum over satisfied clauses of (w - mean) / std,
+    weights: "raw" minimizes the weight of the unsatisfied clauses, where a hard clause weighs the sum of all soft ones
+    plus 1; "standardized" minimizes what the COMBO paper did: minus the sum over satisfied clauses of (w - mean) / std,
     which makes light clauses count against a point. Raises OSError, ValueError (naming file and line), DomainError.
     """
     check_choice("weights", weights, WEIGHTS)

@@ -1,4 +1,4 @@
-"""Bayesian optimisation: the straight line from a history to the next point."""
+"""Bayesian optimization: the straight line from a history to the next point."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from bostruct.searchers.designs import Design, random_design
 from bostruct.searchers.scores import AcquisitionScore, FeasibleScore
 from bostruct.searchers.surroundings import neighbors_of
 
-MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbours were seen
+MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
 
 IncumbentRule = Callable[[HistoryView, Posterior], float]
 Neighborhood = Callable[[Any, Point, np.random.Generator], Batch]
@@ -67,9 +67,9 @@ def take(domain: Any, xs: Batch, positions: Sequence[int]) -> Batch:
 @dataclass(frozen=True)
 class BayesianSearch:
     """n_initial: points that `design` chooses before the surrogate is asked. n_starts: how many of the best points the
-    maximiser is told of, None for all. incumbent: what an improvement is measured against. feasibility: learns from
+    maximizer is told of, None for all. incumbent: what an improvement is measured against. feasibility: learns from
     failed points, of which the objective's surrogate knows nothing; the acquisition must be a logarithm. surroundings:
-    where to look when all that the maximiser found was seen before. Raises TypeError, ValueError.
+    where to look when all that the maximizer found was seen before. Raises TypeError, ValueError.
     """
 
     domain: Any
@@ -135,7 +135,7 @@ class BayesianSearch:
         return FeasibleScore(score, self.feasibility.condition(points, succeeded, None, rng)[0])
 
     def _first_unseen(self, maxima: Batch, score: Score, history: HistoryView, rng: np.random.Generator) -> Point:
-        """The best new maximum; else, maximum by maximum, its best new neighbour; else the best of new draws. Raises
+        """The best new maximum; else, maximum by maximum, its best new neighbor; else the best of new draws. Raises
         SpaceExhausted.
         """
         for x, key in zip(maxima, self.domain.keys(maxima), strict=True):

@@ -1,4 +1,4 @@
-"""Bayesian optimisation of combinatorial structures (BOCS): Baptista and Poloczek 2018, algorithm 1."""
+"""Bayesian optimization of combinatorial structures (BOCS): Baptista and Poloczek 2018, algorithm 1."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from bostruct.searchers.bayesian import describe_part
 
 
 class Regression(Protocol):
-    """A model whose posterior samples can be minimised."""
+    """A model whose posterior samples can be minimized."""
 
     def initial_state(self) -> State: ...
 
@@ -41,7 +41,7 @@ class Minimizer(Protocol):
 class BOCS:
     """Thompson sampling: the minimum of one sample from the posterior of a sparse regression.
 
-    Of the candidates of the minimiser the best unseen one is taken; where all were seen, the best unseen neighbour of
+    Of the candidates of the minimizer the best unseen one is taken; where all were seen, the best unseen neighbor of
     the best of them. n_initial: random points first, 20 as published. Raises TypeError, ValueError.
     """
 

@@ -12,12 +12,12 @@ from bostruct.contracts import HasNeighbors, HistoryView, Json, Point, State, Su
 
 @dataclass(frozen=True)
 class HillClimbing:
-    """Visit the neighbours of the best point in random order and move to what improves on it.
+    """Visit the neighbors of the best point in random order and move to what improves on it.
 
-    domain: with neighbours. n_initial: random points before the climb starts from the best of them.
-    best_improvement: visit all neighbours before moving to the best of them; else move at the first improvement.
+    domain: with neighbors. n_initial: random points before the climb starts from the best of them.
+    best_improvement: visit all neighbors before moving to the best of them; else move at the first improvement.
 
-    Where no neighbour of the centre is unseen and none is better, the climb starts again at a random unseen point; it
+    Where no neighbor of the center is unseen and none is better, the climb starts again at a random unseen point; it
     then looks at values told since that moment only. Raises TypeError, ValueError.
     """
 
@@ -33,7 +33,7 @@ class HillClimbing:
         return {"n_initial": self.n_initial, "best_improvement": self.best_improvement}
 
     def initial_state(self) -> State:
-        """start: values told before this climb. center: position of its centre among the values told."""
+        """start: values told before this climb. center: position of its center among the values told."""
         return {"start": 0, "center": None}
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
@@ -54,9 +54,9 @@ class HillClimbing:
         return Suggestion(chosen, restarted, {"origin": "random", "why": "restarted at a local optimum"})
 
     def _unseen_neighbor(self, history: HistoryView, center: int, rng: np.random.Generator) -> Point | None:
-        """One of the unseen neighbours, uniformly; None where all were seen."""
+        """One of the unseen neighbors, uniformly; None where all were seen."""
         x = history.completed[center]
-        # Of one more neighbour than there are seen points, one is unseen: so these bounds lose nothing.
+        # Of one more neighbor than there are seen points, one is unseen: so these bounds lose nothing.
         for most in (16, len(history.seen) + 1):
             neighbors = self.domain.sample_neighbors(x, most, rng)
             unseen = [i for i, key in enumerate(self.domain.keys(neighbors)) if key not in history.seen]

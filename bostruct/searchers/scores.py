@@ -1,4 +1,4 @@
-"""What a maximiser sees of the model: an acquisition function of a posterior."""
+"""What a maximizer sees of the model: an acquisition function of a posterior."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sequential model-based optimisation on drawn candidates: Negrinho et al. 2019, section 7.2."""
+"""Sequential model-based optimization on drawn candidates: Negrinho et al. 2019, section 7.2."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ N_MUTATIONS = 50
 
 
 def neighbors_of(domain: HasNeighbors, x: Point, rng: np.random.Generator) -> Batch:
-    """Its neighbours, or 5,000 of them."""
+    """Its neighbors, or 5,000 of them."""
     return domain.sample_neighbors(x, MAX_SEEN_NEIGHBORS, rng)
 
 

@@ -1,4 +1,4 @@
-"""The database file: its tables, how it is recognised, and how it is opened without harming what is not ours."""
+"""The database file: its tables, how it is recognized, and how it is opened without harming what is not ours."""
 
 from __future__ import annotations
 

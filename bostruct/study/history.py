@@ -45,7 +45,7 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """What a searcher sees: points as its domain holds them, values (n,) to be minimised, in the order told.
+    """What a searcher sees: points as its domain holds them, values (n,) to be minimized, in the order told.
 
     seen: the keys of all points ever asked or told, whatever became of them.
     """

@@ -2,7 +2,7 @@
 
 With the points in order of their part, K + ratio I is [[A, w B], [w B', C]], and only the scale w changes. A is
 factored once; each w then costs the factor of C - w^2 B' A^-1 B, the Schur complement, which is as large as the smaller
-part. These are the steps of a Cholesky factorisation in blocks: nothing is approximated.
+part. These are the steps of a Cholesky factorization in blocks: nothing is approximated.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def _log_posterior(prior: Callable[[float], float], likelihood: Callable[[float]
 def _update_mean(
     data: ChainData, gram: Array, now: Hyperparameters, rng: np.random.Generator, tally: ChainTally
 ) -> Hyperparameters:
-    """The evidence is quadratic in the mean: one factorisation serves the whole update."""
+    """The evidence is quadratic in the mean: one factorization serves the whole update."""
     lower, jitter = cholesky(gram.copy, now.ratio(data.nugget))
     tally.largest_jitter = max(tally.largest_jitter, jitter)
     white = solve_lower(lower, np.column_stack([data.values - now.mean, np.ones(len(data.values))]))

@@ -13,7 +13,7 @@ from bostruct.contracts import Array, Batch, Choice, Info, Prediction, State
 from bostruct.surrogates.fanova import Feature, design_and_features, fill_design, fill_design_from_values, grow_forest
 from bostruct.surrogates.hyperparameters import check_values
 
-SMALLEST_TREE_VARIANCE = 1e-8  # of standardised values, where all trees agree
+SMALLEST_TREE_VARIANCE = 1e-8  # of standardized values, where all trees agree
 
 
 @dataclass(frozen=True)

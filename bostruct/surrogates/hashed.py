@@ -21,7 +21,7 @@ Tokens = Callable[[Batch], list[npt.NDArray[np.int64]]]
 @dataclass(frozen=True)
 class HashedRidge:
     """tokens: 63-bit hashes of each point of a batch. buckets: that they fall into; penalty: of squared weights, on
-    standardised values. Defaults as published. Raises TypeError, ValueError.
+    standardized values. Defaults as published. Raises TypeError, ValueError.
     """
 
     tokens: Tokens
@@ -83,7 +83,7 @@ class Counts:
 @dataclass(frozen=True, eq=False)
 class HashedPosterior:
     """weights: of each bucket. used: the u buckets that training points fall into. lower: the Cholesky factor of the
-    penalised Gram matrix, of the n training points where these are fewer, else of the buckets; design: in the first
+    penalized Gram matrix, of the n training points where these are fewer, else of the buckets; design: in the first
     case how often each point falls into each bucket (n, u).
     """
 

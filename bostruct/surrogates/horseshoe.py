@@ -14,7 +14,7 @@ from bostruct.contracts import Array, Batch, Info, NumericalError, State
 from bostruct.surrogates.hyperparameters import check_values
 from bostruct.surrogates.monomials import Monomials, Polynomial
 
-SMALLEST_SQUARED_SCALE, LARGEST_SQUARED_SCALE = 1e-10, 1e6  # of squared scales, in units of the standardised values
+SMALLEST_SQUARED_SCALE, LARGEST_SQUARED_SCALE = 1e-10, 1e6  # of squared scales, in units of the standardized values
 
 
 class GibbsState(NamedTuple):
@@ -84,7 +84,7 @@ class NormalEquations:
     def sample(self, variances: Array, noise: float, rng: np.random.Generator) -> Array:
         """Coefficients, normal with mean A^-1 X'y and covariance noise A^-1, where A = X'X + 1 / variances.
 
-        By a factorisation of A (Rue 2001), or, with more columns than points, of n equations (Bhattacharya,
+        By a factorization of A (Rue 2001), or, with more columns than points, of n equations (Bhattacharya,
         Chakraborty and Mallick 2016).
         """
         n, p = self.design.shape

@@ -16,7 +16,7 @@ from bostruct.surrogates.gaussian import cholesky, evidence_from, inverse_from_c
 from bostruct.surrogates.hyperparameters import Hyperparameters, check_values
 from bostruct.surrogates.posterior import GaussianPosterior, fit_member
 
-LOG_NOISE_RANGE = (math.log(1e-6), math.log(10.0))  # of standardised values
+LOG_NOISE_RANGE = (math.log(1e-6), math.log(10.0))  # of standardized values
 THETA_REACH = 8.0  # how far a kernel parameter may stray from its initial value
 NEGLIGIBLE_SPREAD = 1e-13  # a spread that is a smaller share of the values than this is rounding
 SMALLEST_SCALE = 1e-150  # whose square does not underflow
@@ -27,14 +27,14 @@ class TrainingData(NamedTuple):
 
     kernel: HasGradient
     prepared: Prepared
-    values: Array  # (n,), standardised
+    values: Array  # (n,), standardized
 
 
 @dataclass(frozen=True)
 class MAPGP:
-    """Values are standardised, the amplitude is 1, the mean is profiled out.
+    """Values are standardized, the amplitude is 1, the mean is profiled out.
 
-    noise_prior: of the log noise variance of standardised values. most_steps: of L-BFGS. Raises TypeError for a
+    noise_prior: of the log noise variance of standardized values. most_steps: of L-BFGS. Raises TypeError for a
     kernel with priors that have no slope.
     """
 

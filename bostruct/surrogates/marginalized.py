@@ -1,4 +1,4 @@
-"""A Gaussian process whose hyperparameters are marginalised by slice sampling: COMBO's surrogate."""
+"""A Gaussian process whose hyperparameters are marginalized by slice sampling: COMBO's surrogate."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def test_leaps_cross_many_choices_in_few_steps_and_looking_can_be_bounded():
 
 @given(spaces(4), rngs())
 @settings(deadline=None, max_examples=40)
-def test_each_climb_moves_to_its_best_neighbour(space, rng):
+def test_each_climb_moves_to_its_best_neighbor(space, rng):
     """In lockstep and pruned, yet the ends are those of one greedy climb after the other."""
     if np.prod(space.n_choices) > 10_000:
         return
@@ -211,7 +211,7 @@ def test_methods_search_with_the_published_numbers_of_starts(method):
         assert (search.random, search.spray, search.ascents) == (20_000, 20, 20)
 
 
-def test_neighbourhoods_are_scored_in_one_batch_a_step():
+def test_neighborhoods_are_scored_in_one_batch_a_step():
     """Cost: one call of the bound a step, and no point scored that its bound rules out."""
     space = bo.Space({f"x{i}": bool for i in range(10)})
     weights = np.random.default_rng(0).normal(size=10)

@@ -16,18 +16,18 @@ MOSAICS = [*(f"train_{i}.jpg" for i in range(1, 6)), "test.jpg"]
 
 @pytest.fixture
 def mosaics(tmp_path):
-    """Six mosaics of 2 x 3 tiles, each of one colour, which JPEG keeps within a grey level or two."""
+    """Six mosaics of 2 x 3 tiles, each of one color, which JPEG keeps within a gray level or two."""
     image = pytest.importorskip("PIL.Image")
     rng = np.random.default_rng(0)
     folder = tmp_path / "mosaics"
     folder.mkdir()
-    colours = rng.integers(30, 220, (6, 2, 3, 3), dtype=np.uint8)
-    for name, grid in zip(MOSAICS, colours, strict=True):
+    colors = rng.integers(30, 220, (6, 2, 3, 3), dtype=np.uint8)
+    for name, grid in zip(MOSAICS, colors, strict=True):
         pixels = grid.repeat(32, axis=0).repeat(32, axis=1)
         image.fromarray(pixels).save(folder / name, quality=98, subsampling=0)
     labels = rng.integers(0, 10, 36).astype(np.uint8)
     np.savez(folder / "labels.npz", train=labels[:30], test=labels[30:])
-    return folder, colours.reshape(36, 3), labels
+    return folder, colors.reshape(36, 3), labels
 
 
 def test_tiles_are_taken_row_by_row():
@@ -40,7 +40,7 @@ def test_tiles_are_taken_row_by_row():
 
 
 def test_what_is_written_is_read_as_cifar(mosaics, tmp_path, monkeypatch, capsys):
-    folder, colours, labels = mosaics
+    folder, colors, labels = mosaics
     out = tmp_path / "out"
     monkeypatch.setattr(sys, "argv", ["cifar_mosaics", str(folder), str(out)])
     main()
@@ -50,7 +50,7 @@ def test_what_is_written_is_read_as_cifar(mosaics, tmp_path, monkeypatch, capsys
         found = cifar.read_cifar10(out)
     for (images, given), rows in ((found.train, slice(30)), (found.test, slice(30, 36))):
         assert given.tolist() == labels[rows].tolist()
-        assert np.abs(images - colours[rows].astype(int)[:, :, None, None]).max() <= 4
+        assert np.abs(images - colors[rows].astype(int)[:, :, None, None]).max() <= 4
 
 
 def test_batches_that_are_there_are_not_replaced(mosaics, tmp_path):

@@ -1,4 +1,4 @@
-"""What it means to be a domain, with neighbours, mutation and crossover where it has them.
+"""What it means to be a domain, with neighbors, mutation and crossover where it has them.
 
 `check_domain` states every law on a few random points; `check_enumerated` adds what can be said only of a small domain
 of which all points are known.
@@ -22,7 +22,7 @@ MOST_NEIGHBORS = 20_000  # beyond, a law is checked on `some_neighbors` alone
 
 
 def check_domain(domain: Any, rng: np.random.Generator, m: int = 4, rebuildable: bool = True) -> None:
-    """Every law of a domain with neighbours, mutation and crossover, on m sampled points.
+    """Every law of a domain with neighbors, mutation and crossover, on m sampled points.
 
     rebuildable: whether its JSON description holds all of it (not so with constraints, or choices that are objects).
     """
@@ -146,7 +146,7 @@ def check_each_neighbor(domain: Any, x: Any, near: Iterable[Any]) -> None:
         assert keys(domain, [y])[0] != own
         back = domain.sample_neighbors(y, MOST_NEIGHBORS, np.random.default_rng(0))
         if len(back) < MOST_NEIGHBORS:
-            assert own in keys(domain, back), "x has a neighbour y of which it is none"
+            assert own in keys(domain, back), "x has a neighbor y of which it is none"
 
 
 def check_enumerated(domain: Any, points: Any, rng: np.random.Generator) -> None:

@@ -101,16 +101,16 @@ def all_faults_raised(check, seeds) -> list[str]:
 
 
 @pytest.mark.parametrize("first", range(0, 2_000, 500))
-def test_two_thousand_data_sets_are_learnt_from_at_the_mode(first):
+def test_two_thousand_data_sets_are_learned_from_at_the_mode(first):
     assert all_faults_raised(check_mode, range(first, first + 500)) == []
 
 
-def test_three_hundred_data_sets_are_learnt_from_by_sampling():
+def test_three_hundred_data_sets_are_learned_from_by_sampling():
     assert all_faults_raised(check_chain, range(300)) == []
 
 
 @pytest.mark.slow
-def test_two_thousand_data_sets_are_learnt_from_by_sampling():
+def test_two_thousand_data_sets_are_learned_from_by_sampling():
     assert all_faults_raised(check_chain, range(1_000, 3_000)) == []
 
 

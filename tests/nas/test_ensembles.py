@@ -21,7 +21,7 @@ TWO_ENDS = bo.Architecture(LAYERS, [(0, 1), (0, 2), (1, 3), (2, 3), (1, 4), (3, 
 
 
 def classes() -> Dataset:
-    """Points of three classes around three centres."""
+    """Points of three classes around three centers."""
     random = np.random.default_rng(0)
     labels = random.integers(3, size=300)
     points = random.normal(size=(300, 4)) + labels[:, None]

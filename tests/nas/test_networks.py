@@ -220,7 +220,7 @@ def test_of_several_outputs_the_main_one_is_trained():
 
 
 @pytest.mark.parametrize("every", [False, True])
-def test_other_outputs_are_learnt_where_every_decision_is(every):
+def test_other_outputs_are_learned_where_every_decision_is(every):
     data = regression("r", np.random.default_rng(0).normal(size=(40, 4)), np.random.default_rng(1).normal(size=(40, 3)))
     program = with_two_heads("out", "aux")
     recipe = Recipe(epochs=1, batch_size=8, every_decision=every)

@@ -263,7 +263,7 @@ def test_what_cannot_be_proved_is_refused(tmp_path):
     pytest.importorskip("pysat", reason="python-sat, extra sat, is not installed")
     with pytest.raises(DomainError, match="expected weighted MaxSAT"):
         prove_optimum(problems.load("branin"))
-    with pytest.raises(DomainError, match="not relabelled"):
+    with pytest.raises(DomainError, match="not relabeled"):
         prove_optimum(relabel(problems.load("max3sat"), 1))
     soft = tuple(np.random.default_rng(0).random(60).tolist())
     with pytest.raises(DomainError, match="use weights='raw'"):

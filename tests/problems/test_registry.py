@@ -115,7 +115,7 @@ def test_noise_free_is_the_value_where_there_is_no_noise(problem):
 
 
 @pytest.mark.parametrize("seed", [0, 1, 7])
-def test_relabelling_keeps_optimum_and_initial_values(problem, seed):
+def test_relabeling_keeps_optimum_and_initial_values(problem, seed):
     other = relabel(problem, seed)
     assert other.space == problem.space
     assert other.optimum == problem.optimum
@@ -128,7 +128,7 @@ def test_relabelling_keeps_optimum_and_initial_values(problem, seed):
         assert mine == theirs
 
 
-def test_relabelling_keeps_neighbors_neighbors(problem):
+def test_relabeling_keeps_neighbors_neighbors(problem):
     other = relabel(problem, 3)
     x = problem.initial(problem.configs[0])[0]
     y = other.initial(problem.configs[0])[0]
@@ -137,7 +137,7 @@ def test_relabelling_keeps_neighbors_neighbors(problem):
     )
 
 
-def test_relabelling_moves_a_patterned_optimum_and_depends_on_the_seed():
+def test_relabeling_moves_a_patterned_optimum_and_depends_on_the_seed():
     plain = problems.load("ising")
     seen = {relabel(plain, seed).optimal_vertices for seed in range(20)}
     assert plain.optimal_vertices == (1,) * 24
@@ -145,7 +145,7 @@ def test_relabelling_moves_a_patterned_optimum_and_depends_on_the_seed():
     assert 0.3 < np.mean(list(seen)) < 0.7
 
 
-def test_relabelled_values_are_a_permutation_of_all_values():
+def test_relabeled_values_are_a_permutation_of_all_values():
     plain = problems.load("contamination:stages=7")
     points = plain.space.enumerate()
     other = relabel(plain, 4)

@@ -152,12 +152,12 @@ def test_suggests_the_best_unseen_point_of_a_known_posterior():
     assert search.suggest(history, {"surrogate": 0}, np.random.default_rng(0)).point.tolist() == [1, 1, 1, 1]
     history = History.of(search.domain, everything[[0, 15]], [3.0, 4.0])
     found = search.suggest(history, {"surrogate": 0}, np.random.default_rng(0))
-    assert found.point.tolist() == [1, 1, 1, 0]  # the only maximum was seen: its best neighbour
+    assert found.point.tolist() == [1, 1, 1, 0]  # the only maximum was seen: its best neighbor
     assert found.state == {"surrogate": 1}
 
 
 def test_believes_running_trials():
-    """A point out for evaluation is worth nothing twice: its variance is gone, and its neighbours' with it."""
+    """A point out for evaluation is worth nothing twice: its variance is gone, and its neighbors' with it."""
     space = bits(8)
     rng = np.random.default_rng(7)
     told = space.sample(12, rng)
@@ -223,12 +223,12 @@ def test_falls_back_and_says_why():
     assert found.info == {"origin": "fallback", "why": "no trial has completed"}
 
 
-def test_where_maxima_and_neighbours_were_seen_random_points_are_scored(monkeypatch):
+def test_where_maxima_and_neighbors_were_seen_random_points_are_scored(monkeypatch):
     search = dataclasses.replace(
         known_search(np.arange(16.0), np.full(16, 1e-6)), maximizer=LocalSearch(random=200, spray=0, ascents=1)
     )
     everything = search.domain.enumerate()
-    seen = everything[[0, 1, 2, 4, 8]]  # the one maximum and all its neighbours
+    seen = everything[[0, 1, 2, 4, 8]]  # the one maximum and all its neighbors
     history = History.of(search.domain, seen, np.arange(5.0))
     found = search.suggest(history, {"surrogate": 0}, np.random.default_rng(0))
     assert found.info["origin"] == "model"

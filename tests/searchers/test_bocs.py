@@ -1,4 +1,4 @@
-"""BOCS: its sampler against the exact posterior, its minimisers against brute force, the laws, planted objectives."""
+"""BOCS: its sampler against the exact posterior, its minimizers against brute force, the laws, planted objectives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evolution: who becomes a parent, the maximiser on a score, the searches on the objective."""
+"""Evolution: who becomes a parent, the maximizer on a score, the searches on the objective."""
 
 from __future__ import annotations
 

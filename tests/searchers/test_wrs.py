@@ -79,7 +79,7 @@ def test_variables_change_in_every_step_until_their_least_number_of_trials():
     assert changed("shared", WEIGHTS, least={"c": 40}).mean(axis=0)[2] < 0.2
 
 
-def test_weights_are_learnt_once_and_find_what_matters():
+def test_weights_are_learned_once_and_find_what_matters():
     search = wrs(SPACE, 10)
     first = search.suggest(told(SPACE, 60), None, np.random.default_rng(0))
     assert list(first.state) == ["a", "b", "c", "d"]

@@ -110,7 +110,7 @@ def test_a_constant_objective_has_no_importances(value):
     assert {effect.share for effect in found.main.values()} == {0.0}
 
 
-def test_what_cannot_be_analysed_is_refused():
+def test_what_cannot_be_analyzed_is_refused():
     study = bo.Study(SPACE, method="random", seed=0)
     with pytest.raises(BostructError, match="at least two completed trials, got 0"):
         bo.importance(study)

@@ -1,7 +1,7 @@
 """Layer labels: what kinds of layers a family of architectures knows, and how unlike two of them are.
 
 The labels and costs of `CNN` and `MLP` are those of Kandasamy et al. 2018, "Neural Architecture Search with Bayesian
-Optimisation and Optimal Transport" (NASBOT), in the values of its released code. One unit of cost is what it costs to
+Optimization and Optimal Transport" (NASBOT), in the values of its released code. One unit of cost is what it costs to
 leave one unit of mass unmatched in one architecture.
 """
 

@@ -18,7 +18,7 @@ SCALARS = (str, bool, int, float)
 
 class Layer(NamedTuple):
     """label: of the family. units: at least 1, None where the label has none. stride: 1 or 2. attributes: anything more
-    that sets layers apart (dropout, normalisation ...), as (name, JSON scalar) sorted by name.
+    that sets layers apart (dropout, normalization ...), as (name, JSON scalar) sorted by name.
     """
 
     label: str

@@ -2,7 +2,7 @@
 
 What a part of the space counts depends on the hyperparameters made around it that it turns out to use, which nobody
 knows before it is built. A part is counted, therefore, into a table: from the values of such hyperparameters, where it
-uses any, to a number. Tables of neighbouring parts are joined where they speak of the same hyperparameters and
+uses any, to a number. Tables of neighboring parts are joined where they speak of the same hyperparameters and
 multiplied where they do not, and a hyperparameter is summed out in the part that made it.
 """
 

@@ -136,7 +136,7 @@ def _describe_source(port: Port) -> str:
 
 
 def view_dot(seen: View, before: View | None = None) -> str:
-    """Boxes and ellipses; grey boxes wait for values. before: what was seen earlier: then what is new is green, and
+    """Boxes and ellipses; gray boxes wait for values. before: what was seen earlier: then what is new is green, and
     what was given a value since is red.
     """
     lines = [

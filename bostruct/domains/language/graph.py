@@ -127,7 +127,7 @@ class Discrete:
 
     values: at least one, none twice; each None, a bool, a number, a string, or a tuple of these. name: its key in
     traces; by default the first module that it is given to and its local name there, as in ``Conv2D-0.filters``.
-    ordered: whether neighbouring values are alike. To share a hyperparameter, pass the same object to several modules.
+    ordered: whether neighboring values are alike. To share a hyperparameter, pass the same object to several modules.
     Raises LanguageError.
     """
 

@@ -123,7 +123,7 @@ class PartialProgram:
         return drawing.view_text(drawing.view(self._walk))
 
     def to_dot(self) -> str:
-        """The space in Graphviz's language: modules as boxes, grey while they wait, hyperparameters as ellipses."""
+        """The space in Graphviz's language: modules as boxes, gray while they wait, hyperparameters as ellipses."""
         return drawing.view_dot(drawing.view(self._walk))
 
     def to_svg(self) -> str:

@@ -159,7 +159,7 @@ class SearchSpace(PartialProgram):
         return found
 
     def sample_neighbors(self, x: Trace, m: int, rng: np.random.Generator) -> list[Trace]:
-        """m neighbours, or all where they are fewer, in their order.
+        """m neighbors, or all where they are fewer, in their order.
 
         Where they are more than 2,000 (in a space without end, more than 100), m different ones in the order drawn:
         changes evenly, what they open by chance.

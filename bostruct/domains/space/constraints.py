@@ -26,7 +26,7 @@ REJECTION_DRAWS = 20_000  # of each kind before it is given up
 REPAIRS = 20
 REPAIR_STEPS = 2_000
 WORK = 5_000_000  # most variables looked at by one kind of search, so that refusing takes a second or two
-REPAIR_NOISE = 0.1  # share of repairing steps to a random neighbour, which lets a walk out of local minima (WalkSAT)
+REPAIR_NOISE = 0.1  # share of repairing steps to a random neighbor, which lets a walk out of local minima (WalkSAT)
 SWAP = 0
 PROPOSALS = (1, 2, 3, SWAP, SWAP)  # how many variables the walk changes; swaps keep sums and permutations valid
 

@@ -1,6 +1,6 @@
 """Points given by what sets each apart from a point near by: one variable, at another vertex.
 
-A neighbourhood of d variables is d numbers so, not d rows of d, and a kernel on a product need look at one factor only.
+A neighborhood of d variables is d numbers so, not d rows of d, and a kernel on a product need look at one factor only.
 """
 
 from __future__ import annotations

@@ -63,6 +63,8 @@ class Space:
         self.constraints: tuple[Constraint, ...] = rules
         self.n_choices: IntArray = np.array([len(v) for v in self.variables.values()], dtype=np.int64)
         self.n_choices.flags.writeable = False
+        self.n_points: int = math.prod(self.n_choices.tolist())  # before constraints
+        self.positions: dict[str, int] = {name: i for i, name in enumerate(self.variables)}
 
     def __repr__(self) -> str:
         rules = f", {len(self.constraints)} constraints" if self.constraints else ""
@@ -91,11 +93,6 @@ class Space:
     def size(self) -> int:
         """Number of points; with constraints an upper bound, unless the space is `enumerable`."""
         return len(self._all) if self.constraints and self.enumerable else self.n_points
-
-    @cached_property
-    def n_points(self) -> int:
-        """Number of points before constraints."""
-        return math.prod(self.n_choices.tolist())
 
     @property
     def enumerable(self) -> bool:
@@ -219,7 +216,7 @@ class Space:
         ), of  # a base of its own, which never changes
 
     def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
-        """A valid neighbour of x, uniformly; where constraints leave none, a valid point a few changes away.
+        """A valid neighbor of x, uniformly; where constraints leave none, a valid point a few changes away.
 
         Raises DomainError where none other than x is found.
         """
@@ -343,11 +340,6 @@ class Space:
         grid = np.indices(tuple(self.n_choices)).reshape(self.d, -1).T
         rows = np.ascontiguousarray(grid, dtype=np.int64)
         return rows[self._valid_mask(rows)]
-
-    @cached_property
-    def positions(self) -> dict[str, int]:
-        """Where each variable stands in a point, by its name."""
-        return {name: i for i, name in enumerate(self.variables)}
 
     @cached_property
     def _names(self) -> tuple[str, ...]:

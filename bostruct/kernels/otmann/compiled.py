@@ -32,7 +32,7 @@ class Scratch(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def allocate_scratch(size: int) -> Scratch:
-    """Uninitialised."""
+    """Uninitialized."""
     square = size * size
     return Scratch(np.empty(square), np.empty(square), np.empty(square), np.empty((size, size)))
 

@@ -1,6 +1,6 @@
 """Kernels over architectures from OTMANN distances (Kandasamy et al. 2018, section 4).
 
-With powers 1 the exponent is a sum of distances; published is the square of the normalised one, of which Gram matrices
+With powers 1 the exponent is a sum of distances; published is the square of the normalized one, of which Gram matrices
 are indefinite: in every one of 300 draws of parameters from the published ranges, on 100 networks. OTMANN is no metric
 of negative type by proof either, and on cells powers 1 are indefinite too: `PositivePart` makes kernels of these.
 """

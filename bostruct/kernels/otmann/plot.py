@@ -46,7 +46,7 @@ def plot_transport(
     axes.set_xlim(min(xs) - 1.0, max(xs) + 1.0)
     axes.set_ylim(min(ys) - 0.7, max(ys) + 0.7)
     axes.set_title(
-        f"OTMANN {match.distance[weight]:.6g}, normalised {match.normalized[weight]:.4f}\n"
+        f"OTMANN {match.distance[weight]:.6g}, normalized {match.normalized[weight]:.4f}\n"
         f"structural weight {settings.weights[weight]:g}",
         fontsize=10,
     )

@@ -38,7 +38,7 @@ class DistanceTable:
     )  # from the candidates, (2 * weights, m, rows)
 
     def among(self, xs: Sequence[Architecture]) -> Array:
-        """(2 * weights, n, n): the distances at each structural weight, then the normalised ones."""
+        """(2 * weights, n, n): the distances at each structural weight, then the normalized ones."""
         self._admit(list(dict.fromkeys(xs)))
         rows = np.array([self.row[x] for x in xs], dtype=np.int64)
         self._fill_among(np.unique(rows))
@@ -111,6 +111,6 @@ def _shared_gap(missing: BoolArray) -> tuple[IntArray, IntArray]:
 
 
 def both_distances(xs: Sequence[Architecture], ys: Sequence[Architecture] | None, settings: Otmann) -> Array:
-    """(2 * weights, n, m): unnormalised, then normalised."""
+    """(2 * weights, n, m): unnormalized, then normalized."""
     found = otmann_distances(xs, ys, settings)
     return np.ascontiguousarray(np.concatenate(found, axis=2).transpose(2, 0, 1))

@@ -1,7 +1,7 @@
 """A linear kernel on the choices themselves: functions that are sums of one effect a variable.
 
-K(x, x') = (1/d) sum_i E_i(x_i, x'_i), where E_i is centred, so that effects sum to zero over the choices, and has mean
-diagonal 1. On a complete graph E_i = (k [a = b] - 1) / (k - 1); elsewhere it is centred diffusion for a fixed time,
+K(x, x') = (1/d) sum_i E_i(x_i, x'_i), where E_i is centered, so that effects sum to zero over the choices, and has mean
+diagonal 1. On a complete graph E_i = (k [a = b] - 1) / (k - 1); elsewhere it is centered diffusion for a fixed time,
 whose effects are smooth along the graph.
 """
 
@@ -33,8 +33,8 @@ def centered_effects(graph: VariableGraph) -> Array:
         return (k * np.eye(k) - 1.0) / (k - 1.0)
     own = np.arange(k)
     between = diffusion(graph, LogLengthscale().beta(math.log(LENGTHSCALE), graph)[0], own, own).between
-    centred = between - between.mean(axis=0) - between.mean(axis=1)[:, None] + between.mean()
-    return centred * (k / np.trace(centred))
+    centered = between - between.mean(axis=0) - between.mean(axis=1)[:, None] + between.mean()
+    return centered * (k / np.trace(centered))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import pytest
 import bostruct as bo
 from bostruct import language as lang
 from bostruct.domains.architecture.labels import CNN, Label
-from bostruct.language import CompileError, SearchSpace, labelled_module
+from bostruct.language import CompileError, SearchSpace, labeled_module
 from bostruct.nas import ops
 from examples import language_figures
 from tests.domains.language.programs import figure_4
@@ -20,7 +20,7 @@ def abstract_figure_4():
     """The same space of modules that are layers and nothing else."""
 
     def conv(h):
-        return labelled_module("Conv2D", lambda values: f"conv3-{values['filters']}", {"filters": h})
+        return labeled_module("Conv2D", lambda values: f"conv3-{values['filters']}", {"filters": h})
 
     return language_figures.figure_4(conv, lambda _rate: lang.siso_module("Dropout"))
 
@@ -65,11 +65,11 @@ def test_distances_of_programs_are_those_of_their_architectures():
 
 def test_decisions_that_are_there_are_not_added():
     def softmax():
-        return labelled_module("Softmax", "softmax")
+        return labeled_module("Softmax", "softmax")
 
     program = chain(lambda: ops.conv2d(16), softmax)
     assert program.to_architecture() == bo.Architecture.chain("conv3-16 softmax")
-    linear = chain(lambda: labelled_module("Tanh", "tanh-8")).to_architecture(decision="linear")
+    linear = chain(lambda: labeled_module("Tanh", "tanh-8")).to_architecture(decision="linear")
     assert linear == bo.Architecture.chain("tanh-8 linear")
 
 
@@ -103,8 +103,8 @@ def test_other_families_know_other_labels():
             [lambda: ops.conv2d(2), lambda: ops.dense(3), lambda: ops.conv2d(4)],
             r"conv3-4.*needs an image.*1: Conv2D-0, 2: Dense-0, 3: Conv2D-1",
         ),
-        ([lambda: labelled_module("Odd", lambda _values: 5)], "Odd-0: expected a Layer"),
-        ([lambda: labelled_module("Odd", lambda values: values["units"])], r"Odd-0\(\): .* cannot be said: KeyError"),
+        ([lambda: labeled_module("Odd", lambda _values: 5)], "Odd-0: expected a Layer"),
+        ([lambda: labeled_module("Odd", lambda values: values["units"])], r"Odd-0\(\): .* cannot be said: KeyError"),
     ],
 )
 def test_programs_that_are_no_architecture_are_refused_with_the_modules(makers, message):
@@ -114,7 +114,7 @@ def test_programs_that_are_no_architecture_are_refused_with_the_modules(makers, 
 
 def test_a_layer_that_reads_nothing_is_refused():
     def builder():
-        constant = labelled_module("Constant", "conv3-4", {}, ())
+        constant = labeled_module("Constant", "conv3-4", {}, ())
         end = ops.concat(2)
         end[0]["in0"].connect(constant[1]["out"])
         return {"in": end[0]["in1"]}, end[1]

@@ -72,7 +72,7 @@ class PlainFunction(Labelled):
 UNION = FeatureUnion()
 
 
-def labelled_module(
+def labeled_module(
     name: str,
     layer: Any,
     name_to_hyperp: Mapping[str, Any] | None = None,
