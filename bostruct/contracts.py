@@ -13,6 +13,7 @@ the user sees of it is made by `Domain.present`. Values are minimized everywhere
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -37,7 +38,7 @@ class Domain(Protocol):
         """Draw m valid points, uniformly and independently."""
         ...
 
-    def sample_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> Point:
+    def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
         """Draw a valid point whose key is not in `seen`; raise `SpaceExhausted` when there is none."""
         ...
 
@@ -324,7 +325,7 @@ class HistoryView(Protocol):
     @property
     def failed(self) -> Batch: ...
     @property
-    def seen(self) -> frozenset[Hashable]: ...
+    def seen(self) -> AbstractSet[Hashable]: ...
 
 
 class Suggestion(NamedTuple):

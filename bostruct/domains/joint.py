@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -19,7 +20,7 @@ from bostruct.domains.unseen import draw_unseen
 class Mutating(Protocol):
     """What every part must be able to do."""
 
-    def sample_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> Point: ...
+    def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point: ...
     def mutate(self, x: Point, rng: np.random.Generator) -> Point: ...
 
 
@@ -65,7 +66,7 @@ class Joint:
         """m points whose parts are independent, each drawn as its domain draws."""
         return self.points([domain.sample(m, rng) for domain in self.domains])
 
-    def sample_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> JointPoint:
+    def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> JointPoint:
         """A point whose key is not in `seen`; raises SpaceExhausted where there is none, or the parts find none."""
         if (x := draw_unseen(self, seen, rng)) is not None:
             return x

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from collections.abc import Set as AbstractSet
 
 import numpy as np
 
@@ -13,7 +14,7 @@ DRAW_BLOCKS = (1, 15, 112, 896)  # most first draws are unseen: begin small
 
 
 def draw_unseen(
-    domain: Domain, seen: frozenset[Hashable], rng: np.random.Generator, blocks: Sequence[int] = DRAW_BLOCKS
+    domain: Domain, seen: AbstractSet[Hashable], rng: np.random.Generator, blocks: Sequence[int] = DRAW_BLOCKS
 ) -> Point | None:
     """By rejection; None where all draws were seen before. blocks: how many are drawn at once, in turn."""
     for block in blocks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +11,11 @@ import numpy as np
 
 from bostruct.contracts import Batch, Point
 
-Design = Callable[[Any, frozenset[Hashable], np.random.Generator], Point]
+Design = Callable[[Any, AbstractSet[Hashable], np.random.Generator], Point]
 """(domain, seen, rng) -> an unseen point; raises SpaceExhausted where none is left."""
 
 
-def random_design(domain: Any, seen: frozenset[Hashable], rng: np.random.Generator) -> Point:
+def random_design(domain: Any, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
     """A random point."""
     return domain.sample_unseen(seen, rng)
 
@@ -25,7 +26,7 @@ class PoolFirst:
 
     pool: Batch
 
-    def __call__(self, domain: Any, seen: frozenset[Hashable], rng: np.random.Generator) -> Point:
+    def __call__(self, domain: Any, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
         for x, key in zip(self.pool, domain.keys(self.pool), strict=True):
             if key not in seen:
                 return x

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -97,7 +98,7 @@ class Hyperband:
         prediction = None if model is None else model.appraise(history, state, rng).prediction
         return Appraisal(levels == levels.max(), prediction)
 
-    def _promote(self, rungs: Rungs, seen: frozenset[Hashable]) -> Point | None:
+    def _promote(self, rungs: Rungs, seen: AbstractSet[Hashable]) -> Point | None:
         """The best that may go up, from the highest level down."""
         for level in range(len(self.fidelities.costs) - 2, -1, -1):
             for bracket in range(level + 1):
@@ -114,7 +115,7 @@ class Hyperband:
         except PointError:  # a constraint ties the fidelity to the rest
             return None
 
-    def _place_proposal(self, x: Point, bracket: int, rungs: Rungs, seen: frozenset[Hashable]) -> Point | None:
+    def _place_proposal(self, x: Point, bracket: int, rungs: Rungs, seen: AbstractSet[Hashable]) -> Point | None:
         """A proposal where its bracket begins, or one level above where it was evaluated; None where that was seen."""
         key = self.fidelities.keys([x])[0]
         level = bracket if key not in rungs.bracket else rungs.highest[key] + 1
@@ -129,7 +130,7 @@ class Hyperband:
         shares = [self.reduction ** (levels - 1 - b) * levels / (levels - b) for b in range(levels)]
         return sorted(range(levels), key=lambda b: (rungs.bracket_sizes[b] / shares[b], b))
 
-    def _new(self, bracket: int, rungs: Rungs, seen: frozenset[Hashable], rng: np.random.Generator) -> Point | None:
+    def _new(self, bracket: int, rungs: Rungs, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point | None:
         for _ in range(MAX_DRAWS):
             try:
                 x = self._at_level(self.domain.sample_unseen(seen, rng), bracket)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -54,7 +55,7 @@ class History:
     values: Array
     running: Batch
     failed: Batch
-    seen: frozenset[Hashable]
+    seen: AbstractSet[Hashable]
 
     @classmethod
     def of(

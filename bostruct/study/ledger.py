@@ -7,27 +7,36 @@ import time
 from bisect import insort
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from bostruct.checks import check_integer
-from bostruct.contracts import Batch, Info, Point
+from bostruct.contracts import Info, Point
 from bostruct.execution.interrupts import defer_interrupt
 from bostruct.execution.outcomes import Outcome
 from bostruct.storage.sqlite import StorageLost, Store, StudyRow, TrialRow, dump
+from bostruct.study.growing import GrowingArray, GrowingBatch
 from bostruct.study.history import History, Trial
 from bostruct.study.records import read_trial, write_trial
 
 MAX_ATTEMPTS = 2
 
 
+@dataclass
+class _Record:
+    """One trial. point: as the domain holds it. attempts: times handed out, less the times taken back in good order."""
+
+    trial: Trial
+    point: Point
+    attempts: int
+
+
 class Ledger:
     """Trials by number, with the points that their domain holds; each change is on disk before it is here."""
 
     def __init__(self, domain: Any, store: Store, row: StudyRow) -> None:
-        self.trials: list[Trial] = []
         self.order: list[int] = []  # numbers, in the order told
         self.incumbent: Trial | None = None
         self.n_added = 0
@@ -37,16 +46,14 @@ class Ledger:
         self._row = row
         self._domain = domain
         self._sign = -1.0 if row.direction == "maximize" else 1.0
-        self._points: list[Point] = []
-        self._attempts: list[int] = []  # times handed out, less the times taken back in good order
+        self._records: list[_Record] = []  # by number
         self._running: set[int] = set()
         self._queue: list[int] = []  # running trials that the next asks hand out again, ascending
         self._next_position = 0  # the place of the next trial told in the order told
         self._seen: set[Hashable] = set()
-        self._values: list[float] = []
-        self._completed: Batch = domain.join()
-        self._failed: Batch = domain.join()
-        self._unjoined: tuple[list[Point], list[Point]] = ([], [])  # completed and failed, not yet joined
+        self._values = GrowingArray(np.empty(0, dtype=np.float64))  # minimized, in the order told
+        self._completed = GrowingBatch(domain)
+        self._failed = GrowingBatch(domain)
         self._initial = [domain.decode(data) for data in json.loads(row.initial)]
         self._load(store.trials(row.id))
 
@@ -55,12 +62,21 @@ class Ledger:
             trial, point = read_trial(stored, self._domain, self.store.label)
             self._enter(trial, point, stored.attempts)
         for told, number in sorted((stored.told, stored.number) for stored in rows if stored.told is not None):
-            self._close(self.trials[number], told)
+            self._close(self._records[number].trial, told)
+
+    def __len__(self) -> int:
+        """The number of trials."""
+        return len(self._records)
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """All trials, by number."""
+        return tuple(record.trial for record in self._records)
 
     def requeue_orphans(self) -> None:
         """Queue the trials that an earlier process left running; fail those that it left for the second time."""
         for number in sorted(self._running):
-            times = self._attempts[number]
+            times = self._records[number].attempts
             if times < MAX_ATTEMPTS:
                 self._queue.append(number)
             else:
@@ -83,20 +99,20 @@ class Ledger:
         if not self._queue:
             return None
         number = self._queue[0]
-        attempts = self._attempts[number] + 1
-        trial = replace(self.trials[number], started=time.time())
+        record = self._records[number]
+        attempts = record.attempts + 1
+        trial = replace(record.trial, started=time.time())
         if attempts > 1:
             trial = replace(trial, info=trial.info | {"attempts": attempts})
         self.store.update(write_trial(trial, "", None, attempts))
-        self._attempts[number] = attempts
-        self.trials[number] = trial
+        record.attempts, record.trial = attempts, trial
         self._queue.pop(0)
         return trial
 
     @defer_interrupt
     def begin(self, x: Point, info: Info, state: str) -> Trial:
         """A new trial, running; state is the searcher's after it, as JSON text."""
-        trial = Trial(len(self.trials), self._domain.present(x), "running", info=info, started=time.time())
+        trial = Trial(len(self), self._domain.present(x), "running", info=info, started=time.time())
         self.store.insert(write_trial(trial, dump(self._domain.encode(x)), None, 1), state)
         self._enter(trial, x, 1)
         self.state = state
@@ -105,10 +121,11 @@ class Ledger:
     @defer_interrupt
     def finish(self, number: int, outcome: Outcome) -> Trial:
         """What came of a running trial. Where the file was lost it is kept here, and StorageLost raised after that."""
-        trial = _apply_outcome(self.trials[number], outcome)
+        record = self._records[number]
+        trial = _apply_outcome(record.trial, outcome)
         lost: StorageLost | None = None
         try:
-            self.store.update(write_trial(trial, "", self._next_position, self._attempts[number]))
+            self.store.update(write_trial(trial, "", self._next_position, record.attempts))
         except StorageLost as error:
             lost = error
         self._close(trial, self._next_position)
@@ -121,7 +138,7 @@ class Ledger:
     @defer_interrupt
     def add(self, x: Point, outcome: Outcome) -> Trial:
         """A trial that was never asked for."""
-        running = Trial(len(self.trials), self._domain.present(x), "running", info={"origin": "added"})
+        running = Trial(len(self), self._domain.present(x), "running", info={"origin": "added"})
         trial = _apply_outcome(replace(running, started=time.time()), outcome)
         self.store.insert(write_trial(trial, dump(self._domain.encode(x)), self._next_position, 1))
         self._enter(trial, x, 1)
@@ -133,54 +150,56 @@ class Ledger:
         """Give a running trial back, or a failed one another chance."""
         if number in self._queue:
             return
-        if self.trials[number].status == "failed":
-            self._reopen(number)
+        record = self._records[number]
+        if record.trial.status == "failed":
+            self._reopen(record)
         else:
             self.store.take_back(number)
-        self._attempts[number] -= 1
+        record.attempts -= 1
         insort(self._queue, number)
 
     def copy_to(self, store: Store) -> None:
         """Write the trials, and what the next ask needs, to a file without this study. Raises StorageError."""
         told = {number: place for place, number in enumerate(self.order)}
-        encoded = (dump(self._domain.encode(x)) for x in self._points)
         rows = [
-            write_trial(trial, point, told.get(trial.number), attempts)
-            for trial, point, attempts in zip(self.trials, encoded, self._attempts, strict=True)
+            write_trial(one.trial, dump(self._domain.encode(one.point)), told.get(number), one.attempts)
+            for number, one in enumerate(self._records)
         ]
         store.copy_study(self._row._replace(state=self.state), rows, self._running.difference(self._queue))
 
-    def _reopen(self, number: int) -> None:
+    def _reopen(self, record: _Record) -> None:
         """Back to running, as if it had never been told; what it failed of stays on record."""
-        trial = self.trials[number]
+        trial = record.trial
         info = trial.info | {"failed_before": [*trial.info.get("failed_before", ()), trial.reason]}
         trial = replace(trial, status="running", reason=None, finished=None, info=info)
-        self.store.reopen(write_trial(trial, "", None, self._attempts[number] - 1))
-        self.trials[number] = trial
-        self.order.remove(number)
-        self._running.add(number)
-        self._unjoined[1].clear()
-        self._failed = self._domain.join([self._points[n] for n in self.order if self.trials[n].value is None])
+        self.store.reopen(write_trial(trial, "", None, record.attempts - 1))
+        record.trial = trial
+        self.order.remove(trial.number)
+        self._running.add(trial.number)
+        self._failed.clear()
+        for number in self.order:
+            if self._records[number].trial.value is None:
+                self._failed.append(self._records[number].point)
 
     def running(self, trial: Trial | int) -> int:
         """The number of a running trial; raises ValueError where it is not running."""
         number = self.number(trial)
         if number not in self._running:
-            status = self.trials[number].status
+            status = self._records[number].trial.status
             raise ValueError(f"trial: expected a running one, but trial {number} is already {status}")
         return number
 
     def number(self, trial: Trial | int) -> int:
         """The number of a trial of this study; raises ValueError, TypeError."""
         number = trial.number if isinstance(trial, Trial) else check_integer("trial", trial, 0)
-        if number >= len(self.trials):
-            raise ValueError(f"trial: expected one of the study's {len(self.trials)}, got number {number}")
+        if number >= len(self):
+            raise ValueError(f"trial: expected one of the study's {len(self)}, got number {number}")
         return number
 
     def check_requeueable(self, trial: Trial | int) -> int:
         """The number of a trial that is running or has failed; raises ValueError where it is neither."""
         number = self.number(trial)
-        known = self.trials[number]
+        known = self._records[number].trial
         if known.status not in ("running", "failed") or known.origin == "added":
             kind = f"{known.status}, and was added" if known.origin == "added" else known.status
             raise ValueError(f"trial: expected a running or a failed one, but trial {number} is {kind}")
@@ -188,12 +207,12 @@ class Ledger:
 
     def fresh_point(self, number: int) -> Any:
         """The point as the user wrote it, for the user to do with as they like."""
-        return self._domain.present(self._points[number])
+        return self._domain.present(self._records[number].point)
 
     @property
     def points(self) -> tuple[Point, ...]:
         """The points of all trials, by number, as the domain holds them."""
-        return tuple(self._points)
+        return tuple(record.point for record in self._records)
 
     def seen(self, x: Point) -> bool:
         return self._key(x) in self._seen
@@ -206,36 +225,29 @@ class Ledger:
 
     def history(self) -> History:
         """What a searcher sees."""
-        completed, failed = self._unjoined
-        if completed:
-            self._completed = self._domain.join(self._completed, completed)
-        if failed:
-            self._failed = self._domain.join(self._failed, failed)
-        self._unjoined = ([], [])
-        running = self._domain.join([self._points[number] for number in sorted(self._running)])
-        values = np.array(self._values, dtype=np.float64)
-        return History(self._completed, values, running, self._failed, frozenset(self._seen))
+        running = self._domain.join([self._records[number].point for number in sorted(self._running)])
+        return History(self._completed.read(), self._values.read(), running, self._failed.read(), self._seen)
 
     def _key(self, x: Point) -> Hashable:
         return self._domain.keys(self._domain.join([x]))[0]
 
     def _enter(self, trial: Trial, x: Point, attempts: int) -> None:
-        self.trials.append(trial)
-        self._points.append(x)
-        self._attempts.append(attempts)
+        self._records.append(_Record(trial, x, attempts))
         self._running.add(trial.number)
         self._seen.add(self._key(x))
 
     def _close(self, trial: Trial, told: int) -> None:
-        self.trials[trial.number] = trial
+        record = self._records[trial.number]
+        record.trial = trial
         self._next_position = told + 1
         self.order.append(trial.number)
         self.n_added += trial.origin == "added"
         self._running.discard(trial.number)
-        self._unjoined[trial.status != "completed"].append(self._points[trial.number])
         if trial.value is None:
+            self._failed.append(record.point)
             return
-        self._values.append(self._sign * trial.value)
+        self._completed.append(record.point)
+        self._values.extend([self._sign * trial.value])
         best = self.incumbent
         if best is None or best.value is None or self._sign * (trial.value - best.value) < 0:
             self.incumbent = trial

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from bostruct.checks import check_integer, check_number, short_repr
 from bostruct.contracts import BostructError, SpaceExhausted
@@ -89,16 +89,16 @@ class RunSettings:
 
 @exit_on_sigterm()
 def run_trials(study: Any, settings: RunSettings) -> str:
-    """Drive the study to the end of `how`; returns why it ended."""
+    """Drive a study until it has so many trials, or another reason ends it, and return the reason."""
     if study.n_finished >= settings.n_trials:
         return f"nothing to do: n_trials is {settings.n_trials}, and {study.n_finished} are finished already"
     pool = settings.pool()
-    pending: set[int] = set()
+    loop = _Loop(study, settings, pool)
     try:
         with trial_bar(study.name, study, settings.n_trials, settings.progress) as show:
-            return _ask_and_tell(study, settings, pool, pending, (*settings.callbacks, show))
+            return loop.run((*settings.callbacks, show))
     except BaseException as error:
-        _give_back(study, pending, error)
+        _give_back(study, loop.pending, error)
         if isinstance(error, KeyboardInterrupt | SystemExit) and study.where is not None:
             error.add_note(
                 f"Study {study.name!r} is safe in {study.where}, with {study.n_finished} trials finished. To go on, "
@@ -119,59 +119,73 @@ def _give_back(study: Any, pending: set[int], error: BaseException) -> None:
                 error.add_note(f"Trial {number} is handed out again when the study is next opened: {another}")
 
 
-def _ask_and_tell(
-    study: Any,
-    settings: RunSettings,
-    pool: Pool,
-    pending: set[int],
-    callbacks: tuple[Callable[[Any, Trial], None], ...],
-) -> str:
-    equal_errors: list[tuple[str, int]] = []
-    exhausted: SpaceExhausted | None = None
-    lost: StorageLost | None = None  # then what is in flight is waited for, and kept in memory
-    while True:
-        room = min(pool.slots, settings.n_trials - study.n_finished)
-        while len(pending) < room and not exhausted and not study.stopping and not lost:
+class _Loop:
+    """One run: the trials in flight, and what has been met that ends it once they are back."""
+
+    def __init__(self, study: Any, settings: RunSettings, pool: Pool) -> None:
+        self.pending: set[int] = set()
+        self._study = study
+        self._settings = settings
+        self._pool = pool
+        self._equal_errors: list[tuple[str, int]] = []
+        self._exhausted: SpaceExhausted | None = None
+        self._lost: StorageLost | None = None  # then what is in flight is waited for, and kept in memory
+
+    def run(self, callbacks: Sequence[Callable[[Any, Trial], None]]) -> str:
+        """Ask and tell to the end, and say why it came."""
+        while True:
+            self._fill()
+            if not self.pending:
+                if self._lost is not None:
+                    raise self._lost
+                return self._study.stopping or str(self._exhausted or _stop_reason(self._settings))
+            finished = self._pool.wait()
+            mistakes = _mistakes(self._study, self._settings, finished)
+            told = self._tell([pair for pair in finished if pair[0] not in mistakes])
+            if self._lost is not None:
+                self.pending.difference_update(mistakes)  # as if they were still running: to be handed out again
+                continue
+            for trial, outcome in told:
+                _check_equal_errors(trial, outcome, self._equal_errors, self._study)
+                if outcome.error is not None and isinstance(outcome.error, self._settings.reraise):
+                    raise outcome.error
+                for callback in callbacks:
+                    callback(self._study, trial)
+            if mistakes:
+                _raise_mistake(*next(iter(mistakes.items())))
+
+    def _fill(self) -> None:
+        """Ask for trials while there is room for them."""
+        room = min(self._pool.slots, self._settings.n_trials - self._study.n_finished)
+        while len(self.pending) < room and not (self._exhausted or self._study.stopping or self._lost):
             try:
-                trial = study.ask()
+                trial = self._study.ask()
             except SpaceExhausted as error:
-                exhausted = error
-                break
+                self._exhausted = error
             except StorageLost as error:
-                lost = error
-                break
-            pending.add(trial.number)
-            pool.submit(trial.number, trial.point)
-        if lost is not None and not pending:
-            raise lost
-        if not pending:
-            return study.stopping or (str(exhausted) if exhausted else _stop_reason(settings))
-        finished = pool.wait()
-        mistakes = _mistakes(study, settings, finished)
-        told: list[tuple[Trial, Outcome]] = []
+                self._lost = error
+            else:
+                self.pending.add(trial.number)
+                self._pool.submit(trial.number, trial.point)
+
+    def _tell(self, finished: list[tuple[int, Outcome]]) -> list[tuple[Trial, Outcome]]:
+        """Tell the study what came of these; those that the file did not take are kept in memory alone."""
+        told = []
         for number, outcome in finished:
-            if number not in mistakes:
-                try:
-                    told.append((_tell(study, number, outcome), outcome))
-                except StorageLost as error:
-                    lost = error
-                pending.discard(number)
-        if lost is not None:
-            pending.difference_update(mistakes)  # as if they were still running: to be handed out again
-            continue
-        for trial, outcome in told:
-            _check_equal_errors(trial, outcome, equal_errors, study)
-            if outcome.error is not None and isinstance(outcome.error, settings.reraise):
-                raise outcome.error
-            for callback in callbacks:
-                callback(study, trial)
-        if mistakes:
-            number, outcome = next(iter(mistakes.items()))
-            raise ObjectiveError(
-                f"trial {number} ended in {_kind(outcome)}, and none has completed before: this is taken for a mistake "
-                "in the objective. The trial is given back, and so are those in flight; mend the objective, and make "
-                f"the same call again. Where the point was at fault, raise bo.Infeasible instead.\n{outcome.trace}"
-            ) from outcome.error
+            try:
+                told.append((_tell(self._study, number, outcome), outcome))
+            except StorageLost as error:
+                self._lost = error
+            self.pending.discard(number)
+        return told
+
+
+def _raise_mistake(number: int, outcome: Outcome) -> NoReturn:
+    raise ObjectiveError(
+        f"trial {number} ended in {_kind(outcome)}, and none has completed before: this is taken for a mistake in the "
+        "objective. The trial is given back, and so are those in flight; mend the objective, and make the same call "
+        f"again. Where the point was at fault, raise bo.Infeasible instead.\n{outcome.trace}"
+    ) from outcome.error
 
 
 def _mistakes(study: Any, settings: RunSettings, finished: list[tuple[int, Outcome]]) -> dict[int, Outcome]:

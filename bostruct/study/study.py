@@ -253,7 +253,7 @@ class Study:
     @property
     def trials(self) -> tuple[Trial, ...]:
         """All trials, by number."""
-        return tuple(self._ledger.trials)
+        return self._ledger.trials
 
     @property
     def n_finished(self) -> int:
@@ -323,7 +323,7 @@ class Study:
 
     def __repr__(self) -> str:
         where = self.where or "memory"
-        return f"Study({self.name!r} in {where}, {self.direction}, {len(self._ledger.trials)} trials, seed {self.seed})"
+        return f"Study({self.name!r} in {where}, {self.direction}, {len(self._ledger)} trials, seed {self.seed})"
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(repr(self))}</p>{self.result._repr_html_()}"

@@ -28,7 +28,7 @@ def next_point(searcher: Searcher, ledger: Ledger, seed: int) -> NextPoint:
     unasked = ledger.next_initial()
     if unasked is not None:
         return NextPoint(unasked, {"origin": "initial", "suggest_seconds": time.perf_counter() - began}, ledger.state)
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(ledger.trials),)))
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(ledger),)))
     suggestion = searcher.suggest(ledger.history(), json.loads(ledger.state), rng)
     who = type(searcher).__name__
     _check_suggestion(suggestion, searcher.domain, ledger, who)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, fields
 from itertools import islice
 from typing import Any
@@ -119,7 +120,7 @@ class ArchitectureDomain:
         """
         return [self._sample_walk(rng) for _ in range(m)]
 
-    def sample_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> Architecture:
+    def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Architecture:
         """A sampled architecture whose fingerprint is not in `seen`; where draws find none, one that changes lead to,
         as far as these can be listed. Raises SpaceExhausted where there is none, or none is found.
         """
@@ -196,7 +197,7 @@ class ArchitectureDomain:
                 break
         return x
 
-    def _find_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> Architecture | None:
+    def _find_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Architecture | None:
         """An unseen member of the pool, or change of seen architectures that such changes reach from the pool.
 
         None where `LISTED` changes do not settle it; raises SpaceExhausted where all were seen.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
@@ -110,7 +111,7 @@ class TableDomain:
     def sample(self, m: int, rng: np.random.Generator) -> list[Architecture]:
         return [self.at(int(place)) for place in rng.integers(self.size, size=m)]
 
-    def sample_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> Architecture:
+    def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Architecture:
         """Raises SpaceExhausted when none is left."""
         if (x := draw_unseen(self, seen, rng)) is not None:
             return x

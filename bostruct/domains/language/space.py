@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import Any, Literal
@@ -89,7 +90,7 @@ class SearchSpace(PartialProgram):
 
         return [self._trace(sampling.retry_until_feasible(draw)) for _ in range(m)]
 
-    def sample_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> Trace:
+    def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Trace:
         """A trace that is not in `seen`; raises SpaceExhausted where there is none, or none is found.
 
         Drawn like those of `sample`; where few programs are left, each of them is equally likely.

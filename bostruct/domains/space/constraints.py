@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
 import numpy as np
@@ -112,7 +113,7 @@ def random_walk(
     return np.array(row, dtype=np.int64), moves
 
 
-def find_unseen_nearby(space: ConstrainedProduct, x: IntArray, seen: frozenset[Hashable]) -> IntArray | None:
+def find_unseen_nearby(space: ConstrainedProduct, x: IntArray, seen: AbstractSet[Hashable]) -> IntArray | None:
     """An unseen valid point that changes of one variable, and swaps of two, lead to from x over valid points.
 
     Breadth-first; None where all that is connected was seen, or the limit of work is reached.

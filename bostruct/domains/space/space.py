@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Any
 
@@ -115,7 +116,7 @@ class Space:
             return rng.integers(0, self.n_choices, size=(m, self.d))
         return sample_satisfying(self, m, rng)
 
-    def sample_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> IntArray:
+    def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> IntArray:
         """Draw a valid point that is not in `seen`; raises SpaceExhausted when none is left, or none is found."""
         if (x := draw_unseen(self, seen, rng)) is not None:
             return x
@@ -294,7 +295,7 @@ class Space:
     def _valid_mask(self, rows: IntArray) -> npt.NDArray[np.bool_]:
         return valid_mask(self, rows) if self.constraints else np.ones(len(rows), dtype=bool)
 
-    def _first_unseen(self, seen: frozenset[Hashable], rng: np.random.Generator) -> IntArray | None:
+    def _first_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> IntArray | None:
         """The first unseen point from a random one on: of one more point than were seen, one is unseen."""
         x = self.sample(1, rng)[0]
         for _ in range(min(len(seen) + 1, self.n_points)):

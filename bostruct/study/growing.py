@@ -1,0 +1,63 @@
+"""Batches and values that grow by one trial at a time, and are read at every ask without being built anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bostruct.contracts import Batch, Point
+
+
+class GrowingArray:
+    """An array that is appended to along its first axis; what was read of it before stays as it was."""
+
+    def __init__(self, rows: Any) -> None:
+        self._buffer = np.array(rows)
+        self._n = len(self._buffer)
+
+    def extend(self, rows: Any) -> None:
+        """Append rows (m, ...), in amortized constant time each."""
+        n = self._n + len(rows)
+        if n > len(self._buffer):
+            wider = np.empty((max(n, 2 * len(self._buffer)), *self._buffer.shape[1:]), dtype=self._buffer.dtype)
+            wider[: self._n] = self._buffer[: self._n]
+            self._buffer = wider
+        self._buffer[self._n : n] = rows
+        self._n = n
+
+    def read(self) -> Any:
+        """Return the rows so far (n, ...), a view that cannot be written to."""
+        rows = self._buffer[: self._n]
+        rows.flags.writeable = False
+        return rows
+
+
+class GrowingBatch:
+    """Points of a domain, appended one at a time and read as one batch."""
+
+    def __init__(self, domain: Any) -> None:
+        self._join = domain.join
+        self._fresh: list[Point] = []  # not yet joined
+        self._batch: Batch = domain.join()
+        self._rows = GrowingArray(self._batch) if isinstance(self._batch, np.ndarray) else None
+
+    def append(self, x: Point) -> None:
+        self._fresh.append(x)
+
+    def clear(self) -> None:
+        """Forget all points."""
+        self._fresh.clear()
+        self._batch = self._join()
+        self._rows = GrowingArray(self._batch) if self._rows is not None else None
+
+    def read(self) -> Batch:
+        """Return the points so far as a batch of the domain, the same object while none is appended."""
+        if self._fresh:
+            if self._rows is not None:
+                self._rows.extend(self._join(self._fresh))
+                self._batch = self._rows.read()
+            else:
+                self._batch = self._join(self._batch, self._fresh)
+            self._fresh = []
+        return self._batch
