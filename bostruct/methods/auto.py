@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from bostruct.methods.refusals import refuse_without_kernel
 from bostruct.searchers.bayesian import BayesianSearch, best_predicted
 from bostruct.searchers.surroundings import mutations_of
 from bostruct.surrogates.map_gp import MAPGP
+from bostruct.surrogates.noise_selection import NoiseSelection
 from bostruct.surrogates.output_warping import OutputWarping
 from bostruct.surrogates.priors import Normal
 
@@ -39,22 +41,23 @@ def for_space(domain: Space) -> BayesianSearch:
     """A GP at its mode, log EI, local search around the best points; values far worse than the middle are drawn in.
 
     Its kernel blends main effects, which most objectives have and few data suffice for, with diffusion under a prior
-    that is scaled by the number of variables. The prior of the noise expects a third of the variance to be noise: among
-    points none of which repeats, little but the prior tells noise from a rough function, and data without noise take it
-    back. Labels of success and failure have a prior of next to none.
+    that is scaled by the number of variables. Two models are fitted: one expects next to no noise, the other expects a
+    third of the variance to be noise, and has four times the prior probability. Among points none of which repeats,
+    little but the prior tells noise from a rough function; some 20 values of a function without noise overcome it.
+    Labels of success and failure are taken for quiet.
     """
     kernel = WeightedSum(MainEffects(variable_graphs(domain)), space_kernel(domain), Normal(0.4, 1.0), initial=0.4)
-    noise, label_noise = Normal(-1.0, 1.0), Normal(-5.0, 1.0)  # of log variances of standardized values
-    surrogate = MAPGP(kernel, domain.join, noise, noise.mean)
+    quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0)  # log variances of standardized values
+    noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
     return BayesianSearch(
         domain,
-        OutputWarping(surrogate),
+        OutputWarping(NoiseSelection(quiet, noisy, log_odds=math.log(4.0))),
         LogExpectedImprovement(),
         LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000),
         n_initial=10,
         n_starts=5,
         incumbent=best_predicted,
-        feasibility=replace(surrogate, noise_prior=label_noise, initial_log_noise=label_noise.mean),
+        feasibility=quiet,
     )
 
 

@@ -38,12 +38,13 @@ def one_thread():
 
 def quick_auto(domain: Any, n_initial: int = 5) -> BayesianSearch:
     best = auto(domain)
-    surrogate = dataclasses.replace(best.surrogate.surrogate, most_steps=10)
+    both = best.surrogate.surrogate
+    quiet, noisy = (dataclasses.replace(model, most_steps=10) for model in (both.quiet, both.noisy))
     search = LocalSearch(random=100, spray=20, ascents=3)
     return dataclasses.replace(
         best,
-        surrogate=dataclasses.replace(best.surrogate, surrogate=surrogate),
-        feasibility=surrogate,
+        surrogate=dataclasses.replace(best.surrogate, surrogate=dataclasses.replace(both, quiet=quiet, noisy=noisy)),
+        feasibility=quiet,
         maximizer=search,
         n_initial=n_initial,
     )

@@ -15,7 +15,6 @@ from bostruct import methods
 from bostruct.contracts import Appraisal, BostructError, NumericalError, Prediction
 from bostruct.searchers.random import RandomSearch
 from bostruct.study.recommendation import Recommendation
-from bostruct.surrogates.priors import Normal
 
 SPACE = bo.Space({f"x{i}": bool for i in range(6)} | {"c": list("pqr")})
 
@@ -244,8 +243,7 @@ def test_suggestions_on_bits_and_categories_do_not_depend_on_the_link_of_ordered
         return sum((0.3 + 0.17 * i) * v for i, v in enumerate(x)) + pairs + 0.77 * ("uvw".index(point["b"]) - 1.2) ** 2
 
     auto = methods.auto(space)
-    quiet = replace(auto.surrogate.surrogate, noise_prior=Normal(-5.0, 1.0), initial_log_noise=-5.0)
-    searcher = replace(auto, surrogate=replace(auto.surrogate, surrogate=quiet))
+    searcher = replace(auto, surrogate=replace(auto.surrogate, surrogate=auto.surrogate.surrogate.quiet))
     trials = bo.minimize(uneven, space, 18, method=searcher, seed=0).trials
     golden = "101001001 101001002 101001031 100001031 101001011 101001010 101001101 101000001"
     assert " ".join("".join(map(str, space.parse(trial.point))) for trial in trials[10:]) == golden

@@ -46,7 +46,7 @@ def test_around_lists_the_neighbors_of_each_point(name: str) -> None:
 def test_kernels_see_moves_as_the_rows_that_they_are(name: str, method: str) -> None:
     space, rng = space_of(name), np.random.default_rng(1)
     searcher = methods.METHODS[method](space)
-    surrogate = searcher.surrogate.surrogate if method == "auto" else searcher.surrogate
+    surrogate = searcher.surrogate.surrogate.quiet if method == "auto" else searcher.surrogate
     kernel = surrogate.kernel
     moves, _ = space.sample_neighborhoods(space.sample(3, rng), 10_000, rng)
     ys = space.sample(7, rng)
@@ -60,7 +60,7 @@ def test_kernels_see_moves_as_the_rows_that_they_are(name: str, method: str) -> 
 def test_moves_keep_what_they_were_made_from() -> None:
     """What kernels made of the base of some moves they use for others from it."""
     space, rng = space_of("mixed"), np.random.default_rng(2)
-    kernel = methods.METHODS["auto"](space).surrogate.surrogate.kernel
+    kernel = methods.METHODS["auto"](space).surrogate.surrogate.quiet.kernel
     xs, ys = space.sample(3, rng), space.sample(5, rng)
     theta = rng.normal(size=sum(block.size for block in kernel.parameters))
     for _ in range(2):

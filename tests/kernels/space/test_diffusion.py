@@ -94,7 +94,7 @@ def test_laws(space, link, unit_diagonal, with_codes, rng):
 @settings(deadline=None, max_examples=40)
 def test_laws_of_the_kernel_of_auto(space, rng):
     """A blend of main effects and diffusion."""
-    kernel = auto(space).surrogate.surrogate.kernel
+    kernel = auto(space).surrogate.surrogate.quiet.kernel
     theta = near_initial(kernel, rng, 2.0)
     xs, ys = space.sample(6, rng), space.sample(5, rng)
     check_gram(kernel, xs, space.join(ys, xs[:2]), theta)
@@ -276,7 +276,7 @@ def test_a_kernel_that_was_used_can_be_pickled():
     space = bo.Space({"a": bool, "b": bo.Ordinal([1, 2, 3, 4]), "c": ["x", "y", "z"]})
     rng = np.random.default_rng(0)
     xs = space.sample(5, rng)
-    for kernel in (kernel_of(space, LogEdgeWeight()), auto(space).surrogate.surrogate.kernel):
+    for kernel in (kernel_of(space, LogEdgeWeight()), auto(space).surrogate.surrogate.quiet.kernel):
         theta = near_initial(kernel, rng, 1.0)
         moves, _ = space.sample_neighborhoods(xs[:2], 4, rng)
         expected = kernel.gram(theta, kernel.prepare(moves, xs))

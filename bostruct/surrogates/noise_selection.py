@@ -1,0 +1,47 @@
+"""A choice between two Gaussian processes, one of which expects noise and one of which expects next to none."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from bostruct.checks import check_number
+from bostruct.contracts import Array, Batch, Info, State
+from bostruct.surrogates.map_gp import MAPGP
+from bostruct.surrogates.posterior import GaussianPosterior
+
+
+@dataclass(frozen=True)
+class NoiseSelection:
+    """Fit two models at their modes and use the one whose posterior density is higher.
+
+    This is the mode under a prior that mixes those of the two models: one model climbs from either part of the mixture,
+    so that neither hides the other.
+
+    quiet: expects next to no noise. noisy: the same kernel; its noise prior has the sd of the quiet one's, since
+    densities are compared without their constants. log_odds: of `noisy` before any data. Raises ValueError.
+    """
+
+    quiet: MAPGP
+    noisy: MAPGP
+    log_odds: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_number("log_odds", self.log_odds, -math.inf)
+
+    def initial_state(self) -> State:
+        return [self.quiet.initial_state(), self.noisy.initial_state()]
+
+    def condition(
+        self, xs: Batch, values: Array, state: State, rng: np.random.Generator
+    ) -> tuple[GaussianPosterior, State, Info]:
+        """Fit both models, each from its own last mode; (n,) values. A fit that failed counts as improbable."""
+        last = self.initial_state() if state is None else state
+        quiet = self.quiet.condition(xs, values, last[0], rng)
+        noisy = self.noisy.condition(xs, values, last[1], rng)
+        gain = noisy[2].get("log_posterior", -math.inf) + self.log_odds - quiet[2].get("log_posterior", -math.inf)
+        posterior, _, info = noisy if gain > 0.0 else quiet
+        likelihoods = quiet[2]["likelihoods"] + noisy[2]["likelihoods"]
+        return posterior, [quiet[1], noisy[1]], info | {"likelihoods": likelihoods}

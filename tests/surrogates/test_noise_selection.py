@@ -1,0 +1,102 @@
+"""The choice between a model that expects noise and one that does not."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct import methods
+from bostruct.contracts import Array, Json
+from bostruct.domains.space.graphs import IntArray
+from bostruct.surrogates.map_gp import MAPGP
+from bostruct.surrogates.noise_selection import NoiseSelection
+
+SPACE = bo.Space({f"b{i}": bool for i in range(10)} | {f"o{i}": bo.Ordinal(range(5)) for i in range(3)})
+
+
+def make_data(noise: float, seed: int = 0) -> tuple[IntArray, Array]:
+    rng = np.random.default_rng(seed)
+    xs = SPACE.sample(50, rng)
+    signal = xs @ rng.normal(size=SPACE.d)
+    return xs, signal + noise * float(signal.std()) * rng.normal(size=50)
+
+
+def selection() -> NoiseSelection:
+    return cast(Any, methods.auto(SPACE).surrogate).surrogate
+
+
+@pytest.mark.parametrize(("noise", "part"), [(0.0, "quiet"), (1.0, "noisy")])
+def test_the_data_choose_and_what_is_chosen_is_left_as_it_is(noise: float, part: str) -> None:
+    rng = np.random.default_rng(1)
+    for seed in range(3):
+        xs, values = make_data(noise, seed)
+        posterior, _, info = selection().condition(xs, values, None, rng)
+        expected, _, alone = getattr(selection(), part).condition(xs, values, None, rng)
+        assert info["noise"] == alone["noise"]
+        assert info["likelihoods"] > alone["likelihoods"]  # both were fitted
+        at = SPACE.sample(5, rng)
+        np.testing.assert_array_equal(posterior.predict(at).mean, expected.predict(at).mean)
+
+
+def test_thirty_values_without_noise_are_enough_to_say_so() -> None:
+    """A smooth function of ordered variables; a model that expects noise alone calls 0.04 to 0.09 of it noise."""
+    space = bo.Space({f"o{i}": bo.Ordinal(range(7)) for i in range(10)})
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        xs = space.sample(30, rng)
+        distance = np.sqrt(np.mean(np.square(xs - rng.integers(7, size=10)), axis=1))
+        info = methods.auto(space).surrogate.condition(xs, -np.exp(-0.2 * distance), None, rng)[2]
+        assert info["noise"] < 0.01
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+def test_the_prior_decides_where_it_outweighs_the_data(noise: float) -> None:
+    xs, values = make_data(noise)
+    rng = np.random.default_rng(1)
+    for part, log_odds in (("quiet", -1e3), ("noisy", 1e3)):
+        found = replace(selection(), log_odds=log_odds).condition(xs, values, None, rng)[2]
+        assert found["noise"] == getattr(selection(), part).condition(xs, values, None, rng)[2]["noise"]
+
+
+def test_each_model_goes_on_from_its_own_mode_through_json() -> None:
+    models, rng = selection(), np.random.default_rng(1)
+    xs, values = make_data(1.0)
+    _, state, _ = models.condition(xs[:40], values[:40], None, rng)
+    state = json.loads(json.dumps(state))
+    quiet = models.quiet.condition(xs[:40], values[:40], None, rng)[1]
+    noisy = models.noisy.condition(xs[:40], values[:40], None, rng)[1]
+    assert state == [quiet, noisy]
+    after = models.condition(xs, values, state, rng)[1]
+    assert after == [
+        models.quiet.condition(xs, values, quiet, rng)[1],
+        models.noisy.condition(xs, values, noisy, rng)[1],
+    ]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A model whose fit came to this."""
+
+    name: str
+    info: dict[str, Json]
+
+    def condition(self, *_: Any) -> tuple[str, str, dict[str, Json]]:
+        return self.name, self.name, {"likelihoods": 2} | self.info
+
+
+@pytest.mark.parametrize(("fits", "expected"), [(["quiet"], "quiet"), (["noisy"], "noisy"), ([], "quiet")])
+def test_a_fit_that_failed_is_not_chosen_unless_both_did(fits: list[str], expected: str) -> None:
+    infos: dict[str, Any] = {part: {"log_posterior": -40.0} if part in fits else {} for part in ("quiet", "noisy")}
+    quiet, noisy = (cast(MAPGP, Fitted(part, info)) for part, info in infos.items())
+    found = NoiseSelection(quiet, noisy).condition(*make_data(0.0), [None, None], np.random.default_rng())
+    assert found == (expected, ["quiet", "noisy"], {"likelihoods": 4} | infos[expected])
+
+
+def test_odds_are_a_finite_number() -> None:
+    with pytest.raises(ValueError, match="log_odds: expected a finite number"):
+        replace(selection(), log_odds=float("inf"))
