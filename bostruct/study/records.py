@@ -174,8 +174,10 @@ def _common_name(stored: StudyRow, given: StudyRow) -> str | None:
     hold the names that its parts had there: the class of the searcher stands for them.
     """
     theirs, ours = json.loads(stored.method), json.loads(given.method)
-    key = "name" if stored.version == given.version else "searcher"
-    return theirs[key] if theirs["name"] == ours["name"] and theirs[key] == ours[key] else None
+    if theirs["name"] is not None or ours["name"] is not None:
+        return theirs["name"] if theirs["name"] == ours["name"] else None
+    other_version = stored.version != given.version
+    return theirs["searcher"] if other_version and theirs["searcher"] == ours["searcher"] else None
 
 
 def method_label(row: StudyRow) -> str:

@@ -66,7 +66,7 @@ def check_posterior(posterior, space: bo.Space, values: Array, rng: np.random.Ge
             assert np.all(prediction.variance > 0)
             for acquisition in functions:
                 assert np.all(np.isfinite(acquisition.average(acquisition(prediction, incumbent))))
-                assert not np.any(np.isnan(acquisition.average(acquisition.bound(prediction, incumbent))))
+                assert not np.any(np.isnan(acquisition.average(acquisition.upper_bounds(prediction, incumbent))))
 
 
 def check_mode(seed: int) -> None:

@@ -15,9 +15,9 @@ from bostruct.nas import cost
 def test_all_sections_run_in_miniature(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     file = tmp_path / "found.json"
-    began = time.monotonic()
+    began = time.process_time()  # of this process: a busy machine takes as long as it likes
     gpu_nas.main(["--output", str(file), "--miniature"])
-    assert time.monotonic() - began < 60
+    assert time.process_time() - began < 60
     found = json.loads(file.read_text())
     assert not [name for name in gpu_nas.SECTIONS if "error" in found[name]]
     assert (found["device"], found["data"]) == ("cpu", "synthetic")

@@ -62,7 +62,7 @@ def test_parts_without_end_are_dead_ends():
     assert CachedDecisions(space).options((0,)) == 2
     with pytest.raises(Infeasible, match="leads to an end"):
         space.roll_out((0,), rng)
-    suggested = [MCTS(space)._finished((n,), rng) for n in range(6)]
+    suggested = [MCTS(space)._complete((n,), rng) for n in range(6)]
     assert [x is not None for x in suggested] == [False] * 5 + [True]
     assert CachedDecisions(SearchSpace(chosen(lambda n: at_once() if n else siso_module("M")))).options((1,)) == 0
 
