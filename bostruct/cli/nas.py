@@ -96,22 +96,27 @@ def nas(
         best = result.best_point
         found, by_hand = (retrain(search, network) for network in (best, search.network_by_hand()))
         files = _write_files(search, result, folder)
-    summary = {
-        "dataset": dataset,
-        "method": method,
+    summary = {"dataset": dataset, "method": method} | _summarize(search, result, found, by_hand, files)
+    if as_json:
+        echo_json(summary)
+    else:
+        click.echo(_nas_text(summary, search, found, by_hand, best))
+
+
+def _summarize(
+    search: Search, result: Result, found: Retrained, by_hand: Retrained, files: list[str]
+) -> dict[str, Any]:
+    """Collect what a search came to, as JSON."""
+    return {
         "trials": len(result.trials),
         "failed": result.n_failed,
         "validation_error": result.best_value,
         "test_error": found._asdict(),
         "test_error_by_hand": by_hand._asdict(),
         "by_hand": search.by_hand,
-        "architecture": best.to_json(),
+        "architecture": result.best_point.to_json(),
         "files": files,
     }
-    if as_json:
-        echo_json(summary)
-    else:
-        click.echo(_nas_text(summary, search, found, by_hand, best))
 
 
 def _build_search(

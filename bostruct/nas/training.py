@@ -228,14 +228,7 @@ def train_together(
     gained. Raises ValueError where numbers differ, or for more trainings than a GPU has streams, 32.
     """
     files = [None] * len(builds) if checkpoints is None else list(checkpoints)
-    if not len(builds) == len(seeds) == len(files):
-        raise ValueError(
-            f"builds, seeds, checkpoints: expected as many of each, got {len(builds)}, {len(seeds)} and {len(files)}"
-        )
-    if torch.device(device).type == "cuda" and len(builds) > STREAMS:
-        raise ValueError(
-            f"builds: expected at most {STREAMS}, as many as torch has streams on a GPU, got {len(builds)}"
-        )
+    _check_counts(len(builds), len(seeds), len(files), device)
 
     def begin(member: int) -> Training:
         told = None if watch is None else partial(watch, member)
@@ -255,6 +248,14 @@ def train_together(
         if isinstance(outcomes[member], TrainingFailed):
             delete_checkpoint(file)
     return outcomes  # type: ignore[return-value]
+
+
+def _check_counts(builds: int, seeds: int, files: int, device: str) -> None:
+    """Raise ValueError where the numbers of trainings differ, or are more than a GPU has streams."""
+    if not builds == seeds == files:
+        raise ValueError(f"builds, seeds, checkpoints: expected as many of each, got {builds}, {seeds} and {files}")
+    if torch.device(device).type == "cuda" and builds > STREAMS:
+        raise ValueError(f"builds: expected at most {STREAMS}, as many as torch has streams on a GPU, got {builds}")
 
 
 def _take_turns(trainings: Sequence[Training], all_or_none: bool) -> None:
