@@ -89,7 +89,7 @@ def missing_package(module: str, extra: str | None = None) -> MissingExtra:
     return MissingExtra(f"{module} is not installed; it comes with the extra {extra!r}: {install_command(extra)}")
 
 
-def load(name: str) -> Any:
+def load_by_name(name: str) -> Any:
     """Import what "package.module:name" names: a convenience whose module is of no use before it is called.
 
     Values offer such conveniences (a program its compilers, a result its picture) without importing what imports them.

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.int64]
 Json: TypeAlias = Any  # None, bool, int, float, str, or a list or dict of them
 Point: TypeAlias = Any  # one point, as its domain holds it
 Batch: TypeAlias = Any  # several of them: supports len() and indexing; joined by `Domain.join`
@@ -173,6 +174,7 @@ class Prior(Protocol):
         ...
 
 
+@runtime_checkable
 class DifferentiablePrior(Prior, Protocol):
     """A prior under which a mode can be found by gradients."""
 

@@ -211,7 +211,7 @@ class TestTheChecksCanFail:
     @pytest.mark.parametrize(
         ("source", "module"),
         [
-            ("from bostruct.domains.space.graphs import IntArray", "bostruct.kernels.space.diffusion"),
+            ("from bostruct.domains.space.graphs import PathGraph", "bostruct.kernels.space.diffusion"),
             ("from bostruct.domains.registry import domain_from_json", "bostruct.study.records"),
             ("from bostruct.searchers.scores import Score", "bostruct.searchers.bayesian"),
             ("def f():\n    from bostruct.analysis.plots import draw", "bostruct.cli.show"),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bostruct.contracts import Array
-from bostruct.domains.space.graphs import IntArray
+from bostruct.contracts import Array, IntArray
 from bostruct.problems.base import Problem
 
 N_RANDOM = 20

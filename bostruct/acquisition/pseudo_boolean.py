@@ -14,9 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.checks import check_integer, check_number
-from bostruct.contracts import Array
-
-IntArray = npt.NDArray[np.int64]
+from bostruct.contracts import Array, IntArray
 
 
 class PseudoBoolean(Protocol):

@@ -73,7 +73,7 @@ def plot_importance(found: Importances, ax: Any = None, most: int = 20) -> Any:
     return ax
 
 
-def save(ax: Any, path: str | os.PathLike[str]) -> None:
+def save_figure(ax: Any, path: str | os.PathLike[str]) -> None:
     """Write the figure of `ax` to a file, of the kind that its name ends in; raises ValueError for an unknown one."""
     ax.figure.savefig(path, dpi=150)
 

@@ -109,7 +109,7 @@ def _title(comparison: Comparison, problem: AnyProblem) -> str:
 
 def _draw_picture(comparison: Comparison, problem: AnyProblem, results: dict[RunKey, Result]) -> Path | None:
     """The picture's path; None where matplotlib is missing, and then a line on stderr says how to get it."""
-    from bostruct.analysis.plots import plot_convergence, save
+    from bostruct.analysis.plots import plot_convergence, save_figure
     from bostruct.contracts import MissingExtra
 
     groups: dict[str, list[Result]] = {}
@@ -125,7 +125,7 @@ def _draw_picture(comparison: Comparison, problem: AnyProblem, results: dict[Run
     means = pluralize(runs[0], "run") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
     noise = ", values with their noise" if problem.noisy else ""
     axes.set_title(f"{problem.name}, mean of {means}, one standard error{noise}", loc="left", fontsize=10, wrap=True)
-    save(axes, path)
+    save_figure(axes, path)
     return path
 
 

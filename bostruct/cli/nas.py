@@ -96,15 +96,15 @@ def nas(
         best = result.best_point
         found, by_hand = (retrain(search, network) for network in (best, search.network_by_hand()))
         files = _write_files(search, result, folder)
-    summary = {"dataset": dataset, "method": method} | _summarize(search, result, found, by_hand, files)
+    summary = {"dataset": dataset, "method": method} | _report_fields(search, result, found, by_hand, files)
     if as_json:
         echo_json(summary)
     else:
         click.echo(_nas_text(summary, search, found, by_hand, best))
 
 
-def _summarize(
-    search: Search, result: Result, found: Retrained, by_hand: Retrained, files: list[str]
+def _report_fields(
+    search: Search, result: Result, found: RetrainedScore, by_hand: RetrainedScore, files: list[str]
 ) -> dict[str, Any]:
     """Collect what a search came to, as JSON."""
     return {

@@ -147,11 +147,11 @@ def suggestion_seconds(result: Result) -> float | None:
 
 def draw_result(result: Result, problem: AnyProblem, path: str) -> None:
     """Raises MissingExtra without matplotlib, ValueError for a kind of file that it does not know."""
-    from bostruct.analysis.plots import plot_convergence, save
+    from bostruct.analysis.plots import plot_convergence, save_figure
 
     axes = plot_convergence(result, optimum=problem.optimum)
     axes.set_title(f"{result.method} on {problem.name}", loc="left", fontsize=10)
-    save(axes, path)
+    save_figure(axes, path)
 
 
 def _summary(problem: AnyProblem, study: Study, result: Result) -> dict[str, Any]:

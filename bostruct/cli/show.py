@@ -95,7 +95,7 @@ def _list_studies(file: str, names: list[str], as_json: bool) -> None:
 
 
 def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) -> None:
-    from bostruct.analysis.plots import plot_convergence, save
+    from bostruct.analysis.plots import plot_convergence, save_figure
 
     result = study.result
     facts = _study_facts(study)
@@ -107,7 +107,7 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
     if csv is not None:
         result.to_csv(csv)
     if plot is not None:
-        save(plot_convergence(result), plot)
+        save_figure(plot_convergence(result), plot)
     if as_json:
         echo_json(facts | {"incumbents": incumbents})
         return

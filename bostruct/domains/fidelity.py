@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.contracts import Batch, DomainError, Point
+from bostruct.contracts import Batch, DomainError, IntArray, Point
 from bostruct.domains.joint import Joint
-from bostruct.domains.space.graphs import IntArray
 from bostruct.domains.space.space import Space
 
 FIDELITY_KIND = "Fidelity"

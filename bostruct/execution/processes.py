@@ -26,7 +26,7 @@ EXIT_SECONDS = 5.0  # seconds that a process gets to end by itself
 LOADING_SECONDS = 60.0  # seconds that it gets to load the objective, or the time-out of a trial where that is longer
 CHECKING = 0.5  # seconds after which is looked whether a silent process has ended
 MERCY = 2.0  # seconds that the study's own SIGTERM may come after that of a worker
-TERMINATED = "its worker process died (signal SIGTERM)"
+WORKER_TERMINATED = "its worker process died (signal SIGTERM)"
 WORKER_CODE = "import sys; sys.path[:] = sys.argv[2:]; from bostruct.execution.worker import main; main()"
 
 
@@ -77,7 +77,7 @@ class ProcessPool:
                 else:
                     self._drop(worker)
                     finished.append((worker.number, Outcome(failed=f"timed out after {self._timeout:g} s")))
-        if any(outcome.failed == TERMINATED for _, outcome in finished):
+        if any(outcome.failed == WORKER_TERMINATED for _, outcome in finished):
             time.sleep(MERCY)  # who ends a job ends workers and study, in any order: then no trial is to fail for it
         return sorted(finished, key=lambda pair: pair[0])
 

@@ -7,13 +7,12 @@ the kernel's parameters are ours, in closed form; everything else is theirs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
 from bostruct.checks import missing_package
-from bostruct.contracts import Array, Batch, DomainError, HasGradient, Parameter
-from bostruct.domains.space.graphs import IntArray
+from bostruct.contracts import Array, Batch, DifferentiablePrior, DomainError, HasGradient, IntArray, Parameter
 from bostruct.domains.space.space import Space
 from bostruct.methods.default_kernels import space_kernel
 
@@ -29,13 +28,6 @@ DIAGONAL_BLOCK = 256  # rows whose Gram matrix is made for the gradient of a dia
 
 Pullback = Callable[[Array], Array]
 ClosedForm = Callable[[Array], tuple[Array, Pullback]]  # theta (p,) -> values, and their map from cotangent to (p,)
-
-
-@runtime_checkable
-class DifferentiablePrior(Protocol):
-    """A prior that can steer a fit by gradients."""
-
-    def value_and_grad(self, theta: Array) -> tuple[float, Array]: ...
 
 
 class GramKernel(Kernel):

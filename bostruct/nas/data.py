@@ -127,7 +127,7 @@ def regression(name: str, features: Array, targets: Array, seed: int = 0) -> Dat
         )
     order = _order(n, check_integer("seed", seed, 0))
     cut = order[: n - 2 * (n // FIFTHS)]
-    both = [_standardize(one, cut) for one in (features, targets)]
+    both = [_standardize_columns(one, cut) for one in (features, targets)]
     train, validation, test = _split_examples(both[0], torch.as_tensor(both[1], dtype=torch.float32), FIFTHS, seed)
     return Dataset(name, "regression", train, validation, test, targets.shape[1])
 
@@ -225,7 +225,7 @@ def _check_table(name: str, given: Any, *, single: bool = False) -> Array:
     return table
 
 
-def _standardize(columns: Array, rows: np.ndarray) -> Array:
+def _standardize_columns(columns: Array, rows: np.ndarray) -> Array:
     spread = columns[rows].std(axis=0)
     varies = spread > 1e-9 * (1.0 + np.abs(columns[rows]).max(axis=0))
     return (columns - columns[rows].mean(axis=0)) / np.where(varies, spread, 1.0) * varies

@@ -228,7 +228,7 @@ def train_together(
     gained. Raises ValueError where numbers differ, or for more trainings than a GPU has streams, 32.
     """
     files = [None] * len(builds) if checkpoints is None else list(checkpoints)
-    _check_counts(len(builds), len(seeds), len(files), device)
+    _check_training_counts(len(builds), len(seeds), len(files), device)
 
     def begin(member: int) -> Training:
         told = None if watch is None else partial(watch, member)
@@ -250,7 +250,7 @@ def train_together(
     return outcomes  # type: ignore[return-value]
 
 
-def _check_counts(builds: int, seeds: int, files: int, device: str) -> None:
+def _check_training_counts(builds: int, seeds: int, files: int, device: str) -> None:
     """Raise ValueError where the numbers of trainings differ, or are more than a GPU has streams."""
     if not builds == seeds == files:
         raise ValueError(f"builds, seeds, checkpoints: expected as many of each, got {builds}, {seeds} and {files}")

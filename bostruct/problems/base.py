@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bostruct.checks import check_integer
-from bostruct.contracts import Array, DomainError
-from bostruct.domains.space.graphs import CompleteGraph, IntArray, PathGraph
+from bostruct.contracts import Array, DomainError, IntArray
+from bostruct.domains.space.graphs import CompleteGraph, PathGraph
 from bostruct.domains.space.space import Space
 
 Objective = Callable[[IntArray], Array]  # (m, d) -> (m,)

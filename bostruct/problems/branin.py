@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bostruct.contracts import Array
-from bostruct.domains.space.graphs import IntArray
+from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variables import Ordinal
 from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, Problem, prove_by_enumeration

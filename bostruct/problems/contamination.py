@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bostruct.checks import check_integer, check_number
-from bostruct.contracts import Array
-from bostruct.domains.space.graphs import IntArray
+from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variables import Binary
 from bostruct.problems.base import (

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from bostruct.checks import check_choice, check_integer, short_repr
-from bostruct.contracts import Array
+from bostruct.contracts import Array, IntArray
 from bostruct.domains.architecture.cells import PERCEPTRON_CHOICES
 from bostruct.domains.architecture.table import TableDomain, shared_table
 from bostruct.domains.joint import JointPoint, joint_domain
-from bostruct.domains.space.graphs import IntArray
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variables import Categorical, Ordinal
 from bostruct.problems import official

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.checks import short_repr
-from bostruct.contracts import Array
-from bostruct.domains.space.graphs import IntArray
+from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variables import Binary
 from bostruct.problems.base import evaluate_in_chunks

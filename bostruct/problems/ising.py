@@ -8,8 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from bostruct.checks import check_integer, check_number
-from bostruct.contracts import Array
-from bostruct.domains.space.graphs import IntArray
+from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variables import Binary
 from bostruct.problems.base import InitialPoints, Problem, all_bits, evaluate_in_chunks, mersenne_words, seeds_of_case

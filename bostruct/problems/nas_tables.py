@@ -7,8 +7,7 @@ from functools import partial
 import numpy as np
 
 from bostruct.checks import check_choice
-from bostruct.contracts import Array
-from bostruct.domains.space.graphs import IntArray
+from bostruct.contracts import Array, IntArray
 from bostruct.problems import official
 from bostruct.problems.architectures import ArchitectureProblem
 from bostruct.problems.tabular import Lookup, NoisyLookup, point_means, read_arrays, rows_of, table_domain, with_noise

@@ -8,8 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bostruct.checks import check_choice, check_integer
-from bostruct.contracts import Array
-from bostruct.domains.space.graphs import IntArray
+from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variables import Categorical, Ordinal
 from bostruct.problems.base import InitialPoints, Problem, published_initial_seeds

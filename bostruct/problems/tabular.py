@@ -11,11 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from bostruct.checks import check_integer, short_repr
-from bostruct.contracts import Array
+from bostruct.contracts import Array, IntArray
 from bostruct.domains.architecture.cells import CELL_SPACES
 from bostruct.domains.architecture.table import TableDomain, shared_table
 from bostruct.domains.architecture.value import Architecture
-from bostruct.domains.space.graphs import IntArray
 from bostruct.problems.architectures import ArchitectureProblem, PointFunction
 
 MAX_LISTED_CODES = 100_000  # codes of a space

@@ -13,7 +13,7 @@ from bostruct.contracts import Array, DomainError, HasMutation, HistoryView, Jso
 from bostruct.searchers.bayesian import describe_part
 from bostruct.searchers.designs import Design, random_design
 
-Selection = Callable[[Array], Array]  # fitness (m,), in the order told -> chances (m,)
+ParentSelection = Callable[[Array], Array]  # fitness (m,), in the order told -> chances (m,)
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class EvolutionSearch:
     """
 
     domain: HasMutation
-    selection: Selection
+    selection: ParentSelection
     n_initial: int = 20
     design: Design = random_design
     tries: int = 200

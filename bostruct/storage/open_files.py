@@ -6,9 +6,9 @@ import os
 from collections import Counter
 from pathlib import Path
 
-Identity = tuple[int, int]  # device and inode: what a path leads to, whatever it is called
+FileIdentity = tuple[int, int]  # device and inode: what a path leads to, whatever it is called
 
-_open_here: Counter[Identity] = Counter()
+_open_here: Counter[FileIdentity] = Counter()
 
 
 def is_open_here(path: Path) -> bool:
@@ -18,7 +18,7 @@ def is_open_here(path: Path) -> bool:
     the process closes any descriptor of it (https://www.sqlite.org/howtocorrupt.html, section 2.2), and another
     process that reads the study would remove the log under its writer.
     """
-    return _open_here[_identity(os.stat(path))] > 0
+    return _open_here[_file_identity(os.stat(path))] > 0
 
 
 class OpenFiles:
@@ -30,8 +30,8 @@ class OpenFiles:
     def __init__(self, path: Path) -> None:
         file = path.resolve()  # SQLite puts the log beside the file, not beside a link to it
         self._paths = (path.absolute(), file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-shm"))
-        self._main = _identity(os.stat(path))
-        self._known: list[Identity] = []
+        self._main = _file_identity(os.stat(path))
+        self._known: list[FileIdentity] = []
         _open_here[self._main] += 1
 
     def find_change(self) -> str | None:
@@ -45,7 +45,7 @@ class OpenFiles:
             return f"{error.filename} was removed or renamed"
         if stats[0].st_size == 0:
             return f"{self._paths[0]} was emptied"
-        found = [_identity(stat) for stat in stats]
+        found = [_file_identity(stat) for stat in stats]
         if not self._known:
             self._known = [self._main, *found[1:]]
         for path, now, then in zip(self._paths, found, self._known, strict=True):
@@ -60,5 +60,5 @@ class OpenFiles:
             del _open_here[self._main]
 
 
-def _identity(stat: os.stat_result) -> Identity:
+def _file_identity(stat: os.stat_result) -> FileIdentity:
     return stat.st_dev, stat.st_ino

@@ -154,12 +154,7 @@ def _difference(path: str, ours: Json, theirs: Json) -> str:
             if dump(ours[key]) != dump(theirs[key]):
                 return _difference(f"{path}.{key}", ours[key], theirs[key])
         return f"the order in {path} differs: {', '.join(ours)} there, {', '.join(theirs)} here"
-    return f"{path} is {_cut(ours)} there and {_cut(theirs)} here"
-
-
-def _cut(value: Json) -> str:
-    text = repr(value)
-    return text if len(text) <= 120 else text[:117] + "..."
+    return f"{path} is {short_repr(ours, 120)} there and {short_repr(theirs, 120)} here"
 
 
 def _same_method(stored: str, given: str) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from bostruct.checks import load, optional_import
+from bostruct.checks import load_by_name, optional_import
 from bostruct.contracts import BostructError, Domain
 from bostruct.display import html_table, in_full
 from bostruct.study.history import Trial
@@ -172,7 +172,7 @@ class Result:
 
     def plot(self, ax: Any = None) -> Any:
         """Values and the best so far on matplotlib axes, which are returned; raises MissingExtra without matplotlib."""
-        return load("bostruct.analysis.plots:plot_convergence")(self, ax=ax)
+        return load_by_name("bostruct.analysis.plots:plot_convergence")(self, ax=ax)
 
     def __repr__(self) -> str:
         return "\n".join(

@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.checks import check_integer
-from bostruct.contracts import Array, Batch, DomainError
+from bostruct.contracts import Array, Batch, DomainError, IntArray
 
-IntArray = npt.NDArray[np.int64]
 MAX_MONOMIALS = 50_000  # a sweep of the sampler then takes about a second at 300 points
 
 

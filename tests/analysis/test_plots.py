@@ -91,7 +91,7 @@ def test_a_result_without_a_value_is_refused():
 
 def test_an_unknown_kind_of_file_is_refused(tmp_path):
     with pytest.raises(ValueError, match="xyz"):
-        plots.save(plots.plot_convergence(result([1.0])), tmp_path / "run.xyz")
+        plots.save_figure(plots.plot_convergence(result([1.0])), tmp_path / "run.xyz")
 
 
 def test_says_which_extra_is_missing(monkeypatch):

@@ -11,8 +11,7 @@ import pytest
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.contracts import Array, Json
-from bostruct.domains.space.graphs import IntArray
+from bostruct.contracts import Array, IntArray, Json
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.noise_selection import NoiseSelection
 

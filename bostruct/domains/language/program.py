@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from bostruct.checks import load, optional_import, short_repr
+from bostruct.checks import load_by_name, optional_import, short_repr
 from bostruct.domains.graphviz import render_svg
 from bostruct.domains.language import drawing
 from bostruct.domains.language.beginning import begin
@@ -113,7 +113,7 @@ class Program:
         by the names of its inputs; it returns what the node gives, a mapping where that has several outputs. Raises
         CompileError.
         """
-        return load(f"{COMPILERS}.flow:compile_program")(self, backend, inputs)
+        return load_by_name(f"{COMPILERS}.flow:compile_program")(self, backend, inputs)
 
     def to_torch(self, input_shapes: Any = None) -> Any:
         """The program as a `torch.nn.Module`, its parameters named by the places of the modules that they belong to.
@@ -125,7 +125,7 @@ class Program:
         torch.
         """
         optional_import("torch")
-        return load(f"{COMPILERS}.networks:torch_network")(self, {} if input_shapes is None else input_shapes)
+        return load_by_name(f"{COMPILERS}.networks:torch_network")(self, {} if input_shapes is None else input_shapes)
 
     def to_sklearn(self) -> Pipeline:
         """The program as a scikit-learn `Pipeline`, not fitted, whose steps are named by the places of the modules.
@@ -133,13 +133,13 @@ class Program:
         Branches that meet in a `feature_union` become a `FeatureUnion`; a step in front of several branches that do not
         all meet in one union is fitted once in each. Raises CompileError, which names what scikit-learn cannot express.
         """
-        return load(f"{COMPILERS}.pipelines:pipeline")(self)
+        return load_by_name(f"{COMPILERS}.pipelines:pipeline")(self)
 
     def to_function(self) -> Callable[..., Any]:
         """The program as a function: one argument for each of its inputs, by position or by name; gives its output, or
         a dict by name where it has several. Raises CompileError.
         """
-        return load(f"{COMPILERS}.functions:Calculation")(self)
+        return load_by_name(f"{COMPILERS}.functions:Calculation")(self)
 
     def to_architecture(self, family: Family | str | None = None, decision: str = "softmax") -> Architecture:
         """The modules that stand for a layer, as an `Architecture`: what `otmann` and the method ``nasbot`` work on.
@@ -148,7 +148,7 @@ class Program:
         and where the program does not end in a decision layer, one called `decision`. family: as of `Architecture`.
         Raises CompileError where that refuses what is found.
         """
-        return load(f"{COMPILERS}.architectures:build_architecture")(self, family, decision)
+        return load_by_name(f"{COMPILERS}.architectures:build_architecture")(self, family, decision)
 
     def to_text(self) -> str:
         """The modules, what they read, and their values."""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bostruct.domains.space.graphs import MAX_CHOICES, DyadicGraph, IntArray, PathGraph, VariableGraph
+from bostruct.contracts import IntArray
+from bostruct.domains.space.graphs import MAX_CHOICES, DyadicGraph, PathGraph, VariableGraph
 
 
 class Adjacency:

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.checks import short_repr
-from bostruct.contracts import DomainError
-from bostruct.domains.space.graphs import MAX_CHOICES, IntArray, VariableGraph
+from bostruct.contracts import DomainError, IntArray
+from bostruct.domains.space.graphs import MAX_CHOICES, VariableGraph
 from bostruct.domains.space.variables import Variable
 
 Rule = Callable[[dict[str, Any]], bool]

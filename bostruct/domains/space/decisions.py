@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.contracts import Infeasible
+from bostruct.contracts import Infeasible, IntArray
 from bostruct.domains.space.constraints import ConstrainedProduct, valid_mask
-from bostruct.domains.space.graphs import IntArray
 from bostruct.domains.space.scale import GRID_STEPS
 from bostruct.domains.space.variables import Variable
 

@@ -11,12 +11,9 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from bostruct.checks import check_number, short_repr
-from bostruct.contracts import Array, DomainError
-
-IntArray = npt.NDArray[np.int64]
+from bostruct.contracts import Array, DomainError, IntArray
 
 MAX_CHOICES = 1000
 MIN_WEIGHT = 1e-300

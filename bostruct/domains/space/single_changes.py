@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from bostruct.domains.space.graphs import IntArray
+from bostruct.contracts import IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.checks import did_you_mean, short_repr
-from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
+from bostruct.contracts import DomainError, IntArray, Json, PointError, SpaceExhausted
 from bostruct.display import html_table
 from bostruct.domains.space.adjacency import Adjacency
 from bostruct.domains.space.constraints import (
@@ -24,7 +24,6 @@ from bostruct.domains.space.constraints import (
     valid_mask,
 )
 from bostruct.domains.space.decisions import Coordinate, coordinate, resample, roll_out, token_table
-from bostruct.domains.space.graphs import IntArray
 from bostruct.domains.space.single_changes import SingleChanges
 from bostruct.domains.space.variables import Variable, variable, variable_from_json
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen

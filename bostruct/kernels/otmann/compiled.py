@@ -11,12 +11,10 @@ from __future__ import annotations
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-from bostruct.contracts import Array
+from bostruct.contracts import Array, IntArray
 
-IntArray: TypeAlias = npt.NDArray[np.int64]
 StackedProfiles: TypeAlias = tuple[IntArray, IntArray, Array, Array, IntArray]  # starts, labels, masses, paths, codes
 CostArrays: TypeAlias = tuple[Array, Array, Array]  # structural weights, mismatch, costs of attributes
 

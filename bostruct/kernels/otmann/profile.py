@@ -11,16 +11,14 @@ from operator import add
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from bostruct.contracts import Array
+from bostruct.contracts import Array, IntArray
 from bostruct.domains.architecture.labels import Family
 from bostruct.domains.architecture.validity import AdjacencyLists
 from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.otmann.settings import Otmann, cost_table
 
 KINDS = ("shortest", "longest", "random walk")
-IntArray = npt.NDArray[np.int64]
 
 
 class Profile(NamedTuple):

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.contracts import Array
+from bostruct.contracts import Array, IntArray
 from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.kernels.otmann.settings import Otmann
 
-IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 MAX_ROWS = 2000
 SPARE = 1.25  # times a batch: room for what takes turns with it, trials that run and trials that failed

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.contracts import Array, TwoBlockGram
-from bostruct.domains.space.graphs import IntArray, VariableGraph
+from bostruct.contracts import Array, IntArray, TwoBlockGram
+from bostruct.domains.space.graphs import VariableGraph
 from bostruct.kernels.space.links import Link
 
 TWO_BLOCK_FROM = 80  # points; below, small matrices cost less than setting up smaller ones

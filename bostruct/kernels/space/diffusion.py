@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.contracts import Array, Parameter, Prior
-from bostruct.domains.space.graphs import CompleteGraph, IntArray, VariableGraph
+from bostruct.contracts import Array, IntArray, Parameter, Prior
+from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
 from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch, column
 from bostruct.kernels.space.complete import CompletePair, CompletePart
 from bostruct.kernels.space.incremental import LastCall, disagreement_change, rows_by_variable

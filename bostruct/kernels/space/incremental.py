@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.domains.space.graphs import IntArray
+from bostruct.contracts import IntArray
 from bostruct.domains.space.single_changes import SingleChanges
 
 CachedValue = TypeVar("CachedValue")

@@ -15,8 +15,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.contracts import Array, Parameter
-from bostruct.domains.space.graphs import CompleteGraph, IntArray, VariableGraph
+from bostruct.contracts import Array, IntArray, Parameter
+from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
 from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch, column
 from bostruct.kernels.space.incremental import LastCall, disagreement_change, rows_by_variable
 from bostruct.kernels.space.links import LogLengthscale

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.contracts import Array
-from bostruct.domains.space.graphs import CompleteGraph, IntArray, PathGraph, VariableGraph
+from bostruct.contracts import Array, IntArray
+from bostruct.domains.space.graphs import CompleteGraph, PathGraph, VariableGraph
 
 SMALLEST_ENTRY = 1e-130  # entries below are rounding noise of the eigensystem; their logarithm must stay finite
 

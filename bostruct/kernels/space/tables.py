@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.contracts import Array
-from bostruct.domains.space.graphs import IntArray, VariableGraph
+from bostruct.contracts import Array, IntArray
+from bostruct.domains.space.graphs import VariableGraph
 from bostruct.kernels.space.links import Link
 from bostruct.kernels.space.spectra import SMALLEST_ENTRY, diffusion, diffusion_and_slope
 
