@@ -31,6 +31,7 @@ IRREGULAR = frozenset(_FORMS.split())
 _WORDS = "bed bleed breed creed deed embed exceed feed heed need proceed red reed seed shed sled speed succeed weed"
 PLAIN = frozenset(_WORDS.split())
 
+STORED = {"Labelled"}  # names that stored studies hold
 BRITISH = re.compile(
     r"(?<![a-z])(?:re|un|de|non|pre)?(?:"
     r"(?:capital|categor|character|custom|diagonal|discret|emphas|equal|factor|final|formal|general|hypothes|initial"
@@ -64,7 +65,7 @@ def is_participle(node: Function) -> bool:
 
 def british(texts: dict[str, str]) -> Figure:
     """Count words of British spelling. texts: what to read, by the name of its file."""
-    found = {name: BRITISH.findall(text) for name, text in texts.items()}
+    found = {name: [word for word in BRITISH.findall(text) if word not in STORED] for name, text in texts.items()}
     places = [f"{name}: {len(words)} ({_most_frequent(words)})" for name, words in found.items() if words]
     return Figure("British spellings", sum(map(len, found.values())), tuple(places))
 

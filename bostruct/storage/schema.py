@@ -70,7 +70,7 @@ def connect(path: Path | None, *, read_only: bool = False) -> sqlite3.Connection
         connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         _migrate(connection)
         return connection
-    _recognise(path, read_only)
+    _recognize(path, read_only)
     try:
         if read_only:
             return _open_to_read(path)
@@ -85,7 +85,7 @@ def connect(path: Path | None, *, read_only: bool = False) -> sqlite3.Connection
     return connection
 
 
-def _recognise(path: Path, read_only: bool) -> None:
+def _recognize(path: Path, read_only: bool) -> None:
     """By the raw header, before SQLite may touch the file."""
     if path.is_dir():
         raise StorageError(f"{path}: is a directory; expected a file")
