@@ -6,9 +6,12 @@ The public names are loaded when first used, so that importing the package costs
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.2.0"
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent until a program listens
 
 _HOME = {
     "Binary": "bostruct.domains.space.variables",

@@ -6,6 +6,7 @@ Objectives travel by cloudpickle, so that lambdas and functions of a script's ow
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import signal
 import socket
@@ -28,6 +29,9 @@ CHECKING = 0.5  # seconds after which is looked whether a silent process has end
 MERCY = 2.0  # seconds that the study's own SIGTERM may come after that of a worker
 WORKER_TERMINATED = "its worker process died (signal SIGTERM)"
 WORKER_CODE = "import sys; sys.path[:] = sys.argv[2:]; from bostruct.execution.worker import main; main()"
+
+
+log = logging.getLogger(__name__)
 
 
 class ProcessPool:
@@ -76,6 +80,9 @@ class ProcessPool:
                     self._broken = BostructError(f"objective: a worker process did not load it in {limit:g} s")
                 else:
                     self._drop(worker)
+                    log.warning(
+                        "trial %d: timed out after %g s; its worker process was killed", worker.number, self._timeout
+                    )
                     finished.append((worker.number, Outcome(failed=f"timed out after {self._timeout:g} s")))
         if any(outcome.failed == WORKER_TERMINATED for _, outcome in finished):
             time.sleep(MERCY)  # who ends a job ends workers and study, in any order: then no trial is to fail for it
@@ -98,6 +105,7 @@ class ProcessPool:
         except (EOFError, OSError):
             how = worker.wait_for_exit()
             self._drop(worker)
+            log.warning("trial %d: its worker process died (%s)", worker.number, how)
             return Outcome(failed=f"its worker process died ({how})")
         if number != worker.number:
             self._drop(worker)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from bostruct.study.progress import trial_bar
 
 MISTAKES = (TypeError, AttributeError, NameError)  # from the first trial: of the objective, not a property of points
 MAX_EQUAL_ERRORS = 5  # first trials with one and the same error: a mistake in the objective, not a property of points
+
+log = logging.getLogger(__name__)
 
 
 class ObjectiveError(BostructError):
@@ -94,6 +97,7 @@ def run_trials(study: Any, settings: RunSettings) -> str:
         return f"nothing to do: n_trials is {settings.n_trials}, and {study.n_finished} are finished already"
     pool = settings.pool()
     loop = _Loop(study, settings, pool)
+    log.info("study %r: %d of %d trials finished", study.name, study.n_finished, settings.n_trials)
     try:
         with trial_bar(study.name, study, settings.n_trials, settings.progress) as show:
             return loop.run((*settings.callbacks, show))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 from typing import Any, NamedTuple
 
@@ -12,6 +13,8 @@ from bostruct.checks import short_repr
 from bostruct.contracts import BostructError, Info, Point, PointError, Searcher, Suggestion
 from bostruct.storage.sqlite import dump
 from bostruct.study.ledger import Ledger
+
+log = logging.getLogger(__name__)
 
 
 class NextPoint(NamedTuple):
@@ -33,10 +36,18 @@ def next_point(searcher: Searcher, ledger: Ledger, seed: int) -> NextPoint:
     who = type(searcher).__name__
     _check_suggestion(suggestion, searcher.domain, ledger, who)
     info = {**suggestion.info, "suggest_seconds": time.perf_counter() - began}
+    _log(who, len(ledger), info)
     try:  # through JSON and back, so that a study that was resumed knows exactly what one that was not does
         return NextPoint(suggestion.point, json.loads(dump(info)), dump(suggestion.state))
     except TypeError as error:
         raise BostructError(f"{who}: state and info must be plain JSON: {error}") from error
+
+
+def _log(who: str, number: int, info: Info) -> None:
+    if info.get("origin") == "fallback":
+        log.warning("trial %d: %s fell back to a random point: %s", number, who, info.get("why"))
+    else:
+        log.info("trial %d: %s, %s, in %.3f s", number, who, info.get("origin"), info["suggest_seconds"])
 
 
 def _check_suggestion(suggestion: Suggestion, domain: Any, ledger: Ledger, who: str) -> None:
