@@ -13,13 +13,22 @@ from bostruct.contracts import MissingExtra
 
 
 def short_repr(value: Any, limit: int = 80) -> str:
-    """`repr`, cut where it grows too long for a message."""
+    """Return `repr` of a value, cut where it grows too long for a message.
+
+    value: anything.
+    limit: the most characters.
+    """
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
 def check_integer(name: str, value: Any, low: int, high: float = np.inf) -> int:
-    """An integer in [low, high], as int; raises TypeError or ValueError."""
+    """Return an integer in [low, high] as int; raise TypeError or ValueError for anything else.
+
+    name: of the argument, which opens the message.
+    value: as given.
+    low, high: bounds, both allowed.
+    """
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name}: expected an integer, got {short_repr(value)}")
     if not low <= value <= high:
@@ -29,7 +38,12 @@ def check_integer(name: str, value: Any, low: int, high: float = np.inf) -> int:
 
 
 def check_number(name: str, value: Any, low: float = -np.inf, high: float = np.inf) -> float:
-    """A finite number in [low, high], as float; raises TypeError or ValueError."""
+    """Return a finite number in [low, high] as float; raise TypeError or ValueError for anything else.
+
+    name: of the argument, which opens the message.
+    value: as given.
+    low, high: bounds, both allowed.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{name}: expected a number, got {short_repr(value)}")
     if not np.isfinite(value) or not low <= value <= high:
@@ -38,7 +52,12 @@ def check_number(name: str, value: Any, low: float = -np.inf, high: float = np.i
 
 
 def check_choice(name: str, value: Any, allowed: Any) -> Any:
-    """One of the values allowed; raises ValueError."""
+    """Return a value that is allowed; raise ValueError for any other.
+
+    name: of the argument, which opens the message.
+    value: as given.
+    allowed: collection of values.
+    """
     if value not in allowed:
         raise ValueError(
             f"{name}: expected one of {', '.join(map(str, allowed))}; got "
@@ -48,7 +67,11 @@ def check_choice(name: str, value: Any, allowed: Any) -> Any:
 
 
 def did_you_mean(given: Any, names: Iterable[Any]) -> str:
-    """Write the end of a refusal that asks for the name most like the one given; nothing where none is like it."""
+    """Write the end of a refusal that asks for the name most like the one given; nothing where none is like it.
+
+    given: the wrong name.
+    names: the right ones.
+    """
     from difflib import get_close_matches
 
     known = {str(name).lower(): str(name) for name in names}
@@ -57,14 +80,21 @@ def did_you_mean(given: Any, names: Iterable[Any]) -> str:
 
 
 def check_bool(name: str, value: Any) -> bool:
-    """True or False; raises TypeError."""
+    """Return True or False; raise TypeError for anything else.
+
+    name: of the argument, which opens the message.
+    value: as given.
+    """
     if not isinstance(value, bool):
         raise TypeError(f"{name}: expected True or False, got {short_repr(value)}")
     return value
 
 
 def install_command(extra: str = "") -> str:
-    """Say how to install bostruct with an extra; from a checkout, since no package index has bostruct yet."""
+    """Say how to install bostruct with an extra; from a checkout, since no package index has bostruct yet.
+
+    extra: its name; empty for a plain install.
+    """
     target = f"'.[{extra}]'" if extra else "."
     return f"pip install {target} in a checkout of bostruct"
 
@@ -82,7 +112,11 @@ def optional_import(module: str, extra: str | None = None) -> ModuleType:
 
 
 def missing_package(module: str, extra: str | None = None) -> MissingExtra:
-    """Make the exception for a module that is not installed; extra: as of `optional_import`."""
+    """Make the exception for a module that is not installed.
+
+    module: dotted name.
+    extra: as of `optional_import`.
+    """
     if extra is None:
         package = module.partition(".")[0]
         return MissingExtra(f"{package} is not installed, and this part of bostruct needs it: pip install {package}")

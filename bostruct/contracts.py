@@ -30,47 +30,73 @@ Info: TypeAlias = dict[str, Any]  # what a person wants to see, as JSON
 
 
 class Domain(Protocol):
-    """A set of points. `size` is their number, ``math.inf`` where there is no end."""
+    """A set of points. `size` is their number, ``math.inf`` where it is infinite."""
 
     @property
     def size(self) -> float: ...
 
     def sample(self, m: int, rng: np.random.Generator) -> Batch:
-        """Draw m valid points, uniformly and independently."""
+        """Draw m valid points, uniformly and independently.
+
+        m: number of points, at least 0.
+        rng: the only source of chance.
+        """
         ...
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
-        """Draw a valid point whose key is not in `seen`; raise `SpaceExhausted` when there is none."""
+        """Draw a valid point whose key is not in `seen`; raise `SpaceExhausted` when there is none.
+
+        seen: keys, as of `keys`.
+        rng: the only source of chance.
+        """
         ...
 
     def check(self, x: Point) -> None:
-        """Raise `PointError`, naming the part that is wrong, unless x is valid."""
+        """Raise `PointError`, naming the part that is wrong, unless x is valid.
+
+        x: one point, as the domain holds it.
+        """
         ...
 
     def parse(self, point: Any) -> Point:
-        """Turn what a user writes into a point; raise `PointError` where it is none."""
+        """Turn what a user writes into a point; raise `PointError` where it is none.
+
+        point: in the form of `present`.
+        """
         ...
 
     def present(self, x: Point) -> Any:
-        """What an objective receives: the inverse of `parse`."""
+        """Return what an objective receives for a point: the inverse of `parse`.
+
+        x: one point, as the domain holds it.
+        """
         ...
 
     def encode(self, x: Point) -> Json: ...
 
     def decode(self, data: Json) -> Point:
-        """Inverse of `encode`, exactly."""
+        """Rebuild a point from its JSON: the inverse of `encode`, exactly.
+
+        data: what `encode` returned.
+        """
         ...
 
     def keys(self, batch: Batch) -> list[Hashable]:
-        """One hashable a point: equal exactly where the points are equal."""
+        """Return one hashable for each point, equal exactly where the points are equal.
+
+        batch: of m points. Returns m keys.
+        """
         ...
 
     def join(self, *batches: Batch) -> Batch:
-        """Concatenate batches; with none, the empty batch."""
+        """Concatenate batches into one, in their order.
+
+        batches: any number of them; none give the empty batch.
+        """
         ...
 
     def to_json(self) -> Json:
-        """A description from which `bostruct.domains.registry.domain_from_json` rebuilds an equal domain."""
+        """Return a description from which `bostruct.domains.registry.domain_from_json` rebuilds an equal domain."""
         ...
 
 
@@ -78,11 +104,19 @@ class HasNeighbors(Domain, Protocol):
     """A domain with a symmetric relation of one change."""
 
     def neighbors(self, x: Point) -> Batch:
-        """All valid points one change away, in a fixed order, without repeats."""
+        """List all valid points one change away, in a fixed order, without repeats.
+
+        x: one point.
+        """
         ...
 
     def sample_neighbors(self, x: Point, m: int, rng: np.random.Generator) -> Batch:
-        """All of `neighbors` where they are at most m; else m of them, uniformly, in their order."""
+        """Return all of `neighbors` where they are at most m; else m of them, uniformly, in their order.
+
+        x: one point.
+        m: the most neighbors returned.
+        rng: the only source of chance.
+        """
         ...
 
 
@@ -92,16 +126,27 @@ class HasNeighborhoods(HasNeighbors, Protocol):
     def sample_neighborhoods(
         self, xs: Batch, m: int, rng: np.random.Generator, leaps: bool = False
     ) -> tuple[Batch, npt.NDArray[np.int64]]:
-        """`some_neighbors` of each point as one batch, and which of the points each belongs to, ascending.
+        """Return `sample_neighbors` of each point as one batch, and the point that each neighbor belongs to.
 
+        xs: batch of points.
+        m: the most neighbors of each.
+        rng: the only source of chance.
         leaps: also points that are several such steps in one direction away, where the domain has directions.
+
+        Returns the neighbors, and for each the position in xs of its point, ascending.
         """
         ...
 
 
 class HasMutation(Domain, Protocol):
+    """A domain whose points can be changed at random."""
+
     def mutate(self, x: Point, rng: np.random.Generator) -> Point:
-        """A valid point other than x, one random change away."""
+        """Return a valid point other than x, one random change away.
+
+        x: one point.
+        rng: the only source of chance.
+        """
         ...
 
 
@@ -109,7 +154,10 @@ class HasTokens(Domain, Protocol):
     """A domain whose points can be told apart by bags of features."""
 
     def tokens(self, xs: Batch) -> list[npt.NDArray[np.int64]]:
-        """Of each point the hashes of its features, 63 bits, the same in every process, as often as they occur."""
+        """Return the hashes of each point's features, each as often as the feature occurs.
+
+        xs: batch of m points. Returns m arrays of hashes of 63 bits, the same in every process.
+        """
         ...
 
 
@@ -134,15 +182,26 @@ class HasChoices(Domain, Protocol):
     """A domain whose points are made of named choices."""
 
     def coordinates(self, x: Point) -> Sequence[Choice]:
-        """All choices of a point, in a fixed order."""
+        """List all choices of a point, in a fixed order.
+
+        x: one point.
+        """
         ...
 
     def names(self, x: Point) -> Sequence[str]:
-        """The paths of these choices, the same sequence for points that have the same."""
+        """List the paths of a point's choices, the same sequence for points that have the same choices.
+
+        x: one point.
+        """
         ...
 
     def resample(self, x: Point, names: Sequence[str], rng: np.random.Generator) -> Point:
-        """A valid point with these choices, and those that they open, drawn anew, and all others as in x."""
+        """Draw some choices of a point anew, and those that they open; keep all others. Return a valid point.
+
+        x: one point.
+        names: paths of the choices to draw.
+        rng: the only source of chance.
+        """
         ...
 
 
@@ -150,15 +209,25 @@ class HasDecisions(Domain, Protocol):
     """A domain whose points are the leaves of a tree: one decision after another, each among finitely many."""
 
     def decisions(self, x: Point) -> tuple[int, ...]:
-        """The way to a point: at each decision the position of what was chosen."""
+        """Return the way to a point: at each decision the position of what was chosen.
+
+        x: one point.
+        """
         ...
 
     def options(self, made: Sequence[int]) -> int:
-        """How many choices the next decision has after these; 0 where none is left. Raises Infeasible."""
+        """Count the choices that the next decision has; 0 where no decision is left. Raises Infeasible.
+
+        made: positions chosen so far, from the first decision on.
+        """
         ...
 
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> Point:
-        """The point that these decisions and random further ones lead to; raises Infeasible."""
+        """Return the point that these decisions and random further ones lead to; raises Infeasible.
+
+        made: positions chosen so far, from the first decision on.
+        rng: decides the rest.
+        """
         ...
 
 
@@ -170,7 +239,10 @@ class Prior(Protocol):
     """A log density, up to a constant, of one unconstrained parameter."""
 
     def log_density(self, theta: float) -> float:
-        """-inf outside the support."""
+        """Return the log density, up to a constant; -inf outside the support.
+
+        theta: the parameter, unconstrained.
+        """
         ...
 
 
@@ -179,12 +251,18 @@ class DifferentiablePrior(Prior, Protocol):
     """A prior under which a mode can be found by gradients."""
 
     def value_and_grad(self, theta: Array) -> tuple[float, Array]:
-        """Sum of the log densities of several parameters, and its derivative in each."""
+        """Return the sum of the log densities of several parameters, and its derivative in each.
+
+        theta: (k,), unconstrained. Returns a float and an array (k,).
+        """
         ...
 
 
 class Parameter(NamedTuple):
-    """A block of a kernel's parameters. `theta`, on the unconstrained scale, is all blocks in order."""
+    """A block of a kernel's parameters. `theta`, on the unconstrained scale, is all blocks in order.
+
+    name: for people. size: number of parameters in the block. prior: of each of them. initial: value of each at first.
+    """
 
     name: str
     size: int
@@ -193,19 +271,33 @@ class Parameter(NamedTuple):
 
 
 class Kernel(Protocol):
+    """A positive semi-definite function of two points, with parameters theta (p,)."""
+
     @property
     def parameters(self) -> tuple[Parameter, ...]: ...
 
     def prepare(self, xs: Batch, ys: Batch) -> Prepared:
-        """All that does not depend on theta: the costly part of structured kernels."""
+        """Compute all that does not depend on theta: the costly part of structured kernels.
+
+        xs: n points.
+        ys: m points; the same object as xs where both are one batch.
+        """
         ...
 
     def gram(self, theta: Array, prepared: Prepared) -> Array:
-        """(p,) -> (n, m)."""
+        """Return the Gram matrix (n, m).
+
+        theta: (p,), all blocks of `parameters` in order.
+        prepared: what `prepare` returned for n and m points.
+        """
         ...
 
     def diag(self, theta: Array, xs: Batch) -> Array:
-        """k(x, x) of each point -> (n,)."""
+        """Return k(x, x) of each point (n,).
+
+        theta: (p,).
+        xs: n points.
+        """
         ...
 
 
@@ -213,8 +305,11 @@ class HasLine(Kernel, Protocol):
     """A kernel whose Gram matrix is cheap along one coordinate of theta: what a coordinate sampler needs."""
 
     def line(self, theta: Array, i: int, prepared: Prepared, gram: Array | None = None) -> Callable[[float], Array]:
-        """The Gram matrix as a function of theta_i alone. The array returned is the caller's to overwrite.
+        """Return the Gram matrix as a function of theta_i alone, whose arrays are the caller's to overwrite.
 
+        theta: (p,), which fixes all other parameters.
+        i: position of the parameter that varies.
+        prepared: what `prepare` returned.
         gram: the Gram matrix at theta, where known: a shortcut that a kernel may take.
         """
         ...
@@ -240,7 +335,13 @@ class HasGradient(Kernel, Protocol):
     """A kernel that can be fitted by gradients."""
 
     def gram_and_pullback(self, theta: Array, prepared: Prepared) -> tuple[Array, Callable[[Array], Array]]:
-        """The Gram matrix K, and the map from a cotangent G (n, m) to the gradient of sum(G * K) in theta (p,)."""
+        """Return the Gram matrix K, and the map from a cotangent G to the gradient of sum(G * K) in theta.
+
+        theta: (p,).
+        prepared: what `prepare` returned for n and m points.
+
+        Returns K (n, m), and a function from G (n, m) to the gradient (p,).
+        """
         ...
 
 
@@ -252,48 +353,77 @@ class Prediction(NamedTuple):
 
 
 class Posterior(Protocol):
-    """What the surrogate believes once it has seen the history; in the user's units, minimized."""
+    """The surrogate's belief once it has seen the history, in the user's units, minimized."""
 
     def predict(self, xs: Batch) -> Prediction: ...
 
     def screen(self, xs: Batch) -> Prediction:
-        """A cheap optimist: a mean never above, and a variance never below, that of `predict`."""
+        """Predict cheaply and optimistically: a mean never above, a variance never below, that of `predict`.
+
+        xs: m points. Returns mean and variance, (s, m) each.
+        """
         ...
 
     def believe(self, xs: Batch) -> Posterior:
-        """The posterior once xs were told exactly their mean: the mean stays, the variance shrinks."""
+        """Return the posterior once xs were told exactly their mean: the mean stays, the variance shrinks.
+
+        This is the kriging believer, `fantasize` in BoTorch.
+
+        xs: points that are being evaluated; none change nothing.
+        """
         ...
 
 
 class Surrogate(Protocol):
+    """A model of the objective, which learns from evaluated points."""
+
     def initial_state(self) -> State: ...
 
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[Posterior, State, Info]:
-        """Learn from n points and their values (n,)."""
+        """Learn from evaluated points.
+
+        xs: n points.
+        values: (n,), in the user's units, minimized.
+        state: of `initial_state`, or what the last call returned.
+        rng: the only source of chance.
+
+        Returns the posterior, the state for the next call, and what goes on record.
+        """
         ...
 
 
 class Acquisition(Protocol):
-    """What a prediction is worth to somebody who holds `incumbent`; larger is better.
+    """The worth of a prediction to somebody who holds `incumbent`; larger is better.
 
-    is_logarithm: whether it is the logarithm of a worth, to which that of a chance may be added.
+    is_logarithm: true where it is the logarithm of a worth, to which that of a chance may be added.
     """
 
     @property
     def is_logarithm(self) -> bool: ...
 
     def __call__(self, prediction: Prediction, incumbent: float) -> Array:
-        """(s, m) -> (s, m)."""
+        """Return the worth of each point under each posterior sample (s, m).
+
+        prediction: mean and variance, (s, m) each.
+        incumbent: the value to improve on, in the user's units.
+        """
         ...
 
     def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
-        """The most it can be if means are no smaller, and variances no larger, than predicted; (s, m)."""
+        """Return the most it can be if means are no smaller, and variances no larger, than predicted (s, m).
+
+        prediction: mean and variance, (s, m) each, as of `Posterior.screen`.
+        incumbent: the value to improve on, in the user's units.
+        """
         ...
 
     def average(self, scores: Array) -> Array:
-        """Over posterior samples: (s, m) -> (m,)."""
+        """Average the worth of each point over posterior samples (m,).
+
+        scores: (s, m), what a call returned.
+        """
         ...
 
 
@@ -301,22 +431,37 @@ class Score(Protocol):
     """The only thing that a maximizer knows of the model; maximized."""
 
     def __call__(self, xs: Batch) -> Array:
-        """(m,)"""
+        """Return the score of each of m points (m,)."""
         ...
 
     def upper_bounds(self, xs: Batch) -> Array:
-        """Never below the score of the same point, and cheaper; (m,)."""
+        """Return bounds that are never below the score of the same point, and cheaper (m,).
+
+        xs: m points.
+        """
         ...
 
 
 class Maximizer(Protocol):
+    """A search for the points of a domain that score best."""
+
     def __call__(self, score: Score, domain: Any, starts: Batch, rng: np.random.Generator) -> tuple[Batch, Info]:
-        """Local maxima of the score, best first, each once."""
+        """Return local maxima of the score, best first, each once, and what goes on record.
+
+        score: the function to maximize.
+        domain: has what the maximizer asks of it, neighbors or mutations.
+        starts: good points to start from, best first; may be empty.
+        rng: the only source of chance.
+        """
         ...
 
 
 class HistoryView(Protocol):
-    """What a searcher sees; `bostruct.study.history.History` is the one implementation."""
+    """The part of a history that a searcher sees; `bostruct.study.history.History` is the one implementation.
+
+    completed: points with a value, in the order told. values: of these (n,), minimized. running: points that are being
+    evaluated. failed: points that have no value. seen: the keys of all points ever asked or told.
+    """
 
     @property
     def completed(self) -> Batch: ...
@@ -345,18 +490,23 @@ class Searcher(Protocol):
     def domain(self) -> Any: ...
 
     def settings(self) -> Mapping[str, Json]:
-        """What sets this searcher apart from another of the same method, for the record."""
+        """Return the settings that tell this searcher from another of the same method, for the record, as JSON."""
         ...
 
     def initial_state(self) -> State: ...
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Raise `SpaceExhausted` when no unseen point is left."""
+        """Return the next point to evaluate; raise `SpaceExhausted` when no unseen point is left.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        rng: the only source of chance.
+        """
         ...
 
 
 class Appraisal(NamedTuple):
-    """What a method makes of the n completed points, in the order told.
+    """A method's judgement of the n completed points, in the order told.
 
     eligible: the points to recommend one of (n,). prediction: of the latent objective (s, n), None without a model.
     """
@@ -370,7 +520,12 @@ class HasAppraisal(Searcher, Protocol):
     """A searcher that can say what the points told are worth once noise is set aside."""
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
-        """Appraise at least one completed point; raise NumericalError where the model cannot be fitted."""
+        """Appraise the completed points, at least one; raise NumericalError where the model cannot be fitted.
+
+        history: all that was told so far.
+        state: of the last suggestion.
+        rng: the only source of chance.
+        """
         ...
 
 

@@ -1,4 +1,4 @@
-"""How values look in a notebook: their HTML, and figures that appear below a cell."""
+"""Display of values in a notebook: their HTML, and figures that appear below a cell."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ def is_notebook() -> bool:
 
 
 def new_axes(width: float, height: float) -> Any:
-    """Make the axes of a new figure of this size in inches; raises MissingExtra without matplotlib.
+    """Make the axes of a new figure; raises MissingExtra without matplotlib.
 
     In a notebook the figure is pyplot's, whose figures are shown once and closed when their cell ends. Elsewhere it
     belongs to the caller alone: no window opens, and nothing has to be closed.
+
+    width, height: of the figure, in inches.
     """
     optional_import("matplotlib", "plot")
     if is_notebook():
@@ -36,14 +38,22 @@ def new_axes(width: float, height: float) -> Any:
 
 
 def in_full(value: Any) -> str:
-    """Write a point, or a part of it, in one line that leaves nothing out."""
+    """Write a point, or a part of it, in one line that leaves nothing out.
+
+    value: the point, as the user sees it.
+    """
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{name!r}: {in_full(part)}" for name, part in value.items()) + "}"
     return repr(value) if isinstance(value, str) else str(value)  # str of architectures and programs is all of them
 
 
 def html_table(rows: Iterable[Sequence[Any]], header: Sequence[str] = (), caption: str = "") -> str:
-    """Write rows as an HTML table. The first cell of a row is its name; a mapping becomes a table in its cell."""
+    """Write rows as an HTML table.
+
+    rows: sequences of cells; the first cell of a row is its name, and a mapping becomes a table in its cell.
+    header: names of the columns; empty for none.
+    caption: above the table; empty for none.
+    """
     top = f"<caption>{escape(caption)}</caption>" if caption else ""
     head = f"<thead><tr>{''.join(f'<th>{escape(name)}</th>' for name in header)}</tr></thead>" if header else ""
     return f'{STYLE}<table class="bostruct">{top}{head}{_body(rows)}</table>'

@@ -12,7 +12,7 @@ from bostruct.study.study import Callback, Direction, Storage, Study
 
 
 class StudyArguments(NamedTuple):
-    """What `Study` is made of, but for its direction."""
+    """The arguments of `Study`, without its direction."""
 
     space: Any
     method: str | Searcher
@@ -24,7 +24,7 @@ class StudyArguments(NamedTuple):
 
 
 class RunArguments(NamedTuple):
-    """How `Study.optimize` has points evaluated."""
+    """The arguments of `Study.optimize` that say how points are evaluated."""
 
     workers: int
     executor: Executor | None
@@ -52,11 +52,26 @@ def minimize(
     progress: bool | None = None,
     reraise: type[Exception] | tuple[type[Exception], ...] = (),
 ) -> Result:
-    """Look for the point with the smallest value of `objective`, which receives points as the user wrote them.
+    """Look for the point with the smallest value of an objective, and return the result.
 
-    space: a `Space`, a dict of variables, or any other domain. n_trials: how many finished trials the study should
-    have in the end. With storage, the same call again continues an interrupted run, and does nothing after a finished
-    one. All other arguments, and what is raised, are those of `Study` and `Study.optimize`.
+    objective: called with a point as the user wrote it, returns a number.
+    space: a `Space`, a dict of variables, or any other domain.
+    n_trials: finished trials that the study should have in the end, from 0; failed ones count.
+    method: a name, or a searcher from `bostruct.methods`.
+    seed: an integer from 0; None draws one and records it.
+    storage: a file, None keeps all in memory. With one, the same call again continues an interrupted run, and does
+        nothing after a finished one.
+    name: of the study in its file; None for ``study``.
+    initial_points: asked before any point of the method's own; None for none.
+    threads: for model work, from 1; None leaves them alone.
+    workers: processes, or trials in flight with an executor; 1 without trial_timeout runs in this process.
+    executor: any `concurrent.futures.Executor`.
+    trial_timeout: seconds, from 0.001, after which the worker is killed and the trial fails; not with an executor.
+    callbacks: one or several, called as callback(study, trial) after each finished trial.
+    progress: a bar on stderr, None shows it on a terminal and in a notebook.
+    reraise: exceptions that end the run, beside failing their trial.
+
+    Raises what `Study` and `Study.optimize` raise.
     """
     study_arguments = StudyArguments(space, method, seed, storage, name, initial_points, threads)
     run_arguments = RunArguments(workers, executor, trial_timeout, callbacks, progress, reraise)
@@ -81,7 +96,14 @@ def maximize(
     progress: bool | None = None,
     reraise: type[Exception] | tuple[type[Exception], ...] = (),
 ) -> Result:
-    """As `minimize`, for the largest value."""
+    """Look for the point with the largest value of an objective, and return the result.
+
+    objective: called with a point as the user wrote it, returns a number.
+    space: a `Space`, a dict of variables, or any other domain.
+    n_trials: finished trials that the study should have in the end, from 0; failed ones count.
+
+    All other arguments, and what is raised, are as for `minimize`.
+    """
     study_arguments = StudyArguments(space, method, seed, storage, name, initial_points, threads)
     run_arguments = RunArguments(workers, executor, trial_timeout, callbacks, progress, reraise)
     return _run_study("maximize", objective, n_trials, study_arguments, run_arguments)

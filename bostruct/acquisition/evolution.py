@@ -24,11 +24,19 @@ BY_RANK = ByRank()
 
 @dataclass(frozen=True)
 class Evolution:
-    """pool: points to start from beside those given. elite: how many of the starts given, the first ones, are begun
-    from; the published search begins from its pool alone, which is `pool_only`. selection: of parents.
+    """Evolution for the maxima of a score (Kandasamy et al. 2018, section 5, and the released code).
 
-    After t starts were given, growth * sqrt(t) children are tried, at least `least` and at most `most`; those of one
-    generation are scored together. Raises TypeError, ValueError.
+    After t starts were given, growth * sqrt(t) children are tried, at least `least` and at most `most`. The children of
+    one generation are scored together.
+
+    pool: points to start from beside those given.
+    pool_only: start from the pool alone, as published.
+    elite: how many of the starts given, the first ones, the search begins from, at least 1.
+    selection: fitness (m,) of all points scored, in order of birth -> the chance of each to be a parent (m,).
+    growth: children for each root of a start, at least 0.
+    least, most: bounds of the number of children, 1 <= least <= most.
+
+    Raises TypeError, ValueError.
     """
 
     pool: Batch = ()
@@ -49,7 +57,15 @@ class Evolution:
     def __call__(
         self, score: Score, domain: HasMutation, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
-        """All points scored, best first, each once. Needs a pool or starts; raises ValueError without either."""
+        """Return all points scored, best first, each once, and what goes on record.
+
+        score: the function to maximize.
+        domain: with mutations.
+        starts: good points to start from, best first; may be empty where there is a pool.
+        rng: the only source of chance.
+
+        Raises ValueError without a pool and starts.
+        """
         begun = self.pool if self.pool_only else domain.join(starts[: self.elite], self.pool)
         if not len(begun):
             raise ValueError("starts: expected at least one point to start from, got none and no pool")
@@ -70,17 +86,23 @@ class Evolution:
         return domain.join([xs[i] for i in order.tolist()]), info
 
     def children(self, t: int) -> int:
-        """How many are tried after t evaluations of the objective."""
+        """Return how many children are tried.
+
+        t: number of starts given, the evaluations of the objective so far.
+        """
         return int(min(max(self.growth * math.sqrt(t), self.least), self.most))
 
     @staticmethod
     def generation_size(children: int) -> int:
-        """How many there are in one generation, of so many in all."""
+        """Return how many children are born in one generation.
+
+        children: in all generations.
+        """
         return int(min(max(3.0 * math.sqrt(children), 5.0), 100.0))
 
 
 def _drop_duplicates(domain: HasMutation, xs: Batch, known: set[Hashable]) -> Batch:
-    """Points whose keys are not known, each once; their keys become known."""
+    """Return the points whose keys are not known, each once, and add their keys to `known`."""
     fresh: list[Any] = []
     for x, key in zip(xs, domain.keys(xs), strict=True):
         if key not in known:

@@ -23,7 +23,10 @@ def _standardize(prediction: Prediction, incumbent: float) -> tuple[Array, Array
 
 
 def log_h(u: Array) -> Array:
-    """log(phi(u) + u Phi(u)), to 12 digits and more, however far in the tail (Ament et al. 2023, equation 9)."""
+    """Return log(phi(u) + u Phi(u)) to at least 12 digits, however far in the tail (Ament et al. 2023, equation 9).
+
+    u: standardized improvements, any shape. phi, Phi: the standard normal density and distribution function.
+    """
     out = np.empty_like(u)
     near, far = u > -1.0, u < SERIES_FROM
     between = ~near & ~far
@@ -47,13 +50,19 @@ def _remainder(v: Array) -> Array:
 
 
 def log_mean_exp(scores: Array) -> Array:
-    """Logarithm of the average of what the scores are logarithms of: (s, m) -> (m,)."""
+    """Return the logarithm of the average of what the scores are logarithms of (m,).
+
+    scores: (s, m).
+    """
     return np.logaddexp.reduce(scores, axis=0) - math.log(len(scores))
 
 
 @dataclass(frozen=True)
 class ExpectedImprovement:
-    """E max(incumbent - f, 0), averaged over samples (Oh et al. 2019 sum it, which orders points alike)."""
+    """Expected improvement, E max(incumbent - f, 0), averaged over posterior samples.
+
+    Oh et al. 2019 sum it over samples, which orders points alike.
+    """
 
     @property
     def is_logarithm(self) -> bool:
@@ -64,7 +73,10 @@ class ExpectedImprovement:
         return np.maximum(sd * (np.exp(-0.5 * u * u) / ROOT_2_PI + u * ndtr(u)), 0.0)
 
     def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
-        """It grows with the variance, and falls with the mean."""
+        """Return bounds of the score for means no smaller and variances no larger than predicted (s, m).
+
+        The score grows with the variance and falls with the mean, so it is its own bound but for rounding.
+        """
         u, sd = _standardize(prediction, incumbent)
         density, tail = sd * np.exp(-0.5 * u * u) / ROOT_2_PI, sd * u * ndtr(u)
         return np.maximum(density + tail, 0.0) + SCORE_ROUNDING * (density + np.abs(tail))
@@ -75,7 +87,7 @@ class ExpectedImprovement:
 
 @dataclass(frozen=True)
 class LogExpectedImprovement:
-    """The logarithm of `ExpectedImprovement`, which does not underflow far from the incumbent (Ament et al. 2023)."""
+    """The logarithm of expected improvement, which does not underflow far from the incumbent (Ament et al. 2023)."""
 
     @property
     def is_logarithm(self) -> bool:
@@ -95,7 +107,12 @@ class LogExpectedImprovement:
 
 @dataclass(frozen=True)
 class ProbabilityOfImprovement:
-    """log P(f < incumbent - margin); margin in the user's units, at least 0."""
+    """The logarithm of the probability of improvement, log P(f < incumbent - margin).
+
+    margin: in the user's units, at least 0.
+
+    Raises TypeError, ValueError.
+    """
 
     margin: float = 0.0
 
@@ -110,7 +127,10 @@ class ProbabilityOfImprovement:
         return log_ndtr(_standardize(prediction, incumbent - self.margin)[0])
 
     def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
-        """Where the mean is below the incumbent a smaller variance only helps, up to certainty."""
+        """Return 0 where the mean is below incumbent - margin, else the score (s, m).
+
+        Below it a smaller variance only helps, up to certainty, whose logarithm is 0. Rounding is added to the score.
+        """
         score = self(prediction, incumbent)
         return np.where(prediction.mean < incumbent - self.margin, 0.0, score + SCORE_ROUNDING * (1.0 + np.abs(score)))
 
@@ -120,7 +140,12 @@ class ProbabilityOfImprovement:
 
 @dataclass(frozen=True)
 class LowerConfidenceBound:
-    """-(mean - weight * sd): optimism in the face of uncertainty; weight at least 0."""
+    """The negative lower confidence bound, -(mean - weight * sd): optimism in the face of uncertainty.
+
+    weight: of the standard deviation, at least 0.
+
+    Raises TypeError, ValueError.
+    """
 
     weight: float = 2.0
 

@@ -15,11 +15,19 @@ MAX_NEIGHBORS = 20_000  # of one point, looked at in one step; more are sampled
 
 @dataclass(frozen=True)
 class LocalSearch:
-    """random: vertices drawn uniformly. spray: neighbors drawn for each start given. ascents: how many of the best
-    of all these are climbed from, in lockstep. Of a point with more than 20,000 neighbors each step looks at that
-    many, drawn at random. leaps: ascents also step by half of an ordered variable's choices, a quarter and so on, so
-    that many choices in a row cost few steps; without them the search is as published. most: neighbors looked at by
-    all ascents together, after which they end where they are; None: they end at local maxima, as published.
+    """Local search for the maxima of a score: ascents from the best of many candidates (Oh et al. 2019, Algorithm 1).
+
+    At a point with more than 20,000 neighbors each step looks at that many, drawn at random.
+
+    random: number of candidates drawn uniformly, at least 1.
+    spray: number of candidates drawn among the neighbors of each start given, at least 0.
+    ascents: how many of the best candidates are climbed from, in lockstep, at least 1.
+    leaps: also step by half of an ordered variable's choices, a quarter and so on, so that many choices in a row cost
+        few steps; without leaps the search is as published.
+    most: number of neighbors looked at by all ascents together, after which they end where they are, at least 1; None:
+        they end at local maxima, as published.
+
+    Raises TypeError, ValueError.
     """
 
     random: int = 20_000
@@ -38,7 +46,15 @@ class LocalSearch:
     def __call__(
         self, score: Score, domain: HasNeighborhoods, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
-        """Local maxima of the score, best first, each once; where `most` ended the ascents, points on the way there."""
+        """Return local maxima of the score, best first, each once, and what goes on record.
+
+        Where `most` ended the ascents, the points are on the way to local maxima.
+
+        score: the function to maximize.
+        domain: with neighborhoods.
+        starts: good points to start from; may be empty.
+        rng: the only source of chance.
+        """
         drawn = domain.sample(self.random, rng)
         candidates = (
             domain.join(drawn, domain.sample_neighborhoods(starts, self.spray, rng)[0]) if len(starts) else drawn
@@ -51,7 +67,11 @@ class LocalSearch:
 
 
 def first_occurrences(domain: HasNeighborhoods, xs: Batch) -> list[int]:
-    """Positions of the points that did not occur before."""
+    """Return the positions of the points that did not occur before, ascending.
+
+    domain: of the points.
+    xs: m points.
+    """
     positions = {key: position for position, key in reversed(list(enumerate(domain.keys(xs))))}
     return sorted(positions.values())
 
@@ -65,10 +85,20 @@ def ascend(
     leaps: bool = False,
     most: int | None = None,
 ) -> tuple[Batch, Array, int]:
-    """Move every point to its best neighbor for as long as that is strictly better: the ends, their scores, the steps.
+    """Move every point to its best neighbor for as long as that is strictly better.
 
     All points step together, so that their neighborhoods are scored in one batch. Points that meet go on as one, and
     end as one.
+
+    score: the function to maximize.
+    domain: with neighborhoods.
+    xs: m points to start from.
+    scores: (m,), theirs.
+    rng: draws neighbors where there are too many.
+    leaps: as of `LocalSearch`.
+    most: as of `LocalSearch`.
+
+    Returns the ends, their scores, and the number of steps.
     """
     first = first_occurrences(domain, xs)
     xs, scores = domain.join(xs[first]), scores[first]

@@ -1,4 +1,4 @@
-"""Finding the best of many points without scoring them all, exactly.
+"""An exact search for the best of many points that does not score them all.
 
 A point is scored only while its bound could still place it: before the k-th best found, or level with it at a lower
 index. What is returned is what scoring every point would return, ties by lowest index.
@@ -17,7 +17,12 @@ LARGEST_BLOCK = 1024  # what a posterior predicts in one go: larger blocks cost 
 
 
 def best(score: Score, xs: Batch, k: int) -> tuple[npt.NDArray[np.int64], Array]:
-    """Indices of the k best points, best first, and their scores; all of them where there are fewer."""
+    """Return the indices of the k best points, best first, and their scores; all where there are fewer.
+
+    score: with bounds.
+    xs: m points.
+    k: at least 1.
+    """
     bounds = score.upper_bounds(xs)
     order = np.argsort(-bounds, kind="stable")
     scores = np.full(len(bounds), -np.inf)
@@ -46,8 +51,12 @@ def _could_enter(bound: float, index: int, scores: Array, ranked: npt.NDArray[np
 def best_of_each(
     score: Score, xs: Batch, group: npt.NDArray[np.int64], n_groups: int, floor: Array
 ) -> tuple[npt.NDArray[np.int64], Array]:
-    """For each group (m,) of points: the index of its best, the lowest of equals, and its score.
+    """Return for each group of points the index of its best, the lowest of equals, and its score.
 
+    score: with bounds.
+    xs: m points.
+    group: of each point (m,), in 0..n_groups - 1.
+    n_groups: number of groups.
     floor: (n_groups,), scores at or below which a group's best is of no interest: it may be reported as -1.
     """
     bounds = score.upper_bounds(xs)
@@ -76,7 +85,7 @@ def _contending_groups(
     winner: npt.NDArray[np.int64],
     top: Array,
 ) -> npt.NDArray[np.int64]:
-    """Groups whose next point could still win."""
+    """Return the groups whose next point could still win."""
     groups = np.flatnonzero(position < stop)
     following = order[position[groups]]
     better = bounds[following] > top[groups]

@@ -26,7 +26,7 @@ class PseudoBoolean(Protocol):
     def __call__(self, xs: IntArray, /) -> Array: ...
 
     def quadratic(self) -> tuple[Array, Array]:
-        """Linear coefficients (D,) and symmetric ones of pairs (D, D); raises ValueError above order two."""
+        """Return linear coefficients (D,) and symmetric ones of pairs (D, D); raises ValueError above order two."""
         ...
 
 
@@ -46,10 +46,15 @@ class Vertices(Protocol):
 
 @dataclass(frozen=True)
 class SimulatedAnnealing:
-    """Chains in lockstep from random points, one variable a step, Metropolis acceptance, geometric cooling.
+    """Simulated annealing of a polynomial: chains in lockstep, Metropolis acceptance, geometric cooling.
 
-    chains: five, as published. steps: a variable. hottest, coldest: temperatures, in standard deviations of the values
-    (published: from 1, times 0.8 a step). Raises TypeError, ValueError.
+    Chains begin at random points and propose a change of one variable a step.
+
+    chains: number of chains, at least 1; five, as published.
+    steps: of each chain, for each variable, at least 1.
+    hottest, coldest: temperatures, above 0, in standard deviations of the values (published: from 1, times 0.8 a step).
+
+    Raises TypeError, ValueError.
     """
 
     chains: int = 5
@@ -64,7 +69,12 @@ class SimulatedAnnealing:
         check_number("coldest", self.coldest, 1e-300, self.hottest)
 
     def minimize(self, objective: PseudoBoolean, space: Vertices, rng: np.random.Generator) -> IntArray:
-        """Candidates, the best first."""
+        """Return candidates for the minimum, the best first.
+
+        objective: polynomial to minimize.
+        space: of the points.
+        rng: the only source of chance.
+        """
         xs = space.sample(self.chains, rng)
         energy = objective(xs)
         met, energies = [xs], [energy]
@@ -89,12 +99,17 @@ class SimulatedAnnealing:
 
 @dataclass(frozen=True)
 class SemidefiniteRelaxation:
-    """Unit vectors for signs, at the optimum of the relaxation, cut by random planes (Goemans and Williamson 1995).
+    """The semidefinite relaxation: unit vectors for signs, cut by random planes (Goemans and Williamson 1995).
 
     The relaxation is solved over vectors of a dimension above the root of twice their number, one at a time, which
     reaches its optimum (Burer and Monteiro 2003; Wang, Chang and Kolter 2017). A variable of more than two choices
     has a vector for each, a penalty where not exactly one is chosen, and takes the choice whose vector goes furthest
-    along the normal of the plane. roundings: planes, 100 as published. sweeps: at most. Raises TypeError, ValueError.
+    along the normal of the plane.
+
+    roundings: number of planes, at least 1; 100 as published.
+    sweeps: over the vectors, at most, at least 1.
+
+    Raises TypeError, ValueError.
     """
 
     roundings: int = 100
@@ -105,7 +120,12 @@ class SemidefiniteRelaxation:
         check_integer("sweeps", self.sweeps, 1)
 
     def minimize(self, objective: PseudoBoolean, space: Vertices, rng: np.random.Generator) -> IntArray:
-        """Candidates, the best first; none where constraints hold at none of them."""
+        """Return candidates for the minimum, the best first; none where constraints hold at none of them.
+
+        objective: polynomial of order up to two; raises ValueError above.
+        space: of the points.
+        rng: the only source of chance.
+        """
         vectors, _ = solve_relaxation(*penalize(objective), self.sweeps, rng)
         along = vectors @ rng.standard_normal((vectors.shape[1], self.roundings))
         signed = along[1:] * np.sign(along[0])
@@ -121,7 +141,12 @@ class SemidefiniteRelaxation:
 
 
 def penalize(objective: PseudoBoolean) -> tuple[Array, Array]:
-    """The quadratic form, with what not choosing exactly one of several costs: more than all else may gain."""
+    """Return the quadratic form with a penalty for not choosing exactly one of several, more than all else may gain.
+
+    objective: polynomial of order up to two.
+
+    Returns linear coefficients (D,), and symmetric ones of pairs (D, D).
+    """
     linear, pairs = objective.quadratic()
     linear, pairs = linear.copy(), pairs.copy()
     for columns in objective.columns:
@@ -134,9 +159,14 @@ def penalize(objective: PseudoBoolean) -> tuple[Array, Array]:
 
 
 def solve_relaxation(linear: Array, pairs: Array, sweeps: int, rng: np.random.Generator) -> tuple[Array, float]:
-    """Unit vectors (D + 1, k), the first for the constant sign, and the value of the relaxation, a lower bound.
+    """Solve the relaxation of the minimum of linear . z + z' pairs z over z in {0, 1}^D, with z = (1 + s) / 2.
 
-    Of linear . z + z' pairs z over z in {0, 1}^D, as z = (1 + s) / 2; the diagonal of `pairs` is zero.
+    linear: (D,).
+    pairs: (D, D), symmetric, its diagonal zero.
+    sweeps: over the vectors, at most.
+    rng: draws the vectors to begin with.
+
+    Returns unit vectors (D + 1, k), the first for the constant sign, and the relaxation's value, a lower bound.
     """
     n = len(linear) + 1
     form = np.zeros((n, n))
@@ -158,13 +188,21 @@ def solve_relaxation(linear: Array, pairs: Array, sweeps: int, rng: np.random.Ge
 
 
 def feasible_mask(space: Vertices, xs: IntArray) -> npt.NDArray[np.bool_]:
-    """Which points break no constraint (m,)."""
+    """Return a mask of the points that break no constraint (m,).
+
+    space: has the constraints.
+    xs: m points.
+    """
     if not space.constraints:
         return np.ones(len(xs), dtype=bool)
     return space.count_satisfied_constraints(xs) == len(space.constraints)
 
 
 def rank_distinct(xs: IntArray, energies: Array) -> IntArray:
-    """Different points, the lowest energy first."""
+    """Return the different points, the lowest energy first.
+
+    xs: m points.
+    energies: theirs (m,).
+    """
     _, first = np.unique(xs, axis=0, return_index=True)
     return xs[first[np.argsort(energies[first], kind="stable")]]

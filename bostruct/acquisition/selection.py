@@ -1,4 +1,4 @@
-"""Who becomes a parent: from the fitness of m points, larger being better, the chance of each; all (m,)."""
+"""Selection of parents: from the fitness of m points, larger being better, the chance of each; all (m,)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ from bostruct.contracts import Array
 
 @dataclass(frozen=True)
 class ByRank:
-    """Chances fall by a factor of e every `share` of the points, best first; equals share theirs.
+    """Selection by rank: chances fall by a factor of e every `share` of the points, best first; equals share theirs.
 
-    Only the order of the fitness counts, so that a few extremes, or underflow, decide nothing. share: above 0.
+    Only the order of the fitness counts, so that a few extremes, or underflow, decide nothing.
+
+    share: at least 1e-6.
+
+    Raises TypeError, ValueError.
     """
 
     share: float = 0.1
@@ -32,9 +36,13 @@ class ByRank:
 
 
 def by_fitness(fitness: Array) -> Array:
-    """In proportion to exp((fitness - mean) / (2 standard deviations)): the released code of Kandasamy et al. 2018.
+    """Return chances in proportion to exp((fitness - mean) / (2 standard deviations)) (m,).
 
-    Where all are equal, which is a division by zero there, so are the chances.
+    Where all fitnesses are equal, which is a division by zero in the source, all chances are equal.
+
+    fitness: (m,), larger is better.
+
+    Source: the released code of Kandasamy et al. 2018.
     """
     units = fitness / max(float(np.max(np.abs(fitness))), 1.0)  # squares of the largest floats are not finite
     spread = float(np.std(units))
@@ -43,15 +51,23 @@ def by_fitness(fitness: Array) -> Array:
 
 
 def uniform(fitness: Array) -> Array:
-    """Every point with the same chance: fitness that is drawn at random."""
+    """Return the same chance for every point (m,).
+
+    fitness: (m,), of which only the number counts.
+    """
     return np.full(len(fitness), 1.0 / len(fitness))
 
 
 @dataclass(frozen=True)
 class Aging:
-    """The best of a tournament among the youngest (Real et al. 2019); fitness in order of birth.
+    """Selection of the best of a tournament among the youngest points (Real et al. 2019).
 
-    population: how many of the youngest live. tournament: draws from them, with replacement. Sizes are theirs.
+    The fitness is given in order of birth. The default sizes are theirs.
+
+    population: how many of the youngest points live, at least 1.
+    tournament: draws from them, with replacement, at least 1.
+
+    Raises TypeError, ValueError.
     """
 
     population: int = 100

@@ -31,11 +31,15 @@ def importance(study: Study | Result, *, pairs: bool = False, trees: int = TREES
 
     By functional analysis of variance (Hutter et al. 2014) of a random forest on the completed trials, over the whole
     space, each value equally likely; a choice that only some programs have is absent as often as among the trials.
-    study: or a result, of which the trials that `where` kept count. pairs: also what any two variables explain
-    together, beyond each by itself, largest first. trees: of the forest.
+
+    study: or a result, of which the trials that `where` kept count.
+    pairs: also what any two variables explain together, beyond each by itself, largest first.
+    trees: number of trees of the forest, from 1.
+    seed: of the forest.
 
     `importance(study).main["name"].share` is in [0, 1]; `.spread` is its standard deviation from tree to tree. Raises
-    BostructError for fewer than two completed trials, or for points that are not made of named choices.
+    BostructError for fewer than two completed trials, or for points that are not made of named choices; TypeError,
+    ValueError.
     """
     check_integer("trees", trees, 1)
     result = getattr(study, "result", study)

@@ -30,10 +30,13 @@ CURVE_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
 def plot_convergence(
     results: Result | Sequence[Result] | Mapping[str, Sequence[Result]], ax: Any = None, optimum: float | None = None
 ) -> Any:
-    """Best value so far against trials, on `ax` or on the axes of a new figure; returns the axes.
+    """Draw the best value so far against trials, and return the matplotlib axes.
 
-    One result: every value too, marked by how its point was chosen. Several: their mean, and one standard error to
-    either side. A mapping of names to results: such a curve a name. optimum: drawn as a line where known.
+    results: one result, with every value too, marked by how its point was chosen; several, as their mean and one
+        standard error to either side; or a mapping of names to several results each, such a curve a name.
+    ax: axes to draw on, None for those of a new figure.
+    optimum: drawn as a line where known.
+
     Raises MissingExtra without matplotlib, TypeError or ValueError where there is no result to draw.
     """
     if ax is None:
@@ -53,9 +56,13 @@ def plot_convergence(
 
 
 def plot_importance(found: Importances, ax: Any = None, most: int = 20) -> Any:
-    """Bars of the largest shares that `bostruct.importance` found, with their spread; returns the axes.
+    """Draw bars of the largest shares that `bostruct.importance` found, with their spread, and return the axes.
 
-    Main effects and, where they were asked for, pairs. most: bars at most. Raises MissingExtra without matplotlib.
+    found: main effects and, where they were asked for, pairs.
+    ax: axes to draw on, None for those of a new figure.
+    most: number of bars at most, from 1.
+
+    Raises MissingExtra without matplotlib, TypeError, ValueError.
     """
     check_integer("most", most, 1)
     if not isinstance(found, Importances):
@@ -79,9 +86,11 @@ def save_figure(ax: Any, path: str | os.PathLike[str]) -> None:
 
 
 def best_so_far(results: Sequence[Result]) -> tuple[Array, Array]:
-    """Trials (t,) from the first by which every result has a value, and best values (r, t).
+    """Return trials (t,) from the first by which every result has a value, and best values (r, t).
 
-    A result that ended early, its space exhausted, keeps its last. Raises ValueError where one has no value at all.
+    results: r results. One that ended early, its space exhausted, keeps its last value.
+
+    Raises ValueError where one has no value at all.
     """
     curves = [[math.nan if s.best_value is None else s.best_value for s in result.incumbents] for result in results]
     if any(not curve or math.isnan(curve[-1]) for curve in curves):

@@ -25,7 +25,7 @@ POLL_SECONDS = 1.0
 
 
 class RunKey(NamedTuple):
-    """One run."""
+    """A method and a seed, which name a run."""
 
     method: str
     seed: int
@@ -33,7 +33,10 @@ class RunKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """problem: a specification. Run k of every method has the seed k, and the k-th set of initial points."""
+    """A comparison of methods; run k of each has the seed k, and the k-th set of initial points.
+
+    problem: a specification.
+    """
 
     problem: str
     methods: tuple[str, ...]
@@ -55,7 +58,7 @@ class Comparison:
 
     @property
     def n_points(self) -> float:
-        """Of the problem: a run that has seen them all is finished."""
+        """The number of points of the problem: a run that has seen them all is finished."""
         return self.load_problem().space.size
 
     def claim_folder(self) -> None:
@@ -133,7 +136,7 @@ def _watch_progress(comparison: Comparison, counts: dict[RunKey, int], progress:
 
 
 def execute_run(comparison: Comparison, cell: RunKey) -> int:
-    """One run, from where it stopped, in this process and with one thread; returns how many trials it then has."""
+    """Do one run from where it stopped, in this process and with one thread; returns how many trials it then has."""
     from bostruct.study.study import Study
 
     problem = comparison.load_problem()
@@ -151,7 +154,7 @@ def execute_run(comparison: Comparison, cell: RunKey) -> int:
 
 
 def finished_trials(comparison: Comparison, cell: RunKey) -> int:
-    """How many trials of a run are on disk."""
+    """Count the trials of a run that are on disk."""
     from bostruct.storage.sqlite import finished_count
 
     path = comparison.file(cell)
@@ -164,7 +167,7 @@ def finished_trials(comparison: Comparison, cell: RunKey) -> int:
 
 
 def read_results(comparison: Comparison) -> tuple[dict[RunKey, Result], dict[RunKey, str]]:
-    """All runs in the folder, those asked for first; and why some of them cannot be compared."""
+    """Return all runs in the folder, those asked for first; and why some of them cannot be compared."""
     found = sorted(RunKey(*_parse_run_key(path)) for path in (comparison.folder / "runs").glob("*-*.db"))
     results: dict[RunKey, Result] = {}
     left_out: dict[RunKey, str] = {}
@@ -183,7 +186,7 @@ def _parse_run_key(path: Path) -> tuple[str, int]:
 
 
 def read_result(comparison: Comparison, cell: RunKey) -> Result:
-    """The first `trials` trials of a run.
+    """Return the first `trials` trials of a run.
 
     Raises StorageError, and BostructError where there are fewer, or none of them has a value.
     """

@@ -122,7 +122,7 @@ def _report_fields(
 def _build_search(
     dataset: str, data: str | None, download: bool, protocol: str | None, epochs: int | None, device: str
 ) -> Search:
-    """What the options ask for; raises UsageError where they do not belong together."""
+    """Build the search that the options ask for; raise UsageError where they do not belong together."""
     import torch
 
     from bostruct.nas import cifar

@@ -1,4 +1,4 @@
-"""What the commands share: how problems and methods are given, and what an error turns into."""
+"""Options that the commands share: how problems and methods are given, and what an error turns into."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _notes(show: Callable[..., None], category: type[Warning]) -> Callable[..., 
 
 
 def add_relabel(spec: str, relabel: int | None) -> str:
-    """The specification with `relabel=SEED` added; raises UsageError where it is there already."""
+    """Return the specification with `relabel=SEED` added; raise UsageError where it is there already."""
     if relabel is None:
         return spec
     if "relabel=" in spec:
@@ -106,7 +106,7 @@ def add_relabel(spec: str, relabel: int | None) -> str:
 
 
 def load_problem(spec: str) -> AnyProblem:
-    """Raises UsageError where there is no such problem, ClickException where it needs what is not installed."""
+    """Load a problem; raise UsageError where there is none, ClickException where it needs what is not installed."""
     from bostruct.contracts import MissingExtra
     from bostruct.problems import registry
 
@@ -119,14 +119,14 @@ def load_problem(spec: str) -> AnyProblem:
 
 
 def error_text(error: Exception) -> str:
-    """What the system says of a file, without its number."""
+    """Return the message of an error: for a file its path and the reason, without the system's error number."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror is not None:
         return f"{error.filename}: {error.strerror}"
     return str(error)
 
 
 def check_method(name: str, problem: AnyProblem) -> str:
-    """Raises UsageError, with the names there are, or why this one cannot search the problem's domain."""
+    """Return a method's name; raise UsageError, with the names there are, or why it cannot search the domain."""
     from bostruct.contracts import DomainError
     from bostruct.methods import searcher
 
@@ -140,7 +140,7 @@ def check_method(name: str, problem: AnyProblem) -> str:
 
 
 def check_config(problem: AnyProblem, config: int) -> int:
-    """Raises UsageError where the problem has no such set of initial points."""
+    """Return the number of a set of initial points; raise UsageError where the problem has no such set."""
     if config not in problem.configs:
         known = ", ".join(map(str, problem.configs))
         raise click.UsageError(f"--config: expected one of {known} for {problem.name}; got {config}")

@@ -91,7 +91,10 @@ def run(
 
 @dataclass(frozen=True)
 class RunRequest:
-    """What is to be run. target: a value that ends the run, None for none."""
+    """A run that the command line asks for.
+
+    target: a value that ends the run, None for none.
+    """
 
     problem: AnyProblem
     method: str
@@ -140,13 +143,13 @@ def _optimize(study: Study, request: RunRequest, progress: bool | None) -> Resul
 
 
 def suggestion_seconds(result: Result) -> float | None:
-    """Median over the points that the method chose by itself; None where there are none."""
+    """Return the median seconds of the points that the method chose by itself; None where there are none."""
     chosen = [t.info["suggest_seconds"] for t in result.trials if t.origin not in ("initial", "added")]
     return median(chosen) if chosen else None
 
 
 def draw_result(result: Result, problem: AnyProblem, path: str) -> None:
-    """Raises MissingExtra without matplotlib, ValueError for a kind of file that it does not know."""
+    """Draw a result; raise MissingExtra without matplotlib, ValueError for an unknown kind of file."""
     from bostruct.analysis.plots import plot_convergence, save_figure
 
     axes = plot_convergence(result, optimum=problem.optimum)
@@ -189,7 +192,10 @@ def _recommended(problem: AnyProblem, result: Result) -> dict[str, Any]:
 
 
 def reported_value(problem: AnyProblem, result: Result) -> float | None:
-    """What runs on the problem are judged by at the best point, such as a test error; None where that is its value."""
+    """Return the figure that runs on the problem are judged by, such as a test error, at the best point.
+
+    Returns None where that is the value of the best point.
+    """
     from bostruct.problems.architectures import ArchitectureProblem
 
     if isinstance(problem, ArchitectureProblem) and problem.report is not None:

@@ -1,4 +1,4 @@
-"""What a comparison came to: means over seeds, and differences on the same seeds."""
+"""Statistics of a comparison: means over seeds, and differences on the same seeds."""
 
 from __future__ import annotations
 
@@ -25,9 +25,12 @@ CSV_HEADER = ("method", "seed", "n_trials", "value", "best_value", "regret", "or
 class MethodRow(NamedTuple):
     """A method over its seeds. NaN and None stand for what cannot be known, such as the error of a single run.
 
-    mean, error: of the best value, without noise where the problem has any. difference, difference_error: paired by
-    seed, to the first method. regret: mean above the optimum; optima: how many runs reached it. seconds: median of a
-    suggestion. reported, reported_error: of what runs are judged by, None where that is the value.
+    mean, error: of the best value, without noise where the problem has any.
+    difference, difference_error: paired by seed, to the first method.
+    regret: mean above the optimum.
+    optima: number of runs that reached the optimum.
+    seconds: median of a suggestion.
+    reported, reported_error: of what runs are judged by, None where that is the value.
     """
 
     method: str
@@ -43,12 +46,12 @@ class MethodRow(NamedTuple):
 
 
 def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
-    """Mean, and its standard error; NaN for fewer than two values."""
+    """Return the mean, and its standard error; NaN for fewer than two values."""
     return fmean(values), stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
 
 
 def method_rows(problem: AnyProblem, results: Mapping[RunKey, Result]) -> list[MethodRow]:
-    """One a method, in their order; the differences are over the seeds that both methods have."""
+    """Return a row a method, in their order; the differences are over the seeds that both methods have."""
     final = {cell: _final_value(problem, result) for cell, result in results.items()}
     reports = {cell: reported_value(problem, result) for cell, result in results.items()}
     methods = list(dict.fromkeys(cell.method for cell in results))
@@ -86,7 +89,7 @@ def _final_value(problem: AnyProblem, result: Result) -> float:
 
 
 def table_of(found: Sequence[MethodRow]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Header and rows; what runs are judged by has columns of its own where that is not the value."""
+    """Return header and rows; what runs are judged by has columns of its own where that is not the value."""
     has_reported = any(row.reported is not None for row in found)
     return HEADER + (REPORTED if has_reported else ()), [_format_cells(row, has_reported) for row in found]
 
@@ -101,7 +104,7 @@ def _format_cells(row: MethodRow, has_reported: bool) -> tuple[str, ...]:
 
 
 def write_incumbents(path: Path, problem: AnyProblem, results: Mapping[RunKey, Result]) -> None:
-    """A CSV file with a line for each finished trial of each run, values as they were told; of noisy ones no regret."""
+    """Write a CSV file with a line for each finished trial of each run, as told; of noisy problems no regret."""
     optimum = None if problem.noisy else problem.optimum
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)

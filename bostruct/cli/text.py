@@ -13,7 +13,7 @@ SPARK_BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def echo_json(data: Any) -> None:
-    """One object; values that JSON has no word for as null or as text."""
+    """Print one object as JSON; values that JSON has no word for as null or as text."""
     click.echo(json.dumps(_replace_nonfinite(data), indent=2, default=str, ensure_ascii=False, allow_nan=False))
 
 
@@ -26,23 +26,23 @@ def _replace_nonfinite(data: Any) -> Any:
 
 
 def format_number(value: float | None, digits: int = 6) -> str:
-    """Short; a dash for what is not there."""
+    """Write a number in short; a dash for what is not there."""
     return "-" if value is None or not math.isfinite(value) else f"{value:.{digits}g}"
 
 
 def pluralize(n: int, noun: str) -> str:
-    """``1 seed``, ``5 seeds``."""
+    """Write a count with its noun: ``1 seed``, ``5 seeds``."""
     return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 def format_pairs(rows: Sequence[tuple[str, str]]) -> str:
-    """Name and text, a line each, aligned."""
+    """Write names and texts, a line each, aligned."""
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:<{width}}  {text}".rstrip() for name, text in rows)
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns aligned: the first and those with letters to the left, numbers to the right."""
+    """Align columns: the first and those with letters to the left, numbers to the right."""
     columns = list(zip(header, *rows, strict=True))
     widths = [max(map(len, column)) for column in columns]
     right = [all(_is_numeric(cell) for cell in column[1:]) for column in columns]
@@ -54,7 +54,7 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def format_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The same as a Markdown table."""
+    """Write header and rows as a Markdown table."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in lines)
 
@@ -68,7 +68,7 @@ def _is_numeric(cell: str) -> bool:
 
 
 def sparkline(values: Sequence[float], width: int = 60) -> str:
-    """A curve in one line, lowest block to highest; at most `width` characters, empty for no values."""
+    """Draw a curve in one line, lowest block to highest; at most `width` characters, empty for no values."""
     if not values:
         return ""
     shown = list(values)

@@ -1,1 +1,1 @@
-"""Domains: what a point is."""
+"""Domains, which say what a point is."""

@@ -1,4 +1,4 @@
-"""The variable of a domain that says how thoroughly a point is evaluated."""
+"""Read and set the variable of a domain that says how thoroughly a point is evaluated."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ FIDELITY_KIND = "Fidelity"
 
 @dataclass(frozen=True)
 class FidelityLevels:
-    """The one `Fidelity` of a `Space`, or of a part that is one of a joint domain. Raises DomainError for other numbers
-    of them.
+    """The one `Fidelity` of a `Space`, or of a `Space` that is part of a joint domain.
+
+    domain: `Space` or joint domain with exactly one `Fidelity` variable.
+
+    Raises DomainError for other numbers of them.
     """
 
     domain: Any
@@ -33,16 +36,23 @@ class FidelityLevels:
 
     @property
     def costs(self) -> tuple[float, ...]:
-        """Of an evaluation, ascending."""
+        """The costs of an evaluation at each fidelity, ascending."""
         _, name, space = self._fidelity_variables[0]
         return tuple(float(cost) for cost in space.variables[name].choices)
 
     def level(self, x: Point) -> int:
-        """The position of a point's fidelity among `costs`."""
+        """Return the position of a point's fidelity among `costs`.
+
+        x: point of the domain.
+        """
         return int(self._row(x)[self._column])
 
     def at_level(self, x: Point, level: int) -> Point:
-        """The same point at another fidelity; raises PointError where a constraint forbids it."""
+        """Return the same point at another fidelity; raises PointError where a constraint forbids it.
+
+        x: point of the domain.
+        level: int, position among `costs`.
+        """
         part, _, space = self._fidelity_variables[0]
         row = np.array(self._row(x), dtype=np.int64)
         row[self._column] = level
@@ -53,7 +63,10 @@ class FidelityLevels:
         return self.domain.points([[own] for own in parts])[0]
 
     def at_target_fidelity(self, xs: Batch) -> Batch:
-        """The same points at the highest fidelity, be they valid there or not."""
+        """Return the same points at the highest fidelity, be they valid there or not.
+
+        xs: batch of the domain.
+        """
         part, name, space = self._fidelity_variables[0]
         top = len(space.variables[name]) - 1
         if part is None:
@@ -67,7 +80,10 @@ class FidelityLevels:
         return self.domain.points(columns) if len(xs) else []
 
     def keys(self, xs: Iterable[Point]) -> list[Hashable]:
-        """Equal where points differ in their fidelity alone, be the other one valid or not."""
+        """Return keys that are equal where points differ in their fidelity alone, be the other one valid or not.
+
+        xs: points of the domain.
+        """
         return [self._key(x) for x in xs]
 
     def _key(self, x: Point) -> Hashable:

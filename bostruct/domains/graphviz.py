@@ -1,4 +1,4 @@
-"""Drawings by Graphviz, for any domain whose points or spaces are graphs."""
+"""Draw with Graphviz, for any domain whose points or spaces are graphs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from bostruct.contracts import MissingExtra
 
 def render_svg(dot: str) -> str:
     """Render a drawing in Graphviz's language as SVG.
+
+    dot: str, the drawing.
 
     Raises MissingExtra without python-graphviz (the extra ``plot``) or the program ``dot`` that it runs.
     """

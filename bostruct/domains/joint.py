@@ -18,7 +18,7 @@ from bostruct.domains.unseen import draw_unseen
 
 @runtime_checkable
 class Mutating(Protocol):
-    """What every part must be able to do."""
+    """A domain that can be a part: it draws unseen points and mutates them."""
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point: ...
     def mutate(self, x: Point, rng: np.random.Generator) -> Point: ...
@@ -33,14 +33,18 @@ class Crossing(Protocol):
 
 @runtime_checkable
 class Neighboring(Protocol):
-    """What all parts must be able to do where the joint domain is to have neighbors."""
+    """A domain that lists neighbors; where all parts do, the joint domain has neighbors too."""
 
     def neighbors(self, x: Point) -> Batch: ...
 
 
 @dataclass(frozen=True)
 class JointPoint:
-    """parts: a point of each domain, in their order. key: theirs, by which joint points are compared."""
+    """A point of a joint domain.
+
+    parts: a point of each domain, in their order.
+    key: the key of each part, by which joint points are compared.
+    """
 
     parts: tuple[Point, ...] = field(compare=False)
     key: tuple[Hashable, ...] = field(repr=False)
@@ -49,6 +53,9 @@ class JointPoint:
 @dataclass(frozen=True)
 class Joint:
     """A product of named domains, as made by `joint_domain`: a `JointDomain`, or a `JointGraph`.
+
+    names: tuple of str, the names of the parts.
+    domains: the domain of each part, in the same order.
 
     A user writes, and an objective receives, a dict of the parts. A batch is a list.
     """
@@ -63,11 +70,21 @@ class Joint:
         return math.inf if math.inf in sizes else math.prod(sizes)
 
     def sample(self, m: int, rng: np.random.Generator) -> list[JointPoint]:
-        """m points whose parts are independent, each drawn as its domain draws."""
+        """Draw m points whose parts are independent, each drawn as its domain draws.
+
+        m: int >= 0.
+        rng: `numpy.random.Generator`.
+        """
         return self.points([domain.sample(m, rng) for domain in self.domains])
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> JointPoint:
-        """A point whose key is not in `seen`; raises SpaceExhausted where there is none, or the parts find none."""
+        """Draw a point whose key is not in `seen`.
+
+        seen: frozenset of keys (`keys`).
+        rng: `numpy.random.Generator`.
+
+        Raises SpaceExhausted where there is none, or the parts find none.
+        """
         if (x := draw_unseen(self, seen, rng)) is not None:
             return x
         try:
@@ -77,46 +94,79 @@ class Joint:
         return self._point(parts)
 
     def check(self, x: Any) -> None:
+        """Raise PointError unless x is a point of the domain; the message names the part that is wrong.
+
+        x: anything.
+        """
         if not isinstance(x, JointPoint) or len(x.parts) != len(self.domains):
             raise PointError(f"point: expected one with the parts {', '.join(self.names)}, got {short_repr(x)}")
         for name, domain, part in zip(self.names, self.domains, x.parts, strict=True):
             _prefix_errors(name, domain.check, part)
 
     def parse(self, point: Any) -> JointPoint:
-        """From a dict of what the parts' domains parse; raises PointError, naming the part that is wrong."""
+        """Read a point from a dict of what the parts' domains parse.
+
+        point: dict from every name in `names` to a point of that part.
+
+        Raises PointError, naming the part that is wrong.
+        """
         return self._from_mapping(point, [domain.parse for domain in self.domains])
 
     def present(self, x: JointPoint) -> dict[str, Any]:
+        """Return what an objective receives: a dict from names to what the parts' domains present.
+
+        x: `JointPoint`.
+        """
         parts = zip(self.names, self.domains, x.parts, strict=True)
         return {name: domain.present(part) for name, domain, part in parts}
 
     def encode(self, x: JointPoint) -> Json:
+        """Return a point as JSON, a dict from names to the parts.
+
+        x: `JointPoint`.
+        """
         parts = zip(self.names, self.domains, x.parts, strict=True)
         return {name: domain.encode(part) for name, domain, part in parts}
 
     def decode(self, data: Json) -> JointPoint:
-        """Inverse of `encode`; raises PointError for what it never writes."""
+        """Rebuild a point from its description; raises PointError for what `encode` never writes.
+
+        data: dict that `encode` returned.
+        """
         return self._from_mapping(data, [domain.decode for domain in self.domains])
 
     def keys(self, batch: Iterable[JointPoint]) -> list[Hashable]:
+        """Return the keys of points, equal for equal points."""
         return [x.key for x in batch]
 
     def join(self, *batches: Iterable[JointPoint]) -> list[JointPoint]:
+        """Join batches into one."""
         return [x for batch in batches for x in batch]
 
     def part(self, name: str, xs: Iterable[JointPoint]) -> Batch:
-        """The parts of that name, as a batch of their own domain."""
+        """Return the parts of that name, as a batch of their own domain.
+
+        name: str, one of `names`.
+        xs: joint points.
+        """
         i = self.names.index(name)
         return self.domains[i].join([x.parts[i] for x in xs])
 
     def points(self, batches: Iterable[Batch]) -> list[JointPoint]:
-        """From a batch of each part, in their order, all of one length."""
+        """Join batches of each part into points.
+
+        batches: one batch for each domain, in their order, all of one length.
+        """
         own = [_freeze(domain, batch) for domain, batch in zip(self.domains, batches, strict=True)]
         parts, keys = zip(*(batch for batch, _ in own), strict=True), zip(*(keys for _, keys in own), strict=True)
         return [JointPoint(part, key) for part, key in zip(parts, keys, strict=True)]
 
     def mutate(self, x: JointPoint, rng: np.random.Generator) -> JointPoint:
-        """One part mutated, each with equal chance; raises DomainError where none has another point."""
+        """Mutate one part, each with equal chance; raises DomainError where none has another point.
+
+        x: `JointPoint`.
+        rng: `numpy.random.Generator`.
+        """
         for i in rng.permutation(len(self.domains)).tolist():
             try:
                 changed = self.domains[i].mutate(x.parts[i], rng)
@@ -126,7 +176,11 @@ class Joint:
         raise DomainError(f"no part has a point other than that of {short_repr(self.present(x), 200)}")
 
     def crossover(self, x: JointPoint, y: JointPoint, rng: np.random.Generator) -> JointPoint:
-        """Each part crossed where its domain can; else that of x or that of y, with equal chance."""
+        """Cross each part where its domain can; else take that of x or that of y, with equal chance.
+
+        x, y: `JointPoint`s.
+        rng: `numpy.random.Generator`.
+        """
         child = []
         for domain, a, b in zip(self.domains, x.parts, y.parts, strict=True):
             whole = a if rng.random() < 0.5 else b
@@ -134,6 +188,7 @@ class Joint:
         return self._point(child)
 
     def to_json(self) -> Json:
+        """Describe the domain as JSON."""
         parts = {name: domain.to_json() for name, domain in zip(self.names, self.domains, strict=True)}
         return {"domain": "joint", "parts": parts}
 
@@ -146,7 +201,7 @@ class Joint:
         return self.points([[part] for part in parts])[0]
 
     def _replace_part(self, x: JointPoint, i: int, batch: Batch) -> list[JointPoint]:
-        """x with another i-th part, for each of a batch."""
+        """Return x with another i-th part, for each of a batch."""
         before, after = slice(None, i), slice(i + 1, None)
         return [
             JointPoint((*x.parts[before], part, *x.parts[after]), (*x.key[before], key, *x.key[after]))
@@ -156,19 +211,27 @@ class Joint:
 
 @dataclass(frozen=True)
 class JointDomain(Joint):
-    """Of parts of which some have no neighbors."""
+    """A joint domain in which some parts have no neighbors."""
 
 
 @dataclass(frozen=True)
 class JointGraph(Joint):
-    """Of parts that all have neighbors: the Cartesian product of their graphs."""
+    """A joint domain whose parts all have neighbors: the Cartesian product of their graphs."""
 
     def neighbors(self, x: JointPoint) -> list[JointPoint]:
-        """Those with a neighbor in one part: the first part's first, in its order."""
+        """List the points with a neighbor in one part: the first part's first, in its order.
+
+        x: `JointPoint`.
+        """
         return [y for i, batch in enumerate(self._neighbors_of_parts(x)) for y in self._replace_part(x, i, batch)]
 
     def sample_neighbors(self, x: JointPoint, m: int, rng: np.random.Generator) -> list[JointPoint]:
-        """`neighbors`, or m of them drawn without replacement where there are more."""
+        """Return `neighbors`, or m of them drawn without replacement where there are more.
+
+        x: `JointPoint`.
+        m: int >= 0.
+        rng: `numpy.random.Generator`.
+        """
         around = self._neighbors_of_parts(x)
         first = np.cumsum([0, *map(len, around)])
         chosen = np.arange(first[-1])
@@ -185,10 +248,13 @@ class JointGraph(Joint):
 
 
 def joint_domain(parts: Mapping[str, Any]) -> Joint:
-    """A domain whose points have several parts, such as an architecture and how it is trained.
+    """Return a domain whose points have several parts, such as an architecture and how it is trained.
 
     parts: name -> domain with mutations (`Space`, `cnn_domain()`, another joint domain), or a dict of variables, which
-    stands for its `Space`. Constraints are those of each part. Raises DomainError.
+        stands for its `Space`; at least one.
+
+    Constraints are those of each part. A user writes, and an objective receives, a dict from the names to the parts'
+    points. Raises DomainError.
     """
     if not isinstance(parts, Mapping) or not parts:
         raise DomainError(f"parts: expected a mapping from at least one name to a domain, got {short_repr(parts)}")
@@ -207,7 +273,7 @@ def joint_domain(parts: Mapping[str, Any]) -> Joint:
 
 
 def _freeze(domain: HasMutation, batch: Batch) -> tuple[Batch, list[Hashable]]:
-    """The batch as joint points hold it, which nobody can change, and its keys."""
+    """Return the batch as joint points hold it, which nobody can change, and its keys."""
     own = domain.join(batch)
     if isinstance(own, np.ndarray):
         own.flags.writeable = False
@@ -222,7 +288,7 @@ def _prefix_errors(name: str, read: Callable[[Any], Any], given: Any) -> Any:
 
 
 def _sample_unseen_parts(domains: Sequence[HasMutation], seen: Iterable[Any], rng: np.random.Generator) -> list[Point]:
-    """Parts whose keys together are not in `seen`: a first one, then others that were not seen with it.
+    """Draw parts whose keys together are not in `seen`: a first one, then others that were not seen with it.
 
     Nothing is enumerated, and as exact as `sample_unseen` of the parts. Raises SpaceExhausted.
     """

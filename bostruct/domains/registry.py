@@ -30,7 +30,10 @@ BUILDERS: dict[str, Callable[[Json], Any]] = {
 
 
 def domain_from_json(data: Json) -> Any:
-    """Inverse of `Domain.to_json`; raises DomainError where the file does not hold enough."""
+    """Rebuild a domain from its description; raises DomainError where the file does not hold enough.
+
+    data: dict that `to_json` of a domain returned.
+    """
     kind = data.get("domain")
     if kind not in BUILDERS:
         raise DomainError(f"domain: expected one of {', '.join(BUILDERS)}; the description says {kind!r}")

@@ -1,4 +1,4 @@
-"""Drawing a point that nobody has seen."""
+"""Draw a point that nobody has seen."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ DRAW_BLOCKS = (1, 15, 112, 896)  # most first draws are unseen: begin small
 def draw_unseen(
     domain: Domain, seen: AbstractSet[Hashable], rng: np.random.Generator, blocks: Sequence[int] = DRAW_BLOCKS
 ) -> Point | None:
-    """By rejection; None where all draws were seen before. blocks: how many are drawn at once, in turn."""
+    """Draw an unseen point by rejection; return None where all draws were seen before.
+
+    domain: `Domain`.
+    seen: frozenset of keys of the domain.
+    rng: `numpy.random.Generator`.
+    blocks: how many points are drawn at once, in turn.
+    """
     for block in blocks:
         drawn = domain.sample(block, rng)
         for x, key in zip(drawn, domain.keys(drawn), strict=True):

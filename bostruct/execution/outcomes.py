@@ -1,4 +1,4 @@
-"""What one evaluation of an objective came to: a number, a failure with its reason, or infeasibility.
+"""The outcome of one evaluation of an objective: a number, a failure with its reason, or infeasibility.
 
 Imported by worker processes before they do anything, hence light.
 """
@@ -22,7 +22,7 @@ from bostruct.execution.interrupts import handler_codes, is_from_handler
 
 
 class Outcome(NamedTuple):
-    """Exactly one of value (finite), failed and infeasible (reasons) is set.
+    """The outcome of one evaluation: exactly one of value (finite), failed and infeasible (reasons) is set.
 
     error: the exception behind a failure, with `trace`, its traceback as text; both None where nothing was raised.
     """
@@ -48,7 +48,7 @@ def _pack(error: BaseException) -> bytes:
 
 
 def _unpack(fields: tuple[Any, ...], error: bytes | None) -> Outcome:
-    """Inverse of pickling; an exception that does not load here is stood in for by its text."""
+    """Undo the pickling of an outcome; an exception that does not load here is replaced by its text."""
     outcome = Outcome(*fields)
     if error is None:
         return outcome
@@ -60,7 +60,10 @@ def _unpack(fields: tuple[Any, ...], error: bytes | None) -> Outcome:
 
 
 def as_number(name: str, value: Any) -> float:
-    """A float from any real number, or from an array or tensor of one element; TypeError for anything else.
+    """Return a float for any real number, or an array or tensor of one element; raise TypeError for anything else.
+
+    name: of the value, for the message.
+    value: the number.
 
     NaN and infinities pass: they are outcomes, not mistakes of type.
     """
@@ -81,7 +84,12 @@ def as_number(name: str, value: Any) -> float:
 
 
 def outcome_of(value: Any) -> Outcome:
-    """A number as the objective returned it; NaN and infinities become failures. Raises TypeError."""
+    """Return the outcome of an objective that returned a value; NaN and infinities become failures.
+
+    value: as of `as_number`.
+
+    Raises TypeError.
+    """
     number = as_number("value", value)
     if not math.isfinite(number):
         return Outcome(failed=f"objective returned {number}")
@@ -89,7 +97,13 @@ def outcome_of(value: Any) -> Outcome:
 
 
 def parse_outcome(value: Any, failed: str | None, infeasible: str | None) -> Outcome:
-    """The outcome of which exactly one part is given; raises TypeError or ValueError, naming what is wrong."""
+    """Return the outcome of which exactly one part is given.
+
+    value: a number, as of `as_number`.
+    failed, infeasible: a reason, a non-empty string.
+
+    Raises TypeError or ValueError, naming what is wrong.
+    """
     given = [name for name, reason in (("failed", failed), ("infeasible", infeasible)) if reason is not None]
     if not given:
         return outcome_of(value)
@@ -107,7 +121,10 @@ def storable(text: str) -> str:
 
 
 def failure(error: BaseException) -> Outcome:
-    """The failure that an exception stands for: `TypeName: message`."""
+    """Turn an exception into a failed outcome, whose reason is `TypeName: message`.
+
+    error: what was raised.
+    """
     kind, text = type(error).__name__, _render(str, error)
     trace = _render(lambda raised: "".join(traceback.format_exception(raised)), error)
     return Outcome(failed=f"{kind}: {text}" if text else kind, error=error, trace=trace)

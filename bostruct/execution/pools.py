@@ -1,4 +1,4 @@
-"""Where objectives run: in this process, on an executor, or in worker processes that may be killed."""
+"""Pools that run objectives: in this process, on an executor, or in worker processes that may be killed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ class ExecutorError(BostructError):
 
 
 class Pool(Protocol):
+    """A place to run trials in, some at a time."""
+
     @property
     def slots(self) -> int:
-        """How many trials may be in flight."""
+        """The number of trials that may be in flight."""
         ...
 
     def submit(self, number: int, point: Any) -> None:
@@ -29,7 +31,7 @@ class Pool(Protocol):
         ...
 
     def wait(self) -> FinishedTrials:
-        """Block until one trial or more has finished; those, by number."""
+        """Block until one trial or more has finished, and return those, by number."""
         ...
 
     def close(self) -> None:
@@ -38,7 +40,7 @@ class Pool(Protocol):
 
 
 class InProcessPool:
-    """One trial at a time, here."""
+    """A pool that runs one trial at a time in this process."""
 
     slots = 1
 
@@ -59,7 +61,7 @@ class InProcessPool:
 
 
 class ExecutorPool:
-    """Trials as futures: all that an executor needs is submit, and futures that can be waited for."""
+    """A pool that runs trials on an executor, which needs only submit, and futures that can be waited for."""
 
     def __init__(self, objective: Callable[[Any], Any], executor: Executor, slots: int) -> None:
         self.slots = slots
@@ -74,7 +76,7 @@ class ExecutorPool:
             raise _executor_error(error) from error
 
     def wait(self) -> FinishedTrials:
-        """Raises ExecutorError once nothing that was evaluated is left to be told."""
+        """Return finished trials; raise ExecutorError once nothing that was evaluated is left to be told."""
         done, _ = wait(self._futures, return_when=FIRST_COMPLETED)
         finished: FinishedTrials = []
         broken: Exception | None = None
@@ -95,7 +97,7 @@ class ExecutorPool:
 
 
 def _result_of(future: Future[Outcome]) -> Outcome | Exception:
-    """What came of a trial, or what is wrong with the executor: what an objective raises is in its outcome."""
+    """Return the outcome of a trial, which holds what its objective raised, or the executor's own error."""
     try:
         return future.result()
     except (BrokenExecutor, CancelledError, PicklingError) as error:

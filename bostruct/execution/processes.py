@@ -35,7 +35,10 @@ log = logging.getLogger(__name__)
 
 
 class ProcessPool:
-    """Up to `workers` trials at a time, each in a process; `timeout` seconds for one, None for ever.
+    """A pool that runs each trial in a process.
+
+    workers: trials at a time at most.
+    timeout: seconds for one, None for ever.
 
     Raises TypeError where the objective cannot be pickled.
     """
@@ -59,7 +62,7 @@ class ProcessPool:
         worker.begin(number, pickle_for_worker("point", point), self._timeout)
 
     def wait(self) -> FinishedTrials:
-        """Raises BostructError where a process cannot load the objective."""
+        """Return finished trials; raise BostructError where a process cannot load the objective."""
         finished: FinishedTrials = []
         while not finished:
             if self._broken is not None:  # what had finished by then was told first
@@ -192,7 +195,7 @@ class _Worker:
             self._process.stdin.close()
 
     def wait_for_exit(self) -> str:
-        """How the process ended; one that closed its socket and lives on is killed first."""
+        """Return how the process ended; one that closed its socket and lives on is killed first."""
         try:
             code = self._process.wait(EXIT_SECONDS)
         except subprocess.TimeoutExpired:
@@ -214,5 +217,5 @@ def _loading_limit(timeout: float | None) -> float:
 
 
 def _search_path() -> list[str]:
-    """Where this process finds modules, by absolute names."""
+    """Return the folders in which this process finds modules, as absolute paths."""
     return [os.path.abspath(path) for path in sys.path]

@@ -1,4 +1,4 @@
-"""What runs in a worker process: it evaluates an objective at the points that come over a socket."""
+"""The program of a worker process: it evaluates an objective at the points that come over a socket."""
 
 from __future__ import annotations
 

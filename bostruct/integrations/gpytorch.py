@@ -1,4 +1,4 @@
-"""Our kernels inside GPyTorch and BoTorch: a bridge over integer codes.
+"""Kernels of bostruct inside GPyTorch and BoTorch: a bridge over integer codes.
 
 A stock `ExactGP` or BoTorch model trains a `GramKernel` like any kernel of its own: the Gram matrix and its gradient in
 the kernel's parameters are ours, in closed form; everything else is theirs.
@@ -31,15 +31,20 @@ ClosedForm = Callable[[Array], tuple[Array, Pullback]]  # theta (p,) -> values, 
 
 
 class GramKernel(Kernel):
-    """A `gpytorch.kernels.Kernel` that computes with a kernel of ours.
+    """A `gpytorch.kernels.Kernel` that computes with a kernel of bostruct.
 
-    kernel: any with `gram_and_pullback`. points: None where inputs are points themselves, integer-coded rows of a
-    `Space` (..., n, d); else a batch, and inputs are row numbers in it (..., n, 1): what the kernel prepares for its
-    points is prepared once. n_choices: of each column, where inputs should be checked against it. priors: whether the
-    log prior of each block of parameters is added to the loss. batch_shape: of independent sets of parameters.
+    kernel: any with `gram_and_pullback`.
+    points: None where inputs are points themselves, integer-coded rows of a `Space` (..., n, d). Else a batch, and
+        inputs are row numbers in it (..., n, 1): what the kernel prepares for its points is prepared once.
+    n_choices: number of choices of each column, against which inputs are checked; None for no such check.
+    priors: add the log prior of each block of parameters to the loss.
+    batch_shape: of independent sets of parameters.
+    dtype: of the parameters.
 
     Parameters are theta itself, unconstrained: one torch parameter a block, named as the block, of shape
-    (*batch_shape, 1, size). Raises ValueError for inputs that are no integers in range or that ask for a gradient of
+    (*batch_shape, 1, size).
+
+    Raises ValueError for inputs that are no integers in range or that ask for a gradient of
     their own, RuntimeError for a second derivative, DomainError where `priors` is asked of a prior without a gradient.
     """
 
@@ -66,13 +71,22 @@ class GramKernel(Kernel):
 
     @property
     def theta(self) -> Tensor:
-        """All blocks in order, (*batch_shape, p)."""
+        """The parameters of all blocks, in order (*batch_shape, p)."""
         return torch.cat([getattr(self, block.name) for block in self.kernel.parameters], dim=-1).squeeze(-2)
 
     def forward(
         self, x1: Tensor, x2: Tensor, diag: bool = False, last_dim_is_batch: bool = False, **params: Any
     ) -> Tensor:
-        """(..., n, d) and (..., m, d) -> (..., n, m), or (..., n) of the diagonal; leading dimensions broadcast."""
+        """Return the Gram matrix (..., n, m), or its diagonal (..., n); leading dimensions broadcast.
+
+        x1: (..., n, d), or (..., n, 1) where inputs are row numbers.
+        x2: (..., m, d), or (..., m, 1).
+        diag: return the diagonal; needs n = m.
+        last_dim_is_batch: must be False.
+        params: ignored.
+
+        Raises ValueError.
+        """
         del params  # a structured kernel has no use for what GPyTorch passes on
         if last_dim_is_batch:
             raise ValueError("last_dim_is_batch: expected False, for a kernel over structures is no sum over columns")
@@ -116,7 +130,7 @@ class GramKernel(Kernel):
         return build
 
     def _diagonal(self, xs: IntArray, ys: IntArray) -> ClosedForm:
-        """k(x, y) pair by pair, from the diagonals of blocks."""
+        """Return k(x, y) pair by pair, from the diagonals of blocks."""
         starts = range(0, len(xs), DIAGONAL_BLOCK)
         blocks = [self._gram(xs[i : i + DIAGONAL_BLOCK], ys[i : i + DIAGONAL_BLOCK]) for i in starts]
 
@@ -133,10 +147,15 @@ class GramKernel(Kernel):
 
 
 def diffusion_kernel(space: Space, priors: bool = True, batch_shape: torch.Size | None = None) -> GramKernel:
-    """The ARD diffusion kernel that `method="auto"` builds on, for inputs coded as `Space` holds its points.
+    """Build the ARD diffusion kernel that `method="auto"` builds on, for inputs coded as `Space` holds its points.
 
-    Its variance is 1 everywhere: wrap it in `gpytorch.kernels.ScaleKernel` for an amplitude. priors: add the
-    log-normal prior of its lengthscales, which grows with the number of variables, to the loss. Raises DomainError.
+    Its variance is 1 everywhere: wrap it in `gpytorch.kernels.ScaleKernel` for an amplitude.
+
+    space: without `Real` variables.
+    priors: add the log-normal prior of the lengthscales, which grows with the number of variables, to the loss.
+    batch_shape: of independent sets of parameters.
+
+    Raises DomainError.
     """
     return GramKernel(space_kernel(space), n_choices=space.n_choices.tolist(), priors=priors, batch_shape=batch_shape)
 
@@ -155,7 +174,10 @@ class BlockPrior(Prior):
         self.log_density: DifferentiablePrior = block.prior
 
     def log_prob(self, x: Tensor) -> Tensor:
-        """Elementwise."""
+        """Return the log density of each element, in the shape of x.
+
+        x: parameters of the block, any shape.
+        """
         return _ClosedFormFunction.apply(x.reshape(-1, 1), [self._build] * x.numel()).reshape(x.shape).to(x.dtype)
 
     def _build(self, theta: Array) -> tuple[Array, Pullback]:
@@ -206,6 +228,6 @@ def _integer_codes(name: str, x: Tensor, n_choices: IntArray | None) -> IntArray
 
 
 def _is_constant(codes: IntArray) -> bool:
-    """Whether all batches hold the same rows."""
+    """Tell whether all batches hold the same rows."""
     rows = codes.reshape(-1, *codes.shape[-2:])
     return len(rows) > 0 and bool((rows == rows[0]).all())

@@ -19,9 +19,13 @@ class WeightedSumPair(NamedTuple):
 
 @dataclass(frozen=True)
 class WeightedSum:
-    """w first + (1 - w) second; theta is that of the first, that of the second, then the log odds of w.
+    """The weighted sum of two kernels, w first + (1 - w) second, whose weight is a parameter.
 
-    prior, initial: of the log odds.
+    theta is that of the first kernel, that of the second, then the log odds of w.
+
+    first, second: kernels with gradients, on the same points.
+    prior: of the log odds.
+    initial: log odds at first.
     """
 
     first: HasGradient
@@ -38,7 +42,11 @@ class WeightedSum:
         return WeightedSumPair(self.first.prepare(xs, ys), self.second.prepare(xs, ys))
 
     def gram(self, theta: Array, prepared: WeightedSumPair) -> Array:
-        """(p,) -> (n, m)."""
+        """Return the Gram matrix (n, m).
+
+        theta: (p,).
+        prepared: of n and m points.
+        """
         first, second, weight = self._split(theta)
         gram = self.second.gram(second, prepared.second)
         gram *= 1.0 - weight
@@ -46,12 +54,20 @@ class WeightedSum:
         return gram
 
     def diag(self, theta: Array, xs: Batch) -> Array:
-        """k(x, x) of each point (n,)."""
+        """Return k(x, x) of each point (n,).
+
+        theta: (p,).
+        xs: n points.
+        """
         first, second, weight = self._split(theta)
         return weight * self.first.diag(first, xs) + (1.0 - weight) * self.second.diag(second, xs)
 
     def gram_and_pullback(self, theta: Array, prepared: WeightedSumPair) -> tuple[Array, Callable[[Array], Array]]:
-        """K, and the map from G (n, m) to the gradient of sum(G * K) in theta (p,)."""
+        """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (p,).
+
+        theta: (p,).
+        prepared: of n and m points.
+        """
         first, second, weight = self._split(theta)
         one, pull_one = self.first.gram_and_pullback(first, prepared.first)
         two, pull_two = self.second.gram_and_pullback(second, prepared.second)

@@ -12,14 +12,16 @@ from bostruct.contracts import Array, Batch, HasGradient, HasLine, Parameter, Pr
 
 
 class KernelFactor(HasLine, HasGradient, Protocol):
-    """What a product needs of its kernels, and offers."""
+    """A kernel that can be a factor of a product, as the product itself can."""
 
 
 @dataclass(frozen=True)
 class PartKernel:
     """A kernel that sees one part of each point.
 
-    name: put before those of the kernel's parameters. part: from a batch of points to the batch of their parts.
+    name: put before the names of the kernel's parameters.
+    part: batch of points -> batch of their parts.
+    kernel: of the parts.
     """
 
     name: str
@@ -35,19 +37,37 @@ class PartKernel:
         return self.kernel.prepare(own, own if ys is xs else self.part(ys))  # kernels spare work among equals
 
     def gram(self, theta: Array, prepared: Prepared) -> Array:
-        """(p,) -> (n, m)."""
+        """Return the Gram matrix (n, m).
+
+        theta: (p,).
+        prepared: of n and m points.
+        """
         return self.kernel.gram(theta, prepared)
 
     def diag(self, theta: Array, xs: Batch) -> Array:
-        """k(x, x) of each point (n,)."""
+        """Return k(x, x) of each point (n,).
+
+        theta: (p,).
+        xs: n points.
+        """
         return self.kernel.diag(theta, self.part(xs))
 
     def line(self, theta: Array, i: int, prepared: Prepared, gram: Array | None = None) -> Callable[[float], Array]:
-        """The Gram matrix along theta_i."""
+        """Return the Gram matrix as a function of theta_i alone.
+
+        theta: (p,).
+        i: position of the parameter that varies.
+        prepared: of n and m points.
+        gram: passed on to the kernel.
+        """
         return self.kernel.line(theta, i, prepared, gram)
 
     def gram_and_pullback(self, theta: Array, prepared: Prepared) -> tuple[Array, Callable[[Array], Array]]:
-        """K, and the map from G (n, m) to the gradient of sum(G * K) in theta (p,)."""
+        """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (p,).
+
+        theta: (p,).
+        prepared: of n and m points.
+        """
         return self.kernel.gram_and_pullback(theta, prepared)
 
 
@@ -58,7 +78,10 @@ class ProductPair(NamedTuple):
 
 @dataclass(frozen=True)
 class Product:
-    """first * second, of the same batches; theta is that of the first, then that of the second."""
+    """The product of two kernels on the same points; theta is that of the first, then that of the second.
+
+    first, second: kernels; a product of products has more factors.
+    """
 
     first: KernelFactor
     second: KernelFactor
@@ -71,17 +94,33 @@ class Product:
         return ProductPair(self.first.prepare(xs, ys), self.second.prepare(xs, ys))
 
     def gram(self, theta: Array, prepared: ProductPair) -> Array:
-        """(p,) -> (n, m)."""
+        """Return the Gram matrix (n, m).
+
+        theta: (p,).
+        prepared: of n and m points.
+        """
         first, second = self._split(theta)
         return self.first.gram(first, prepared.first) * self.second.gram(second, prepared.second)
 
     def diag(self, theta: Array, xs: Batch) -> Array:
-        """k(x, x) of each point (n,)."""
+        """Return k(x, x) of each point (n,).
+
+        theta: (p,).
+        xs: n points.
+        """
         first, second = self._split(theta)
         return self.first.diag(first, xs) * self.second.diag(second, xs)
 
     def line(self, theta: Array, i: int, prepared: ProductPair, gram: Array | None = None) -> Callable[[float], Array]:
-        """The Gram matrix along theta_i: that of one factor, times the other, which stays."""
+        """Return the Gram matrix as a function of theta_i alone.
+
+        The factor that theta_i belongs to changes; the other stays.
+
+        theta: (p,).
+        i: position of the parameter that varies.
+        prepared: of n and m points.
+        gram: ignored.
+        """
         del gram  # a product that underflowed does not tell its factors
         first, second = self._split(theta)
         if i < len(first):
@@ -98,7 +137,11 @@ class Product:
         return along
 
     def gram_and_pullback(self, theta: Array, prepared: ProductPair) -> tuple[Array, Callable[[Array], Array]]:
-        """K, and the map from G (n, m) to the gradient of sum(G * K) in theta (p,)."""
+        """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (p,).
+
+        theta: (p,).
+        prepared: of n and m points.
+        """
         first, second = self._split(theta)
         one, pull_one = self.first.gram_and_pullback(first, prepared.first)
         two, pull_two = self.second.gram_and_pullback(second, prepared.second)

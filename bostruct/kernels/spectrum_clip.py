@@ -21,18 +21,18 @@ NEGLIGIBLE = 1e-9  # of the mean diagonal: a negative eigenvalue as small as thi
 
 
 class Similarity(HasLine, HasGradient, Protocol):
-    """What a kernel offers, its matrices perhaps indefinite."""
+    """A function of two points with a kernel's methods, whose matrices may be indefinite."""
 
 
 class SpectrumClipPair(NamedTuple):
-    """own: of the training points with themselves. across: of others with them; None for the training points."""
+    """Prepared batches. own: training points with themselves. across: others with them; None for training points."""
 
     own: Prepared
     across: Prepared | None
 
 
 class Spectrum(NamedTuple):
-    """Of a symmetric matrix: eigenvalues (n,) ascending, eigenvectors (n, n), columns."""
+    """The spectrum of a symmetric matrix: eigenvalues (n,) ascending, eigenvectors (n, n), columns."""
 
     values: Array
     vectors: Array
@@ -40,9 +40,12 @@ class Spectrum(NamedTuple):
 
 @dataclass(frozen=True)
 class SpectrumClip:
-    """The second batch of `prepare` are the training points; of them with themselves, the same object is both.
+    """The kernel that spectrum clipping makes of a similarity (Chen et al. 2009, section 2.2).
 
-    Where the Gram matrix is positive semi-definite, this is the similarity itself.
+    The second batch of `prepare` is the training points; for them with themselves, pass the same object twice. Where
+    the Gram matrix of the training points is positive semi-definite, this is the similarity itself.
+
+    similarity: has a kernel's methods; its Gram matrices may be indefinite.
     """
 
     similarity: Similarity
@@ -56,17 +59,28 @@ class SpectrumClip:
         return SpectrumClipPair(own, None if xs is ys else self.similarity.prepare(xs, ys))
 
     def gram(self, theta: Array, prepared: SpectrumClipPair) -> Array:
-        """(p,) -> (n, m)."""
+        """Return the Gram matrix (n, m).
+
+        theta: (p,).
+        prepared: of n and m points.
+        """
         own = self.similarity.gram(theta, prepared.own)
         across = None if prepared.across is None else self.similarity.gram(theta, prepared.across)
         return clip(own, across)
 
     def diag(self, theta: Array, xs: Batch) -> Array:
-        """That of the similarity (n,): without training points nothing is clipped; see `gram_and_diag`."""
+        """Return the similarity's own diagonal (n,), nothing clipped from it; `gram_and_diag` gives the kernel's.
+
+        theta: (p,).
+        xs: n points.
+        """
         return self.similarity.diag(theta, xs)
 
     def gram_and_diag(self, theta: Array, xs: Batch, prepared: SpectrumClipPair) -> tuple[Array, Array]:
-        """What xs, the first batch of `prepare`, have in common with the training points (n, m) and themselves (n,)."""
+        """Return the kernel between xs and the training points (n, m), and of each x with itself (n,).
+
+        xs: the first batch of `prepare`, n points. theta: (p,).
+        """
         diag = self.similarity.diag(theta, xs)
         own = self.similarity.gram(theta, prepared.own)
         across = own if prepared.across is None else self.similarity.gram(theta, prepared.across)
@@ -78,7 +92,13 @@ class SpectrumClip:
     def line(
         self, theta: Array, i: int, prepared: SpectrumClipPair, gram: Array | None = None
     ) -> Callable[[float], Array]:
-        """The Gram matrix along theta_i."""
+        """Return the Gram matrix as a function of theta_i alone.
+
+        theta: (p,).
+        i: position of the parameter that varies.
+        prepared: of n and m points.
+        gram: ignored.
+        """
         del gram  # what was clipped from it is not known
         own = self.similarity.line(theta, i, prepared.own)
         if prepared.across is None:
@@ -87,7 +107,13 @@ class SpectrumClip:
         return lambda value: clip(own(value), across(value))
 
     def gram_and_pullback(self, theta: Array, prepared: SpectrumClipPair) -> tuple[Array, Callable[[Array], Array]]:
-        """K, and the map from G (n, m) to the gradient of sum(G * K); for training points alone, else ValueError."""
+        """Return the Gram matrix K (n, n), and the map from G (n, n) to the gradient of sum(G * K) in theta (p,).
+
+        theta: (p,).
+        prepared: of training points with themselves.
+
+        Raises ValueError for other points. Source: the derivative of a spectral function, Daleckii and Krein 1965.
+        """
         if prepared.across is not None:
             raise ValueError("prepared: expected training points with themselves, got others with them")
         own, pullback = self.similarity.gram_and_pullback(theta, prepared.own)
@@ -109,7 +135,11 @@ class SpectrumClip:
 
 
 def clip(own: Array, across: Array | None = None) -> Array:
-    """`own` (n, n) without its negative eigenvalues; or `across` (m, n), projected onto the eigenvectors kept."""
+    """Return `own` without its negative eigenvalues, or `across` projected onto the eigenvectors kept.
+
+    own: (n, n), symmetric.
+    across: (m, n), similarities to the same points; None for `own` itself.
+    """
     spectrum = indefinite_spectrum(own)
     if spectrum is None:
         return own if across is None else across
@@ -120,13 +150,19 @@ def clip(own: Array, across: Array | None = None) -> Array:
 
 
 def project(across: Array, spectrum: Spectrum) -> Array:
-    """Rows (m, n) of similarities to the training points, onto the eigenvectors with positive eigenvalues."""
+    """Project similarities to the training points onto the eigenvectors with positive eigenvalues (m, n).
+
+    across: (m, n), one row a point.
+    spectrum: of the training points' matrix.
+    """
     kept = spectrum.vectors[:, spectrum.values > 0.0]
     return (across @ kept) @ kept.T
 
 
 def clip_surplus(across: Array, spectrum: Spectrum) -> Array:
-    """What clipping adds to the similarity of points with themselves (m,), from that to the training points (m, n).
+    """Return what clipping adds to the similarity of m points with themselves (m,).
+
+    across: (m, n), similarities to the n training points. spectrum: of the training points' matrix.
 
     Along each eigenvector v that was removed, (v' k)^2 / |l|: of a training point its diagonal entry of the matrix
     removed. Of other points small |l| make rubbish of it, so they get at most the most that a training point gets.
@@ -138,7 +174,10 @@ def clip_surplus(across: Array, spectrum: Spectrum) -> Array:
 
 
 def indefinite_spectrum(gram: Array) -> Spectrum | None:
-    """The spectrum of a symmetric matrix (n, n) with an eigenvalue that is negative and not negligible, else None."""
+    """Return the spectrum of a matrix with a negative eigenvalue that is not negligible, else None.
+
+    gram: (n, n), symmetric; None also for one that is not finite.
+    """
     tolerance = NEGLIGIBLE * float(np.mean(gram.diagonal()))
     if not np.all(np.isfinite(gram)) or dpotrf(gram + tolerance * np.eye(len(gram)), 1, 0, 1)[1] == 0:
         return None  # the surrogate refuses what is not finite

@@ -30,7 +30,7 @@ ChoiceFunction = Callable[[Any], Sequence[Choice]]
 
 
 class ChoiceKey(NamedTuple):
-    """What makes choices of two programs the same one."""
+    """The key under which choices of two programs are the same one."""
 
     path: str
     count: float
@@ -46,7 +46,13 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True)
 class TraceKernel:
-    """choices: of one point. kinds: those with a rate of their own, others share one. prior, initial: of log rates."""
+    """A kernel on programs of a search-space language, exp(-sum_g rate_g D_g), where D_g sums over choices of kind g.
+
+    choices: point -> its choices.
+    kinds: the kinds with a rate of their own; all others share one.
+    prior: of each log rate.
+    initial: log rate at first.
+    """
 
     choices: ChoiceFunction
     kinds: tuple[str, ...]
@@ -58,7 +64,11 @@ class TraceKernel:
         return (Parameter("log_rate", len(self.kinds) + 1, self.prior, self.initial),)
 
     def prepare(self, xs: Batch, ys: Batch) -> Array:
-        """Distances by kind (g, n, m)."""
+        """Return the distances by kind (g, n, m), the shared kind last.
+
+        xs: n points.
+        ys: m points; the same object as xs where both are one batch.
+        """
         own = [self.choices(x) for x in xs]
         others = own if ys is xs else [self.choices(y) for y in ys]
         distances = np.zeros((len(self.kinds) + 1, len(own), len(others)))
@@ -76,16 +86,30 @@ class TraceKernel:
         return distances
 
     def gram(self, theta: Array, prepared: Array) -> Array:
-        """(p,) -> (n, m)."""
+        """Return the Gram matrix (n, m).
+
+        theta: (p,).
+        prepared: of n and m points.
+        """
         return np.exp(-np.tensordot(np.exp(theta), prepared, 1))
 
     def diag(self, theta: Array, xs: Batch) -> Array:
-        """1 for every point (n,)."""
+        """Return 1 for each point, k(x, x) (n,).
+
+        theta: (p,).
+        xs: n points.
+        """
         del theta
         return np.ones(len(xs))
 
     def line(self, theta: Array, i: int, prepared: Array, gram: Array | None = None) -> Callable[[float], Array]:
-        """The Gram matrix as a function of theta_i alone."""
+        """Return the Gram matrix as a function of theta_i alone.
+
+        theta: (p,).
+        i: position of the parameter that varies.
+        prepared: of n and m points.
+        gram: ignored.
+        """
         del gram  # its logarithm would have lost the digits of what is far apart
         others = np.exp(theta)
         others[i] = 0.0
@@ -93,7 +117,11 @@ class TraceKernel:
         return lambda t: np.exp(-(rest + math.exp(t) * prepared[i]))
 
     def gram_and_pullback(self, theta: Array, prepared: Array) -> tuple[Array, Callable[[Array], Array]]:
-        """K, and the map from G (n, m) to the gradient of sum(G * K) in theta (p,)."""
+        """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (p,).
+
+        theta: (p,).
+        prepared: of n and m points.
+        """
         rates = np.exp(theta)
         gram = np.exp(-np.tensordot(rates, prepared, 1))
         return gram, lambda cotangent: -rates * np.tensordot(prepared, cotangent * gram, 2)
@@ -106,7 +134,7 @@ def _choice_key(one: Choice) -> ChoiceKey:
 def _fill_tables(
     points: list[Sequence[Choice]], places: list[dict[ChoiceKey, int]], known: dict[str, int]
 ) -> list[Array]:
-    """A table a kind, of points and places."""
+    """Return one table for each kind, of points by places."""
     tables = [np.full((len(points), len(met)), ABSENT) for met in places]
     for row, point in enumerate(points):
         for one in point:
@@ -121,7 +149,7 @@ def _split_columns(table: Array, ordered: npt.NDArray[np.bool_]) -> Columns:
 
 
 def _distance(xs: Columns, ys: Columns) -> Array:
-    """Summed over columns (n, m)."""
+    """Return the distances summed over columns (n, m)."""
     total = np.zeros((len(xs.unordered), len(ys.unordered)))
     for a, b in zip(xs.unordered.T, ys.unordered.T, strict=True):
         total += a[:, None] != b

@@ -40,7 +40,14 @@ METHODS: dict[str, Callable[[Any], Searcher]] = {
 
 
 def searcher(method: str | Searcher, domain: Any) -> Searcher:
-    """A searcher from its name, or as it is; raises ValueError for an unknown name, TypeError for anything else."""
+    """Build a searcher from the name of a method, or return a searcher as it is.
+
+    method: one of `METHODS`, or a searcher.
+    domain: the domain to search; unused where a searcher is given.
+
+    Raises ValueError for an unknown name, TypeError for anything else, DomainError where the method cannot search the
+    domain.
+    """
     if isinstance(method, str):
         names = ("auto", *sorted(METHODS.keys() - {"auto"}))  # as a reader looks them up
         return METHODS[check_choice("method", method, names)](domain)

@@ -27,6 +27,8 @@ from bostruct.surrogates.priors import Normal
 def auto(domain: Any) -> BayesianSearch:
     """Build the default method: `for_space`, `for_programs`, or `nasbot` on architectures and joint domains.
 
+    domain: a `Space`, a `SearchSpace`, a domain of architectures, or a joint domain of these.
+
     Raises DomainError for points that no kernel is known for.
     """
     if isinstance(domain, SearchSpace):
@@ -62,7 +64,12 @@ def for_space(domain: Space) -> BayesianSearch:
 
 
 def for_programs(domain: SearchSpace) -> BayesianSearch:
-    """A GP at its mode with a kernel on choices, log EI, evolution from the best evaluated programs."""
+    """Build Bayesian optimization of programs: a GP on their choices at its mode, log EI, evolution from the best.
+
+    Values far worse than the median are compressed.
+
+    domain: a `SearchSpace` of the search-space language.
+    """
     surrogate = MAPGP(program_kernel(domain), domain.join, Normal(-5.0, 1.0), -5.0)
     return BayesianSearch(
         domain,

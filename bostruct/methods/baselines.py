@@ -15,7 +15,10 @@ from bostruct.searchers.random import RandomSearch
 
 
 def evolution(domain: Any) -> Searcher:
-    """Mutations of evaluated points, drawn by the rank of their values."""
+    """Build evolution: suggestions mutate evaluated points, which are drawn by the rank of their values.
+
+    domain: any with mutations. The search begins with its pool, or with 12 random points where it has none.
+    """
     design, n_initial = initial_design(domain)
     return EvolutionSearch(domain, ByRank(), n_initial, design)
 
@@ -23,17 +26,27 @@ def evolution(domain: Any) -> Searcher:
 def regularized_evolution(
     domain: Any, population: int = 100, tournament: int = 25, n_initial: int | None = None
 ) -> Searcher:
-    """Mutations of the best of a tournament among the youngest points (Real et al. 2019).
+    """Build regularized evolution: mutate the best of a tournament among the youngest points (Real et al. 2019).
 
-    n_initial: points before the first mutation, published as `population`; None: the domain's pool, or 12, since fewer
-    than a few hundred trials are too few to begin with 100 random ones.
+    domain: any with mutations.
+    population: how many of the youngest points live, at least 1.
+    tournament: draws from them, with replacement, at least 1.
+    n_initial: points before the first mutation, published as `population`; None: as many as the domain's pool has, or
+        12 without a pool, because fewer than a few hundred trials are too few to begin with 100 random ones.
+
+    Raises TypeError, ValueError.
     """
     design, n_pool = initial_design(domain)
     return EvolutionSearch(domain, Aging(population, tournament), n_initial or n_pool, design)
 
 
 def random(domain: Any) -> Searcher:
-    """Random search without replacement; from a pool, the published walk: mutations of any evaluated point."""
+    """Build random search without replacement; where a domain has a pool, the published walk from the pool.
+
+    The walk mutates any evaluated point, all with the same chance.
+
+    domain: any.
+    """
     if not pool_of(domain):
         return RandomSearch(domain)
     design, n_initial = initial_design(domain)
@@ -41,12 +54,21 @@ def random(domain: Any) -> Searcher:
 
 
 def annealing(domain: Any) -> Searcher:
-    """Simulated annealing on the objective itself."""
+    """Build simulated annealing on the objective itself.
+
+    domain: any with mutations.
+    """
     return Annealing(domain)
 
 
 def hill_climbing(domain: Any, best_improvement: bool = False) -> Searcher:
-    """Local search with random restarts: one exchange, the first improvement, or with `best_improvement` the best."""
+    """Build hill climbing: one-exchange local search with random restarts.
+
+    domain: any whose neighbors can be listed.
+    best_improvement: visit all neighbors before moving to the best of them; else move at the first improvement.
+
+    Raises DomainError for a domain without neighbors, TypeError.
+    """
     if not callable(getattr(domain, "sample_neighbors", None)):
         name = domain_label(domain)
         raise DomainError(f"method: hill-climbing needs a domain whose neighbors can be listed, got {name}")

@@ -17,9 +17,14 @@ MINIMIZERS = {"relaxation": SemidefiniteRelaxation(), "annealing": SimulatedAnne
 
 
 def bocs(domain: Any, order: int = 2, minimizer: Literal["relaxation", "annealing"] | None = None) -> Searcher:
-    """BOCS (Baptista and Poloczek 2018): sparse Bayesian regression on products of up to `order` choices.
+    """Build BOCS (Baptista and Poloczek 2018): sparse Bayesian regression on products of up to `order` choices.
 
-    minimizer: of its samples; the semidefinite relaxation up to order 2, annealing for any; None: the first it can be.
+    domain: a `Space` without `Real` variables.
+    order: the most choices in one product, 1 to 3.
+    minimizer: of posterior samples: "relaxation", semidefinite, for orders 1 and 2; "annealing" for any order. None:
+        the relaxation where the order allows it.
+
+    Raises DomainError, TypeError, ValueError.
     """
     if not isinstance(domain, Space):
         raise DomainError(f"method: bocs needs a Space, got {domain_label(domain)}")

@@ -30,13 +30,20 @@ NOISE_PRIOR = LogHorseshoe(NOISE_SCALE, LOG_LOW, LOG_HIGH)
 
 @dataclass(frozen=True)
 class ComboPriors:
-    """log_smallest, log_largest: of the kernel's eigenvalues at edge weight 1, which bound the amplitude sought."""
+    """Priors of mean, amplitude and noise, as COMBO has them (Oh et al. 2019).
+
+    log_smallest, log_largest: logarithms of the kernel's extreme eigenvalues at edge weight 1, which bound the
+    amplitude sought.
+    """
 
     log_smallest: float
     log_largest: float
 
     def __call__(self, values: Array) -> ScalePriors:
-        """From values (n,): the mean lies in their range; amplitude turns the kernel's range into their variance."""
+        """Return the priors for values (n,).
+
+        The mean lies in the range of the values; the amplitude turns the kernel's range into their variance.
+        """
         low, high = float(np.min(values)), float(np.max(values))
         log_variance = math.log(max(float(np.var(values, ddof=1)) if len(values) > 1 else 0.0, 1e-300))
         least = log_variance - self.log_largest
@@ -49,7 +56,14 @@ class ComboPriors:
 
 
 def combo(domain: Space) -> BayesianSearch:
-    """COMBO as published (Oh et al. 2019): ARD diffusion kernel, horseshoe priors, slice sampling, EI, local search."""
+    """Build COMBO as published (Oh et al. 2019).
+
+    Its parts are an ARD diffusion kernel, horseshoe priors, slice sampling, expected improvement and local search.
+
+    domain: a `Space` without `Real` variables.
+
+    Raises DomainError.
+    """
     kernel = DiffusionKernel(variable_graphs(domain), EDGE_WEIGHT_PRIOR, LogEdgeWeight())
     priors = ComboPriors(*kernel.extreme_eigenvalues(np.zeros(domain.d)))
     surrogate = MarginalizedGP(kernel, domain.join, priors)

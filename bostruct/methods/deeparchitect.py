@@ -12,7 +12,12 @@ from bostruct.surrogates.hashed import HashedRidge
 
 
 def smbo(domain: Any) -> Searcher:
-    """The best of 512 random points by a linear model of hashed features (Negrinho et al. 2019)."""
+    """Build SMBO: suggest the best of 512 random points by a linear model of hashed features (Negrinho et al. 2019).
+
+    domain: any whose points have features, without `Real` variables.
+
+    Raises DomainError.
+    """
     if not callable(getattr(domain, "tokens", None)):
         raise DomainError(f"method: smbo needs a domain whose points have features, got {domain_label(domain)}")
     refuse_real("smbo", domain)
@@ -20,7 +25,12 @@ def smbo(domain: Any) -> Searcher:
 
 
 def mcts(domain: Any) -> Searcher:
-    """Monte Carlo tree search over decisions, UCT with exploration 0.33 (Negrinho et al. 2019)."""
+    """Build Monte Carlo tree search over decisions, UCT with exploration 0.33 (Negrinho et al. 2019).
+
+    domain: any of decisions one after another, without `Real` variables.
+
+    Raises DomainError.
+    """
     if not callable(getattr(domain, "options", None)):
         raise DomainError(f"method: mcts needs a domain of decisions one after another, got {domain_label(domain)}")
     refuse_real("mcts", domain)

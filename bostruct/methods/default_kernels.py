@@ -33,7 +33,13 @@ N_SCALE_POINTS = 32  # points whose distances say what is far in a domain
 
 
 def default_kernel(part: Any, settings: Otmann) -> Similarity:
-    """Diffusion, choices or OTMANN, as the part is a space, of programs, or of architectures."""
+    """Build the default kernel of a domain: diffusion of spaces, choices of programs, OTMANN of architectures.
+
+    part: a domain; a joint one gets the product of its parts' kernels.
+    settings: of the OTMANN distance.
+
+    Raises DomainError for any other domain.
+    """
     if isinstance(part, Joint):
         return joint_kernel(part, settings)
     if isinstance(part, SearchSpace):
@@ -42,7 +48,13 @@ def default_kernel(part: Any, settings: Otmann) -> Similarity:
 
 
 def joint_kernel(domain: Joint, settings: Otmann = REFERENCE) -> Similarity:
-    """One factor a part; raises DomainError for parts that are neither architectures, nor spaces, nor joint."""
+    """Build the kernel of a joint domain: the product of one default kernel for each part.
+
+    domain: its parts are spaces, programs, architectures, or joint.
+    settings: of the OTMANN distance.
+
+    Raises DomainError for any other part.
+    """
     factors: list[Similarity] = []
     for name, part in zip(domain.names, domain.domains, strict=True):
         factors.append(PartKernel(name, partial(domain.part, name), default_kernel(part, settings)))
@@ -50,17 +62,25 @@ def joint_kernel(domain: Joint, settings: Otmann = REFERENCE) -> Similarity:
 
 
 def space_kernel(domain: Space) -> DiffusionKernel:
-    """Diffusion with lengthscales that are log-normal, with a location that grows as the root of the number of
-    variables (Hvarfner et al. 2024), stated on the lengthscale that is equivalent to each edge weight. The mode is
-    theirs; the spread, of which they leave more, was chosen among a few on random weighted Max-3-SAT, where the
+    """Build the diffusion kernel of a space, whose log-normal lengthscales grow as the root of the number of variables.
+
+    The prior is that of Hvarfner et al. 2024, stated on the lengthscale that is equivalent to each edge weight. The
+    mode is theirs. The spread is smaller than theirs; it was chosen among a few on random weighted Max-3-SAT, where the
     differences were hardly beyond chance.
+
+    domain: a `Space` without `Real` variables.
+
+    Raises DomainError.
     """
     prior = Normal(math.sqrt(2.0) + 0.5 * math.log(domain.d) - 3.0, 0.7)
     return DiffusionKernel(variable_graphs(domain), prior, LogLengthscale(), initial=prior.mean, unit_diagonal=True)
 
 
 def variable_graphs(domain: Space) -> tuple[VariableGraph, ...]:
-    """One a variable; raises DomainError for a domain that is no `Space`."""
+    """Return the graph of each variable; raises DomainError for a domain that is no `Space` or has a `Real` variable.
+
+    domain: a `Space`.
+    """
     if not isinstance(domain, Space):
         raise DomainError(f"method: combo needs a Space, got {domain_label(domain)}")
     refuse_real("a diffusion kernel (auto, combo, nasbot, model-based-hyperband)", domain)
@@ -68,7 +88,12 @@ def variable_graphs(domain: Space) -> tuple[VariableGraph, ...]:
 
 
 def program_kernel(domain: SearchSpace) -> TraceKernel:
-    """A rate for each kind of choice that is met in 32 drawn programs; all together are about 1 at the median."""
+    """Build the kernel on the choices of programs, with a rate for each kind of choice met in 32 drawn programs.
+
+    At the median distance all terms together are about 1.
+
+    domain: a `SearchSpace` of the search-space language.
+    """
     xs = domain.sample(N_SCALE_POINTS, np.random.default_rng(0))
     kinds = tuple(sorted({one.kind for x in xs for one in domain.coordinates(x)}))
     flat = TraceKernel(domain.coordinates, kinds, Normal(0.0, 1.0), 0.0)
@@ -78,7 +103,13 @@ def program_kernel(domain: SearchSpace) -> TraceKernel:
 
 
 def architecture_kernel(domain: Any, settings: Otmann = REFERENCE) -> Similarity:
-    """OTMANN of architectures, or of the architectures that programs are; raises DomainError for anything else."""
+    """Build the OTMANN kernel of architectures, or of the architectures that programs stand for.
+
+    domain: of architectures, or a `SearchSpace` whose modules stand for layers.
+    settings: of the OTMANN distance.
+
+    Raises DomainError for anything else.
+    """
     sampled = callable(getattr(domain, "sample", None))
     xs = list(domain.sample(N_SCALE_POINTS, np.random.default_rng(0))) if sampled else []
     if isinstance(domain, SearchSpace):
@@ -94,13 +125,22 @@ def architecture_kernel(domain: Any, settings: Otmann = REFERENCE) -> Similarity
 
 
 def scaled_otmann(xs: list[Architecture], settings: Otmann) -> OtmannKernel:
-    """OTMANN with rates whose priors know how far apart these are."""
+    """Build the OTMANN kernel whose priors of the rates fit the distances between some architectures.
+
+    xs: architectures of one family, typical of the domain.
+    settings: of the OTMANN distance.
+    """
     found = otmann_distances(xs, settings=settings)
     return OtmannKernel(typical_rate(found.distance), typical_rate(found.normalized), settings)
 
 
 def typical_rate(distances: Array) -> DistanceTerms:
-    """Of distances (m, m, weights) in a domain: all terms of a kernel together are about 1 at the median."""
+    """Return the terms of a kernel whose rates fit the distances met in a domain.
+
+    All terms together are about 1 at the median distance.
+
+    distances: (m, m, weights), between m points of the domain, for each structural weight.
+    """
     m, _, weights = distances.shape
     typical = float(np.median(distances[np.triu_indices(m, 1)])) or 1.0
     rate = -math.log(2.0 * weights * typical)

@@ -14,19 +14,33 @@ from bostruct.surrogates.target_fidelity import AtTargetFidelity
 
 
 def hyperband(domain: Any) -> Searcher:
-    """Hyperband, asynchronous (Li et al. 2018, 2020), over the domain's one `Fidelity`."""
+    """Build asynchronous Hyperband over the domain's one `Fidelity` (Li et al. 2018, 2020).
+
+    domain: one with exactly one `Fidelity`.
+
+    Raises DomainError.
+    """
     return Hyperband(domain, FidelityLevels(domain))
 
 
 def successive_halving(domain: Any) -> Searcher:
-    """Successive halving, asynchronous (Li et al. 2020), over the domain's one `Fidelity`."""
+    """Build asynchronous successive halving over the domain's one `Fidelity` (Li et al. 2020).
+
+    domain: one with exactly one `Fidelity`.
+
+    Raises DomainError.
+    """
     return Hyperband(domain, FidelityLevels(domain), halving=True)
 
 
 def model_based_hyperband(domain: Any) -> Searcher:
-    """Hyperband whose new points a model proposes, which learns from all fidelities (MOBSTER: Klein et al. 2020).
+    """Build Hyperband whose new points a model proposes, which learns from all fidelities (MOBSTER: Klein et al. 2020).
 
-    The model is that of `auto`; its kernel has a factor for the fidelity, and log EI is asked about the highest.
+    The model is that of `auto`. Its kernel has a factor for the fidelity, and log EI is asked about the highest one.
+
+    domain: one with exactly one `Fidelity` that `auto` can search.
+
+    Raises DomainError.
     """
     levels = FidelityLevels(domain)
     model = auto(domain)

@@ -1,4 +1,4 @@
-"""How searches of architectures begin: with the pools of their domains."""
+"""Initial designs of searches of architectures: the pools of their domains."""
 
 from __future__ import annotations
 
@@ -15,15 +15,21 @@ RANDOM_DESIGN_SIZE = 12  # points before a model of architectures is asked, wher
 
 
 def initial_design(domain: Any) -> tuple[Design, int]:
-    """How searches of architectures begin: with the pool; with 12 random points where the domain has none."""
+    """Return the design that begins with the domain's pool, and its size; without a pool, 12 random points.
+
+    domain: any domain.
+    """
     pool = pool_of(domain)
     return (PoolFirst(pool), len(pool)) if pool else (random_design, RANDOM_DESIGN_SIZE)
 
 
 def pool_of(domain: Any) -> tuple[Any, ...]:
-    """Where a domain says to begin; of a joint one the pools of its parts side by side, repeated to equal lengths.
+    """Return the points that a domain says to begin with; empty where it names none.
 
-    Parts without a pool are drawn, the same in every study, as pools are.
+    For a joint domain these are the pools of its parts side by side, repeated to equal lengths. Parts without a pool
+    are drawn, the same in every study, as pools are.
+
+    domain: any domain.
     """
     if isinstance(domain, ArchitectureDomain):
         return domain.pool

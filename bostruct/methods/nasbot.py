@@ -37,22 +37,35 @@ SurrogateBuilder = Callable[[Similarity, Any], PSDDiagnostics]  # (kernel of arc
 
 
 def map_surrogate(similarity: Similarity, domain: Any) -> PSDDiagnostics:
-    """The GP at the mode of its hyperparameters."""
+    """Build the surrogate of `nasbot`: the GP at the mode of its hyperparameters.
+
+    similarity: kernel of the domain's points, whose matrices may be indefinite.
+    domain: gives `join`.
+    """
     noise = Normal(-6.0, 1.5)
     return PSDDiagnostics(MAPGP(SpectrumClip(similarity), domain.join, noise, noise.mean), similarity)
 
 
 def marginalized_surrogate(similarity: Similarity, domain: Any) -> PSDDiagnostics:
-    """The GP averaged over its hyperparameters by slice sampling."""
+    """Build the surrogate of `published_nasbot`: the GP averaged over its hyperparameters by slice sampling.
+
+    similarity: kernel of the domain's points, whose matrices may be indefinite.
+    domain: gives `join`.
+    """
     return PSDDiagnostics(MarginalizedGP(SpectrumClip(similarity), domain.join, nasbot_priors), similarity)
 
 
 def nasbot(domain: Any, fit: SurrogateBuilder = map_surrogate, settings: Otmann = REFERENCE) -> BayesianSearch:
-    """NASBOT (Kandasamy et al. 2018), mended: OTMANN kernel of power 1, log EI, evolution from the best evaluated.
+    """Build NASBOT (Kandasamy et al. 2018), mended: OTMANN kernel of power 1, log EI, evolution from the best points.
 
-    domain: of architectures, or joint, with a product of kernels: OTMANN of architectures, diffusion over spaces. fit:
-    `at_mode` or `marginalized`, or your own; values far worse than the middle are drawn in for it. settings: of the
-    distance.
+    Values far worse than the median are compressed before the surrogate sees them.
+
+    domain: of architectures, or of programs whose modules stand for layers; or joint, with a product of kernels: OTMANN
+        of architectures, diffusion over spaces, choices of programs.
+    fit: builds the surrogate: `map_surrogate`, `marginalized_surrogate`, or your own.
+    settings: of the OTMANN distance.
+
+    Raises DomainError for any other domain.
     """
     similarity = joint_kernel(domain, settings) if isinstance(domain, Joint) else architecture_kernel(domain, settings)
     design, n_initial = initial_design(domain)
@@ -70,10 +83,15 @@ def nasbot(domain: Any, fit: SurrogateBuilder = map_surrogate, settings: Otmann 
 
 
 def published_nasbot(domain: ArchitectureDomain, fit: SurrogateBuilder = marginalized_surrogate) -> BayesianSearch:
-    """NASBOT as its released code has it: squared normalized distances, EI, evolution by fitness from the pool alone.
+    """Build NASBOT as its released code has it: squared normalized distances, EI, evolution from the pool alone.
 
-    Hyperparameters are sampled by `fit`, from the published ranges made normal, where the released code draws 4400;
-    docs/nasbot.md lists what else differs. Raises DomainError for a domain without a pool.
+    Parents are drawn by fitness. `fit` samples the hyperparameters from the published ranges made normal; the released
+    code draws 4400. docs/nasbot.md lists what else differs.
+
+    domain: of architectures, with a pool.
+    fit: builds the surrogate: `marginalized_surrogate`, `map_surrogate`, or your own.
+
+    Raises DomainError for any other domain.
     """
     if not isinstance(domain, ArchitectureDomain):
         raise DomainError(f"method: nasbot as published needs a domain with a pool, got {domain_label(domain)}")
@@ -94,7 +112,10 @@ def published_nasbot(domain: ArchitectureDomain, fit: SurrogateBuilder = margina
 
 
 def nasbot_priors(values: Array) -> ScalePriors:
-    """From values (n,); for values that are all equal, as if their variance were 1."""
+    """Return the priors of mean, amplitude and noise for some values.
+
+    values: (n,); where all are equal, the priors are as if their variance were 1.
+    """
     variance = float(np.var(values)) or 1.0
     amplitude, noise = (
         match_log_uniform(low * variance, high * variance) for low, high in (AMPLITUDE_SHARES, NOISE_SHARES)

@@ -1,4 +1,4 @@
-"""Domains that a method has no place for."""
+"""Refusals of domains that a method cannot search."""
 
 from __future__ import annotations
 
@@ -14,12 +14,19 @@ from bostruct.domains.space.space import Space
 
 
 def domain_label(domain: Any) -> str:
-    """What a message calls a domain."""
+    """Name a domain as messages do.
+
+    domain: any.
+    """
     return "a joint domain" if isinstance(domain, Joint) else type(domain).__name__
 
 
 def refuse_real(method: str, domain: Any) -> None:
-    """Raise DomainError, naming the variable, where a method has no place for a `Real`."""
+    """Raise DomainError, naming the variable, where a space has a `Real`.
+
+    method: name of one that cannot search such variables, for the message.
+    domain: any; only a `Space` is looked at.
+    """
     reals = [name for name, v in domain.variables.items() if v.kind == "Real"] if isinstance(domain, Space) else []
     if reals:
         raise DomainError(

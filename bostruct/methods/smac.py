@@ -18,9 +18,13 @@ from bostruct.surrogates.forest import RandomForest
 
 
 def smac(domain: Any) -> BayesianSearch:
-    """Like SMAC (Hutter, Hoos and Leyton-Brown 2011): a random forest, EI, local search from the best and at random.
+    """Build a search like SMAC (Hutter, Hoos and Leyton-Brown 2011): random forest, EI, local search.
 
-    On programs and joint domains evolution takes the place of local search.
+    Local search starts from the best points and at random. On programs and joint domains evolution takes its place.
+
+    domain: any of named choices.
+
+    Raises DomainError.
     """
     if not callable(getattr(domain, "coordinates", None)):
         raise DomainError(f"method: smac needs a domain of named choices, got {domain_label(domain)}")

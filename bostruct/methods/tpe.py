@@ -11,7 +11,12 @@ from bostruct.searchers.tpe import TPE
 
 
 def tpe(domain: Any) -> Searcher:
-    """The tree-structured Parzen estimator of Optuna (Bergstra et al. 2011), the extra `optuna`."""
+    """Build the tree-structured Parzen estimator of Optuna (Bergstra et al. 2011); needs the extra `optuna`.
+
+    domain: a `Space`.
+
+    Raises DomainError, MissingExtra.
+    """
     if not isinstance(domain, Space):
         raise DomainError(f"method: tpe needs a Space, got {domain_label(domain)}")
     return TPE(domain)

@@ -19,10 +19,16 @@ def wrs(
     floor: float = 0.01,
     least: Mapping[str, int] | None = None,
 ) -> Searcher:
-    """Weighted random search (Florea and Andonie 2019), one variable changed at a time; `mode="shared"` as published.
+    """Build weighted random search (Florea and Andonie 2019), one variable changed at a time.
 
-    n_random: the first phase, published as the number of trials over e: 37 of 100. floor: the least probability that a
-    variable changes. least: k_i by name, the trials until which a variable changes in every step.
+    domain: any of named choices.
+    n_random: trials of the first phase, at least 2; published as the number of trials over e, which is 37 of 100.
+    mode: how the variables that change are drawn: "shared" as published, "independent", "single", or "auto"; see
+        `WeightedRandomSearch`.
+    floor: the least probability that a variable changes, in (0, 1].
+    least: k_i by the variable's name, the number of trials until which it changes in every step.
+
+    Raises DomainError, TypeError, ValueError.
     """
     if not callable(getattr(domain, "resample", None)):
         raise DomainError(f"method: wrs needs a domain of named choices, got {domain_label(domain)}")

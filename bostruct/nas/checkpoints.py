@@ -22,7 +22,7 @@ _DIGESTS: WeakKeyDictionary[Dataset, str] = WeakKeyDictionary()
 
 
 def checkpoint_identity(data: Dataset, recipe: Recipe, seed: int, device: torch.device) -> dict[str, str]:
-    """What a training must share with a checkpoint to go on from it."""
+    """Return the settings that a training must share with a checkpoint to go on from it, by name."""
     return {
         "data": data_digest(data),
         "recipe": repr(recipe),
@@ -33,7 +33,10 @@ def checkpoint_identity(data: Dataset, recipe: Recipe, seed: int, device: torch.
 
 
 def data_digest(data: Dataset) -> str:
-    """Of what a training sees of a data set, content and shapes; computed once for as long as somebody holds it."""
+    """Return a digest of what a training sees of a data set, content and shapes.
+
+    It is computed once for as long as somebody holds the data set.
+    """
     if data not in _DIGESTS:
         digest = hashlib.blake2b(repr((data.task, data.classes, data.mean, data.scale)).encode(), digest_size=16)
         for one in (*data.train, *data.validation):
@@ -46,7 +49,7 @@ def data_digest(data: Dataset) -> str:
 def save_checkpoint(path: Path | None, run: Any, about: Mapping[str, str]) -> None:
     """Write network, optimizer, random states and epochs, in one step: a file is whole or not there.
 
-    about: `described`.
+    about: what `checkpoint_identity` gives.
     """
     if path is None:
         return
@@ -58,8 +61,13 @@ def save_checkpoint(path: Path | None, run: Any, about: Mapping[str, str]) -> No
 
 
 def load_checkpoint(path: Path | None, run: Any, about: Mapping[str, str]) -> None:
-    """Bring a run to where the file left it. Where there is no file, or with a warning where it is damaged or of
-    another training, the run is left as it is.
+    """Bring a run to where the file left it.
+
+    Where there is no file, or with a warning where it is damaged or of another training, the run is left as it is.
+
+    path: of the file, None for no checkpoint.
+    run: network, optimizer, generator and epochs of a training.
+    about: what `checkpoint_identity` gives.
     """
     if path is None:
         return
@@ -79,14 +87,14 @@ def load_checkpoint(path: Path | None, run: Any, about: Mapping[str, str]) -> No
 
 
 def delete_checkpoint(path: Path | None) -> None:
-    """The file of a training that has ended, well or not, and what killed processes left of it."""
+    """Delete the file of a training that has ended, well or not, and what killed processes left of it."""
     if path is not None:
         path.unlink(missing_ok=True)
         _sweep(path)
 
 
 def _sweep(path: Path) -> None:
-    """Partial files of processes that were killed while they saved."""
+    """Delete partial files of processes that were killed while they saved."""
     for partial in path.parent.glob(f"{path.name}.*"):
         partial.unlink(missing_ok=True)
 

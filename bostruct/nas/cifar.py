@@ -64,17 +64,20 @@ class DataMissing(BostructError, FileNotFoundError):
 
 
 class OfficialSplit(NamedTuple):
-    """In the official order: 50,000 images to train on, 10,000 to test."""
+    """The images in the official order: 50,000 to train on, 10,000 to test."""
 
     train: Images
     test: Images
 
 
 def read_cifar10(path: str | Path) -> OfficialSplit:
-    """The official python or binary archive or the folder it unpacks to; or folders ``train`` and ``test`` that hold a
-    folder of images for each class. Raises DataMissing; BostructError where a file that is unpickled is not the
-    official one, or a binary one is damaged; DomainError for images of other sizes. Warns where binary files are not
-    the official ones.
+    """Read CIFAR-10 from disk.
+
+    path: the official python or binary archive or the folder it unpacks to; or a folder with folders ``train`` and
+        ``test`` that hold a folder of images for each class.
+
+    Raises DataMissing; BostructError where a file that is unpickled is not the official one, or a binary one is
+    damaged; DomainError for images of other sizes. Warns where binary files are not the official ones.
     """
     where = Path(path).expanduser()
     if where.is_file():
@@ -94,8 +97,11 @@ def read_cifar10(path: str | Path) -> OfficialSplit:
 
 
 def download(folder: str | Path) -> Path:
-    """Fetch the official python archive (163 MB) into a folder; raises BostructError unless it comes and its MD5 is
-    right, and leaves nothing then.
+    """Fetch the official python archive (163 MB) into a folder, and return its path.
+
+    folder: where it is put.
+
+    Raises BostructError unless it comes and its MD5 is right, and leaves nothing then.
     """
     name, _ = PYTHON_ARCHIVE
     target = Path(folder).expanduser() / name
@@ -116,10 +122,14 @@ def download(folder: str | Path) -> Path:
 def cifar10(
     path: str | Path | OfficialSplit, train: int = 40_000, validation: int = 10_000, shuffled: bool = True
 ) -> Dataset:
-    """Training and validation examples from the official 50,000, test examples from the official 10,000.
+    """Load CIFAR-10: training and validation examples from the official 50,000, test examples from the other 10,000.
 
-    shuffled: by ``numpy.random.RandomState(0)`` first, as Oh et al. 2019 do; the first `train` of them are trained on,
-    the last `validation` validate. Raises what `read` raises, ValueError where they overlap.
+    path: as of `read_cifar10`, or what it returned.
+    train: number of images to train on, the first ones, from 1.
+    validation: number of images to validate with, the last ones, from 1.
+    shuffled: by ``numpy.random.RandomState(0)`` first, as Oh et al. 2019 do.
+
+    Raises what `read_cifar10` raises, ValueError where the two parts overlap.
     """
     official = path if isinstance(path, OfficialSplit) else read_cifar10(path)
     images, labels = official.train
@@ -137,11 +147,16 @@ def cifar10(
 
 @dataclass(frozen=True)
 class CIFAR10Objective:
-    """Called with a network, as of `NetworkObjective`, gives its validation error by a paper's protocol.
+    """An objective that trains a network on CIFAR-10 by a paper's protocol and returns its validation error.
 
-    path: as of `read`. protocol: combo, deeparchitect, nasbot, wrs or fast. settings: of `NetworkObjective` but for
-    ``data``, and of `Recipe`, by name; those of a recipe are a departure, as is another number of images to `train` on
-    or for `validation`. Raises what `cifar10` raises; TypeError, ValueError.
+    It is called with a point as of `NetworkObjective`.
+
+    path: as of `cifar10`.
+    protocol: combo, deeparchitect, nasbot, wrs or fast.
+    train, validation: numbers of images, None for the protocol's; others are a departure from it.
+    settings: of `NetworkObjective` but for ``data``, and of `Recipe`, by name; those of a recipe are a departure.
+
+    Raises what `cifar10` raises; TypeError, ValueError.
     """
 
     path: Any

@@ -1,4 +1,4 @@
-"""What a network costs, before anything is trained: counted where tensors have a shape and no content."""
+"""The cost of a network, before anything is trained: counted where tensors have a shape and no content."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ from bostruct.nas.networks import ArchitectureNetwork, Shape, check_input_shape,
 
 
 class Cost(NamedTuple):
-    """parameters: numbers that are trained. flops: of a forward pass of one example, as torch counts them: two for each
-    multiplication and addition of convolutions and matrix products, none for anything else.
+    """The cost of a network.
+
+    parameters: count of the numbers that are trained.
+    flops: of a forward pass of one example, as torch counts them: two for each multiplication and addition of
+        convolutions and matrix products, none for anything else.
     """
 
     parameters: int
@@ -26,11 +29,16 @@ class Cost(NamedTuple):
 
 
 def cost(network: nn.Module | Architecture | Program, input_shape: Sequence[int], classes: int | None = None) -> Cost:
-    """Parameters and FLOPs of a network; input_shape: of one example. Nothing is computed and no weight allocated, so
-    that networks too large for any memory are counted.
+    """Count the parameters and FLOPs of a network, before anything is trained.
 
-    classes: of an `Architecture`, as of `to_torch`; others bring their own. Raises TypeError; ValueError where the
-    network does not take such examples; DomainError, CompileError where it cannot be built.
+    Nothing is computed and no weight allocated, so that networks too large for any memory are counted.
+
+    network: a module, an `Architecture` or a `Program`.
+    input_shape: of one example, (channels, height, width) for images, (features,) else.
+    classes: of an `Architecture`, as of `to_torch`; others bring their own.
+
+    Raises TypeError; ValueError where the network does not take such examples; DomainError, CompileError where it
+    cannot be built.
     """
     shape = check_input_shape(input_shape)
     if (classes is None) == isinstance(network, Architecture):
@@ -46,7 +54,7 @@ def cost(network: nn.Module | Architecture | Program, input_shape: Sequence[int]
 
 
 def _meta_network(network: Any, shape: Shape, classes: int) -> nn.Module:
-    """The network without content, and none made on the way."""
+    """Return the network without content, and none made on the way."""
     if isinstance(network, nn.Module):
         return _copy_to_meta(network)
     with torch.device("meta"):
@@ -58,7 +66,7 @@ def _meta_network(network: Any, shape: Shape, classes: int) -> nn.Module:
 
 
 def _copy_to_meta(network: nn.Module) -> nn.Module:
-    """A copy whose parameters and buffers have a shape and no content, shared ones still shared."""
+    """Return a copy whose parameters and buffers have a shape and no content, shared ones still shared."""
     held = {id(tensor): torch.empty_like(tensor, device="meta") for tensor in network.buffers()}
     for one in network.parameters():
         held[id(one)] = nn.Parameter(torch.empty_like(one, device="meta"), one.requires_grad)

@@ -19,7 +19,10 @@ Task = Literal["classification", "regression"]
 
 
 class Examples(NamedTuple):
-    """inputs: (n, ...) float32, or uint8 for images in 0..255. targets: (n,) classes, or (n, targets) float32.
+    """Examples of a data set, inputs and their targets.
+
+    inputs: (n, ...) float32, or uint8 for images in 0..255.
+    targets: (n,) classes, or (n, targets) float32.
 
     A `Dataset` takes NumPy arrays and tensors of other types too, and holds them as these.
     """
@@ -40,11 +43,18 @@ class Examples(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """name: for messages and file names. train, validation, test: `Examples` of one shape, of tensors or NumPy arrays.
-    Inputs: finite; uint8 is kept, all else becomes float32. Targets: of a classification integers (n,) in
-    0..classes - 1; of a regression finite numbers (n, classes), or (n,) where there is one. mean, scale: one for each
-    channel (first dimension of an example), or one for all, of inputs once bytes are divided by 255; a network sees
-    (input - mean) / scale. Raises TypeError, ValueError, which name the argument.
+    """A data set, split into training, validation and test examples.
+
+    name: for messages and file names.
+    task: ``classification`` or ``regression``.
+    train, validation, test: `Examples` of one shape, of tensors or NumPy arrays. Inputs: finite; uint8 is kept, all
+        else becomes float32. Targets: of a classification integers (n,) in 0..classes - 1; of a regression finite
+        numbers (n, classes), or (n,) where there is one.
+    classes: their number, from 1; of a regression the number of targets.
+    mean, scale: one for each channel (first dimension of an example), or one for all, of inputs once bytes are divided
+        by 255; a network sees (input - mean) / scale.
+
+    Raises TypeError, ValueError, which name the argument.
     """
 
     name: str
@@ -78,20 +88,23 @@ class Dataset:
 
     @property
     def input_shape(self) -> tuple[int, ...]:
-        """Of one example."""
+        """The shape of one example, without the batch dimension."""
         return tuple(self.train.inputs.shape[1:])
 
     def part(self, fraction: float) -> Dataset:
-        """The same with the first share of the training examples, at least one; fraction in (0, 1]."""
+        """Return the data set with the first of its training examples only.
+
+        fraction: their share, in (0, 1]; at least one is kept.
+        """
         check_number("fraction", fraction, 1e-12, 1.0)
         n = max(1, round(fraction * len(self.train.inputs)))
         return replace(self, train=Examples(self.train.inputs[:n], self.train.targets[:n]))
 
 
 def digits() -> Dataset:
-    """1,797 images of digits, 1 x 8 x 8, with scikit-learn: a third each to train on, to validate and to test.
+    """Load 1,797 images of digits, 1 x 8 x 8, with scikit-learn: a third each to train on, to validate and to test.
 
-    In an order drawn with seed 0, the same everywhere. So few to train on leave networks something to differ in.
+    Their order is drawn with seed 0, the same everywhere. So few to train on leave networks something to differ in.
     """
     from sklearn.datasets import load_digits
 
@@ -103,9 +116,10 @@ def digits() -> Dataset:
 
 
 def diabetes() -> Dataset:
-    """442 patients, 10 features, the progression of diabetes after a year, with scikit-learn: 266, 88 and 88 of them.
+    """Load the progression of diabetes in 442 patients after a year, by 10 features, with scikit-learn.
 
-    Features and target have mean 0 and variance 1 on the training part, as in Kandasamy et al. 2018.
+    Of the patients 266 are to train on, 88 to validate and 88 to test. Features and target have mean 0 and
+    variance 1 on the training part, as in Kandasamy et al. 2018.
     """
     from sklearn.datasets import load_diabetes
 
@@ -114,10 +128,16 @@ def diabetes() -> Dataset:
 
 
 def regression(name: str, features: Array, targets: Array, seed: int = 0) -> Dataset:
-    """A regression on (n, d) features and (n,) or (n, t) targets: 0.6 to train on, 0.2 to validate, 0.2 to test.
+    """Make a data set of a regression: 0.6 of the examples to train on, 0.2 to validate, 0.2 to test.
 
-    n: at least 5. Drawn with `seed`; all standardized by the training part, columns that do not vary at 0 (Kandasamy et
-    al. 2018). Raises TypeError, ValueError, which name the argument.
+    All are standardized by the training part, columns that do not vary at 0 (Kandasamy et al. 2018).
+
+    name: for messages and file names.
+    features: (n, d) finite numbers, n at least 5.
+    targets: (n,) or (n, t) finite numbers.
+    seed: draws which examples are in which part.
+
+    Raises TypeError, ValueError, which name the argument.
     """
     features, targets = _check_table("features", features), _check_table("targets", targets, single=True)
     n = len(features)

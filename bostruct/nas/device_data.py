@@ -53,7 +53,7 @@ def _examples_on_device(examples: Examples, data: Dataset, device: torch.device)
 
 
 def _memoize(source: Tensor, key: Hashable, make: Callable[[], Tensor]) -> Tensor:
-    """What is made of a tensor, once for as long as somebody holds that tensor."""
+    """Return what `make` makes of a tensor; it is made once for as long as somebody holds that tensor."""
     held: Any = _ON_DEVICE.setdefault(source, {})  # of Hashable to Tensor, which torch does not state
     if key not in held:
         made = make()

@@ -1,6 +1,6 @@
-"""Where a training runs: its device, on a GPU a stream and CUDA graphs of its own, and random numbers of its own.
+"""The place of a training: its device, its own stream and CUDA graphs on a GPU, and its own random numbers.
 
-What only a GPU needs is here and nowhere else.
+Code that only a GPU needs is here and nowhere else.
 """
 
 from __future__ import annotations
@@ -159,19 +159,20 @@ class DeviceContext:
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self._bfloat16)
 
     def make_graphed_callable(self, body: StepBody) -> StepBody:
-        """What does as `body` does, again and again: on a GPU as a CUDA graph.
+        """Return a callable that repeats `body`: on a GPU as a CUDA graph.
 
-        body: reads and writes tensors that stay where they are, and nothing on the CPU that changes. One that waits for
-        the device half-way, as for a number that its network asks for, is run as it is, and from its beginning where
-        this is found out; a warning says so, one for each place.
+        body: reads and writes tensors that stay where they are, and nothing on the CPU that changes. A body that waits
+        for the device half-way, as for a number that its network asks for, is run as it is, and from its beginning
+        where this is found out; a warning says so, one for each place.
         """
         return GraphedStep(body, self) if self.graphs else body
 
     @contextmanager
     def raise_on_sync(self) -> Iterator[None]:
-        """What waits for the device raises a RuntimeError that says WAITS; for all threads, as torch has one setting.
+        """Make every operation that waits for the device raise a RuntimeError that says WAITS.
 
-        A capture would fail for the same reason, but does not give back all of its memory then.
+        This holds for all threads, as torch has one setting. A capture would fail for the same reason, but does not
+        give back all of its memory then.
         """
         if not self.cuda:
             yield

@@ -37,8 +37,10 @@ PLAIN_LAYERS = (nn.Linear, *(type(make()) for make in ACTIVATION_MODULES.values(
 
 
 def is_batched(network: nn.Module, batch_size: int) -> bool:
-    """Whether repeats are worth one training: a perceptron of linear layers and activations alone (nothing random, no
-    statistics, no images), so small that a product of its matrices does not fill a core.
+    """Tell whether repeated trainings of a network are worth running as one.
+
+    They are for a perceptron of linear layers and activations alone (nothing random, no statistics, no images), so
+    small that a product of its matrices does not fill a core.
     """
     parts = [one for one in network.modules() if not list(one.children())]
     plain = isinstance(network, ArchitectureNetwork) and all(isinstance(one, PLAIN_LAYERS) for one in parts)
@@ -56,15 +58,18 @@ def train_ensemble(
     all_or_none: bool = False,
     watch: Callable[[int, int, Epoch], None] | None = None,
 ) -> list[Trained | TrainingFailed]:
-    """As many trainings of one perceptron as there are seeds as one, on a CPU or, without graphs, on a GPU.
+    """Train one perceptron with several seeds as one training, on a CPU or, without graphs, on a GPU.
 
     Each has the initial values, the batches and the order of them that `train` gives it with its seed, and stops when
     it would. What it comes to differs from `train` in rounding only, as products of stacked matrices are summed in
     another order, and is the same, bit for bit, at every call with the same seeds and number of threads.
 
-    build: gives networks without buffers. seconds: at most, a training, which is charged its share. all_or_none: where
-    one fails the others are `Stopped`. watch: told the number of the training and of the epoch, and what it came to. A
-    training that fails fails alone.
+    build: gives networks without buffers.
+    data, recipe, device: as of `train`.
+    seeds: one each a training.
+    seconds: at most, a training, which is charged its share.
+    all_or_none: where one fails the others are `Stopped`; else a training that fails fails alone.
+    watch: called with the number of the training, the number of the epoch, and what it came to.
     """
     context = DeviceContext(check_device(device), 0, graphs=False)
     try:
@@ -88,7 +93,10 @@ def train_ensemble(
 
 
 class Ensemble:
-    """The stacked networks and what each has come to. outcomes: None for those that go on."""
+    """The stacked networks and what each has come to.
+
+    outcomes: one a network, None for those that go on.
+    """
 
     def __init__(
         self, build: NetworkBuilder, data: Dataset, recipe: Recipe, seeds: Sequence[int], context: DeviceContext
@@ -107,15 +115,15 @@ class Ensemble:
 
     @property
     def going(self) -> list[int]:
-        """Members that have not ended."""
+        """The members that have not ended."""
         return [member for member, outcome in enumerate(self.outcomes) if outcome is None]
 
     def seconds(self) -> float:
-        """That a member is charged: all of them take their time together."""
+        """Return the seconds that each member is charged: the time of all, divided by their number."""
         return (time.monotonic() - self._began) / len(self.outcomes)
 
     def epoch(self, longest: float) -> None:
-        """One pass over the training examples, each member in an order of its own, and what the going ones come to.
+        """Pass once over the training examples, each member in its own order, and note what the going ones come to.
 
         longest: seconds a member; where there is no more time all end.
         """
@@ -150,7 +158,7 @@ class Ensemble:
             self.outcomes[member] = failure
 
     def _end_if_late(self, longest: float) -> bool:
-        """Whether there is no more time; then all end."""
+        """End all members where there is no more time, and tell whether that was so."""
         if self.seconds() <= longest:
             return False
         self.end_all(out_of_time_failure(max(map(len, self.epochs))))
@@ -172,7 +180,7 @@ class Ensemble:
         return torch.stack([decision_loss(one.float(), targets, self._task, self._recipe) for one in given]).sum()
 
     def _validation_errors(self, longest: float) -> list[float]:
-        """Of every member; of none where there is no more time."""
+        """Return the validation error of every member; an empty list where there is no more time."""
         examples = self._parts.validation
         total = torch.zeros(len(self.outcomes), dtype=torch.float64, device=self._context.device)
         with torch.no_grad(), self._context.precision():
@@ -202,7 +210,7 @@ class Ensemble:
 
 
 class _DecisionOutputs(nn.Module):
-    """What the loss is of: all that the decision layers give, or their mean alone."""
+    """A network that returns the outputs the loss is taken of: those of all decision layers, or their mean alone."""
 
     def __init__(self, network: nn.Module, every: bool) -> None:
         super().__init__()

@@ -35,15 +35,18 @@ ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a layer: what
 def to_torch(
     architecture: Architecture, input_shape: Sequence[int], classes: int, dropout: float = 0.0
 ) -> ArchitectureNetwork:
-    """An architecture as a module of batches (m, *input_shape), which gives (m, classes).
+    """Build the network of an architecture, a module that takes batches (m, *input_shape) and gives (m, classes).
 
     With ``linear`` decision layers it gives predictions; with one ``softmax`` logits, with several of them logarithms
     of probabilities, which are logits too: cross-entropy and argmax are right for both.
 
-    input_shape: of one example, (channels, height, width) for images, (features,) else. classes: of the decision
-    layers; with ``linear`` ones the number of targets. dropout: before every decision layer, besides what layers have
-    as attributes. Raises TypeError, ValueError; DomainError, which names the layer, where it cannot be built, and both
-    layers where their images differ in size.
+    architecture: the network to build.
+    input_shape: of one example, (channels, height, width) for images, (features,) else.
+    classes: of the decision layers, from 1; with ``linear`` ones the number of targets.
+    dropout: probability, 0 to 0.999999, before every decision layer, besides what layers have as attributes.
+
+    Raises TypeError, ValueError; DomainError, which names the layer, where it cannot be built, and both layers where
+    their images differ in size.
     """
     if not isinstance(architecture, Architecture):
         raise TypeError(f"architecture: expected an Architecture, got {short_repr(architecture)}")
@@ -58,7 +61,12 @@ def to_torch(
 
 
 def check_input_shape(input_shape: Sequence[int]) -> Shape:
-    """Of one example; raises TypeError, ValueError."""
+    """Return the shape of one example as a tuple of integers.
+
+    input_shape: (channels, height, width) or (features,), each from 1.
+
+    Raises TypeError, ValueError for any other.
+    """
     if isinstance(input_shape, str) or not isinstance(input_shape, Sequence):
         raise TypeError(
             "input_shape: expected (channels, height, width) or (features,) of one example, got "
@@ -68,8 +76,11 @@ def check_input_shape(input_shape: Sequence[int]) -> Shape:
 
 
 def program_to_torch(program: Program, input_shape: Sequence[int]) -> nn.Module:
-    """A program as a module of batches (m, *input_shape) that gives one tensor: that of its output, or where there are
-    several that of the one called ``out``, as with the auxiliary output of `bostruct.nas.spaces.nasnet`.
+    """Build the network of a program, a module that takes batches (m, *input_shape) and gives one tensor.
+
+    program: its output is given, or of several the one called ``out``, as with the auxiliary output of
+        `bostruct.nas.spaces.nasnet`.
+    input_shape: of one example.
 
     Raises TypeError, ValueError; DomainError where no output is called so, CompileError where it cannot be built.
     """
@@ -83,14 +94,14 @@ def program_to_torch(program: Program, input_shape: Sequence[int]) -> nn.Module:
 
 
 class MainOutput(nn.Module):
-    """Of a network with several outputs, a dict by name, the one called ``out``; `decisions` gives all."""
+    """The output called ``out`` of a network that returns a dict of several; `decisions` gives all."""
 
     def __init__(self, network: nn.Module) -> None:
         super().__init__()
         self.network = network
 
     def decisions(self, x: Tensor) -> list[Tensor]:
-        """The main output first."""
+        """Return all outputs as a list, the main one first."""
         given = self.network(x)
         return [given[MAIN], *(one for name, one in given.items() if name != MAIN)]
 
@@ -99,7 +110,7 @@ class MainOutput(nn.Module):
 
 
 class ArchitectureNetwork(nn.Module):
-    """Layers under the names that `Architecture.to_text` gives them: position and layer, as in ``3 conv3-16/2``.
+    """The network of an `Architecture`; its layers have the names of `Architecture.to_text`, as in ``3 conv3-16/2``.
 
     A layer's inputs are concatenated along channels; in a family that adds, they are summed, narrower ones filled up
     with zeros. Fully connected and decision layers begin with the mean over what is left of an image. Several decision
@@ -122,7 +133,7 @@ class ArchitectureNetwork(nn.Module):
             self.layers[name] = made
 
     def decisions(self, x: Tensor) -> list[Tensor]:
-        """What each decision layer gives, (m, classes) each."""
+        """Return the output of each decision layer, (m, classes) each."""
         given: list[Tensor | None] = [x] + [None] * (len(self.names) - 1)
         parents, children = self.architecture.parents, self.architecture.children
         waiting = [len(below) for below in children]

@@ -38,19 +38,24 @@ AT_ONCE = 8  # repeats side by side on a GPU: enough to fill one with small netw
 
 @dataclass(frozen=True)
 class NetworkObjective:
-    """Called with a point, trains its network and gives the error on the validation examples, which is minimized.
+    """An objective that trains the network of a point and returns its validation error, to be minimized.
 
     A point is an `Architecture`, a `Program`, or a dict, nested or not, with one of these under any name; its other
     entries are settings of the recipe by name (``epochs``, ``learning_rate``, ``weight_decay``, ``dropout`` ...) or
     ``fraction``, the share of the training examples, so that epochs and examples can be a `Fidelity`.
 
-    repeats: trainings with seeds of their own, whose errors are averaged; with the first that fails the evaluation has
-    failed. On a GPU up to 8 go at once, on a CPU those of a small perceptron are one batched training (unless there are
-    checkpoints), whose values differ from those of single trainings in rounding. seed: all else being equal, the same
-    seed gives the same value on a CPU with the same number of threads. device: ``cpu``, ``cuda`` or ``cuda:<number>``.
+    data: the data set, with training, validation and test examples.
+    recipe: how networks are trained.
+    repeats: trainings with seeds of their own, from 1, whose errors are averaged; with the first that fails the
+        evaluation has failed. On a GPU up to 8 go at once. On a CPU those of a small perceptron are one batched
+        training (unless there are checkpoints), whose values differ from those of single trainings in rounding.
+    seed: an integer from 0; all else being equal, the same seed gives the same value on a CPU with the same number of
+        threads.
+    device: ``cpu``, ``cuda`` or ``cuda:<number>``.
     checkpoints: a folder from which a killed evaluation goes on; nothing of it is left when an evaluation has ended or
-    failed. seconds: at most, by the clock, an evaluation with all its repeats; None: no limit. watch: told the number
-    of the repeat and of the epoch, and what it came to.
+        failed. None for no checkpoints.
+    seconds: at most, by the clock, for an evaluation with all its repeats; None for no limit.
+    watch: called with the number of the repeat, the number of the epoch, and what the epoch came to.
 
     Raises TypeError, ValueError; when called PointError for a point that is none or does not fit the data,
     DomainError and CompileError for a network that cannot be built, and TrainingFailed.
@@ -86,10 +91,14 @@ class NetworkObjective:
             check_number("seconds", self.seconds, 0.0)
 
     def __call__(self, point: Any) -> float:
+        """Return the mean validation error of the repeats."""
         return float(np.mean([one.error for one in self.train(point)]))
 
     def train(self, point: Any) -> list[Trained]:
-        """Every repeat: its network, the errors of its epochs, and the test error."""
+        """Train every repeat, and return its network, the errors of its epochs, and the test error.
+
+        point: as for a call of the objective.
+        """
         began, request = time.monotonic(), parse_request(point)
         recipe = replace(self.recipe, **request.settings)
         data = fraction_of(self.data, check_fraction(request.fraction, self.data))
@@ -112,7 +121,7 @@ class NetworkObjective:
     def _train_in_groups(
         self, build: Callable[[], nn.Module], data: Dataset, recipe: Recipe, files: list[Path | None], deadline: float
     ) -> list[Trained]:
-        """All repeats, as many at once as the device takes."""
+        """Train all repeats, as many at once as the device takes."""
         found: list[Trained] = []
         for first in range(0, self.repeats, self._at_once):
             part = slice(first, first + self._at_once)
@@ -132,7 +141,7 @@ class NetworkObjective:
 
     @property
     def _at_once(self) -> int:
-        """On a CPU one after the other, which ends with the first that fails."""
+        """The number of repeats trained at once: one on a CPU, which ends with the first that fails."""
         return AT_ONCE if self.device.startswith("cuda") else 1
 
     def _is_batched(self, sketch: nn.Module, recipe: Recipe) -> bool:
@@ -140,7 +149,10 @@ class NetworkObjective:
         return not alone and is_batched(sketch, recipe.batch_size)
 
     def cost(self, point: Any) -> Cost:
-        """Parameters, and FLOPs of one example, without training."""
+        """Count the parameters of a point's network, and its FLOPs for one example, without training.
+
+        point: as for a call of the objective.
+        """
         return cost(sketch_network(parse_request(point).network, self.data, 0.0), self.data.input_shape)
 
     def _checkpoint(self, request: TrainingRequest, seed: int) -> Path | None:
@@ -152,7 +164,7 @@ class NetworkObjective:
 
 
 def _raise_failures(outcomes: Sequence[Trained | TrainingFailed]) -> list[Trained]:
-    """All of them; raises the failure because of which others were stopped."""
+    """Return all trainings; where some failed, raise the failure because of which others were stopped."""
     failed = [one for one in outcomes if isinstance(one, TrainingFailed)]
     if failed:
         raise min(failed, key=lambda one: isinstance(one, Stopped))
@@ -178,8 +190,11 @@ class TrainingRequest:
 
 
 def parse_request(point: Any) -> TrainingRequest:
-    """Raises PointError where there is no network in a point, more than one, a name that no recipe knows, or a setting
-    twice.
+    """Take a point apart into its network, its settings of the recipe and its fraction.
+
+    point: a network, or a dict, nested or not, with one network in it.
+
+    Raises PointError where there is no network, more than one, a name that no recipe knows, or a setting twice.
     """
     networks: list[Architecture | Program] = []
     settings: dict[str, Any] = {}
@@ -209,7 +224,13 @@ def _collect(name: str, given: Any, networks: list[Any], settings: dict[str, Any
 
 
 def check_fraction(given: Any, data: Dataset) -> float:
-    """Of the training examples; raises PointError where it is none, or leaves no whole example."""
+    """Return a fraction of the training examples as a number.
+
+    given: the entry of a point, in (0, 1].
+    data: the data set whose examples are counted.
+
+    Raises PointError where it is no such number, or leaves no whole example.
+    """
     try:
         fraction, n = check_number(FRACTION, given, 0.0, 1.0), len(data.train.inputs)
     except (TypeError, ValueError) as error:
@@ -220,9 +241,10 @@ def check_fraction(given: Any, data: Dataset) -> float:
 
 
 def sketch_network(network: Architecture | Program, data: Dataset, dropout: float) -> nn.Module:
-    """What `built` gives, without weights: nothing is allocated or drawn. Raises PointError where it takes or gives
-    something else than the data has, and for a program with dropout; DomainError, CompileError where there is no such
-    network.
+    """Return the network that `build_network` builds, without weights: nothing is allocated or drawn.
+
+    Raises PointError where the network takes or gives something else than the data has, and for a program with
+    dropout; DomainError, CompileError where there is no such network.
     """
     if isinstance(network, Architecture):
         _check_examples(network, data)
@@ -254,8 +276,11 @@ def _check_examples(network: Architecture, data: Dataset) -> None:
 
 
 def build_network(network: Architecture | Program, data: Dataset, dropout: float) -> nn.Module:
-    """A module of batches of the data's examples; of an architecture with dropout before its decision layers.
-    `sketched` says whether there is such a network.
+    """Build the network of a point, a module that takes batches of the data's examples.
+
+    network: one that `sketch_network` accepts.
+    data: gives the shape of an example and the number of classes.
+    dropout: probability before the decision layers of an architecture.
     """
     if isinstance(network, Architecture):
         return to_torch(network, data.input_shape, data.classes, dropout)

@@ -24,87 +24,130 @@ if TYPE_CHECKING:
 
 
 def conv2d(filters: Any, kernel: Any = 3, stride: Any = 1, dilation: Any = 1, bias: Any = True) -> IO:
-    """A convolution with square kernels of odd size; its layer is ``conv3-64/2`` of kernel, filters and stride."""
+    """Build a convolution; its layer is ``conv3-64/2`` of kernel, filters and stride.
+
+    filters: number of output channels.
+    kernel: height and width of the kernels, odd.
+    stride: of the convolution; 2 halves the image.
+    dilation: of the kernels.
+    bias: whether a bias is added.
+    """
     values = {"filters": filters, "kernel": kernel, "stride": stride, "dilation": dilation, "bias": bias}
     return siso_torch_module("Conv2D", _conv2d, values, layer=_conv_layer)
 
 
 def depthwise_conv2d(kernel: Any = 3, stride: Any = 1, dilation: Any = 1, bias: Any = True) -> IO:
-    """A convolution of each channel by itself; it is no layer of an `Architecture`."""
+    """Build a convolution of each channel by itself; it is no layer of an `Architecture`.
+
+    kernel, stride, dilation, bias: as of `conv2d`.
+    """
     values = {"kernel": kernel, "stride": stride, "dilation": dilation, "bias": bias}
     return siso_torch_module("DepthwiseConv2D", _depthwise, values)
 
 
 def separable_conv2d(filters: Any, kernel: Any = 3, stride: Any = 1, dilation: Any = 1, bias: Any = True) -> IO:
-    """A depthwise convolution, then one of size 1; its layer is that of `conv2d`, with the attribute ``separable``."""
+    """Build a depthwise convolution, then one of size 1.
+
+    Its layer is that of `conv2d`, with the attribute ``separable``.
+
+    filters, kernel, stride, dilation, bias: as of `conv2d`.
+    """
     values = {"filters": filters, "kernel": kernel, "stride": stride, "dilation": dilation, "bias": bias}
     return siso_torch_module("SeparableConv2D", _separable, values, layer=_separable_layer)
 
 
 def dense(units: Any, bias: Any = True) -> IO:
-    """A fully connected layer on the last axis; its layer is ``fc-64`` of the units."""
+    """Build a fully connected layer on the last axis; its layer is ``fc-64`` of the units.
+
+    units: number of outputs.
+    bias: whether a bias is added.
+    """
     return siso_torch_module("Dense", _dense, {"units": units, "bias": bias}, layer=_dense_layer)
 
 
 def relu() -> IO:
-    """max(0, x)."""
+    """Build the activation max(0, x)."""
     return siso_torch_module("ReLU", partial(_plain, "ReLU"))
 
 
 def tanh() -> IO:
-    """The hyperbolic tangent."""
+    """Build the activation tanh(x)."""
     return siso_torch_module("Tanh", partial(_plain, "Tanh"))
 
 
 def sigmoid() -> IO:
-    """1 / (1 + exp(-x))."""
+    """Build the activation 1 / (1 + exp(-x))."""
     return siso_torch_module("Sigmoid", partial(_plain, "Sigmoid"))
 
 
 def dropout(rate: Any) -> IO:
-    """Each number is 0 with probability `rate` in [0, 1] while training."""
+    """Build dropout, which sets numbers to 0 while training.
+
+    rate: probability of each number, in [0, 1].
+    """
     return siso_torch_module("Dropout", _dropout, {"rate": rate})
 
 
 def batch_norm(momentum: Any = 0.1, affine: Any = True) -> IO:
-    """Normalization of each channel over the batch, of images or of features."""
+    """Build the normalization of each channel over the batch, of images or of features.
+
+    momentum: share of the newest batch in the running averages.
+    affine: whether each channel has a scale and a shift that are trained.
+    """
     return siso_torch_module("BatchNorm", _batch_norm, {"momentum": momentum, "affine": affine})
 
 
 def max_pool(kernel: Any = 3, stride: Any = 2) -> IO:
-    """The maximum of each patch, of odd size or as large as the stride; with stride 2 its layer is ``max-pool``."""
+    """Build the maximum of each patch; with stride 2 its layer is ``max-pool``.
+
+    kernel: height and width of a patch, odd or equal to the stride.
+    stride: between patches.
+    """
     values = {"kernel": kernel, "stride": stride}
     return siso_torch_module("MaxPool2D", partial(_pool, "MaxPool2d"), values, layer=partial(_pool_layer, "max-pool"))
 
 
 def avg_pool(kernel: Any = 3, stride: Any = 2) -> IO:
-    """The mean of each patch, without what is padded; sizes as of `max_pool`; at stride 2 its layer is ``avg-pool``."""
+    """Build the mean of each patch, without what is padded; with stride 2 its layer is ``avg-pool``.
+
+    kernel, stride: as of `max_pool`.
+    """
     values = {"kernel": kernel, "stride": stride}
     return siso_torch_module("AvgPool2D", partial(_pool, "AvgPool2d"), values, layer=partial(_pool_layer, "avg-pool"))
 
 
 def global_pool() -> IO:
-    """The mean of each channel: (batch, channels)."""
+    """Build the mean of each channel, which gives (batch, channels)."""
     return siso_torch_module("GlobalPool", _global_pool)
 
 
 def flatten() -> IO:
-    """All axes but the batch as one."""
+    """Build the flattening of all axes but that of the batch into one."""
     return siso_torch_module("Flatten", partial(_plain, "Flatten"))
 
 
 def concat(n: int, axis: int = 1) -> IO:
-    """n tensors, in0 to in(n - 1), one after the other along an axis: by default that of channels."""
+    """Build the concatenation of tensors.
+
+    n: number of inputs, in0 to in(n - 1).
+    axis: along which they are joined, by default that of channels.
+    """
     return combiner(n, "Concat", TorchLayer(partial(_combined, partial(_cat, axis=axis))))
 
 
 def add(n: int) -> IO:
-    """The sum of n tensors of one shape, in0 to in(n - 1)."""
+    """Build the sum of tensors of one shape.
+
+    n: number of inputs, in0 to in(n - 1).
+    """
     return combiner(n, "Add", TorchLayer(partial(_combined, _sum)))
 
 
 def padding(kernel: int, dilation: int = 1) -> int:
-    """What keeps the size of an image at stride 1; raises LanguageError for an even kernel, for which nothing does."""
+    """Return the padding that keeps the size of an image at stride 1.
+
+    Raises LanguageError for an even kernel, for which no padding does.
+    """
     if kernel % 2 == 0:
         raise LanguageError(f"kernel: expected an odd size, which can be padded alike on both sides; got {kernel}")
     return dilation * (kernel - 1) // 2

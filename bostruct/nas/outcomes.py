@@ -1,4 +1,4 @@
-"""What trainings come to: errors of every epoch and a network, or the reason why there is none."""
+"""The outcomes of trainings: errors of every epoch and a network, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -32,8 +32,10 @@ class Stopped(TrainingFailed):
 
 
 class Epoch(NamedTuple):
-    """loss: mean over the training steps. error: on the validation examples, the share that is wrong or the mean
-    squared error.
+    """The loss and the error of one epoch.
+
+    loss: mean over the training steps.
+    error: on the validation examples, the share that is wrong or the mean squared error.
     """
 
     loss: float
@@ -42,8 +44,13 @@ class Epoch(NamedTuple):
 
 @dataclass(frozen=True)
 class Trained:
-    """epochs: in order. error: of validation, by the recipe's score. seconds: of training and scoring, while it was
-    this training's turn. score_test: gives the error of `network` on the test examples.
+    """A trained network and what its training came to.
+
+    network: as it is after the last epoch.
+    epochs: loss and error of each, in order.
+    error: of validation, by the recipe's score.
+    seconds: of training and scoring, while it was this training's turn.
+    score_test: gives the error of `network` on the test examples.
     """
 
     network: nn.Module
@@ -54,8 +61,10 @@ class Trained:
 
     @cached_property
     def test_error(self) -> float:
-        """Of the network as it ended: computed when it is first asked for, to be asked for before the network is
-        changed. Raises OutOfMemory.
+        """The error on the test examples of the network as it ended.
+
+        It is computed when it is first asked for, which has to happen before the network is changed. Raises
+        OutOfMemory.
         """
         return self.score_test()
 
@@ -63,13 +72,16 @@ class Trained:
 def training_result(
     network: nn.Module, epochs: Sequence[Epoch], data: Dataset, recipe: Recipe, device: torch.device, seconds: float
 ) -> Trained:
-    """What a training that has had its epochs came to; seconds: that it took."""
+    """Return the outcome of a training that has had its epochs.
+
+    seconds: the time that it took.
+    """
     score_test = partial(score_on_test, network, data, recipe, device)
     return Trained(network, tuple(epochs), select_error(epochs, recipe), seconds, score_test)
 
 
 def score_on_test(network: nn.Module, data: Dataset, recipe: Recipe, device: torch.device) -> float:
-    """On the test examples, by the recipe's statistics. Raises OutOfMemory."""
+    """Return the error on the test examples, by the recipe's statistics; raise OutOfMemory."""
     context = DeviceContext(device, 0, graphs=False)
     context.synchronize()  # for whatever stream the network was trained on
     try:
@@ -83,19 +95,28 @@ def score_on_test(network: nn.Module, data: Dataset, recipe: Recipe, device: tor
 
 
 def out_of_time_failure(epoch: int) -> TrainingFailed:
-    """epoch: that had not ended."""
+    """Return the failure of a training that has run out of time.
+
+    epoch: that had not ended.
+    """
     return TrainingFailed(f"epoch {epoch}: out of time")
 
 
 def nonfinite_failure(number: int, epoch: Epoch) -> TrainingFailed | None:
-    """What a training has come to in this epoch, unless its loss and error are numbers. number: of the epoch."""
+    """Return the failure of a training whose loss or error in this epoch is not finite, None where both are.
+
+    number: of the epoch.
+    """
     if math.isfinite(epoch.loss) and math.isfinite(epoch.error):
         return None
     return TrainingFailed(f"epoch {number}: the loss is {epoch.loss}, the error {epoch.error}")
 
 
 def out_of_memory_failure(error: Exception, context: DeviceContext) -> OutOfMemory | None:
-    """What an error comes to, without its frames, which hold what is on the device; None where memory was not short."""
+    """Turn an error into a failure without its traceback frames, which hold device memory.
+
+    Returns None where memory was not short.
+    """
     reason = memory_reason(error, context.free_memory)
     if reason is None:
         return None
@@ -104,13 +125,13 @@ def out_of_memory_failure(error: Exception, context: DeviceContext) -> OutOfMemo
 
 
 def select_error(epochs: Sequence[Epoch], recipe: Recipe) -> float:
-    """Of validation, by the recipe's score: the best epoch or the last."""
+    """Return the validation error of a training by the recipe's score: of the best epoch or the last."""
     errors = [epoch.error for epoch in epochs]
     return min(errors) if recipe.score == "best" else errors[-1]
 
 
 def is_hopeless(epochs: Sequence[Epoch], patience: int) -> bool:
-    """Oh et al. 2019: none of the last epochs is as good as the one before them."""
+    """Tell whether none of the last `patience` epochs is as good as the one before them (Oh et al. 2019)."""
     if not patience or len(epochs) <= patience:
         return False
     before, *last = (epoch.error for epoch in epochs[-patience - 1 :])

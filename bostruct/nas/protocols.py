@@ -55,8 +55,12 @@ OBJECTIVE_FIELDS = frozenset(one.name for one in fields(NetworkObjective)) - {"d
 
 
 def objective_settings(protocol: Protocol, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of a `NetworkObjective`: the protocol's, changed by settings of both kinds. Raises TypeError,
-    ValueError.
+    """Return the arguments of a `NetworkObjective` by a protocol.
+
+    protocol: gives the arguments.
+    settings: changes to them, by the names of a `NetworkObjective` and of a `Recipe`.
+
+    Raises TypeError, ValueError.
     """
     if unknown := sorted(set(settings) - RECIPE_FIELDS - OBJECTIVE_FIELDS):
         known = ", ".join(sorted(RECIPE_FIELDS | OBJECTIVE_FIELDS))

@@ -16,14 +16,30 @@ Statistics = Literal["running", "batch"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """learning_rate: at its highest. schedule: constant; cosine to 0; steps: times `drops[i][1]`, above 0, from the
-    share `drops[i][0]` of all epochs on, ascending in (0, 1), and no other schedule has drops; triangle: up in the
-    first fifth, then down to 0, linearly. loss: squared or absolute for regressions, cross-entropy for classes.
-    every_decision: the sum over the decision layers, not the loss of their mean. shift: pixels that training images are
-    moved by at most, zeros coming in; flip: half of them mirrored. statistics: of batch normalization when a network is
-    scored, running averages or those of the batch itself. score: the best epoch on the validation examples, or the
-    last. patience: stop where none of the last so many epochs reaches the one before them, 0 never. label_smoothing: in
-    [0, 1). gradient_norm: gradients are scaled down to it; 0: never. Raises TypeError, ValueError.
+    """A recipe for training a network.
+
+    epochs: passes over the training examples, from 1.
+    batch_size: examples of a step, from 1.
+    optimizer: ``adam`` or ``sgd``.
+    learning_rate: at its highest, above 0.
+    momentum: of ``sgd``, in [0, 1).
+    weight_decay: of the optimizer, from 0.
+    schedule: ``constant``; ``cosine`` to 0; ``steps``, see drops; ``triangle``, up in the first fifth, then down to 0,
+        linearly.
+    drops: of ``steps`` alone: the rate is multiplied by `drops[i][1]`, above 0, from the share `drops[i][0]` of all
+        epochs on, ascending in (0, 1).
+    loss: ``squared`` or ``absolute`` for regressions; it is cross-entropy for classes.
+    every_decision: the loss is the sum over the decision layers, not the loss of their mean.
+    shift: pixels that training images are moved by at most, zeros coming in.
+    flip: half of the training images are mirrored.
+    statistics: of batch normalization when a network is scored, ``running`` averages or those of the ``batch`` itself.
+    score: the ``best`` epoch on the validation examples, or the ``last``.
+    patience: stop where none of the last so many epochs reaches the one before them; 0 never.
+    label_smoothing: in [0, 1).
+    gradient_norm: gradients are scaled down to it; 0 never.
+    dropout: probability before the decision layers of an architecture, in [0, 1).
+
+    Raises TypeError, ValueError.
     """
 
     epochs: int = 20
@@ -67,7 +83,10 @@ class Recipe:
             )
 
     def rate(self, progress: float) -> float:
-        """The learning rate where this share of the training is done, in [0, 1)."""
+        """Return the learning rate at a time of the training.
+
+        progress: the share of the training that is done, in [0, 1).
+        """
         if self.schedule == "cosine":
             return self.learning_rate * 0.5 * (1.0 + math.cos(math.pi * progress))
         if self.schedule == "triangle":

@@ -1,4 +1,4 @@
-"""What `bostruct nas` runs, as values: two searches that need no download, and one on CIFAR-10."""
+"""The searches of `bostruct nas`, as values: two that need no download, and one on CIFAR-10."""
 
 from __future__ import annotations
 
@@ -25,10 +25,20 @@ FIFTHS = 5
 
 @dataclass(frozen=True)
 class Search:
-    """dataset: its name. load: the data. domain: which architectures. by_hand: a network that somebody would try first.
-    trials: in all, those of the domain's pool included. measure: what the error is. repeats: trainings a trial.
-    longest: seconds a training, None for no limit. device: as of `NetworkObjective`. title: of studies. call: arguments
-    of `search_of`, as Python.
+    """A search of `bostruct nas`.
+
+    dataset: its name.
+    load: gives the data.
+    domain: gives the domain of architectures.
+    by_hand: a network that somebody would try first.
+    recipe: how networks are trained.
+    trials: in all, those of the domain's pool included.
+    measure: the meaning of the error, in words.
+    repeats: trainings a trial.
+    longest: seconds a training, None for no limit.
+    device: as of `NetworkObjective`.
+    title: of studies.
+    call: arguments of `search_of`, as Python.
     """
 
     dataset: str
@@ -61,8 +71,15 @@ def search_of(
     epochs: int | None = None,
     device: str = "cpu",
 ) -> Search:
-    """dataset: digits, diabetes, or cifar10. data, protocol: of CIFAR-10, as of `CIFAR10Objective`. epochs: other than
-    the recipe's. Raises ValueError, and what `bostruct.nas.cifar.read` raises.
+    """Return the search of `bostruct nas` for a data set.
+
+    dataset: digits, diabetes, or cifar10.
+    data: of CIFAR-10, its path, as of `CIFAR10Objective`; None for the others.
+    protocol: of CIFAR-10, as of `CIFAR10Objective`.
+    epochs: other than the recipe's, None for those.
+    device: ``cpu``, ``cuda`` or ``cuda:<number>``.
+
+    Raises ValueError, and what `bostruct.nas.cifar.read_cifar10` raises.
     """
     check_choice("dataset", dataset, (*SEARCHES, "cifar10"))
     if (data is None) == (dataset == "cifar10"):
@@ -105,15 +122,19 @@ def _identity(data: Dataset) -> Dataset:
 
 
 class RetrainedScore(NamedTuple):
-    """Mean test error over seeds, and its standard error."""
+    """The mean test error over seeds, and its standard error."""
 
     mean: float
     error: float
 
 
 def retrain(search: Search, architecture: Architecture, seeds: int = 5, first: int = 100) -> RetrainedScore:
-    """Train anew with seeds that the search did not use, and score on the test examples, whose error the search was not
-    told.
+    """Train an architecture anew, and score it on the test examples, whose error the search was not told.
+
+    search: gives the data, the recipe and the device.
+    architecture: the network to train.
+    seeds: number of trainings.
+    first: the first seed, one that the search did not use.
     """
     found = [one.test_error for one in search.objective(first, seeds).train(architecture)]
     return RetrainedScore(float(np.mean(found)), float(np.std(found, ddof=1) / np.sqrt(seeds)))

@@ -77,7 +77,10 @@ def to_channels_last(network: nn.Module) -> None:
 
 
 def make_optimizer(parameters: Sequence[Tensor], recipe: Recipe, context: DeviceContext) -> torch.optim.Optimizer:
-    """Where there are graphs fused, with a learning rate on the device that they read at every step."""
+    """Return the recipe's optimizer for these parameters.
+
+    With CUDA graphs it is fused, and its learning rate is on the device, where the graphs read it at every step.
+    """
     extra: dict[str, Any] = {"fused": True} if context.graphs else {}
     rate: Any = recipe.learning_rate
     if context.graphs:
@@ -227,7 +230,7 @@ def sum_errors(given: Tensor, targets: Tensor, task: Task) -> Tensor:
 
 
 def exhaust(steps: Generator[None, None, float]) -> float:
-    """What steps come to when all are done."""
+    """Run all steps and return the value that they come to."""
     while True:
         try:
             next(steps)

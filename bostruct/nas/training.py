@@ -41,7 +41,7 @@ ONE_VALUE_MESSAGE = "Expected more than 1 value per channel when training"  # to
 
 @dataclass
 class TrainingState:
-    """What a checkpoint holds besides the network."""
+    """The state of a training that a checkpoint holds: the network, its optimizer, generator and epochs."""
 
     network: nn.Module
     optimizer: torch.optim.Optimizer
@@ -64,11 +64,17 @@ def train(
     seconds: float | None = None,
     watch: Watch | None = None,
 ) -> Trained:
-    """Build a network, train it, score it. build: called once, under the seed. checkpoint: a file that is written after
-    every epoch, from which a training that was killed goes on as if it had not been, where data, recipe, seed, kind of
-    device and version of torch are the same; with a failure it is deleted. seconds: at most, of this call, looked at
-    after every step of the optimizer and every batch that is scored. watch: told every epoch's number and what it came
-    to.
+    """Build a network, train it, and score it.
+
+    build: gives the network; called once, under the seed.
+    data: the examples to train on and to score with.
+    recipe: how the network is trained.
+    seed: of initial values, batches and everything else that is random.
+    device: ``cpu``, ``cuda`` or ``cuda:<number>``.
+    checkpoint: a file that is written after every epoch, from which a training that was killed goes on as if it had not
+        been, where data, recipe, seed, kind of device and version of torch are the same; with a failure it is deleted.
+    seconds: at most, of this call, looked at after every step of the optimizer and every batch that is scored.
+    watch: called with every epoch's number and what it came to.
 
     Raises TrainingFailed where losses are not finite, memory or time run out, or batch normalization is given one value
     a channel; and what `build`, the network and `watch` raise.
@@ -83,10 +89,13 @@ def train(
 
 
 class Training:
-    """One training, a step at a time, so that several can take turns. outcome: None until it has ended. watching:
-    whether `watch` was being told when it ended.
+    """One training, a step at a time, so that several can take turns.
 
-    Arguments are those of `train`. deadline: by `time.monotonic`, whoever's turn it was. Each has a stream and random
+    outcome: None until it has ended.
+    watching: whether `watch` was being told when it ended.
+    deadline: by `time.monotonic`, whoever's turn it was.
+
+    All other arguments are those of `train`. Each training has a stream and random
     numbers of its own: what it comes to does not depend on what happens between its steps.
     """
 
@@ -115,7 +124,9 @@ class Training:
         self._work = self._steps(build, seed, watch)
 
     def advance(self, steps: int | None = 1) -> bool:
-        """So many steps, of the optimizer or of a scoring, or all that are left; whether it goes on.
+        """Do some steps, of the optimizer or of a scoring, and tell whether the training goes on.
+
+        steps: how many, None for all that are left.
 
         A failure is the outcome. What `build`, the network and `watch` raise is raised here, and ends the training.
         """
@@ -140,7 +151,7 @@ class Training:
         return self.outcome is None
 
     def fail(self, failure: TrainingFailed) -> None:
-        """Come to this, wherever it is, and let go of everything."""
+        """End with this failure, wherever the training is, and let go of everything."""
         self.outcome = failure
         self._work.close()
         self._context.release()
@@ -150,8 +161,9 @@ class Training:
         self._work.close()
 
     def _failure(self, error: Exception) -> TrainingFailed | None:
-        """A new error, without the frames of the one that was raised, which hold what is on the device; None for errors
-        that are not the training's.
+        """Return a new error without the traceback frames of the one raised, which hold device memory.
+
+        Returns None for errors that are not the training's.
         """
         if (failure := out_of_memory_failure(error, self._context)) is not None:
             return failure
@@ -166,7 +178,7 @@ class Training:
         return time.monotonic() - self._began
 
     def _steps(self, build: NetworkBuilder, seed: int, watch: Watch | None) -> Generator[None, None, None]:
-        """All of it, with a pause after every step; the network lives here and nowhere else."""
+        """Run the whole training with a pause after every step; the network lives here and nowhere else."""
         data, recipe, context, checkpoint = self._data, self._recipe, self._context, self._checkpoint
         run = _begin(build, recipe, seed, context, self._epochs)
         about = {} if checkpoint is None else checkpoint_identity(data, recipe, seed, context.device)
@@ -192,7 +204,7 @@ class Training:
         self.outcome = training_result(run.network, run.epochs, data, recipe, context.device, self._seconds())
 
     def _epoch(self, run: TrainingState, batches: Batches, step: Callable[[], None]) -> Generator[None, None, float]:
-        """One pass over the training examples in a new order; the mean loss of its steps."""
+        """Pass once over the training examples in a new order, and return the mean loss of the steps."""
         run.network.train()
         batches.reshuffle()
         done = len(run.epochs)
@@ -216,11 +228,14 @@ def train_together(
     all_or_none: bool = False,
     watch: Callable[[int, int, Epoch], None] | None = None,
 ) -> list[Trained | TrainingFailed]:
-    """Several trainings that take turns after every step: on a GPU side by side, each on a stream of its own.
+    """Run several trainings that take turns after every step: on a GPU side by side, each on a stream of its own.
 
-    builds, seeds, checkpoints: one each a training; the rest as of `train`, `seconds` of a training's own turns.
-    deadline: of all of them, by `time.monotonic`. all_or_none: where one fails, for another reason than memory, the
-    others are `Stopped`. watch: told the number of the training and of the epoch, and what it came to.
+    builds, seeds, checkpoints: one each a training, as of `train`.
+    data, recipe, device: as of `train`.
+    seconds: at most, of a training's own turns.
+    deadline: of all of them, by `time.monotonic`.
+    all_or_none: where one fails, for another reason than memory, the others are `Stopped`.
+    watch: called with the number of the training, the number of the epoch, and what it came to.
 
     A training that fails fails alone, and its failure is in its place, also where `build` or the network raised it (a
     wrong shape); one that runs out of memory is tried once more when the others have ended. What `watch` raises is the
@@ -259,7 +274,7 @@ def _check_training_counts(builds: int, seeds: int, files: int, device: str) -> 
 
 
 def _take_turns(trainings: Sequence[Training], all_or_none: bool) -> None:
-    """A step each until all have ended; where `watch` raises, all end."""
+    """Do a step of each training until all have ended; where `watch` raises, all end."""
     going = list(trainings)
     try:
         while going:
@@ -274,7 +289,7 @@ def _take_turns(trainings: Sequence[Training], all_or_none: bool) -> None:
 
 
 def _advance_or_fail(training: Training) -> bool:
-    """A step; whether it goes on. What it raises is its failure, unless it comes from `watch`."""
+    """Do a step and tell whether the training goes on; an error is its failure, unless it comes from `watch`."""
     try:
         return training.advance()
     except Exception as error:
@@ -286,7 +301,7 @@ def _advance_or_fail(training: Training) -> bool:
 
 
 def _has_failed(training: Training) -> bool:
-    """For another reason than memory, of which there may be more when others have ended."""
+    """Tell whether a training failed, but not of memory, of which there may be more when others have ended."""
     return isinstance(training.outcome, TrainingFailed) and not isinstance(training.outcome, OutOfMemory)
 
 

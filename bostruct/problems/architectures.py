@@ -1,4 +1,4 @@
-"""What a benchmark problem over architectures is: `bostruct.problems.base.Problem`, with points for vertices."""
+"""Benchmark problems over architectures: as `bostruct.problems.base.Problem`, with points for vertices."""
 
 from __future__ import annotations
 
@@ -17,14 +17,22 @@ PointFunction = Callable[[Any], float]
 
 @dataclass(frozen=True)
 class ArchitectureProblem:
-    """A benchmark to minimize.
+    """A benchmark over architectures to minimize.
 
-    name: how the registry spells it. space: its domain, whose points are `Architecture`s, or have one among their
-    parts. objective, mean and report are functions of such a point as the domain holds it. objective: what a trial is
-    told. mean: of a noisy objective only, its mean. report: what a run is judged by at the point that it recommends,
-    where that is not the objective, such as an error on test data; nothing may be chosen by it. optimum: the least
-    value without noise, None where unknown; report_optimum: the least of `report`. optimal: a point that has the
-    optimum. n_initial: how many points a set of initial points has.
+    objective, mean and report are functions of a point as the domain holds it.
+
+    name: as the registry spells it.
+    space: its domain, whose points are `Architecture`s, or have one among their parts.
+    objective: gives what a trial is told.
+    source: the publication it comes from.
+    n_initial: number of points of a set of initial points.
+    optimum: the least value without noise, None where unknown.
+    optimum_source: how the optimum is known, in words.
+    optimal: a point that has the optimum, None where none is known.
+    mean: of a noisy objective only, its mean.
+    report: gives what a run is judged by at the point that it recommends, where that is not the objective, such as an
+        error on test data; nothing may be chosen by it.
+    report_optimum: the least value of `report`.
     """
 
     name: str
@@ -44,7 +52,7 @@ class ArchitectureProblem:
 
     @property
     def noisy(self) -> bool:
-        """Whether `noise_free` differs from the objective."""
+        """True where `noise_free` differs from the objective."""
         return self.mean is not None
 
     @property
@@ -53,25 +61,41 @@ class ArchitectureProblem:
         return None if self.optimal is None else self.space.present(self.optimal)
 
     def __call__(self, point: Any) -> float:
-        """The value of one point; raises PointError."""
+        """Return the value of one point; raise PointError outside the space."""
         return self.objective(self.space.parse(point))
 
     def evaluate(self, points: Iterable[Any]) -> Array:
-        """Values of m points -> (m,); raises PointError."""
+        """Return the values (m,) of points.
+
+        points: m points of the space.
+
+        Raises PointError.
+        """
         return np.array([self(point) for point in points], dtype=np.float64)
 
     def noise_free(self, point: Any, n_simulations: int = 1) -> float:
-        """The value without noise; raises PointError. n_simulations: of no use here, for no mean is estimated."""
+        """Return the value without noise.
+
+        point: a point of the space.
+        n_simulations: of no use here, for no mean is estimated.
+
+        Raises PointError.
+        """
         check_integer("n_simulations", n_simulations, 1)
         value = self.objective if self.mean is None else self.mean
         return value(self.space.parse(point))
 
     def reported(self, point: Any) -> float:
-        """What a run that recommends this point is judged by; raises PointError."""
+        """Return the figure that a run which recommends this point is judged by; raise PointError outside the space."""
         return self.noise_free(point) if self.report is None else self.report(self.space.parse(point))
 
     def initial_points(self, config: int) -> list[Any]:
-        """Distinct points, sampled with a seed of their own for each of `configs`; raises ValueError for another."""
+        """Return distinct points, sampled with a seed of their own for each configuration.
+
+        config: one of `configs`.
+
+        Raises ValueError for another.
+        """
         if check_integer("config", config, 0) not in GENERATED_SEEDS:
             raise ValueError(f"config: expected one of {', '.join(map(str, self.configs))}; got {config}")
         rng = np.random.default_rng(GENERATED_SEEDS[config])

@@ -1,6 +1,6 @@
-"""What a benchmark problem is: a space, an objective on it, its known optimum, its published starting points.
+"""Benchmark problems: a space, an objective on it, its known optimum, its published starting points.
 
-A problem is a value. What sets one apart from another is its objective: a function from vertices (m, d) to values (m,).
+A problem is a value. Its objective sets it apart from another: a function from vertices (m, d) to values (m,).
 """
 
 from __future__ import annotations
@@ -28,7 +28,12 @@ class InitialPoints:
     """The starting points of the COMBO paper's code, one set a seed, without torch.
 
     Torch's CPU generator hands out the 32-bit words of the Mersenne Twister; a vertex is a word modulo the number of
-    choices, points outer, variables inner. `fixed` come first. seeds: configuration -> seed.
+    choices, points outer, variables inner.
+
+    seeds: the seed of each configuration.
+    n_choices: of each variable.
+    fixed: points that come first.
+    count: of points in a set, the fixed ones included.
     """
 
     seeds: Mapping[int, int]
@@ -37,7 +42,7 @@ class InitialPoints:
     count: int = DEFAULT_N_INITIAL
 
     def __call__(self, config: int) -> IntArray:
-        """(count, d); raises ValueError for a configuration that is not there."""
+        """Return the points of a configuration (count, d); raise ValueError for one that is not there."""
         if check_integer("config", config, 0) not in self.seeds:
             raise ValueError(f"config: expected one of {', '.join(map(str, self.seeds))}; got {config}")
         n_drawn, d = self.count - len(self.fixed), len(self.n_choices)
@@ -49,10 +54,17 @@ class InitialPoints:
 class Problem:
     """A benchmark to minimize.
 
-    name: how the registry spells it. source: where it was published. optimum: the least value, None where it is not
-    proved; optimum_source: how it is known, and optimal_vertices: a point that has it. best_known: the least value that
-    anybody found, where nothing is proved. mean: of a noisy objective only, its
-    mean over the noise, estimated from a number of simulations. configs: the numbers of its sets of initial points.
+    name: as the registry spells it.
+    space: of its points.
+    objective: a function from vertices (m, d) to values (m,).
+    initial: a function from the number of a set of initial points to their vertices (n, d).
+    source: the publication it comes from.
+    configs: the numbers of its sets of initial points.
+    optimum: the least value, None where it is not proved.
+    optimum_source: how the optimum is known, in words.
+    best_known: the least value that anybody found, where nothing is proved.
+    optimal_vertices: a point that has the optimum, None where none is known.
+    mean: of a noisy objective only, its mean over the noise, estimated from a number of simulations.
     """
 
     name: str
@@ -70,7 +82,7 @@ class Problem:
 
     @property
     def noisy(self) -> bool:
-        """Whether `noise_free` differs from the objective."""
+        """True where `noise_free` differs from the objective."""
         return self.mean is not None
 
     @property
@@ -79,11 +91,16 @@ class Problem:
         return None if self.optimal_vertices is None else self.space.present(np.array(self.optimal_vertices))
 
     def __call__(self, point: Mapping[str, Any]) -> float:
-        """The value of one point; raises PointError, naming the variable that is wrong."""
+        """Return the value of one point; raise PointError, naming the variable that is wrong."""
         return float(self.objective(self.space.parse(point)[None])[0])
 
     def evaluate(self, vertices: IntArray) -> Array:
-        """Values of points held as rows of vertices, (m, d) -> (m,); raises ValueError for another shape or range."""
+        """Return the values (m,) of points.
+
+        vertices: points as rows of integers (m, d), each in 0..k - 1, k the number of the variable's choices.
+
+        Raises ValueError for another shape or range.
+        """
         rows = np.asarray(vertices)
         if rows.ndim != 2 or rows.shape[1] != self.space.d or not np.issubdtype(rows.dtype, np.integer):
             raise ValueError(
@@ -94,7 +111,10 @@ class Problem:
         return self.objective(rows)
 
     def noise_free(self, point: Mapping[str, Any], n_simulations: int = 20_000) -> float:
-        """The value without noise: of a noisy problem an estimate, always the same, from n_simulations.
+        """Return the value of a point without noise: of a noisy problem an estimate, always the same.
+
+        point: a value for each variable, by name.
+        n_simulations: number of simulations of the estimate, from 1.
 
         Raises PointError, and ValueError for fewer than one simulation.
         """
@@ -104,31 +124,48 @@ class Problem:
         return float(self.mean(self.space.parse(point)[None], n_simulations)[0])
 
     def initial_points(self, config: int) -> list[dict[str, Any]]:
-        """The published starting points of one of `configs`; raises ValueError for another."""
+        """Return published starting points.
+
+        config: one of `configs`.
+
+        Raises ValueError for another.
+        """
         return [self.space.present(row) for row in self.initial(config)]
 
 
 def mersenne_words(seed: int, count: int) -> IntArray:
-    """The first 32-bit words of the Mersenne Twister, which NumPy's legacy generator and torch's share."""
+    """Return the first 32-bit words of the Mersenne Twister, which NumPy's legacy generator and torch's share.
+
+    seed: of the generator, 0 to 2^32 - 1.
+    count: number of words.
+    """
     state = np.random.RandomState(seed)
     return state.randint(0, 2**32, size=count, dtype=np.uint32).astype(np.int64)
 
 
 def bits(text: str) -> tuple[int, ...]:
-    """Vertices of binary variables from a string of zeros and ones."""
+    """Return vertices of binary variables.
+
+    text: a string of zeros and ones.
+    """
     return tuple(int(character) for character in text)
 
 
 def all_bits(n: int) -> IntArray:
-    """All rows of n bits, (2^n, n), the first bit the highest."""
+    """Return all rows of n bits, (2^n, n), the first bit the highest.
+
+    n: number of bits.
+    """
     return (np.arange(2**n)[:, None] >> np.arange(n - 1, -1, -1)) & 1
 
 
 def published_seeds(tag: str) -> dict[int, tuple[int, int]]:
-    """Configuration 1..25 -> (instance seed, seed of its initial points): five sets for each of five instances.
+    """Return for each configuration 1..25 its instance seed and the seed of its initial points.
 
-    As the COMBO code draws them, from a generator seeded with the sum of the tag's character codes: five seeds of
+    There are five sets of initial points for each of five instances, as the COMBO code draws them: five seeds of
     initial points, then their instance. Both are sorted.
+
+    tag: of the problem; the sum of its character codes seeds the generator.
     """
     state = np.random.RandomState(sum(map(ord, tag)))
     drawn = sorted((int(case), sorted(map(int, seeds))) for *seeds, case in state.randint(0, 10_000, (5, 6)))
@@ -136,27 +173,44 @@ def published_seeds(tag: str) -> dict[int, tuple[int, int]]:
 
 
 def published_initial_seeds(tag: str) -> dict[int, int]:
-    """Configuration 1..25 -> seed of its initial points, for the problems with a single instance."""
+    """Return for each configuration 1..25 the seed of its initial points, for problems with a single instance.
+
+    tag: as for `published_seeds`.
+    """
     state = np.random.RandomState(sum(map(ord, tag)))
     return dict(enumerate(sorted(map(int, state.randint(0, 10_000, N_CONFIGS))), start=1))
 
 
 def seeds_of_case(tag: str, case: int) -> dict[int, int]:
-    """Configurations of a published instance; for an instance of the user's own, all 25 sets of initial points."""
+    """Return the seeds of initial points of an instance, by configuration.
+
+    tag: as for `published_seeds`.
+    case: seed of the instance; one of the user's own, not published, gets all 25 sets of initial points.
+    """
     published = published_seeds(tag)
     own = {config: seed for config, (instance, seed) in published.items() if instance == case}
     return own or {config: seed for config, (_, seed) in published.items()}
 
 
 def evaluate_in_chunks(objective: Objective, vertices: IntArray, rows: int) -> Array:
-    """The objective, some rows at a time, so that its memory stays bounded."""
+    """Evaluate an objective some rows at a time, so that its memory stays bounded -> (m,).
+
+    objective: a function from vertices (m, d) to values (m,).
+    vertices: points (m, d).
+    rows: number of points at a time.
+    """
     if len(vertices) <= rows:
         return objective(vertices)
     return np.concatenate([objective(vertices[i : i + rows]) for i in range(0, len(vertices), rows)])
 
 
 def prove_by_enumeration(problem: Problem) -> Problem:
-    """The problem with its optimum filled in; raises DomainError where it has more than 100,000 points or is noisy."""
+    """Return the problem with its optimum filled in.
+
+    problem: without noise, of at most 100,000 points.
+
+    Raises DomainError for any other.
+    """
     if problem.noisy:
         raise DomainError(f"{problem.name}: the optimum of a noisy objective cannot be enumerated")
     points = problem.space.enumerate()
@@ -172,21 +226,30 @@ def prove_by_enumeration(problem: Problem) -> Problem:
 
 @dataclass(frozen=True)
 class Relabeling:
-    """What each vertex that an optimizer sees stands for: tables[i][seen] = own vertex of variable i."""
+    """The vertex that each vertex seen by an optimizer stands for: tables[i][seen] = own vertex of variable i."""
 
     tables: tuple[tuple[int, ...], ...]
 
     def undo(self, seen: IntArray) -> IntArray:
-        """(m, d) -> (m, d)."""
+        """Return own vertices (m, d).
+
+        seen: vertices that an optimizer sees, (m, d).
+        """
         return np.stack([np.array(t)[seen[:, i]] for i, t in enumerate(self.tables)], axis=1)
 
     def apply(self, own: IntArray) -> IntArray:
-        """Inverse of `own`."""
+        """Return the vertices that an optimizer sees, (m, d), the inverse of `undo`.
+
+        own: own vertices (m, d).
+        """
         return np.stack([np.argsort(t)[own[:, i]] for i, t in enumerate(self.tables)], axis=1)
 
 
 def relabel(problem: Problem, seed: int) -> Problem:
-    """The same problem with every variable's choices permuted, so that an optimum with a pattern helps nobody.
+    """Return a problem with every variable's choices permuted, so that an optimum with a pattern helps nobody.
+
+    problem: to be relabeled.
+    seed: of the permutations, from 0.
 
     Unordered and binary choices are permuted at random; ordered ones (a path) are reversed or not, with equal chance,
     which is all that keeps their order a path; those of another graph stay. Optimum and the values of the initial

@@ -17,14 +17,17 @@ GRID_TENTHS = 3 * np.arange(VALUES)  # in tenths
 
 
 def branin_values(vertices: IntArray) -> Array:
-    """(m, 2) -> (m,)."""
+    """Evaluate the Branin function -> (m,).
+
+    vertices: points (m, 2).
+    """
     x1, x2 = (GRID_TENTHS[vertices[:, 0]] - 50) / 10, GRID_TENTHS[vertices[:, 1]] / 10
     bowl = x2 - 5.1 / (4 * np.pi**2) * x1**2 + 5 / np.pi * x1 - 6
     return bowl**2 + 10 * (1 - 1 / (8 * np.pi)) * np.cos(x1) + 10
 
 
 def branin() -> Problem:
-    """x1 = -5, -4.7, ..., 10 and x2 = 0, 0.3, ..., 15, on path graphs with edge weight 50.
+    """Return the Branin problem: x1 = -5, -4.7, ..., 10 and x2 = 0, 0.3, ..., 15, on path graphs with edge weight 50.
 
     Initial points: the center, as published, and one random point, which the paper left unseeded; here the
     configuration seeds it.

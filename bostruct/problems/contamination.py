@@ -70,10 +70,13 @@ class Contamination:
 
 
 def contamination(case: int = 758, strength: float = 0.0, stages: int = SUPPLY_STAGES) -> Problem:
-    """Which stages of a supply chain to protect: `stages` binary variables.
+    """Return the problem of choosing which stages of a supply chain to protect, `stages` binary variables.
 
-    case: seed of the instance; published are 758, 1203, 2539, 6031 and 7596. strength: lambda, the price of each
-    protected stage on top of its cost; published are 0, 1e-4 and 1e-2. Raises TypeError or ValueError.
+    case: seed of the instance, 0 to 2^32 - 1; published are 758, 1203, 2539, 6031 and 7596.
+    strength: lambda, the price of each protected stage on top of its cost, from 0; published are 0, 1e-4 and 1e-2.
+    stages: number of stages, 1 to 1000.
+
+    Raises TypeError or ValueError.
     """
     case = check_integer("case", case, 0, 2**32 - 1)
     strength = check_number("lambda", strength, 0.0)

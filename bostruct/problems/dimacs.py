@@ -17,7 +17,7 @@ COMPRESSION = {".gz": (gzip.compress, gzip.decompress), ".xz": (lzma.compress, l
 
 
 class Header(NamedTuple):
-    """What the line `p wcnf variables clauses [top]` promises; a weight of at least top marks a hard clause."""
+    """The counts in the line `p wcnf variables clauses [top]`; a weight of at least top marks a hard clause."""
 
     n_variables: int
     n_clauses: int
@@ -25,7 +25,9 @@ class Header(NamedTuple):
 
 
 def read_wcnf(path: str | Path) -> Formula:
-    """The formula in a file: `p wcnf variables clauses [top]` and `weight literals 0`, or without header, `h` for hard.
+    """Read a formula from a file.
+
+    path: a file with `p wcnf variables clauses [top]` and `weight literals 0`, or without header, `h` for hard.
 
     Raises OSError where the file cannot be opened, and ValueError, naming file and line, where it is malformed.
     """
@@ -57,7 +59,10 @@ def read_wcnf(path: str | Path) -> Formula:
 
 
 def write_wcnf(formula: Formula, path: str | Path) -> None:
-    """Write in the old format, which keeps the number of variables; compressed where the name ends in .gz or .xz.
+    """Write a formula in the old format, which keeps the number of variables.
+
+    formula: to be written.
+    path: of the file, which is compressed where the name ends in .gz or .xz.
 
     What `read_wcnf` reads back is equal. Raises OSError.
     """

@@ -22,12 +22,16 @@ MAX_ENUMERATED_VARIABLES = 14
 
 
 def prove_optimum(problem: Problem, seconds: float = 60.0) -> Problem:
-    """The problem with its optimum proved.
+    """Return the problem with its optimum proved.
 
-    By enumeration up to 14 variables, or 28 where no clause has more than two literals; else by the MaxSAT solver RC2
-    of python-sat (extra `sat`), which needs all costs positive, as with weights="raw". Raises DomainError for another
-    kind of problem, a relabeled one (prove first, relabel then), negative costs, or hard clauses that cannot all hold;
-    MissingExtra; TimeoutError after `seconds` in the solver, roughly.
+    The proof is by enumeration up to 14 variables, or 28 where no clause has more than two literals; else by the MaxSAT
+    solver RC2 of python-sat (extra `sat`), which needs all costs positive, as with weights="raw".
+
+    problem: weighted MaxSAT.
+    seconds: in the solver, at most, roughly.
+
+    Raises DomainError for another kind of problem, a relabeled one (prove first, relabel then), negative costs, or hard
+    clauses that cannot all hold; MissingExtra; TimeoutError after `seconds`.
     """
     seconds = check_number("seconds", seconds, 0.0)
     objective = problem.objective

@@ -45,7 +45,11 @@ class FCNetError:
         return self.table[(*vertices.T, np.array(drawn, dtype=np.int64))]
 
     def mean(self, vertices: IntArray, n_simulations: int = 1) -> Array:
-        """Over all trainings; n_simulations is of no use."""
+        """Return the mean over all trainings (m,).
+
+        vertices: points (m, d).
+        n_simulations: of no use.
+        """
         del n_simulations
         return self.table[tuple(vertices.T)].mean(axis=-1)
 
@@ -70,13 +74,16 @@ class JointFCNetError:
 
 
 def fcnet(file: str, data: str = "protein_structure", noise: int | None = None) -> Problem:
-    """Log10 of the validation error (mean squared) after 100 epochs; configurations that diverge reach 7.
+    """Return the problem of FC-Net: log10 of the validation error (mean squared) after 100 epochs.
+
+    Configurations that diverge reach 7.
 
     file: an .npz with an array of errors for each of the data sets, an axis a variable, the last the trainings; and
     ``space``, JSON: [[name, values], ...] in the order of the axes; or an official HDF5 file, or the folder of them.
-    data: "protein_structure", "naval_propulsion", "slice_localization" or "parkinsons_telemonitoring". noise: None for
-    the mean over the trainings; a seed for one of them, drawn by it. Raises ValueError, MissingExtra for HDF5 without
-    h5py.
+    data: "protein_structure", "naval_propulsion", "slice_localization" or "parkinsons_telemonitoring".
+    noise: None for the mean over the trainings; a seed for one of them, drawn by it.
+
+    Raises ValueError, MissingExtra for HDF5 without h5py.
     """
     space, table = _load_table(file, data)
     seed = None if noise is None else check_integer("noise", noise, 0)
@@ -96,7 +103,7 @@ def fcnet(file: str, data: str = "protein_structure", noise: int | None = None) 
 
 
 def fcnet_joint(file: str, data: str = "protein_structure", noise: int | None = None) -> ArchitectureProblem:
-    """`fcnet` over points of two parts: ``network``, an `Architecture`, and ``training``, the other five variables.
+    """Return `fcnet` over points of two parts: ``network``, an `Architecture`, and ``training``, the other five.
 
     Arguments and values are those of `fcnet`, noise included. Raises ValueError, also where the file's networks are not
     those of FC-Net.

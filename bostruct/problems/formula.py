@@ -43,17 +43,17 @@ class Formula:
 
     @cached_property
     def hard(self) -> npt.NDArray[np.bool_]:
-        """Which clauses must hold, (clauses,) of bool."""
+        """True for the clauses that must hold, (clauses,) of bool."""
         return np.isinf(self.weights)
 
     @cached_property
     def soft_weight(self) -> float:
-        """Sum of the weights of the soft clauses."""
+        """The sum of the weights of the soft clauses."""
         return math.fsum(w for w in self.weights if not math.isinf(w))
 
     @property
     def space(self) -> Space:
-        """Binary variables x1, x2, ..."""
+        """The space of binary variables x1, x2, ..."""
         return Space({f"x{i + 1}": Binary() for i in range(self.n_variables)})
 
 
@@ -88,16 +88,24 @@ class ClauseWeight:
 
 
 def raw_costs(formula: Formula) -> ClauseWeight:
-    """Weight of the unsatisfied clauses; a hard one costs all soft weight plus 1, so that none is worth breaking."""
+    """Return the weight of the unsatisfied clauses as an objective.
+
+    A hard clause costs all soft weight plus 1, so that none is worth breaking.
+
+    formula: to be satisfied.
+    """
     weights = np.where(formula.hard, formula.soft_weight + 1.0, formula.weights)
     return ClauseWeight(formula, weights)
 
 
 def standardized_costs(formula: Formula) -> ClauseWeight:
-    """Minus the standardized weight of the satisfied clauses, in float32 as published by Oh et al. 2019.
+    """Return minus the standardized weight of the satisfied clauses as an objective, in float32 (Oh et al. 2019).
 
-    Clauses lighter than the mean then count as worse satisfied than not: it is not the MaxSAT optimum any more. Raises
-    ValueError where there are hard clauses or all weights are equal.
+    Clauses lighter than the mean then count as worse satisfied than not: it is not the MaxSAT optimum any more.
+
+    formula: without hard clauses.
+
+    Raises ValueError where there are hard clauses or all weights are equal.
     """
     if formula.hard.any():
         raise ValueError("weights: expected 'raw' for a formula with hard clauses; 'standardized' needs soft ones only")

@@ -20,10 +20,16 @@ DENSITY = 0.8 / math.log(4 / 3)  # r of model RB, at the threshold for size = gr
 
 
 def max3sat_formula(n_variables: int, n_clauses: int, seed: int) -> tuple[Formula, tuple[int, ...]]:
-    """Random three-literal clauses with weights U(0, 1), and a hidden assignment that satisfies all of them.
+    """Return random three-literal clauses with weights U(0, 1), and a hidden assignment that satisfies all of them.
 
     The hidden assignment is drawn at random, then each clause uniformly (three different variables, random signs), and
-    again where the hidden assignment does not satisfy it. Raises TypeError or ValueError.
+    again where the hidden assignment does not satisfy it.
+
+    n_variables: 3 to 1000.
+    n_clauses: 1 to 1,000,000.
+    seed: from 0.
+
+    Raises TypeError or ValueError.
     """
     n_variables = check_integer("variables", n_variables, CLAUSE_LENGTH, 1000)
     n_clauses = check_integer("clauses", n_clauses, 1, 1_000_000)
@@ -40,7 +46,11 @@ def max3sat_formula(n_variables: int, n_clauses: int, seed: int) -> tuple[Formul
 
 
 def max3sat(n_variables: int = 60, n_clauses: int = 300, seed: int = 0) -> Problem:
-    """Random weighted Max-3-SAT that can be satisfied: minimize the weight of the unsatisfied clauses; optimum 0.
+    """Return a random weighted Max-3-SAT problem: minimize the weight of the unsatisfied clauses; optimum 0.
+
+    n_variables: binary variables, 3 to 1000.
+    n_clauses: 1 to 1,000,000; all of them can be satisfied.
+    seed: of the instance, from 0.
 
     Raises TypeError or ValueError.
     """
@@ -59,7 +69,12 @@ def max3sat(n_variables: int = 60, n_clauses: int = 300, seed: int = 0) -> Probl
 
 
 def johnson_graph(n: int, k: int) -> tuple[int, list[tuple[int, int]]]:
-    """Number of vertices, and edges: the k-subsets of n, joined where they share as little as possible.
+    """Return a Johnson graph as its number of vertices, and its edges.
+
+    Its vertices are the k-subsets of n, joined where they share as little as possible.
+
+    n: number of elements.
+    k: size of a subset.
 
     The graph of the DIMACS file johnsonN-K-D with D = 2K: johnson8-2-4 is (8, 2), 28 vertices and 210 edges.
     """
@@ -83,7 +98,11 @@ def maxcut_formula(n: int, k: int, seed: int) -> Formula:
 
 
 def maxcut(n: int = 8, k: int = 2, seed: int = 0) -> Problem:
-    """Weighted max-cut on the Johnson graph of the k-subsets of n: minimize the weight of the edges that are not cut.
+    """Return a weighted max-cut problem on a Johnson graph: minimize the weight of the edges that are not cut.
+
+    n: number of elements.
+    k: size of the subsets that are vertices.
+    seed: of the weights.
 
     The optimum is proved when the graph has at most 28 vertices, in half a second. Raises TypeError or ValueError.
     """
@@ -140,9 +159,13 @@ def frb_formula(groups: int, size: int, seed: int) -> tuple[Formula, tuple[int, 
 
 
 def frb(groups: int = 10, size: int = 6, seed: int = 0) -> Problem:
-    """Model RB, forced satisfiable, as weighted MaxSAT: minimize the weight of the unsatisfied clauses.
+    """Return a problem of model RB, forced satisfiable: minimize the weight of the unsatisfied clauses.
 
-    groups x size binary variables; the optimum is groups x size - groups. Raises TypeError or ValueError.
+    groups: number of groups of variables.
+    size: binary variables of a group. The optimum is groups x size - groups.
+    seed: of the instance.
+
+    Raises TypeError or ValueError.
     """
     formula, hidden = frb_formula(groups, size, seed)
     return Problem(

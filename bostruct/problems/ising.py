@@ -82,7 +82,7 @@ class Ising:
 
     @cached_property
     def gains(self) -> Array:
-        """What keeping a bond takes off the linear part of the objective, (24,)."""
+        """The amount that keeping each bond takes off the linear part of the objective, (24,)."""
         return 2 * self.couplings * self.correlations - self.strength
 
     @cached_property
@@ -98,10 +98,12 @@ class Ising:
 
 
 def ising(case: int = 1286, strength: float = 0.0) -> Problem:
-    """Which of the 24 couplings of a 4 x 4 spin glass to keep.
+    """Return the problem of choosing which of the 24 couplings of a 4 x 4 spin glass to keep.
 
-    case: seed of the instance; published are 1286, 6786, 8158, 8193 and 8733. strength: lambda, the price of a coupling
-    kept; published are 0, 1e-4 and 1e-2. Raises TypeError or ValueError.
+    case: seed of the instance, 0 to 2^32 - 1; published are 1286, 6786, 8158, 8193 and 8733.
+    strength: lambda, the price of a coupling kept, from 0; published are 0, 1e-4 and 1e-2.
+
+    Raises TypeError or ValueError.
     """
     case = check_integer("case", case, 0, 2**32 - 1)
     strength = check_number("lambda", strength, 0.0)

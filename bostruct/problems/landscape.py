@@ -59,10 +59,13 @@ class Landscape:
 
 
 def landscape(kind: str = "cnn", noise: float = 0.0, seed: int = 0) -> ArchitectureProblem:
-    """The landscape over `cnn_domain()` or `mlp_domain()`, to be minimized.
+    """Return the problem of the landscape over `cnn_domain()` or `mlp_domain()`, to be minimized.
 
-    kind: "cnn" or "mlp". noise: standard deviation, at least 0; between good architectures values differ by about 1.
-    seed: of the noise. Raises TypeError or ValueError.
+    kind: "cnn" or "mlp".
+    noise: standard deviation, at least 0; between good architectures values differ by about 1.
+    seed: of the noise.
+
+    Raises TypeError or ValueError.
     """
     law, domain = LAWS[check_choice("kind", kind, LAWS)]
     objective = Landscape(law, check_number("noise", noise, 0.0), check_integer("seed", seed, 0))
@@ -79,7 +82,7 @@ def landscape(kind: str = "cnn", noise: float = 0.0, seed: int = 0) -> Architect
 
 
 def cnn_terms(x: Architecture) -> LandscapeTerms:
-    """Of a convolutional network.
+    """Return the terms of the landscape of a convolutional network.
 
     bias: too few learned layers (convolution or fully connected 1, residual block 2) along a random path. training: too
     many of them on the easiest path through a learned layer, on average, a residual block counting `SHORTCUT`.
@@ -131,7 +134,7 @@ def _check_family(x: Architecture, *, image: bool) -> None:
 
 
 def mlp_terms(x: Architecture) -> LandscapeTerms:
-    """Of a perceptron.
+    """Return the terms of the landscape of a perceptron.
 
     bias: too few activation layers along a random path. training: too many on the easiest path through one, on average,
     a saturating one counting twice. width: units away from a funnel, 256 after the input narrowing to 32 before the
@@ -194,7 +197,7 @@ def _halvings_before(x: Architecture, u: int) -> float:
 
 
 def _kernel_size(label: str) -> int:
-    """Of ``conv3``, ``res5`` ...: 3, 5; 2 for a pool; 1 for all others."""
+    """Return the kernel size of a label: 3, 5 for ``conv3``, ``res5`` ...; 2 for a pool; 1 for all others."""
     return int(label[-1]) if label[-1].isdigit() else 2 if label.endswith("pool") else 1
 
 

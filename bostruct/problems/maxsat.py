@@ -41,11 +41,14 @@ KNOWN = {
 
 
 def maxsat(file: str | Path, weights: str = "raw") -> Problem:
-    """Weighted MaxSAT over the binary variables x1, x2, ... of a file, plain, .gz or .xz.
+    """Return the weighted MaxSAT problem of a file, over binary variables x1, x2, ...
 
+    file: plain, .gz or .xz.
     weights: "raw" minimizes the weight of the unsatisfied clauses, where a hard clause weighs the sum of all soft ones
     plus 1; "standardized" minimizes what the COMBO paper did: minus the sum over satisfied clauses of (w - mean) / std,
-    which makes light clauses count against a point. Raises OSError, ValueError (naming file and line), DomainError.
+    which makes light clauses count against a point.
+
+    Raises OSError, ValueError (naming file and line), DomainError.
     """
     check_choice("weights", weights, WEIGHTS)
     formula = read_wcnf(file)

@@ -29,7 +29,7 @@ BEST_POSSIBLE = {  # of each task's metric; the value is how far below it a netw
 
 
 def nasbench101(file: str) -> ArchitectureProblem:
-    """Validation error in percent of cells of NAS-Bench-101 with seven vertices.
+    """Return the problem of NAS-Bench-101: validation error in percent of cells with seven vertices.
 
     file: an .npz with ``adjacency`` (n, 7, 7), upper triangular, ``ops`` (n, 7): 0 the input, 1 the output, 2 max-pool
     3 x 3, 3 convolution 1 x 1, 4 convolution 3 x 3, and ``val_acc`` (n,) in percent. Raises ValueError.
@@ -45,7 +45,7 @@ def nasbench101(file: str) -> ArchitectureProblem:
 
 
 def transnas_macro(file: str, task: str = "class_scene") -> ArchitectureProblem:
-    """How far a network of TransNAS-Bench-101's macro space is below the best value that its metric can take.
+    """Return the problem of TransNAS-Bench-101's macro space: how far networks are below the best of a metric.
 
     file: an .npz with ``arch`` (n, 6), 0 for no module, and ``val_metric`` (n, 7), in the order of task: "class_scene",
     "class_object", "autoencoder", "normal", "jigsaw", "room_layout" or "segmentsemantic". Networks without a value for
@@ -62,7 +62,7 @@ def transnas_macro(file: str, task: str = "class_scene") -> ArchitectureProblem:
 
 
 def transnas_micro(file: str) -> ArchitectureProblem:
-    """Validation error in percent of cells of TransNAS-Bench-101's micro space.
+    """Return the problem of TransNAS-Bench-101's micro space: validation error in percent of cells.
 
     file: an .npz with ``arch`` (n, 6): 0 none, 1 skip, 2 convolution 1 x 1, 3 convolution 3 x 3 on the edges 0-1, 0-2,
     1-2, 0-3, 1-3, 2-3; and ``val_top1`` (n,) in percent. Raises ValueError.
@@ -73,11 +73,15 @@ def transnas_micro(file: str) -> ArchitectureProblem:
 
 
 def nasbench_macro(file: str, noise: int | None = None) -> ArchitectureProblem:
-    """Test error in percent on CIFAR-10 of chains of eight blocks; nobody published validation errors.
+    """Return the problem of NAS-Bench-Macro: test error in percent on CIFAR-10 of chains of eight blocks.
+
+    Nobody published validation errors.
 
     file: an .npz with ``arch`` (n, 8): 0 identity, 1 MBConv 3 x 3, 2 MBConv 5 x 5, and ``test_acc`` (n, trainings) in
-    percent; or the official JSON file. noise: None for the mean over the trainings; a seed for one of them, drawn by
-    it. Isomorphic networks are one point, and have the same trainings in the table. Raises ValueError.
+    percent; or the official JSON file.
+    noise: None for the mean over the trainings; a seed for one of them, drawn by it.
+
+    Isomorphic networks are one point, and have the same trainings in the table. Raises ValueError.
     """
     names = ("arch", "test_acc")
     arrays = official.read_macro(file) if official.is_json(file) else read_arrays(file, names, official.MACRO_FILE)

@@ -17,12 +17,15 @@ N_INITIAL = 10
 
 
 def nasbench201(file: str, data: str = "cifar100", noise: int | None = None) -> ArchitectureProblem:
-    """Validation error in percent after 200 epochs; `reported` is the mean test error.
+    """Return a problem of NAS-Bench-201: validation error in percent after 200 epochs.
+
+    `reported` is the mean test error.
 
     file: an .npz with ``edges`` (n, 6), and for each data set (c10, c100, in16) ``_val_200ep`` (n, seeds), NaN where a
     seed was not trained, and ``_test_200ep_mean`` (n,), accuracies in percent; or the official folder or file of
-    NATS-Bench or NAS-Bench-201, as `official.nats_topology` reads it. data: "cifar10", "cifar100" or
-    "imagenet16-120". noise: None for the mean over the trainings; a seed for one of them, drawn by it.
+    NATS-Bench or NAS-Bench-201, as `official.read_nats` reads it.
+    data: "cifar10", "cifar100" or "imagenet16-120".
+    noise: None for the mean over the trainings; a seed for one of them, drawn by it.
 
     Isomorphic cells are one point: its value is the mean over the cells of their means over seeds. Raises ValueError.
     """

@@ -5,7 +5,7 @@ Klein and Hutter 2019.
 
     python -m bostruct.problems.official NATS OUT.npz
 
-writes what `nats_topology` reads, which takes minutes from the official files, as an .npz file for ``nasbench201``.
+writes what `read_nats` reads, which takes minutes from the official files, as an .npz file for ``nasbench201``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,11 @@ SOURCES = ("0", "01", "012")  # of the edges into each tensor of a cell, as its 
 
 
 class FCNetGrid(NamedTuple):
-    """variables: names and values, in the order of the axes. errors: an axis a variable, the last the trainings."""
+    """A table of errors over a grid of configurations.
+
+    variables: names and values, in the order of the axes.
+    errors: an axis a variable, the last the trainings.
+    """
 
     variables: tuple[tuple[str, tuple[Any, ...]], ...]
     errors: Array
@@ -59,7 +63,7 @@ class _NumbersUnpickler(pickle.Unpickler):
 
 
 def starts_with(file: str | Path, *marks: bytes) -> bool:
-    """Whether it is a file that begins with one of the marks, white space left out."""
+    """Tell whether a file begins with one of the marks, white space left out; False where it is no file."""
     if not Path(file).is_file():
         return False
     with open(file, "rb") as stream:
@@ -67,7 +71,7 @@ def starts_with(file: str | Path, *marks: bytes) -> bool:
 
 
 def is_nats(file: str | Path) -> bool:
-    """Whether it is a folder or a bzip2 file, as NATS-Bench is distributed, or a .pth file, as NAS-Bench-201 was."""
+    """Tell whether it is a folder or bzip2 file, as NATS-Bench is distributed, or a .pth file, as NAS-Bench-201 was."""
     return Path(file).is_dir() or starts_with(file, b"BZh") or official_pth.is_pth(file)
 
 
@@ -80,7 +84,7 @@ def is_hdf5(file: str | Path) -> bool:
 
 
 def read_nats(file: str | Path) -> dict[str, np.ndarray]:
-    """The arrays of ``nasbench201`` from NATS-Bench: a row for each architecture that is there, in its order.
+    """Read the arrays of ``nasbench201`` from NATS-Bench: a row for each architecture that is there, in its order.
 
     file: the folder of pickles of one architecture each, or the pickle of all, or the .pth file of NAS-Bench-201.
     Validation accuracies are in the order of the seeds; test accuracies are means over them. Raises ValueError.
@@ -100,7 +104,9 @@ def read_nats(file: str | Path) -> dict[str, np.ndarray]:
 
 
 def read_macro(file: str | Path) -> dict[str, np.ndarray]:
-    """The arrays of ``nasbench-macro``, from JSON: ``{"00000000": {"test_acc": [...], ...}, ...}``.
+    """Read the arrays of ``nasbench-macro``.
+
+    file: JSON, ``{"00000000": {"test_acc": [...], ...}, ...}``.
 
     Raises ValueError.
     """
@@ -116,10 +122,12 @@ def read_macro(file: str | Path) -> dict[str, np.ndarray]:
 
 
 def read_fcnet(file: str | Path, data: str) -> FCNetGrid:
-    """Validation errors after the last epoch from HDF5: a group for each configuration, whose name is its JSON.
+    """Read validation errors after the last epoch from HDF5: a group for each configuration, whose name is its JSON.
 
-    file: ``fcnet_DATA_data.hdf5``, or the folder of them. Values of a variable are in the order of our .npz files.
-    Raises ValueError, MissingExtra without h5py.
+    file: ``fcnet_DATA_data.hdf5``, or the folder of them.
+    data: name of the data set.
+
+    Values of a variable are in the order of our .npz files. Raises ValueError, MissingExtra without h5py.
     """
     path = _fcnet_path(Path(file), data)
     h5py = optional_import("h5py", "tables")

@@ -49,14 +49,14 @@ HARMLESS: dict[tuple[str, str], Callable[..., Any]] = {
 
 
 def harmless(module: str, name: str) -> Callable[..., Any]:
-    """What a pickle of numbers may ask for; raises UnpicklingError for all else, before it can run code."""
+    """Return a callable that a pickle of numbers may ask for; raise UnpicklingError for others, before they run."""
     if (module, name) not in HARMLESS:
         raise pickle.UnpicklingError(f"it asks for {module}.{name}, which a table of numbers does not need")
     return HARMLESS[module, name]
 
 
 def is_pth(file: str | Path) -> bool:
-    """Whether it is a file as torch.save writes it, before torch 1.6 or since."""
+    """Tell whether it is a file as torch.save writes it, before torch 1.6 or since."""
     path = Path(file)
     if not path.is_file():
         return False
@@ -174,7 +174,7 @@ class _LastEpochs:
         return self._readline()[:-1].decode("ascii")
 
     def _pop_to_mark(self) -> list[Any]:
-        """What was put on the stack since the last mark."""
+        """Take off the stack what was put there since the last mark, and return it."""
         start = self._marks.pop()
         found = self._stack[start:]
         del self._stack[start:]

@@ -46,7 +46,12 @@ class PestControl:
 
 
 def simulate(row: IntArray, rng: DrawsBeta, n_simulations: int = PEST_SIMULATIONS) -> float:
-    """One noisy value; row (25,) of 0 (nothing) to 4. Draws from rng in the published order."""
+    """Return one noisy value.
+
+    row: (25,) of 0 (nothing) to 4.
+    rng: drawn from in the published order.
+    n_simulations: their number.
+    """
     fraction = rng.beta(1, 30, size=n_simulations)
     effect = list(EFFECT)
     used = np.bincount(row, minlength=len(PESTICIDE_PRICES) + 1)
@@ -71,9 +76,11 @@ def mean_value(vertices: IntArray, n_simulations: int) -> Array:
 
 
 def pest(graph: str = "complete", noise: int = 0) -> Problem:
-    """What to spray at each of 25 stages: 0 is nothing, 1 to 4 are pesticides.
+    """Return the problem of choosing what to spray at each of 25 stages: 0 is nothing, 1 to 4 are pesticides.
 
-    graph: "complete", for the choices have no order; or "path", as the paper's code had it. noise: seed of the noise.
+    graph: "complete", for the choices have no order; or "path", as the paper's code had it.
+    noise: seed of the noise, an integer from 0.
+
     Raises TypeError or ValueError.
     """
     variable = GRAPHS[check_choice("graph", graph, GRAPHS)]

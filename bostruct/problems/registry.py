@@ -174,14 +174,18 @@ ENTRIES: dict[str, ProblemEntry] = {
 
 
 def names() -> tuple[str, ...]:
-    """Names of the problems that `load` knows."""
+    """Return the names of the problems that `load` knows."""
     return tuple(ENTRIES)
 
 
 def load(spec: str) -> AnyProblem:
-    """A problem from its name, or name:parameter=value,...; `relabel=SEED` permutes the choices of a `Space`.
+    """Return a benchmark problem by its name.
 
-    Raises ValueError for an unknown problem or parameter, a value that cannot be read, or one out of range.
+    spec: a name of `names()`, or name:parameter=value,... as in ``contamination:case=758``; `relabel=SEED` permutes
+        the choices of a `Space`.
+
+    Raises TypeError for no text; ValueError for an unknown problem or parameter, a value that cannot be read, or one
+    out of range.
     """
     name, given = parse(spec)
     entry = ENTRIES[name]
@@ -198,7 +202,12 @@ def load(spec: str) -> AnyProblem:
 
 
 def parse(spec: str) -> tuple[str, dict[str, str]]:
-    """The name and the parameters, as text, of a specification; raises TypeError or ValueError."""
+    """Split a specification into the name and the parameters, as text.
+
+    spec: as for `load`.
+
+    Raises TypeError or ValueError.
+    """
     if not isinstance(spec, str):
         raise TypeError(f"problem: expected a name such as 'contamination:case=758', got {short_repr(spec)}")
     name, _, rest = spec.partition(":")

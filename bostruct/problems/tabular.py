@@ -24,7 +24,10 @@ Arrays = dict[str, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """values: of each point of the domain, (size,)."""
+    """An objective that looks up the value of an architecture.
+
+    values: of each point of the domain, (size,).
+    """
 
     domain: TableDomain
     values: Array
@@ -55,9 +58,13 @@ class NoisyLookup:
 def with_noise(
     quiet: ArchitectureProblem, noise: int | None, drawn: Callable[[int], PointFunction]
 ) -> ArchitectureProblem:
-    """The problem with one of several trainings in place of their mean; noise: its seed, None for `quiet` itself.
+    """Return a problem with one of several trainings in place of their mean.
 
-    drawn: the objective of a seed. Raises TypeError, ValueError.
+    quiet: the problem whose values are means.
+    noise: the seed that draws the training, from 0; None for `quiet` itself.
+    drawn: gives the objective of a seed.
+
+    Raises TypeError, ValueError.
     """
     if noise is None:
         return quiet
@@ -66,9 +73,13 @@ def with_noise(
 
 
 def read_arrays(file: str, names: Sequence[str], official: str = "") -> Arrays:
-    """Arrays of an .npz file; raises ValueError for a file that cannot be read, or without one of the names.
+    """Read arrays from an .npz file.
 
+    file: its path.
+    names: of the arrays.
     official: what else would have been read, for messages.
+
+    Raises ValueError for a file that cannot be read, or without one of the names.
     """
     other = f", or {official}" if official else ""
     if not Path(file).is_file():
@@ -91,7 +102,13 @@ def read_arrays(file: str, names: Sequence[str], official: str = "") -> Arrays:
 
 
 def table_domain(space: str, codes: IntArray) -> TableDomain:
-    """The domain of rows of codes: all of the space where they leave out none of its points. Raises DomainError."""
+    """Return the domain of rows of codes: all of the space where they leave out none of its points.
+
+    space: name of the cell space.
+    codes: a row for each architecture.
+
+    Raises DomainError.
+    """
     rows = tuple(dict.fromkeys(tuple(map(int, code)) for code in codes))
     partial = shared_table(space, rows)
     if math.prod(len(names) for names in CELL_SPACES[space].choices) > MAX_LISTED_CODES:
@@ -101,7 +118,7 @@ def table_domain(space: str, codes: IntArray) -> TableDomain:
 
 
 def rows_of(domain: TableDomain, codes: IntArray) -> tuple[tuple[int, ...], ...]:
-    """Of each point of the domain, the rows of `codes` that stand for it."""
+    """Return the rows of `codes` that stand for each point of the domain."""
     found: list[list[int]] = [[] for _ in range(domain.size)]
     for row, code in enumerate(codes):
         found[domain.index_of_code(code)].append(row)
@@ -109,5 +126,9 @@ def rows_of(domain: TableDomain, codes: IntArray) -> tuple[tuple[int, ...], ...]
 
 
 def point_means(values: Array, rows: Sequence[Sequence[int]]) -> Array:
-    """Mean of the values (n,) of each point's rows: what isomorphic networks are worth together."""
+    """Return for each point the mean over its rows: what isomorphic networks are worth together.
+
+    values: of the rows (n,).
+    rows: of each point.
+    """
     return np.array([float(np.mean(values[list(own)], dtype=np.float64)) for own in rows])

@@ -15,11 +15,14 @@ from bostruct.contracts import Array, DomainError, HasMutation, HistoryView, Jso
 
 @dataclass(frozen=True)
 class Annealing:
-    """Kirkpatrick, Gelatt and Vecchi (1983), as a searcher.
+    """Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983) as a searcher.
 
-    domain: with mutations. n_initial: random points before the walk starts from the best of them. temperature: at the
-    start of the walk, in interquartile ranges of the values told so far, so that a rescaled objective is searched
-    alike. cooling: factor a told value, in (0, 1]. free_steps: mutations tried a suggestion.
+    domain: with mutations.
+    n_initial: number of random points before the walk starts from the best of them, at least 1.
+    temperature: at the start of the walk, at least 0, in interquartile ranges of the values told so far, so that a
+        rescaled objective is searched alike.
+    cooling: factor of the temperature for each value told, in (0, 1].
+    free_steps: mutations tried for one suggestion, at least 1.
 
     A mutation that was evaluated before is accepted or rejected at its known value, at no cost, and the walk goes on
     until it meets an unseen point. Where it meets none it is reheated once, then continues at a random unseen point.
@@ -47,10 +50,16 @@ class Annealing:
         }
 
     def initial_state(self) -> State:
-        """current: where the walk stands. told: values already proposed to it. steps: told since it was heated."""
+        """Return current, where the walk stands; told, values proposed to it; steps, told since it was heated."""
         return {"current": None, "told": 0, "steps": 0}
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        rng: the only source of chance.
+        """
         if len(history.seen) < self.n_initial or not len(history.completed):
             origin = "initial" if len(history.seen) < self.n_initial else "random"
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": origin})
@@ -87,7 +96,7 @@ class Annealing:
     def _walk(
         self, history: HistoryView, current: Point, heat: float, rng: np.random.Generator
     ) -> tuple[Point, Point | None]:
-        """Where the walk comes to stand, and the unseen point it met; None where it met none."""
+        """Walk until an unseen point is met; return where the walk stands, and that point or None."""
         known = known_values(self.domain, history)
         value = known[key_of(self.domain, current)]
         for _ in range(self.free_steps):
@@ -104,18 +113,32 @@ class Annealing:
 
 
 def interquartile_range(values: Array) -> float:
-    """The interquartile range: a scale of the values that a few penalties do not set."""
+    """Return the interquartile range: a scale of the values that a few penalties do not set.
+
+    values: (n,), at least one.
+    """
     ordered = np.sort(values)
     return float(ordered[3 * len(ordered) // 4]) - float(ordered[len(ordered) // 4])
 
 
 def metropolis_accepts(rise: float, temperature: float, rng: np.random.Generator) -> bool:
-    """Metropolis: always downhill and level, uphill with probability exp(-rise / temperature)."""
+    """Tell whether a step is accepted: always downhill and level, uphill with probability exp(-rise / temperature).
+
+    rise: of the objective.
+    temperature: in the same units, at least 0.
+    rng: the only source of chance.
+
+    Source: Metropolis et al. 1953.
+    """
     return rise <= 0 or (temperature > 0 and rng.random() < math.exp(-rise / temperature))
 
 
 def known_values(domain: HasMutation, history: HistoryView) -> dict[Hashable, float]:
-    """The value last told of each completed point, by key."""
+    """Return the value last told of each completed point, by key.
+
+    domain: of the points.
+    history: all that was told so far.
+    """
     return dict(zip(domain.keys(history.completed), map(float, history.values), strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Bayesian optimization: the straight line from a history to the next point."""
+"""Bayesian optimization: from a history to the next point, by a surrogate, an acquisition function and a maximizer."""
 
 from __future__ import annotations
 
@@ -36,18 +36,29 @@ Neighborhood = Callable[[Any, Point, np.random.Generator], Batch]
 
 
 def best_observed(history: HistoryView, posterior: Posterior) -> float:
-    """The smallest value told, noise and all."""
+    """Return the smallest value told, noise and all.
+
+    history: at least one completed point.
+    posterior: unused.
+    """
     del posterior  # what was seen counts, not what is believed
     return float(np.min(history.values))
 
 
 def best_predicted(history: HistoryView, posterior: Posterior) -> float:
-    """The smallest posterior mean at the points told, which noise cannot flatter."""
+    """Return the smallest posterior mean at the completed points, which noise cannot flatter.
+
+    history: at least one completed point.
+    posterior: of the objective.
+    """
     return float(np.min(posterior.predict(history.completed).mean.mean(axis=0)))
 
 
 def describe_part(part: Any) -> Json:
-    """A part and its settings, down to the last prior, as JSON; what comes from the domain is named by its type."""
+    """Describe a part and its settings as JSON, down to the last prior.
+
+    part: a dataclass, or the value of one of its fields. What comes from the domain is named by its type.
+    """
     if is_dataclass(part):
         return {"part": type(part).__name__} | {f.name: describe_part(getattr(part, f.name)) for f in fields(part)}
     if isinstance(part, float):
@@ -58,7 +69,12 @@ def describe_part(part: Any) -> Json:
 
 
 def take(domain: Any, xs: Batch, positions: Sequence[int]) -> Batch:
-    """The points at these positions, as a batch."""
+    """Return the points at some positions of a batch, as a batch.
+
+    domain: of the points.
+    xs: m points.
+    positions: in 0..m - 1, in the order wanted.
+    """
     if isinstance(xs, np.ndarray):
         return xs[np.asarray(positions, dtype=np.intp)]
     return domain.join([xs[i] for i in positions])
@@ -66,10 +82,22 @@ def take(domain: Any, xs: Batch, positions: Sequence[int]) -> Batch:
 
 @dataclass(frozen=True)
 class BayesianSearch:
-    """n_initial: points that `design` chooses before the surrogate is asked. n_starts: how many of the best points the
-    maximizer is told of, None for all. incumbent: what an improvement is measured against. feasibility: learns from
-    failed points, of which the objective's surrogate knows nothing; the acquisition must be a logarithm. surroundings:
-    where to look when all that the maximizer found was seen before. Raises TypeError, ValueError.
+    """Bayesian optimization with interchangeable parts: surrogate, acquisition function and maximizer.
+
+    domain: the points to search.
+    surrogate: learns the objective from the completed points.
+    acquisition: the worth of a point under the surrogate's posterior.
+    maximizer: searches the domain for the points of the largest worth.
+    n_initial: number of points that `design` chooses before the surrogate is asked, at least 1.
+    n_starts: how many of the best completed points the maximizer is told of, at least 0; None for all.
+    incumbent: (history, posterior) -> the value against which an improvement is measured; `best_observed` or
+        `best_predicted`, or your own.
+    feasibility: surrogate that learns the chance of success from failed points, of which `surrogate` knows nothing; the
+        acquisition must then be a logarithm. None: failed points teach nothing.
+    design: (domain, seen, rng) -> an unseen initial point.
+    surroundings: (domain, x, rng) -> points around x, suggested when all that the maximizer found was seen before.
+
+    Raises TypeError, ValueError.
     """
 
     domain: Any
@@ -101,7 +129,12 @@ class BayesianSearch:
         return {"surrogate": self.surrogate.initial_state()}
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Raises SpaceExhausted when no unseen point is left."""
+        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        rng: the only source of chance.
+        """
         if len(history.seen) < self.n_initial:
             return Suggestion(self.design(self.domain, history.seen, rng), state, {"origin": "initial"})
         if not len(history.values):
@@ -122,7 +155,12 @@ class BayesianSearch:
         return Suggestion(x, state, {"origin": "model", **info, **found})
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
-        """Predict the completed points by the surrogate; raises NumericalError."""
+        """Predict the completed points by the surrogate; raises NumericalError.
+
+        history: at least one completed point.
+        state: of the last suggestion.
+        rng: the only source of chance.
+        """
         posterior, _, _ = self.surrogate.condition(history.completed, history.values, state["surrogate"], rng)
         return Appraisal(np.ones(len(history.values), dtype=np.bool_), posterior.predict(history.completed))
 
@@ -135,8 +173,9 @@ class BayesianSearch:
         return FeasibleScore(score, self.feasibility.condition(points, succeeded, None, rng)[0])
 
     def _first_unseen(self, maxima: Batch, score: Score, history: HistoryView, rng: np.random.Generator) -> Point:
-        """The best new maximum; else, maximum by maximum, its best new neighbor; else the best of new draws. Raises
-        SpaceExhausted.
+        """Return the best new maximum; else, maximum by maximum, its best new neighbor; else the best of new draws.
+
+        Raises SpaceExhausted.
         """
         for x, key in zip(maxima, self.domain.keys(maxima), strict=True):
             if key not in history.seen:

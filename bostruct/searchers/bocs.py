@@ -32,17 +32,30 @@ class Regression(Protocol):
 
 
 class Minimizer(Protocol):
+    """A search for the minimum of one posterior sample."""
+
     def minimize(self, objective: Any, space: Any, rng: np.random.Generator) -> Batch:
-        """Candidates, the best first."""
+        """Return candidates for the minimum, the best first.
+
+        objective: one posterior sample.
+        space: its domain.
+        rng: the only source of chance.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class BOCS:
-    """Thompson sampling: the minimum of one sample from the posterior of a sparse regression.
+    """Thompson sampling: suggest the minimum of one sample from the posterior of a sparse regression.
 
-    Of the candidates of the minimizer the best unseen one is taken; where all were seen, the best unseen neighbor of
-    the best of them. n_initial: random points first, 20 as published. Raises TypeError, ValueError.
+    The best unseen candidate of the minimizer is taken; where all were seen, the best unseen neighbor of the best one.
+
+    domain: with neighbors.
+    regression: draws posterior samples of the objective.
+    minimizer: of a sample.
+    n_initial: number of random points first, at least 1; 20 as published.
+
+    Raises TypeError, ValueError.
     """
 
     domain: HasNeighbors
@@ -60,7 +73,12 @@ class BOCS:
         return self.regression.initial_state()
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Raises SpaceExhausted when no unseen point is left."""
+        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        rng: the only source of chance.
+        """
         if len(history.seen) < self.n_initial:
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "initial"})
         if not len(history.values):

@@ -1,4 +1,4 @@
-"""Where a search begins, before it has learned anything."""
+"""Initial designs: the points that a search begins with, before it has learned anything."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ Design = Callable[[Any, AbstractSet[Hashable], np.random.Generator], Point]
 
 
 def random_design(domain: Any, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
-    """A random point."""
+    """Draw a random unseen point; raises SpaceExhausted where none is left.
+
+    domain: to draw from.
+    seen: keys of points that are not drawn.
+    rng: the only source of chance.
+    """
     return domain.sample_unseen(seen, rng)
 
 

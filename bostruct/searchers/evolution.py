@@ -1,4 +1,4 @@
-"""Evolution on the objective itself: the baseline of Kandasamy et al. 2018, section 6, and its kin."""
+"""Evolution on the objective itself: the baseline of Kandasamy et al. 2018, section 6, and variants of it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,16 @@ ParentSelection = Callable[[Array], Array]  # fitness (m,), in the order told ->
 
 @dataclass(frozen=True)
 class EvolutionSearch:
-    """Each suggestion is a mutation of one evaluated point.
+    """Evolution as a searcher: each suggestion is a mutation of one evaluated point.
 
-    selection: of the parent, among all completed trials in the order told. n_initial: points that `design` chooses
-    first. tries: mutations, each of a parent drawn anew, for one that was not seen. origin: what suggestions are called
-    on record. Raises TypeError, ValueError.
+    domain: with mutations.
+    selection: fitness (m,) of all completed trials, in the order told -> the chance of each to be the parent (m,).
+    n_initial: number of points that `design` chooses first, at least 1.
+    design: (domain, seen, rng) -> an unseen initial point.
+    tries: mutations tried, each of a parent drawn anew, until one was not seen, at least 1.
+    origin: name of such suggestions on record.
+
+    Raises TypeError, ValueError.
     """
 
     domain: HasMutation
@@ -44,7 +49,12 @@ class EvolutionSearch:
         return None
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Raises SpaceExhausted when no unseen point is left."""
+        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        rng: the only source of chance.
+        """
         if len(history.seen) < self.n_initial:
             return Suggestion(self.design(self.domain, history.seen, rng), state, {"origin": "initial"})
         if not len(history.values):
@@ -57,7 +67,7 @@ class EvolutionSearch:
         return Suggestion(x, state, {"origin": self.origin})
 
     def _child(self, history: HistoryView, rng: np.random.Generator) -> Point | None:
-        """None where every try met a point that was seen."""
+        """Return an unseen mutation; None where every try met a point that was seen."""
         parents = rng.choice(len(history.values), size=self.tries, p=self.selection(-history.values))
         for parent in parents.tolist():
             try:

@@ -12,9 +12,10 @@ from bostruct.contracts import HasNeighbors, HistoryView, Json, Point, State, Su
 
 @dataclass(frozen=True)
 class HillClimbing:
-    """Visit the neighbors of the best point in random order and move to what improves on it.
+    """Hill climbing: visit the neighbors of the best point in random order, and move to what improves on it.
 
-    domain: with neighbors. n_initial: random points before the climb starts from the best of them.
+    domain: with neighbors.
+    n_initial: number of random points before the climb starts from the best of them, at least 1.
     best_improvement: visit all neighbors before moving to the best of them; else move at the first improvement.
 
     Where no neighbor of the center is unseen and none is better, the climb starts again at a random unseen point; it
@@ -33,10 +34,16 @@ class HillClimbing:
         return {"n_initial": self.n_initial, "best_improvement": self.best_improvement}
 
     def initial_state(self) -> State:
-        """start: values told before this climb. center: position of its center among the values told."""
+        """Return start, values told before this climb, and center, position of its center among the values told."""
         return {"start": 0, "center": None}
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        rng: the only source of chance.
+        """
         if len(history.seen) < self.n_initial:
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "initial"})
         start = state["start"]
@@ -54,7 +61,7 @@ class HillClimbing:
         return Suggestion(chosen, restarted, {"origin": "random", "why": "restarted at a local optimum"})
 
     def _unseen_neighbor(self, history: HistoryView, center: int, rng: np.random.Generator) -> Point | None:
-        """One of the unseen neighbors, uniformly; None where all were seen."""
+        """Draw one of the unseen neighbors, uniformly; return None where all were seen."""
         x = history.completed[center]
         # Of one more neighbor than there are seen points, one is unseen: so these bounds lose nothing.
         for most in (16, len(history.seen) + 1):

@@ -33,7 +33,7 @@ MAX_DRAWS = 100
 
 
 class Fidelities(Protocol):
-    """What a searcher needs to know of a point's fidelity; levels ascend from 0."""
+    """The fidelities of a domain's points as levels, which ascend from 0."""
 
     @property
     def costs(self) -> tuple[float, ...]: ...
@@ -44,10 +44,16 @@ class Fidelities(Protocol):
 
 @dataclass(frozen=True)
 class Hyperband:
-    """New points are random, and begin at the lowest level of their bracket, one bracket a level; halving: only the
-    bracket of the lowest level (successive halving). reduction: of n points at a level, n / reduction go up (eta).
-    proposals: where new points come from, None for random ones; where it names a point that was evaluated at some
-    level, that point goes up by one (MOBSTER: Klein et al. 2020).
+    """Asynchronous Hyperband, or successive halving, as a searcher (Li et al. 2018, 2020).
+
+    New points begin at the lowest level of their bracket. There is one bracket for each level.
+
+    domain: of the points.
+    fidelities: of the points.
+    reduction: eta, above 1: of n points at a level, n / eta go up.
+    halving: use only the bracket of the lowest level (successive halving).
+    proposals: searcher that proposes new points, None for random ones; where it names a point that was evaluated at
+        some level, that point goes up by one (MOBSTER: Klein et al. 2020).
 
     A bracket that begins at level b gets in proportion reduction^(top - b) * (levels / (top - b + 1)) new points, top
     the highest level. All is read off the history: a point's bracket is the lowest level at which it was evaluated.
@@ -71,7 +77,12 @@ class Hyperband:
         return None if self.proposals is None else self.proposals.initial_state()
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Raises SpaceExhausted when no unseen point is left at any level."""
+        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left at any level.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        rng: the only source of chance.
+        """
         rungs = Rungs.of(history, self.fidelities)
         promoted = self._promote(rungs, history.seen)
         if promoted is not None:
@@ -92,14 +103,19 @@ class Hyperband:
         return Suggestion(x, state, {"origin": "fallback", "why": why, "level": self.fidelities.level(x)})
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
-        """Leave only points at the highest level evaluated; predict them where proposals come from a model."""
+        """Make only points at the highest level evaluated eligible; predict all where proposals come from a model.
+
+        history: at least one completed point.
+        state: of the last suggestion.
+        rng: the only source of chance.
+        """
         levels = np.array([self.fidelities.level(x) for x in history.completed])
         model = self.proposals if isinstance(self.proposals, HasAppraisal) else None
         prediction = None if model is None else model.appraise(history, state, rng).prediction
         return Appraisal(levels == levels.max(), prediction)
 
     def _promote(self, rungs: Rungs, seen: AbstractSet[Hashable]) -> Point | None:
-        """The best that may go up, from the highest level down."""
+        """Return the best point that may go up, moved up, looking from the highest level down; None where none may."""
         for level in range(len(self.fidelities.costs) - 2, -1, -1):
             for bracket in range(level + 1):
                 found = sorted(rungs.completed(bracket, level), key=lambda one: one[0])
@@ -116,14 +132,14 @@ class Hyperband:
             return None
 
     def _place_proposal(self, x: Point, bracket: int, rungs: Rungs, seen: AbstractSet[Hashable]) -> Point | None:
-        """A proposal where its bracket begins, or one level above where it was evaluated; None where that was seen."""
+        """Move a proposal to where its bracket begins, or a level above where it was evaluated; None where seen."""
         key = self.fidelities.keys([x])[0]
         level = bracket if key not in rungs.bracket else rungs.highest[key] + 1
         found = self._at_level(x, level) if level < len(self.fidelities.costs) else None
         return None if found is None or self.domain.keys(self.domain.join([found]))[0] in seen else found
 
     def _brackets(self, rungs: Rungs) -> list[int]:
-        """Where new points may begin, the bracket that lags behind its share most first."""
+        """Return the levels at which new points may begin, the bracket that lags behind its share most first."""
         if self.halving:
             return [0]
         levels = len(self.fidelities.costs)
@@ -143,8 +159,10 @@ class Hyperband:
 
 @dataclass(frozen=True)
 class Rungs:
-    """bracket, highest: level of each point, by its key without fidelity. begun: points a bracket. entries: (value,
-    order, point) by bracket and level.
+    """The points of a history by bracket and level.
+
+    bracket, highest: the lowest and the highest level of each point, by its key without fidelity. bracket_sizes: number
+    of points in each bracket. entries: (value, order, point) of completed trials, by bracket and level.
     """
 
     bracket: dict[Hashable, int]

@@ -14,7 +14,10 @@ from bostruct.contracts import Array, HasDecisions, HistoryView, Infeasible, Jso
 
 @dataclass
 class TreeNode:
-    """A choice that was made. visits: of finished and running trials; total: of the rewards of the finished ones."""
+    """A choice that was made. visits: by finished and running trials. told: finished ones. total: of their rewards.
+
+    children: by the position of the next choice, None until the node is expanded.
+    """
 
     visits: int = 0
     told: int = 0
@@ -28,8 +31,9 @@ class TreeNode:
 
 @dataclass(frozen=True)
 class CachedDecisions:
-    """A domain's answers to what is asked anew at every suggestion: they are always the same. ways: to points, by
-    their keys; options: of choices made.
+    """A cache of a domain's answers, which are always the same, and asked for anew at every suggestion.
+
+    ways: decisions that lead to points, by the points' keys. known: numbers of options, by the choices made.
     """
 
     domain: HasDecisions
@@ -44,7 +48,10 @@ class CachedDecisions:
         return [self.ways[key] for key in keys]
 
     def options(self, made: tuple[int, ...]) -> int:
-        """0 at an end, and where what was chosen leads nowhere."""
+        """Count the choices that follow; 0 at an end, and where what was chosen leads nowhere.
+
+        made: positions chosen so far.
+        """
         if made not in self.known:
             try:
                 self.known[made] = self.domain.options(made)
@@ -55,13 +62,19 @@ class CachedDecisions:
 
 @dataclass(frozen=True)
 class ExhaustedPrefixes:
-    """Choices made, from the first on, below which nothing unseen is left. options: how many choices follow on some."""
+    """The choices, from the first on, below which nothing unseen is left.
+
+    options: choices made -> the number of choices that follow. prefixes: the choices below which nothing is left.
+    """
 
     options: Callable[[tuple[int, ...]], int]
     prefixes: set[tuple[int, ...]] = field(default_factory=set)
 
     def add(self, made: tuple[int, ...]) -> None:
-        """And whatever these choices complete."""
+        """Add choices below which nothing unseen is left, and all shorter ones that they complete.
+
+        made: positions chosen, from the first decision on.
+        """
         self.prefixes.add(made)
         while made:
             made = made[:-1]
@@ -72,15 +85,23 @@ class ExhaustedPrefixes:
 
 @dataclass(frozen=True)
 class MCTS:
-    """Each suggestion walks down a tree of decisions, to the child with the largest mean reward plus
-    exploration * sqrt(2 log(visits of the parent) / visits of the child), an unvisited one first, ties drawn; below the
-    first node that was never expanded, decisions are drawn.
+    """Monte Carlo tree search over decisions, UCT (Negrinho et al. 2019, section 7.2).
+
+    Each suggestion walks down a tree of decisions, to the child with the largest mean reward plus
+    exploration * sqrt(2 log(visits of the parent) / visits of the child). An unvisited child comes first, and ties are
+    drawn. Below the first node that was never expanded, decisions are drawn.
 
     Rewards are the share of completed trials that a trial is no worse than, so that the scale of the values means
     nothing; published, they are accuracies. The tree is grown again from the history at every suggestion, one node a
     trial, in the order told: O(trials x decisions), and nothing to store. Running trials count as visits; infeasible
-    and failed ones as visits with reward 0. Ends that were seen, and choices all of whose ends were, are not gone to
-    again. tries: walks, for a point that was not seen. Raises TypeError, ValueError.
+    and failed ones as visits with reward 0. Ends that were seen are not visited again, nor choices all of whose ends
+    were seen.
+
+    domain: of decisions one after another.
+    exploration: weight of the second term, at least 0.
+    tries: walks for one suggestion, until a point was not seen, at least 1.
+
+    Raises TypeError, ValueError.
     """
 
     domain: HasDecisions
@@ -100,7 +121,12 @@ class MCTS:
         return None
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Raises SpaceExhausted when no unseen point is left."""
+        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        rng: the only source of chance.
+        """
         root, exhausted = self._grow_tree(history)
         for _ in range(self.tries):
             if () in exhausted.prefixes:
@@ -124,7 +150,7 @@ class MCTS:
         return root, exhausted
 
     def _descend(self, root: TreeNode, exhausted: ExhaustedPrefixes, rng: np.random.Generator) -> tuple[int, ...]:
-        """What the tree decides. Visits are left on the way, also where it leads nowhere."""
+        """Return the decisions that the tree makes. Visits are left on the way, also where it leads nowhere."""
         node, made = root, ()
         node.visits += 1
         while node.children is not None and (options := self._cache.options(made)):
@@ -136,7 +162,7 @@ class MCTS:
         return made
 
     def _complete(self, made: tuple[int, ...], rng: np.random.Generator) -> Point | None:
-        """None where what was drawn below leads nowhere, for the next walk to go elsewhere."""
+        """Draw the remaining decisions; return None where they lead nowhere, so that the next walk goes elsewhere."""
         try:
             return self.domain.roll_out(made, rng)
         except Infeasible:
@@ -155,7 +181,10 @@ class MCTS:
 
 
 def rewards(values: Array) -> Array:
-    """Of each value (n,) the share of all that are no smaller, in (0, 1]; the smallest gets 1."""
+    """Return the reward of each value: the share of all values that are no smaller.
+
+    values: (n,), minimized. Returns (n,), in (0, 1]; the smallest value gets 1.
+    """
     if not len(values):
         return np.zeros(0)
     ordered = np.sort(values)
@@ -163,7 +192,7 @@ def rewards(values: Array) -> Array:
 
 
 def _backpropagate(root: TreeNode, decisions: tuple[int, ...], reward: float | None) -> None:
-    """Down the expanded nodes, then one further, which is expanded for the next time."""
+    """Add a trial to the expanded nodes on its way, and to the next one, which is expanded for the next time."""
     node = root
     path = [node]
     for choice in decisions:

@@ -11,7 +11,10 @@ from bostruct.contracts import Domain, HistoryView, Json, State, Suggestion
 
 @dataclass(frozen=True)
 class RandomSearch:
-    """Uniform points that were never seen."""
+    """Random search without replacement: uniform points that were never seen.
+
+    domain: any.
+    """
 
     domain: Domain
 
@@ -22,4 +25,10 @@ class RandomSearch:
         return None
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        rng: the only source of chance.
+        """
         return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "random"})

@@ -14,10 +14,18 @@ from bostruct.searchers.designs import Design, random_design
 
 @dataclass(frozen=True)
 class SMBO:
-    """The best of `candidates` random points by the mean of a surrogate; with probability `exploration` a random one.
+    """Sequential model-based optimization: suggest the best of random candidates by the mean of a surrogate.
 
-    n_initial: points that `design` chooses first. Defaults as published, where nothing is learned from before one value
-    is told. Raises TypeError, ValueError.
+    Defaults are as published, where nothing is learned from before one value is told.
+
+    domain: any.
+    surrogate: learns the objective from the completed points.
+    candidates: number of random points for one suggestion, at least 1.
+    exploration: probability of suggesting a random point instead, in [0, 1].
+    n_initial: number of points that `design` chooses first, at least 1.
+    design: (domain, seen, rng) -> an unseen initial point.
+
+    Raises TypeError, ValueError.
     """
 
     domain: Domain
@@ -40,7 +48,12 @@ class SMBO:
         return {"surrogate": self.surrogate.initial_state()}
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Raises SpaceExhausted when no unseen point is left."""
+        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        rng: the only source of chance.
+        """
         if len(history.seen) < self.n_initial:
             return Suggestion(self.design(self.domain, history.seen, rng), state, {"origin": "initial"})
         if rng.random() < self.exploration:

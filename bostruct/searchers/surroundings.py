@@ -1,4 +1,4 @@
-"""Points around one that is good but was seen before."""
+"""Neighborhoods of a point that is good but was seen before."""
 
 from __future__ import annotations
 
@@ -13,12 +13,22 @@ N_MUTATIONS = 50
 
 
 def neighbors_of(domain: HasNeighbors, x: Point, rng: np.random.Generator) -> Batch:
-    """Its neighbors, or 5,000 of them."""
+    """Return the neighbors of a point, or 5,000 of them, drawn at random.
+
+    domain: with neighbors.
+    x: one point.
+    rng: the only source of chance.
+    """
     return domain.sample_neighbors(x, MAX_SEEN_NEIGHBORS, rng)
 
 
 def mutations_of(domain: HasMutation, x: Point, rng: np.random.Generator) -> Batch:
-    """50 mutations of it; none where the domain leaves none."""
+    """Return 50 mutations of a point; none where the domain leaves none.
+
+    domain: with mutations.
+    x: one point.
+    rng: the only source of chance.
+    """
     found: list[Any] = []
     for _ in range(N_MUTATIONS):
         try:

@@ -21,11 +21,15 @@ class NamedDecisions(HasChoices, HasDecisions, Protocol):
 
 @dataclass(frozen=True)
 class TPE:
-    """Optuna's `TPESampler` on the trials so far, told to it anew at every suggestion; running ones count as bad.
+    """Optuna's `TPESampler` as a searcher, told all trials anew at every suggestion; running trials count as bad.
 
-    n_startup: random points first, 10 as in Optuna. Ordered choices are integers there, continuous ones floats. A point
-    that was seen or breaks a constraint is asked for again, 32 times at most. Raises TypeError, ValueError, and
-    MissingExtra without Optuna.
+    Ordered choices are integers there, continuous ones floats. Where a suggested point was seen or breaks a constraint,
+    Optuna is asked again, 32 times at most.
+
+    domain: its points all have the same choices, decided in the same order.
+    n_startup: number of random points first, at least 1; 10 as in Optuna.
+
+    Raises TypeError, ValueError, and MissingExtra without Optuna.
     """
 
     domain: NamedDecisions
@@ -42,7 +46,12 @@ class TPE:
         return None
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Raises SpaceExhausted when no unseen point is left."""
+        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        rng: the only source of chance.
+        """
         if len(history.seen) < self.n_startup:
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "initial"})
         for x in self._ask_optuna(history, rng):
@@ -52,7 +61,7 @@ class TPE:
         return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "fallback", "why": why})
 
     def _ask_optuna(self, history: HistoryView, rng: np.random.Generator) -> Iterator[Point]:
-        """Valid points that Optuna suggests."""
+        """Yield the valid points among those that Optuna suggests."""
         import optuna
 
         levels = optuna.logging.get_verbosity()

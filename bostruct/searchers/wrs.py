@@ -23,15 +23,18 @@ Effects = Callable[[Sequence[Sequence[Choice]], Array, int], Mapping[str, float]
 
 @dataclass(frozen=True)
 class WeightedRandomSearch:
-    """Random search, then random changes of the incumbent, of important variables more often.
+    """Weighted random search: random points, then random changes of the incumbent, of important variables more often.
 
-    n_random: trials of the first phase; published, the number of trials divided by e. mode: whether one uniform number
-    decides for all variables of a step (``shared``, as published: a variable changes where its probability is at least
-    that number), one each (``independent``), or exactly one variable changes, drawn by the probabilities (``single``).
-    ``auto`` is ``single``, and every second step ``independent`` once as many trials as there are variables brought
-    no improvement: a single change may not lead on from where the search stands.
-    floor: the least probability, without which a variable would freeze. least: k_i of some variables by name: until so
-    many trials are finished they change in every step. effects: of what was told in the first phase.
+    domain: of named choices.
+    effects: (choices of each point, values, seed) -> the main effect of each choice, from the first phase.
+    n_random: trials of the first phase, at least 2; published, the number of trials divided by e.
+    mode: how a step decides which variables change. ``shared``, as published: one uniform number decides for all, and a
+        variable changes where its probability is at least that number. ``independent``: one number for each variable.
+        ``single``: exactly one variable changes, drawn by the probabilities. ``auto``: ``single``, but every second
+        step ``independent`` once four times as many trials as there are variables brought no improvement, because a
+        single change may not lead on from where the search stands.
+    floor: the least probability, in (0, 1], without which a variable would freeze.
+    least: k_i of some variables, by name: until so many trials are finished they change in every step.
 
     A variable's probability is its main effect over the largest one; where all effects are 0 every variable changes
     in every step. Choices that a point does not have, and those that a change opens, are drawn. Ties count as
@@ -60,7 +63,12 @@ class WeightedRandomSearch:
         return None
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Raises SpaceExhausted when no unseen point is left."""
+        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        rng: the only source of chance.
+        """
         n_told = len(history.values) + len(history.failed)
         if n_told < self.n_random or not len(history.values):
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "random"})
@@ -76,7 +84,11 @@ class WeightedRandomSearch:
         return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "fallback", "why": why})
 
     def probabilities(self, weights: Mapping[str, float], names: Sequence[str]) -> Array:
-        """That each variable changes: its weight over the largest; 1 where it was not met in the first phase (d,)."""
+        """Return the probability that each variable changes: its weight over the largest, at least `floor` (d,).
+
+        weights: main effects, by the variable's name. names: of the d variables; one that was not met in the first
+        phase has probability 1. Where no weight is positive all have.
+        """
         largest = max(weights.values(), default=0.0)
         if largest <= 0.0:
             return np.ones(len(names))
@@ -103,10 +115,13 @@ class WeightedRandomSearch:
 
 
 def wrs_trials(n_trials: int) -> int:
-    """How many of n_trials are random: n_trials / e, rounded, as published."""
+    """Return how many trials are random: n_trials / e, rounded, as published, and at least 2.
+
+    n_trials: trials in all.
+    """
     return max(round(n_trials / math.e), 2)
 
 
 def _last_best(values: Any) -> int:
-    """Of those with the smallest value the one told last."""
+    """Return the position of the smallest value; among equals, the one told last."""
     return len(values) - 1 - int(np.argmin(values[::-1]))

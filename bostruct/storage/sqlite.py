@@ -78,7 +78,7 @@ INSERT_TRIAL = f"INSERT INTO trials (study, {TRIAL_COLUMNS}) VALUES ({', '.join(
 
 
 def dump(value: Any) -> str:
-    """JSON text; numpy numbers and arrays as what they hold. Raises TypeError for what JSON cannot hold."""
+    """Return JSON text; numpy numbers and arrays as what they hold. Raises TypeError for what JSON cannot hold."""
     return json.dumps(value, default=_encode_numpy)
 
 
@@ -109,7 +109,7 @@ class Store:
         return [StudyRow(*row)._replace(seed=int(row[3])) for row in rows]
 
     def find(self, name: str | None) -> StudyRow:
-        """The study of this name, or the only one where name is None; StorageError says which there are."""
+        """Return the study of this name, or the only one where name is None; StorageError says which there are."""
         rows = self.studies()
         found = [row for row in rows if name in (None, row.name)]
         if len(found) == 1:
@@ -155,7 +155,7 @@ class Store:
         return [TrialRow(*row) for row in rows]
 
     def insert(self, row: TrialRow, state: str | None = None) -> None:
-        """A new trial and, with it or not at all, the searcher's new state."""
+        """Write a new trial and, with it or not at all, the searcher's new state."""
         with self._transaction():
             self.connection.execute(INSERT_TRIAL, (self.study, *row))
             if state is not None:
@@ -247,7 +247,7 @@ class Store:
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """The name that messages give the storage: its path, or that it is in memory."""
         return str(self.path or "storage in memory")
 
     def _read(self, query: str, values: tuple[Any, ...]) -> list[Any]:
@@ -282,7 +282,7 @@ def _study_values(row: StudyRow) -> tuple[Any, ...]:
 
 
 def study_rows(storage: str | os.PathLike[str]) -> list[StudyRow]:
-    """The studies in a file, oldest first, without opening any for writing. Raises StorageError."""
+    """Return the studies in a file, oldest first, without opening any for writing; raise StorageError."""
     store = Store(storage, read_only=True)
     try:
         return store.studies()
@@ -291,7 +291,7 @@ def study_rows(storage: str | os.PathLike[str]) -> list[StudyRow]:
 
 
 def finished_count(storage: str | os.PathLike[str]) -> int:
-    """How many trials of the only study in a file have finished, without reading them. Raises StorageError."""
+    """Count the finished trials of the only study in a file, without reading them; raise StorageError."""
     store = Store(storage, read_only=True)
     try:
         study = store.find(None).id

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Patience:
-    """Stop once `trials` finished trials in a row, failed ones included, have brought no better value."""
+    """A callback that stops once finished trials in a row have brought no better value.
+
+    trials: how many, from 1; failed ones are included.
+    """
 
     trials: int
 
@@ -33,7 +36,11 @@ class Patience:
 
 @dataclass(frozen=True)
 class TargetValue:
-    """Stop once a value is as good as `value`. reason: what the result then says; by default the value and trial."""
+    """A callback that stops once a trial has reached a value.
+
+    value: the value to reach, in the user's direction.
+    reason: what the result then says; by default the value and trial.
+    """
 
     value: float
     reason: str = ""
@@ -51,7 +58,11 @@ class TargetValue:
 
 @dataclass(frozen=True)
 class Deadline:
-    """Ask for no more points once `seconds` have passed since this object was made."""
+    """A callback that asks for no more points once some time has passed since it was made.
+
+    seconds: from 0.
+    began: the time of its making, by `time.monotonic`.
+    """
 
     seconds: float
     began: float = field(default_factory=time.monotonic, repr=False)

@@ -19,9 +19,13 @@ Status = Literal["running", "completed", "failed", "infeasible"]
 class Trial:
     """One point and what became of it.
 
-    number: position in the study, from 0. point: the user's own values. value: as the objective returned it, None
-    unless completed. reason: why it failed, None unless failed or infeasible. info: how it was chosen (`origin`:
-    initial, model, random, fallback, added) and what that cost. started, finished: seconds since the epoch.
+    number: position in the study, from 0.
+    point: the user's own values.
+    status: running, completed, failed or infeasible.
+    value: as the objective returned it, None unless completed.
+    reason: why it failed, None unless failed or infeasible.
+    info: how it was chosen (`origin`: initial, model, random, fallback, added) and what that cost.
+    started, finished: seconds since the epoch.
     """
 
     number: int
@@ -35,6 +39,7 @@ class Trial:
 
     @property
     def origin(self) -> str:
+        """The way the point was chosen: initial, model, random, fallback or added."""
         return self.info.get("origin", "unknown")
 
     def _repr_html_(self) -> str:
@@ -46,8 +51,12 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """What a searcher sees: points as its domain holds them, values (n,) to be minimized, in the order told.
+    """The history that a searcher sees: points as its domain holds them, values (n,) to minimize, in the order told.
 
+    completed: points that have a value.
+    values: one for each completed point.
+    running: points that were asked and are not finished.
+    failed: points that failed or were infeasible.
     seen: the keys of all points ever asked or told, whatever became of them.
     """
 
@@ -61,12 +70,18 @@ class History:
     def of(
         cls, domain: Domain, completed: Batch, values: Sequence[float] | Array, running: Batch = (), failed: Batch = ()
     ) -> History:
-        """A history from batches; points of `running` and `failed` count as seen."""
+        """Make a history from batches of points; all of them count as seen.
+
+        domain: of the points.
+        completed: points that have a value.
+        values: one for each completed point, to be minimized.
+        running, failed: points without a value.
+        """
         batches = [domain.join(completed), domain.join(running), domain.join(failed)]
         seen = frozenset(key for batch in batches for key in domain.keys(batch))
         return cls(batches[0], np.asarray(values, dtype=np.float64), batches[1], batches[2], seen)
 
     @property
     def best(self) -> int:
-        """Index of the smallest value; the first of equals."""
+        """The index of the smallest value; the first of equals."""
         return int(np.argmin(self.values))

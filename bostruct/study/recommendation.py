@@ -21,9 +21,10 @@ NO_MEAN = "by the value told: the method gives no posterior mean"
 class Recommendation(NamedTuple):
     """The completed trial with the best posterior mean or, without a model, the one with the best value told.
 
-    trial: its number, point and value as told. mean: what the model expects of the objective there, noise aside, in the
-    user's units; None without a model. low, high: the ends of the 95 % interval around the mean, which is as good as
-    the model; None without one. why: how the trial was chosen, in words.
+    trial: its number, point and value as told.
+    mean: what the model expects of the objective there, noise aside, in the user's units; None without a model.
+    low, high: the ends of the 95 % interval around the mean, which is as good as the model; None without one.
+    why: how the trial was chosen, in words.
     """
 
     trial: Trial
@@ -33,7 +34,7 @@ class Recommendation(NamedTuple):
     why: str
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, the trial by its number and point."""
+        """Return plain values, the trial by its number and point."""
         return self._asdict() | {"trial": self.trial.number, "point": self.trial.point}
 
     def __str__(self) -> str:
@@ -51,10 +52,11 @@ class Expected(NamedTuple):
 
 
 class Beliefs(NamedTuple):
-    """What a method makes of the completed trials of a study, by number.
+    """The beliefs of a method about the completed trials of a study, by number.
 
-    eligible: the trials to recommend one of. expected: of each completed trial, None without a model. why: how a
-    recommendation is made, in words.
+    eligible: the trials to recommend one of.
+    expected: the belief about each completed trial, None without a model.
+    why: how a recommendation is made, in words.
     """
 
     eligible: frozenset[int]
@@ -83,10 +85,10 @@ class Lazy:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """How to find the beliefs of a study as it is now.
+    """A function that finds the beliefs of a study as it is now.
 
-    searcher: gives the method and its state, JSON text; raises BostructError where the study cannot have them. points:
-    of all trials, as the domain holds them.
+    searcher: gives the method and its state, JSON text; raises BostructError where the study cannot have them.
+    points: of all trials, as the domain holds them.
     """
 
     searcher: Callable[[], tuple[Searcher, str]]
@@ -98,7 +100,7 @@ class Fit:
     limit: ThreadLimit
 
     def __call__(self) -> Beliefs:
-        """The same for the same study. A model that cannot be had or fitted is a reason, and no error."""
+        """Find the beliefs, the same for the same study; a model that cannot be fitted is a reason, and no error."""
         completed = [number for number in self.order if self.trials[number].status == "completed"]
         told = frozenset(completed)
         try:
@@ -135,7 +137,12 @@ class Fit:
 
 
 def recommend(beliefs: Beliefs, completed: Sequence[Trial], direction: str) -> Recommendation:
-    """Choose among completed trials, at least one; the first told of equals."""
+    """Choose among completed trials the one to recommend, the first told of equals.
+
+    beliefs: of the study.
+    completed: trials to choose from, at least one.
+    direction: ``minimize`` or ``maximize``.
+    """
     sign = sign_of(direction)
     trials = [trial for trial in completed if trial.number in beliefs.eligible] or completed
     if beliefs.expected is None:
@@ -147,7 +154,10 @@ def recommend(beliefs: Beliefs, completed: Sequence[Trial], direction: str) -> R
 
 
 def without_model(completed: Sequence[Trial]) -> Beliefs:
-    """Beliefs of a result that was made by hand."""
+    """Return the beliefs of a result that was made by hand.
+
+    completed: its completed trials, all of them eligible.
+    """
     return Beliefs(frozenset(t.number for t in completed), None, "by the value told: the result has no model")
 
 

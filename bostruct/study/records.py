@@ -22,7 +22,7 @@ class OtherVersion(UserWarning):
 
 
 class JsonDomain:
-    """Points as their JSON: stands in, for reading, where the domain cannot be rebuilt from a file."""
+    """A domain whose points are JSON, for reading a study whose domain cannot be rebuilt from a file."""
 
     def decode(self, data: Json) -> Point:
         return data
@@ -41,7 +41,7 @@ class JsonDomain:
 
 
 def as_domain(given: Any) -> Any:
-    """A domain as it is, or the `Space` of a mapping of variables; raises TypeError for anything else."""
+    """Return a domain as it is, or the `Space` of a mapping of variables; raise TypeError for anything else."""
     if isinstance(given, Mapping):
         return Space(given)
     if isinstance(given, type) or not callable(getattr(given, "sample_unseen", None)):
@@ -50,7 +50,7 @@ def as_domain(given: Any) -> Any:
 
 
 def encode_points(domain: Any, points: Iterable[Any] | None) -> list[Json]:
-    """The user's own points, encoded; raises TypeError or PointError, naming the one that is wrong."""
+    """Encode the user's own points; raise TypeError or PointError, naming the one that is wrong."""
     if points is None:
         return []
     if isinstance(points, Mapping | str) or not isinstance(points, Iterable):
@@ -65,7 +65,7 @@ def encode_points(domain: Any, points: Iterable[Any] | None) -> list[Json]:
 
 
 def readable_domain(given: Any, row: StudyRow) -> Any:
-    """The domain to show a study's points with."""
+    """Return the domain to show a study's points with."""
     if given is not None:
         return as_domain(given)
     try:
@@ -75,7 +75,7 @@ def readable_domain(given: Any, row: StudyRow) -> Any:
 
 
 def readable_searcher(given: str | Searcher | None, domain: Any, row: StudyRow) -> tuple[Searcher, str]:
-    """The method of a study that is only read, and its state, as JSON text.
+    """Return the method of a study that is only read, and its state, as JSON text.
 
     A method whose settings are not those of the file, which another version made, starts without a state. Raises
     BostructError where the method cannot be had.
@@ -89,7 +89,7 @@ def readable_searcher(given: str | Searcher | None, domain: Any, row: StudyRow) 
 
 
 def stored_domain(row: StudyRow) -> Any:
-    """Raises DomainError, with what to do, where the file does not hold enough."""
+    """Rebuild a study's domain from its file; raise DomainError, with what to do, where that does not hold enough."""
     try:
         return domain_from_json(json.loads(row.domain))
     except DomainError as error:
@@ -97,7 +97,7 @@ def stored_domain(row: StudyRow) -> Any:
 
 
 def check_domain(searcher: Searcher, domain: Any) -> Searcher:
-    """The searcher; raises ValueError where it was built for another domain."""
+    """Return the searcher; raise ValueError where it was built for another domain."""
     if dump(searcher.domain.to_json()) != dump(domain.to_json()):
         raise ValueError(
             f"method: expected a searcher of {short_repr(domain, 200)}, got one of {short_repr(searcher.domain, 200)}"
@@ -106,7 +106,7 @@ def check_domain(searcher: Searcher, domain: Any) -> Searcher:
 
 
 def describe_method(method: str | Searcher, searcher: Searcher) -> Json:
-    """What sets a method apart from others, as JSON."""
+    """Return what sets a method apart from others, as JSON data: name, searcher and settings."""
     name = method if isinstance(method, str) else None
     return {"name": name, "searcher": type(searcher).__name__, "settings": dict(searcher.settings())}
 
@@ -176,13 +176,13 @@ def _common_name(stored: StudyRow, given: StudyRow) -> str | None:
 
 
 def method_label(row: StudyRow) -> str:
-    """What people call the method."""
+    """Return the name that people call the method by."""
     method = json.loads(row.method)
     return method["name"] or method["searcher"]
 
 
 def stored_method(row: StudyRow) -> str:
-    """The method's name; raises BostructError where a searcher object was given."""
+    """Return the method's name; raise BostructError where a searcher object was given."""
     method = json.loads(row.method)
     if method["name"] in methods.METHODS:
         return method["name"]
@@ -194,7 +194,7 @@ def stored_method(row: StudyRow) -> str:
 
 
 def read_trial(row: TrialRow, domain: Any, where: str) -> tuple[Trial, Point]:
-    """A trial and its point as the domain holds it; raises StorageError where the file's JSON makes no sense."""
+    """Return a trial and its point as the domain holds it; raise StorageError where the JSON makes no sense."""
     try:
         point = domain.decode(json.loads(row.point))
         info = json.loads(row.info)
@@ -207,7 +207,7 @@ def read_trial(row: TrialRow, domain: Any, where: str) -> tuple[Trial, Point]:
 
 
 def write_trial(trial: Trial, point: str, told: int | None, attempts: int) -> TrialRow:
-    """The row of a trial; point is JSON text."""
+    """Return the row of a trial; point is JSON text."""
     info = dump(trial.info)
     when = (trial.started, trial.finished)
     return TrialRow(trial.number, trial.status, point, trial.value, trial.reason, info, *when, told, attempts)

@@ -1,4 +1,4 @@
-"""What a study came to, as a value that outlives it."""
+"""The result of a study, as a value that outlives it."""
 
 from __future__ import annotations
 
@@ -38,14 +38,18 @@ class TrialTable:
     trials: tuple[Trial, ...]
 
     def rows(self) -> list[dict[str, Any]]:
+        """Return a dict a trial, from column to value."""
         return [_trial_row(trial) for trial in self.trials]
 
     def to_dataframe(self) -> Any:
-        """A pandas DataFrame; raises MissingExtra without pandas."""
+        """Return the rows as a pandas DataFrame; raise MissingExtra without pandas."""
         return optional_import("pandas", "pandas").DataFrame(self.rows())
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the rows, with a header; needs no pandas."""
+        """Write the rows, with a header; needs no pandas.
+
+        path: of the file, which is overwritten.
+        """
         rows = self.rows()
         names = list(dict.fromkeys(name for row in rows for name in row))
         with open(path, "w", newline="", encoding="utf-8") as file:
@@ -56,11 +60,17 @@ class TrialTable:
 
 @dataclass(frozen=True)
 class Result:
-    """Trials by number, and their numbers in the order told; values as the objective returned them.
+    """The result of a study: its trials, with values as the objective returned them.
 
-    domain: of their points, None in a result that was pickled, for constraints are functions that pickle cannot hold.
+    trials: all of them, by number.
+    order: the numbers of the finished trials, in the order told.
+    direction: ``minimize`` or ``maximize``.
+    seed: of the study.
+    method: its name.
+    stopped_because: the reason why the run ended, in words.
     beliefs: what the method's model makes of the completed trials, fitted when `recommended` is first asked for; None
-    without a model. Printing a result asks for it, and so does pickling one, since the model stays behind.
+        without a model. Printing a result asks for it, and so does pickling one, since the model stays behind.
+    domain: of the points; None in a pickled result, for constraints are functions that pickle cannot hold.
     """
 
     trials: tuple[Trial, ...]
@@ -76,13 +86,16 @@ class Result:
         return self.__dict__ | {"domain": None}
 
     def where(self, keep: Callable[[Any], bool]) -> Result:
-        """The result of those finished trials whose point `keep` is true for, such as those at the largest fidelity."""
+        """Return the result of some of the finished trials, such as those at the largest fidelity.
+
+        keep: called with a point, true where its trial is to be kept.
+        """
         kept = tuple(number for number in self.order if keep(self.trials[number].point))
         return replace(self, order=kept)
 
     @cached_property
     def best_trial(self) -> Trial:
-        """The first told of those with the best value; raises BostructError where no trial completed."""
+        """The trial with the best value, the first told of equals; raises BostructError where none has completed."""
         sign = sign_of(self.direction)
         return min(self._some_completed(), key=lambda t: sign * value(t))
 
@@ -123,24 +136,27 @@ class Result:
 
     @property
     def best_value(self) -> float:
+        """The value of the best trial, as the objective returned it."""
         return value(self.best_trial)
 
     @property
     def best_point(self) -> Any:
+        """The point of the best trial, as the objective received it."""
         return self.best_trial.point
 
     @property
     def n_failed(self) -> int:
-        """Trials that failed or were infeasible."""
+        """The number of trials that failed or were infeasible."""
         return sum(t.status in ("failed", "infeasible") for t in self.trials)
 
     @property
     def n_completed(self) -> int:
+        """The number of trials that have a value."""
         return sum(t.status == "completed" for t in self.trials)
 
     @property
     def incumbents(self) -> tuple[Incumbent, ...]:
-        """One for each finished trial, in the order told."""
+        """The best value so far after each finished trial, in the order told."""
         better = max if self.direction == "maximize" else min
         best: float | None = None
         steps = []
@@ -153,6 +169,7 @@ class Result:
 
     @property
     def timing(self) -> Timing:
+        """The seconds spent choosing points and evaluating them, added trials left out."""
         finished = [t for t in self.trials if t.finished is not None and t.origin != "added"]
         suggest = sum(t.info.get("suggest_seconds", 0.0) for t in self.trials)
         return Timing(suggest, sum((t.finished or t.started) - t.started for t in finished))
@@ -163,15 +180,23 @@ class Result:
         return TrialTable(self.trials)
 
     def to_dataframe(self) -> Any:
-        """A pandas DataFrame, a row a trial; raises MissingExtra without pandas."""
+        """Return a pandas DataFrame, a row a trial; raise MissingExtra without pandas."""
         return self.history.to_dataframe()
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """A row a trial, with a header."""
+        """Write the trials to a CSV file, a row a trial, with a header.
+
+        path: of the file, which is overwritten.
+        """
         self.history.to_csv(path)
 
     def plot(self, ax: Any = None) -> Any:
-        """Values and the best so far on matplotlib axes, which are returned; raises MissingExtra without matplotlib."""
+        """Draw values and the best so far, and return the matplotlib axes.
+
+        ax: axes to draw on, None for those of a new figure.
+
+        Raises MissingExtra without matplotlib.
+        """
         return load_by_name("bostruct.analysis.plots:plot_convergence")(self, ax=ax)
 
     def __repr__(self) -> str:

@@ -48,15 +48,19 @@ Callback = Callable[["Study", Trial], None]
 
 
 class Study:
-    """A search in progress.
+    """A search in progress, which asks for points and is told what came of them.
 
-    space: a `Space`, a dict of variables, or any other domain. method: a name, or a searcher from `bostruct.methods`.
-    seed: an integer from 0; None draws one and records it. storage: a file, None keeps all in memory; where it already
-    holds a study of this name, made with the same arguments, that one goes on. initial_points: asked before any point
-    of the method's own; None for none. threads: for model work, None leaves them alone.
+    space: a `Space`, a dict of variables, or any other domain.
+    method: a name, or a searcher from `bostruct.methods`.
+    seed: an integer from 0; None draws one and records it.
+    direction: ``minimize`` or ``maximize``.
+    storage: a file, None keeps all in memory; a study of this name in it, made with the same arguments, goes on.
+    name: of the study in its file, a non-empty string.
+    initial_points: asked before any point of the method's own; None for none.
+    threads: for model work, from 1; None leaves them alone.
 
     Raises StudyMismatch where the stored study was made otherwise, StudyLocked where somebody else writes it,
-    StorageError where the file cannot be used, PointError for a wrong initial point.
+    StorageError where the file cannot be used, PointError for a wrong initial point, TypeError, ValueError.
     """
 
     def __init__(
@@ -108,13 +112,18 @@ class Study:
         threads: int | None = 1,
         read_only: bool = False,
     ) -> Study:
-        """The study of this name in a file, or the only one there.
+        """Open a study that a file holds.
 
-        space, method: needed only where the file cannot hold them: spaces with constraints or with choices that are
-        Python objects, search spaces that are functions, searchers that are objects. read_only: always possible,
-        whoever writes; nothing can be asked or told, the log that a killed writer left may be folded into the file,
-        and where the space is not known points are shown as stored. Raises StorageError, DomainError,
-        StudyLocked, StudyMismatch.
+        storage: the file.
+        name: of the study, None for the only one there.
+        space: needed only where the file cannot hold it: spaces with constraints or with choices that are Python
+            objects, search spaces that are functions.
+        method: needed only where the file cannot hold it: a searcher that is an object.
+        threads: for model work, from 1; None leaves them alone.
+        read_only: always possible, whoever writes; nothing can be asked or told, the log that a killed writer left
+            may be folded into the file, and where the space is not known points are shown as stored.
+
+        Raises StorageError, DomainError, StudyLocked, StudyMismatch.
         """
         store = Store(storage, read_only=True)
         try:
@@ -139,7 +148,10 @@ class Study:
         )
 
     def ask(self) -> Trial:
-        """The next trial, running, and on disk. Raises SpaceExhausted when no unseen point is left."""
+        """Return the next trial, running, and on disk.
+
+        Raises SpaceExhausted when no unseen point is left.
+        """
         with self._mutex:
             searcher = self._writable()
             with self._ledger.requeue_on_error():
@@ -149,11 +161,15 @@ class Study:
     def tell(
         self, trial: Trial | int, value: Any = None, *, failed: str | None = None, infeasible: str | None = None
     ) -> Trial:
-        """What came of a running trial, or of its number: a value, or the reason why there is none.
+        """Record the outcome of a running trial, and return the trial; the outcome is on disk when this returns.
 
-        Committed when this returns. NaN and infinities are failures. Raises TypeError for what is not a number, and
-        ValueError for a trial that is not running; nothing is told then. Raises StorageError where the file was
-        removed, renamed or replaced; the outcome is kept in memory then, for `save`.
+        trial: a running one, or its number.
+        value: a number; NaN and infinities are failures.
+        failed, infeasible: instead of a value, the reason why there is none, a non-empty string.
+
+        Raises TypeError for what is not a number, and ValueError for a trial that is not running; nothing is told
+        then. Raises StorageError where the file was removed, renamed or replaced; the outcome is kept in memory then,
+        for `save`.
         """
         with self._mutex:
             self._writable()
@@ -161,9 +177,12 @@ class Study:
             return self._ledger.finish(number, parse_outcome(value, failed, infeasible))
 
     def add(self, point: Any, value: Any = None, *, failed: str | None = None, infeasible: str | None = None) -> Trial:
-        """Data that the user already has: a finished trial of origin `added`, which `n_trials` does not count.
+        """Add data that the user already has, as a finished trial of origin `added`, which `n_trials` does not count.
 
-        Raises PointError, TypeError.
+        point: as the objective would receive it.
+        value, failed, infeasible: one of them, as in `tell`.
+
+        Raises PointError, TypeError, ValueError.
         """
         with self._mutex:
             self._writable()
@@ -173,8 +192,10 @@ class Study:
     def requeue(self, trial: Trial | int) -> None:
         """Give a running trial back, or a failed one another chance: the next ask hands it out again.
 
-        A failed one counts as not finished then; what it failed of is in its ``info["failed_before"]``. Raises
-        ValueError for a trial that is neither, or was added.
+        trial: a running or failed one, or its number. A failed one counts as not finished then; what it failed of is in
+            its ``info["failed_before"]``.
+
+        Raises ValueError for a trial that is neither, or was added.
         """
         with self._mutex:
             self._writable()
@@ -192,14 +213,17 @@ class Study:
         progress: bool | None = None,
         reraise: type[Exception] | tuple[type[Exception], ...] = (),
     ) -> Result:
-        """Evaluate until the study has n_trials finished trials, failed ones included, added ones not.
+        """Evaluate until the study has n_trials finished trials, and return its result.
 
-        n_trials is a total: the same call again continues an interrupted run, and does nothing after a finished one.
-        workers: processes, or, with an executor, trials in flight at a time; 1 without trial_timeout runs in this
-        process. executor: any `concurrent.futures.Executor`. trial_timeout: seconds, after which the worker is killed
-        and the trial fails. callbacks: one or several, called as callback(study, trial) after each finished trial.
-        progress: a bar on stderr, None shows it on a terminal and in a notebook. reraise: exceptions that end the run,
-        beside failing their trial.
+        objective: called with a point, returns a number.
+        n_trials: a total, from 0; failed trials count, added ones do not. The same call again continues an interrupted
+            run, and does nothing after a finished one.
+        workers: processes, or trials in flight with an executor; 1 without trial_timeout runs in this process.
+        executor: any `concurrent.futures.Executor`.
+        trial_timeout: seconds, from 0.001, after which the worker is killed and the trial fails; not with an executor.
+        callbacks: one or several, called as callback(study, trial) after each finished trial.
+        progress: a bar on stderr, None shows it on a terminal and in a notebook.
+        reraise: exceptions that end the run, beside failing their trial.
 
         An exception of the objective fails its trial, and the study goes on. While no trial that was asked for has
         completed, ObjectiveError ends the run at the first TypeError, AttributeError, NameError or returned value that
@@ -217,22 +241,25 @@ class Study:
         return self.result
 
     def stop(self, reason: str = "stop() was called") -> None:
-        """End `optimize` once the trials in flight have finished."""
+        """End `optimize` once the trials in flight have finished.
+
+        reason: the result's `stopped_because`.
+        """
         self._stop = reason
 
     @property
     def stopping(self) -> str | None:
-        """Why `optimize` is to end, None while it is not."""
+        """The reason why `optimize` is to end, None while it is not."""
         return self._stop
 
     @property
     def name(self) -> str:
-        """What the study is called in its file."""
+        """The name of the study in its file."""
         return self._row.name
 
     @property
     def seed(self) -> int:
-        """From which, with a trial's number, its random generator is made; drawn where None was given."""
+        """The seed that, with a trial's number, makes the trial's random generator; drawn where None was given."""
         return self._row.seed
 
     @property
@@ -262,7 +289,7 @@ class Study:
 
     @property
     def result(self) -> Result:
-        """What the study has come to so far."""
+        """The result of the study so far."""
         method, trials, order = method_label(self._row), self.trials, tuple(self._ledger.order)
         fit = Fit(self._model(), trials, order, self._ledger.points, self.direction, self.seed, self._limit)
         stopped, beliefs = self._stopped_because, Lazy(fit)
@@ -275,17 +302,17 @@ class Study:
 
     @property
     def best_trial(self) -> Trial:
-        """Raises BostructError where no trial has completed."""
+        """The trial with the best value; raises BostructError where none has completed."""
         return self.result.best_trial
 
     @property
     def best_value(self) -> float:
-        """Its value, as the objective returned it."""
+        """The value of the best trial, as the objective returned it."""
         return self.result.best_value
 
     @property
     def best_point(self) -> Any:
-        """Its point, as the objective received it."""
+        """The point of the best trial, as the objective received it."""
         return self.result.best_point
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -26,7 +26,7 @@ class NextPoint(NamedTuple):
 
 
 def next_point(searcher: Searcher, ledger: Ledger, seed: int) -> NextPoint:
-    """Raises SpaceExhausted, and BostructError where the searcher breaks its contract."""
+    """Return the next point to ask; raise SpaceExhausted, and BostructError where the searcher breaks its contract."""
     began = time.perf_counter()
     unasked = ledger.next_initial()
     if unasked is not None:

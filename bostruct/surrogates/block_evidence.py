@@ -28,7 +28,14 @@ class EvidenceTerms(NamedTuple):
 def two_block_evidence(
     line: TwoBlockGram, residual: Array, ratio: float
 ) -> Callable[[float], EvidenceTerms | None] | None:
-    """The parts of the evidence at theta_i = t; None, here or there, where a matrix is not positive definite."""
+    """Return the terms of the evidence as a function of theta_i; None where the larger block is not positive definite.
+
+    line: the Gram matrix along theta_i.
+    residual: values less the mean (n,).
+    ratio: added to the diagonal, at least 0.
+
+    The function returns None where the whole matrix is not positive definite.
+    """
     small, large = sorted(line.parts, key=len)
     # two takes are three times as fast as one index of both axes
     own, others = line.gram.take(large, axis=0).take(large, axis=1), line.gram.take(small, axis=0)

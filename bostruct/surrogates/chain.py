@@ -21,7 +21,7 @@ from bostruct.surrogates.slice_sampling import Draw, slice_update
 
 
 class ChainData(NamedTuple):
-    """What the chain is conditioned on."""
+    """The data and the model on which the chain is conditioned."""
 
     kernel: HasLine
     prepared: Prepared  # of the training points with themselves
@@ -32,7 +32,7 @@ class ChainData(NamedTuple):
 
 @dataclass
 class ChainTally:
-    """What a person wants to know of a chain."""
+    """The counts of a chain that go on record."""
 
     evaluations: int = 0
     largest_jitter: float = 0.0
@@ -44,7 +44,15 @@ class ChainTally:
 
 
 def sweep(data: ChainData, start: Hyperparameters, rng: np.random.Generator, tally: ChainTally) -> Hyperparameters:
-    """Update mean, log amplitude, log noise, then each theta_i in random order."""
+    """Update mean, log amplitude, log noise, then each theta_i in random order (Oh et al. 2019, section 2.3).
+
+    data: the data and the model.
+    start: hyperparameters before the sweep.
+    rng: the only source of chance.
+    tally: counts, which are added to.
+
+    Returns the hyperparameters after the sweep. Raises NumericalError.
+    """
     gram = data.kernel.gram(start.theta, data.prepared)
     now = _update_mean(data, gram, start, rng, tally)
     now = _update_scale(data, gram, now, "log_amplitude", rng, tally)
@@ -83,7 +91,7 @@ def _log_likelihood(
 
 
 def _log_posterior(prior: Callable[[float], float], likelihood: Callable[[float], float]) -> Callable[[float], float]:
-    """Prior plus likelihood; the likelihood is spared outside the prior's support."""
+    """Return prior plus likelihood; the likelihood is spared outside the prior's support."""
 
     def density(t: float) -> float:
         before = prior(t)
@@ -95,7 +103,7 @@ def _log_posterior(prior: Callable[[float], float], likelihood: Callable[[float]
 def _update_mean(
     data: ChainData, gram: Array, now: Hyperparameters, rng: np.random.Generator, tally: ChainTally
 ) -> Hyperparameters:
-    """The evidence is quadratic in the mean: one factorization serves the whole update."""
+    """Update the mean: the evidence is quadratic in it, so one factorization serves the whole update."""
     lower, jitter = cholesky(gram.copy, now.ratio(data.nugget))
     tally.largest_jitter = max(tally.largest_jitter, jitter)
     white = solve_lower(lower, np.column_stack([data.values - now.mean, np.ones(len(data.values))]))

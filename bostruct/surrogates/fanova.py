@@ -26,7 +26,7 @@ TREES = 64
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """One variable as columns of a design. atoms: what the columns can be, (a, c); weights: of the atoms, summing to 1.
+    """One variable as columns of a design. atoms: rows that the columns can be (a, c). weights: theirs, summing to 1.
 
     Without atoms the variable is continuous, uniform on [0, 1], and has one column.
     """
@@ -38,14 +38,14 @@ class Feature:
 
 
 class Effect(NamedTuple):
-    """Share of the variance, averaged over trees, and its standard deviation from tree to tree."""
+    """The share of the variance, averaged over trees, and its standard deviation from tree to tree."""
 
     share: float
     spread: float
 
 
 class Importances(NamedTuple):
-    """main: of each variable by itself. pairs: of what two do together beyond that, by their names."""
+    """Effects by name. main: of each variable by itself. pairs: of what two variables do together beyond that."""
 
     main: dict[str, Effect]
     pairs: dict[tuple[str, str], Effect]
@@ -74,7 +74,13 @@ class Leaves(NamedTuple):
 
 
 def grow_forest(design: Array, values: Array, seed: int, trees: int = TREES) -> Any:
-    """A scikit-learn forest of unpruned trees on bootstrap samples, every column tried at every cut."""
+    """Grow a scikit-learn forest of unpruned trees on bootstrap samples, every column tried at every cut.
+
+    design: (n, c).
+    values: (n,).
+    seed: of the forest.
+    trees: number of trees, at least 1.
+    """
     from sklearn.ensemble import RandomForestRegressor
 
     check_integer("trees", trees, 1)
@@ -83,9 +89,13 @@ def grow_forest(design: Array, values: Array, seed: int, trees: int = TREES) -> 
 
 
 def importances(forest: Any, features: Sequence[Feature], pairs: bool = False) -> Importances:
-    """Of the variables of a fitted forest; pairs: also of any two of them, which is quadratic in their number.
+    """Return the importance of each variable to a fitted forest (Hutter, Hoos and Leyton-Brown 2014).
 
     Trees that predict a constant are left out; with no other, every effect is 0.
+
+    forest: of `grow_forest`.
+    features: the variables, as columns of the design that the forest was grown on.
+    pairs: also return the interactions of any two variables, which is quadratic in their number.
     """
     found = [effects for tree in forest.estimators_ if (effects := _decompose(leaf_boxes(tree.tree_), features, pairs))]
     main = {feature.name: _summarize([effects[0][i] for effects in found]) for i, feature in enumerate(features)}
@@ -95,7 +105,7 @@ def importances(forest: Any, features: Sequence[Feature], pairs: bool = False) -
 
 @dataclass(frozen=True)
 class VarianceShares:
-    """Shares of the variance that a forest explains by each choice alone. trees: of the forest."""
+    """The shares of the variance that a forest explains by each choice alone. trees: of the forest, at least 1."""
 
     trees: int = 16
 
@@ -106,7 +116,10 @@ class VarianceShares:
 
 
 def scale_to_unit(values: Array) -> Array:
-    """On [0, 1]: trees compare squares, which the largest floats have none of."""
+    """Scale values to [0, 1], because trees compare squares, which overflow for the largest floats.
+
+    values: (n,); the smallest becomes 0, and all do where they are equal.
+    """
     low, high = float(np.min(values)), float(np.max(values))
     half = 0.5 * high - 0.5 * low
     return (0.5 * values - 0.5 * low) / half if half > 0.0 else np.zeros(len(values))
@@ -117,7 +130,10 @@ def _summarize(shares: list[float]) -> Effect:
 
 
 def leaf_boxes(tree: Any) -> Leaves:
-    """The boxes of a scikit-learn tree, which goes left where a column is at most the threshold."""
+    """Return the boxes of a scikit-learn tree, which goes left where a column is at most the threshold.
+
+    tree: `tree_` of a fitted tree.
+    """
     n, columns = tree.node_count, tree.n_features
     lower, upper = np.full((n, columns), -np.inf), np.full((n, columns), np.inf)
     for node in range(n):  # children come after their parents
@@ -131,7 +147,10 @@ def leaf_boxes(tree: Any) -> Leaves:
 
 
 class LeafAtoms(NamedTuple):
-    """Which atoms of a variable lie in which leaf (l, a), the atoms' weights (a,), and the share of each leaf (l,)."""
+    """The atoms of one variable in each leaf.
+
+    inside: (l, a), 1 where atom a lies in leaf l. weights: of the atoms (a,). share: of each leaf (l,).
+    """
 
     inside: Array
     weights: Array
@@ -153,7 +172,7 @@ def _leaf_atoms(boxes: Leaves, feature: Feature) -> LeafAtoms:
 
 
 def _decompose(boxes: Leaves, features: Sequence[Feature], pairs: bool) -> tuple[list[float], list[float]] | None:
-    """Shares of the variance of one tree; None where it has none."""
+    """Return the shares of the variance of one tree; None where it has no variance."""
     held = [_leaf_atoms(boxes, feature) for feature in features]
     volume = np.prod([one.share for one in held], axis=0)
     reached = volume > 0.0  # a leaf between two choices holds none
@@ -175,28 +194,42 @@ def _decompose(boxes: Leaves, features: Sequence[Feature], pairs: bool) -> tuple
 
 
 def ordered_atoms(count: int) -> tuple[Array, Array]:
-    """Of a variable of ordered choices in one column: position / (count - 1), equally likely.
+    """Return the atoms of a variable of ordered choices (count, 1), and their weights (count,).
 
-    In single precision, in which trees compare.
+    An atom is position / (count - 1), in single precision, in which trees compare. All are equally likely.
+
+    count: number of choices.
     """
     return np.linspace(0.0, 1.0, count, dtype=np.float32).astype(np.float64)[:, None], np.full(count, 1.0 / count)
 
 
 def unordered_atoms(count: int) -> tuple[Array, Array]:
-    """Of a variable of unordered choices, one column each."""
+    """Return the atoms of a variable of unordered choices (count, count), and their weights (count,).
+
+    Each choice has a column of its own. All are equally likely.
+
+    count: number of choices.
+    """
     return np.eye(count), np.full(count, 1.0 / count)
 
 
 def add_absence(atoms: Array, weights: Array, absent: float) -> tuple[Array, Array]:
-    """One atom more, -1 in every column, for points that have no such variable: `absent` is their share."""
+    """Add an atom for points that have no such variable, -1 in every column.
+
+    atoms: (a, c).
+    weights: (a,), summing to 1.
+    absent: share of the points that lack the variable, in [0, 1].
+    """
     return np.vstack([atoms, np.full((1, atoms.shape[1]), -1.0)]), np.append(weights * (1.0 - absent), absent)
 
 
 def design_and_features(points: Sequence[Sequence[Choice]]) -> tuple[Array, list[Feature]]:
-    """Points, each a sequence of choices (path, value, count, ordered), as a matrix (n, c) and its factors.
+    """Return points as a matrix (n, c), and the features that its columns stand for.
 
-    count: of the values, infinite for a continuous one, whose value is in [0, 1]. Paths that not every point has get an
-    atom for their absence.
+    Paths that not every point has get an atom for their absence.
+
+    points: n of them, each a sequence of choices (path, value, count, ordered). The count is infinite for a continuous
+        choice, whose value is in [0, 1].
     """
     kinds: dict[str, Choice] = {}
     present: Counter[str] = Counter()
@@ -223,7 +256,11 @@ def design_and_features(points: Sequence[Sequence[Choice]]) -> tuple[Array, list
 
 
 def fill_design(points: Sequence[Sequence[Choice]], features: Sequence[Feature]) -> Array:
-    """Points in the columns of the factors (n, c); choices that no factor or atom stands for are left out."""
+    """Return points in the columns of some features (n, c).
+
+    points: n of them; choices that no feature or atom stands for are left out.
+    features: of `design_and_features`.
+    """
     known = {feature.name: feature for feature in features}
     width = max((feature.columns.stop for feature in features), default=0)
     design: npt.NDArray[np.float64] = np.full((len(points), width), -1.0)
@@ -240,7 +277,11 @@ def fill_design(points: Sequence[Sequence[Choice]], features: Sequence[Feature])
 
 
 def fill_design_from_values(values: Array, features: Sequence[Feature]) -> Array:
-    """`filled` for points that all have the same choices, one a factor: from their values (n, d)."""
+    """Return what `fill_design` returns for points that all have the same choices, one for each feature.
+
+    values: of the choices (n, d).
+    features: d of them.
+    """
     columns = [
         value[:, None] if feature.atoms is None else feature.atoms[value.astype(np.int64)]
         for value, feature in zip(values.T, features, strict=True)

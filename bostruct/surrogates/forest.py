@@ -18,10 +18,17 @@ SMALLEST_TREE_VARIANCE = 1e-8  # of standardized values, where all trees agree
 
 @dataclass(frozen=True)
 class RandomForest:
-    """choices: of one point. trees: unpruned, on bootstrap samples, every choice tried at every cut. values: of the
-    choices of m points (m, d), where all points have the same ones in the same order: much faster.
+    """A random forest, as SMAC has it (Hutter, Hoos and Leyton-Brown 2011).
 
-    The mean is that of the trees, the variance theirs from tree to tree. Raises TypeError, ValueError.
+    The mean is that of the trees, the variance theirs from tree to tree. Trees are unpruned, grown on bootstrap
+    samples, and try every choice at every cut.
+
+    choices: point -> its choices.
+    trees: number of trees, at least 1.
+    values: m points -> the values of their choices (m, d), where all points have the same choices in the same order,
+        which is much faster; None where they have not.
+
+    Raises TypeError, ValueError.
     """
 
     choices: Callable[[Any], Sequence[Choice]]
@@ -37,7 +44,15 @@ class RandomForest:
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[ForestPosterior, State, Info]:
-        """Grow a forest on n points and their values (n,)."""
+        """Grow a forest.
+
+        xs: n points.
+        values: (n,), in the user's units.
+        state: None.
+        rng: seeds the forest.
+
+        Returns the posterior, the state for the next call, and what goes on record. Raises NumericalError.
+        """
         check_values(values)
         shift, scale = float(np.mean(values)), float(np.std(values)) or 1.0
         design, features = design_and_features([self.choices(x) for x in xs])
@@ -47,7 +62,7 @@ class RandomForest:
 
 @dataclass(frozen=True, eq=False)
 class ForestPosterior:
-    """A fitted forest. factors: the columns that it was grown on. shift, scale: to the user's units."""
+    """A fitted forest. features: the columns that it was grown on. shift, scale: to the user's units."""
 
     model: RandomForest
     forest: Any
@@ -56,7 +71,10 @@ class ForestPosterior:
     scale: float
 
     def predict(self, xs: Batch) -> Prediction:
-        """Mean and variance over trees, (1, m) each."""
+        """Return mean and variance over trees, (1, m) each.
+
+        xs: m points.
+        """
         if not len(xs):
             return Prediction(np.empty((1, 0)), np.empty((1, 0)))
         if self.model.values is not None:
@@ -69,10 +87,16 @@ class ForestPosterior:
         return Prediction(self.shift + self.scale * mean[None], self.scale**2 * variance[None])
 
     def screen(self, xs: Batch) -> Prediction:
-        """The same: there is nothing cheaper."""
+        """Return what `predict` returns: there is nothing cheaper.
+
+        xs: m points.
+        """
         return self.predict(xs)
 
     def believe(self, xs: Batch) -> ForestPosterior:
-        """A forest does not know how far points are from each other: nothing is believed of those that run."""
+        """Return the forest itself: it does not know how far points are from each other, so nothing is believed.
+
+        xs: ignored.
+        """
         del xs
         return self

@@ -37,9 +37,12 @@ class Evidence(NamedTuple):
 
 
 def cholesky(build: Callable[[], Array], ratio: float) -> CholeskyFactor:
-    """Factor K + ratio I; `build` makes K, an array that may be overwritten, anew for each try.
+    """Factor K + ratio I, with jitter where it takes some.
 
     Jitter climbs the ladder; raises NumericalError, with the smallest eigenvalue, where the ladder ends.
+
+    build: makes K (n, n), an array that may be overwritten, anew for each try.
+    ratio: added to the diagonal, at least 0.
     """
     return CholeskyFactor(*_cholesky(build, ratio))
 
@@ -65,14 +68,21 @@ def _cholesky(build: Callable[[], Array], ratio: float) -> tuple[Array, float]:
 
 
 def add_to_diagonal(matrix: Array, amount: float) -> Array:
-    """The matrix itself, changed in place, whatever its memory order; einsum's view is the slower to come by."""
+    """Add a number to the diagonal of a matrix in place, and return the matrix.
+
+    matrix: (n, n), in any memory order; einsum's view is the slower to come by.
+    amount: to add.
+    """
     diagonal = matrix.ravel()[:: len(matrix) + 1] if matrix.flags.c_contiguous else np.einsum("ii->i", matrix)
     diagonal += amount
     return matrix
 
 
 def log_determinant(lower: Array) -> float:
-    """Of the matrix whose Cholesky factor this is."""
+    """Return the log determinant of a matrix from its Cholesky factor.
+
+    lower: (n, n), of which only the diagonal counts.
+    """
     return 2.0 * float(np.log(lower.diagonal()).dot(_ones(len(lower))))  # quicker than a sum of few
 
 
@@ -82,23 +92,41 @@ def _ones(n: int) -> Array:
 
 
 def solve_lower(lower: Array, right: Array) -> Array:
-    """L^-1 right, for right (n,) or (n, m)."""
+    """Return L^-1 right.
+
+    lower: L (n, n); what is above its diagonal is ignored.
+    right: (n,) or (n, m).
+    """
     return dtrtrs(lower, right, 1)[0]
 
 
 def inverse_lower(lower: Array) -> Array:
-    """L^-1, zeros above its diagonal."""
+    """Return L^-1, with zeros above its diagonal (n, n).
+
+    lower: L (n, n); what is above its diagonal is ignored.
+    """
     return np.tril(dtrtri(lower, lower=1)[0])
 
 
 def inverse_from_cholesky(lower: Array) -> Array:
-    """(L L')^-1, symmetric (n, n); overwrites L."""
+    """Return (L L')^-1, symmetric (n, n).
+
+    lower: L (n, n), overwritten.
+    """
     half = np.tril(dpotri(lower, lower=1, overwrite_c=1)[0])
     return half + np.tril(half, -1).T
 
 
 def evidence(build: Callable[[], Array], residual: Array, log_amplitude: float, ratio: float) -> Evidence:
-    """Log density of residuals (n,) under S = exp(log_amplitude) (K + ratio I); Rasmussen and Williams 2006, (2.30)."""
+    """Return the log density of residuals under S = exp(log_amplitude) (K + ratio I).
+
+    build: makes K (n, n), an array that may be overwritten, anew for each try.
+    residual: values less the mean (n,).
+    log_amplitude: of the variance.
+    ratio: of the diagonal added to K, in units of the amplitude.
+
+    Raises NumericalError. Source: Rasmussen and Williams 2006, (2.30).
+    """
     lower, jitter = _cholesky(build, ratio)
     white = solve_lower(lower, residual)
     quadratic = float(white.dot(white))

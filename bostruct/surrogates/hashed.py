@@ -20,8 +20,13 @@ Tokens = Callable[[Batch], list[npt.NDArray[np.int64]]]
 
 @dataclass(frozen=True)
 class HashedRidge:
-    """tokens: 63-bit hashes of each point of a batch. buckets: that they fall into; penalty: of squared weights, on
-    standardized values. Defaults as published. Raises TypeError, ValueError.
+    """Ridge regression on counts of hashed tokens (Negrinho et al. 2019, section 7.2), with defaults as published.
+
+    tokens: batch of points -> the 63-bit hashes of each point's features.
+    buckets: number of buckets that hashes fall into, at least 1.
+    penalty: of squared weights, on standardized values, at least 1e-12.
+
+    Raises TypeError, ValueError.
     """
 
     tokens: Tokens
@@ -38,7 +43,15 @@ class HashedRidge:
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[HashedPosterior, State, Info]:
-        """O(tokens) and O(n u min(n, u)): n points, values (n,), tokens in u buckets."""
+        """Fit the weights, in O(tokens) and O(n u min(n, u)) for tokens in u buckets.
+
+        xs: n points.
+        values: (n,), in the user's units.
+        state: None.
+        rng: unused.
+
+        Returns the posterior, the state for the next call, and what goes on record. Raises NumericalError.
+        """
         del rng  # there is nothing to draw
         check_values(values)
         counts = Counts.of(self.tokens(xs), self.buckets)
@@ -72,7 +85,11 @@ class Counts:
         return cls(np.repeat(np.arange(len(tokens)), lengths), joined % buckets, len(tokens))
 
     def design(self, used: npt.NDArray[np.int64], buckets: int) -> Array:
-        """How many tokens of each point are in each of the u buckets `used`, those in others left out (n, u)."""
+        """Count the tokens of each point in some buckets (n, u).
+
+        used: u buckets; tokens in others are left out.
+        buckets: number of all buckets.
+        """
         place = np.full(buckets, len(used))
         place[used] = np.arange(len(used))
         width = len(used) + 1
@@ -82,9 +99,11 @@ class Counts:
 
 @dataclass(frozen=True, eq=False)
 class HashedPosterior:
-    """weights: of each bucket. used: the u buckets that training points fall into. lower: the Cholesky factor of the
-    penalized Gram matrix, of the n training points where these are fewer, else of the buckets; design: in the first
-    case how often each point falls into each bucket (n, u).
+    """The posterior of the linear function of token counts.
+
+    weights: of each bucket. used: the u buckets that training points fall into. lower: the Cholesky factor of the
+    penalized Gram matrix, of the n training points where these are fewer, else of the buckets. design: in the first
+    case how often each point falls into each bucket (n, u), else None. shift, scale: to the user's units.
     """
 
     model: HashedRidge
@@ -96,7 +115,10 @@ class HashedPosterior:
     scale: float
 
     def predict(self, xs: Batch) -> Prediction:
-        """Mean and variance of the linear function (1, m), that of the prior over the weights being 1."""
+        """Return mean and variance of the linear function, (1, m) each, for a prior variance of 1 of each weight.
+
+        xs: m points.
+        """
         counts = Counts.of(self.model.tokens(xs), self.model.buckets)
         cells, repeats = np.unique(counts.rows * self.model.buckets + counts.buckets, return_counts=True)
         prior = np.bincount(cells // self.model.buckets, weights=np.square(repeats.astype(float)), minlength=counts.n)
@@ -109,13 +131,19 @@ class HashedPosterior:
         return Prediction(self._mean(counts), self.scale**2 * np.maximum(left, 1e-12)[None])
 
     def screen(self, xs: Batch) -> Prediction:
-        """The mean in O(tokens) a point, and a bound of its variance: that of the prior were all tokens one."""
+        """Return the mean, in O(tokens) a point, and a bound of the variance: the prior's were all tokens one.
+
+        xs: m points.
+        """
         counts = Counts.of(self.model.tokens(xs), self.model.buckets)
         lengths = np.bincount(counts.rows, minlength=counts.n).astype(np.float64)
         return Prediction(self._mean(counts), self.scale**2 * np.square(lengths)[None] + 1e-12)
 
     def believe(self, xs: Batch) -> HashedPosterior:
-        """A mean that is told exactly moves no weight; the variances here do not shrink for it."""
+        """Return the posterior itself: a mean that is told exactly moves no weight, and variances do not shrink here.
+
+        xs: ignored.
+        """
         del xs
         return self
 

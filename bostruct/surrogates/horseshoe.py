@@ -18,7 +18,7 @@ SMALLEST_SQUARED_SCALE, LARGEST_SQUARED_SCALE = 1e-10, 1e6  # of squared scales,
 
 
 class GibbsState(NamedTuple):
-    """Where the sampler stands. local (p,), overall: squared scales of coefficients. noise: variance."""
+    """The state of the sampler. local (p,), overall: squared scales of coefficients. noise: variance."""
 
     local: Array
     overall: float
@@ -27,11 +27,16 @@ class GibbsState(NamedTuple):
 
 @dataclass(frozen=True)
 class HorseshoeRegression:
-    """Values as a sum of monomials, most of whose coefficients are next to nothing, and normal noise.
+    """Sparse Bayesian linear regression: a sum of monomials, most of whose coefficients are near 0, and normal noise.
 
     A coefficient is normal with variance noise x overall x local; the roots of `overall` and of each `local` are
-    half-Cauchy (Carvalho, Polson and Scott 2010). first: sweeps of the sampler at the first draw, as published at
-    every draw; sweeps: at each later one, from where the last ended. Raises TypeError, ValueError.
+    half-Cauchy (Carvalho, Polson and Scott 2010).
+
+    monomials: the terms of the sum.
+    first: sweeps of the sampler at the first draw, at least 1; as published at every draw.
+    sweeps: at each later draw, from where the last ended, at least 1.
+
+    Raises TypeError, ValueError.
     """
 
     monomials: Monomials
@@ -46,9 +51,15 @@ class HorseshoeRegression:
         return None
 
     def draw(self, xs: Batch, values: Array, state: State, rng: np.random.Generator) -> tuple[Polynomial, State, Info]:
-        """One posterior sample of the polynomial, in units of the standard deviation of the values.
+        """Draw one posterior sample of the polynomial, in units of the standard deviation of the values.
 
-        xs: n points, values (n,). Raises NumericalError where a system of equations cannot be solved.
+        xs: n points.
+        values: (n,), in the user's units.
+        state: None, or what the last call returned.
+        rng: the only source of chance.
+
+        Returns the polynomial, the state for the next call, and what goes on record. Raises NumericalError where a
+        system of equations cannot be solved.
         """
         check_values(values)
         design, scales = standardize_columns(self.monomials(xs))
@@ -64,7 +75,10 @@ class HorseshoeRegression:
 
 
 def standardize_columns(design: Array) -> tuple[Array, Array]:
-    """Columns less their means over their standard deviations, and these; constant columns become zero."""
+    """Standardize the columns of a design; return it and the standard deviations (p,).
+
+    design: (n, p); constant columns become zero, and have scale 1.
+    """
     scales = design.std(axis=0)
     constant = scales < 1e-12
     scales = np.where(constant, 1.0, scales)
@@ -72,7 +86,10 @@ def standardize_columns(design: Array) -> tuple[Array, Array]:
 
 
 class NormalEquations:
-    """A design (n, p) and its target (n,), and what all sweeps share."""
+    """The normal equations of a regression: what all sweeps share.
+
+    design: (n, p). target: (n,).
+    """
 
     def __init__(self, design: Array, target: Array) -> None:
         self.design, self.target = design, target
@@ -82,10 +99,16 @@ class NormalEquations:
         self.moments = design.T @ target
 
     def sample(self, variances: Array, noise: float, rng: np.random.Generator) -> Array:
-        """Coefficients, normal with mean A^-1 X'y and covariance noise A^-1, where A = X'X + 1 / variances.
+        """Draw coefficients, normal with mean A^-1 X'y and covariance noise A^-1, where A = X'X + 1 / variances.
 
-        By a factorization of A (Rue 2001), or, with more columns than points, of n equations (Bhattacharya,
+        This takes a factorization of A (Rue 2001), or, where that is less work, of n equations (Bhattacharya,
         Chakraborty and Mallick 2016).
+
+        variances: prior variances of the coefficients over the noise (p,).
+        noise: variance.
+        rng: the only source of chance.
+
+        Returns (p,). Raises NumericalError.
         """
         n, p = self.design.shape
         sd = math.sqrt(noise)
@@ -110,7 +133,14 @@ class NormalEquations:
 
 
 def gibbs_sweep(equations: NormalEquations, chain: GibbsState, rng: np.random.Generator) -> tuple[Array, GibbsState]:
-    """One Gibbs sweep: coefficients, noise, local scales, overall scale. Squared scales stay within 1e-10 and 1e6."""
+    """Sweep once: draw coefficients, noise, local scales, overall scale (Makalic and Schmidt 2016).
+
+    equations: of the regression.
+    chain: state before the sweep.
+    rng: the only source of chance.
+
+    Returns the coefficients (p,) and the state after the sweep, whose squared scales stay within 1e-10 and 1e6.
+    """
     n, p = equations.design.shape
     beta = equations.sample(chain.overall * chain.local, chain.noise, rng)
     residual = equations.target - equations.design @ beta
@@ -139,7 +169,12 @@ def initial_gibbs_state(p: int) -> GibbsState:
 
 
 def encode_state(chain: GibbsState) -> State:
-    """Local scales as thousandths of their decadic logarithms: a chain may start anywhere, and files stay small."""
+    """Write a state as JSON, its local scales as thousandths of their decadic logarithms.
+
+    A chain may start anywhere, so rounding does no harm, and files stay small.
+
+    chain: state to write.
+    """
     local = np.round(1_000 * np.log10(chain.local)).astype(int).tolist()
     return {"local": local, "overall": chain.overall, "noise": chain.noise}
 

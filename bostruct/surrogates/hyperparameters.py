@@ -15,7 +15,10 @@ LARGEST_VALUE = 1e150  # whose square is finite
 
 
 class Hyperparameters(NamedTuple):
-    """y ~ N(mean, exp(log_amplitude) (K(theta) + nugget I) + exp(log_noise) I)."""
+    """The hyperparameters of y ~ N(mean, exp(log_amplitude) (K(theta) + nugget I) + exp(log_noise) I).
+
+    mean: in the units of y. log_amplitude, log_noise: of variances. theta: of the kernel (p,).
+    """
 
     mean: float
     log_amplitude: float
@@ -23,7 +26,10 @@ class Hyperparameters(NamedTuple):
     theta: Array
 
     def ratio(self, nugget: float) -> float:
-        """The diagonal that K gets, in units of the amplitude."""
+        """Return the diagonal that is added to K, in units of the amplitude.
+
+        nugget: share of the amplitude, at least 0.
+        """
         return nugget + math.exp(self.log_noise - self.log_amplitude)
 
     def to_json(self) -> Json:
@@ -35,7 +41,7 @@ class Hyperparameters(NamedTuple):
 
 
 class ScalePriors(NamedTuple):
-    """Priors of mean, log amplitude and log noise."""
+    """The priors of mean, log amplitude and log noise."""
 
     mean: Prior
     log_amplitude: Prior
@@ -43,7 +49,10 @@ class ScalePriors(NamedTuple):
 
 
 def check_values(values: Array) -> None:
-    """Raises NumericalError for values (n,) whose variance float64 cannot hold."""
+    """Raise NumericalError for values whose variance float64 cannot hold.
+
+    values: (n,), at least one.
+    """
     largest = float(np.max(np.abs(values)))
     if not largest <= LARGEST_VALUE:
         raise NumericalError(f"values: expected magnitudes up to {LARGEST_VALUE:g}, got {largest:g}")

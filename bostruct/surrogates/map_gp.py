@@ -32,10 +32,17 @@ class TrainingData(NamedTuple):
 
 @dataclass(frozen=True)
 class MAPGP:
-    """Values are standardized, the amplitude is 1, the mean is profiled out.
+    """A Gaussian process at the mode of its hyperparameters (maximum a posteriori).
 
-    noise_prior: of the log noise variance of standardized values. most_steps: of L-BFGS. Raises TypeError for a
-    kernel with priors that have no slope.
+    Values are standardized, the amplitude is 1, and the mean is profiled out.
+
+    kernel: has gradients, and priors with gradients.
+    join: the domain's `join`, which adds running points to the training points.
+    noise_prior: of the log noise variance of standardized values.
+    initial_log_noise: where the climb to the mode starts, log variance of standardized values.
+    most_steps: of L-BFGS, at least 1.
+
+    Raises TypeError for a kernel with a prior that has no gradient, TypeError or ValueError for `most_steps`.
     """
 
     kernel: HasGradient
@@ -56,7 +63,15 @@ class MAPGP:
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[GaussianPosterior, State, Info]:
-        """Climb to a mode from the last one, or from the prior's where that is higher; (n,) values."""
+        """Climb to a mode from the last one, or from the prior's where that is higher.
+
+        xs: n points.
+        values: (n,), in the user's units.
+        state: None, or what the last call returned.
+        rng: unused; the climb is deterministic.
+
+        Returns the posterior; log noise and theta as the state; the fit on record. Raises NumericalError.
+        """
         del rng  # the climb is deterministic
         check_values(values)
         shift, scale = float(np.mean(values)), float(np.std(values))
@@ -72,7 +87,13 @@ class MAPGP:
         return GaussianPosterior(self.kernel, xs, self.join, [one], 0.0, shift, scale), best.tolist(), info
 
     def log_posterior(self, fit: TrainingData, packed: Array) -> tuple[float, Array]:
-        """Of (log noise, theta), and its gradient; Rasmussen and Williams 2006, (5.9). Raises NumericalError."""
+        """Return the log posterior of the hyperparameters, and its gradient; Rasmussen and Williams 2006, (5.9).
+
+        fit: the training data.
+        packed: (1 + p,), log noise variance and theta.
+
+        Returns the log density, up to a constant, and its gradient (1 + p,). Raises NumericalError.
+        """
         noise, theta = math.exp(packed[0]), packed[1:]
         gram, pullback = self.kernel.gram_and_pullback(theta, fit.prepared)
         lower, _ = cholesky(gram.copy, noise)
@@ -85,7 +106,7 @@ class MAPGP:
         return evidence + prior, slope + np.concatenate([[noise * np.trace(cotangent)], pullback(cotangent)])
 
     def _log_prior(self, packed: Array) -> tuple[float, Array]:
-        """Of (log noise, theta), and its gradient."""
+        """Return the log prior of (log noise, theta), and its gradient."""
         total, noise_slope = self.noise_prior.value_and_grad(packed[:1])
         slopes, first = [noise_slope], 1
         for block in self.kernel.parameters:

@@ -17,10 +17,17 @@ from bostruct.surrogates.posterior import GaussianPosterior, fit_member
 
 @dataclass(frozen=True)
 class MarginalizedGP:
-    """priors: of mean, log amplitude and log noise, from the values. nugget: share of the amplitude added to K.
+    """A Gaussian process whose hyperparameters are marginalized by slice sampling (Oh et al. 2019, section 2.3).
 
-    burn_in: sweeps before the first posterior. samples: sweeps before each, all of them kept; the chain carries over.
+    kernel: offers its Gram matrix along one parameter.
+    join: the domain's `join`, which adds running points to the training points.
+    priors: values (n,) -> priors of mean, log amplitude and log noise.
+    nugget: share of the amplitude added to the diagonal of K, at least 0.
+    burn_in: sweeps before the first posterior, at least 0.
+    samples: sweeps before each posterior, all of them kept, at least 1; the chain carries over.
     shared_mean: give all samples the mean of the last one, as the published code does by accident.
+
+    Raises TypeError, ValueError.
     """
 
     kernel: HasLine
@@ -42,7 +49,15 @@ class MarginalizedGP:
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[GaussianPosterior, State, Info]:
-        """Run the chain on (n,) values and keep `samples` of its states. State: the last. Raises NumericalError."""
+        """Run the chain, and keep `samples` of its states as the members of the posterior.
+
+        xs: n points.
+        values: (n,), in the user's units.
+        state: None for a new chain, or what the last call returned.
+        rng: the only source of chance.
+
+        Returns the posterior; the chain's last hyperparameters as the state; counts on record. Raises NumericalError.
+        """
         check_values(values)
         tally = ChainTally()
         data = ChainData(self.kernel, self.kernel.prepare(xs, xs), values, self.priors(values), self.nugget)
@@ -69,7 +84,12 @@ class MarginalizedGP:
         return GaussianPosterior(self.kernel, xs, self.join, members, self.nugget), now.to_json(), info
 
     def start(self, values: Array) -> Hyperparameters:
-        """Of the chain; as published, which takes a thousandth of the mean for the logarithm of the noise."""
+        """Return the hyperparameters that the chain starts from.
+
+        As published, the logarithm of the noise is a thousandth of the mean, within bounds.
+
+        values: (n,), in the user's units.
+        """
         theta = np.concatenate([np.full(block.size, block.initial) for block in self.kernel.parameters])
         spread = float(np.var(values, ddof=1)) if len(values) > 1 else 0.0
         mean = min(max(float(np.mean(values)), float(np.min(values))), float(np.max(values)))  # despite rounding

@@ -21,7 +21,11 @@ MAX_MONOMIALS = 50_000  # a sweep of the sampler then takes about a second at 30
 class Monomials:
     """All products of indicators of up to `order` different variables, constants left out.
 
-    n_choices: of each variable. One with two choices has one indicator, of the second; any other has one a choice.
+    A variable with two choices has one indicator, of the second; any other has one for each choice.
+
+    n_choices: number of choices of each variable.
+    order: the most variables in one product, 1 to 4.
+
     Raises TypeError, ValueError; DomainError for more than 50,000 monomials.
     """
 
@@ -66,7 +70,10 @@ class Monomials:
         return np.array(rows, dtype=np.int64)
 
     def indicators(self, xs: Batch) -> Array:
-        """Of m points, and a column of ones (m, n_columns + 1)."""
+        """Return the indicators of m points, and a column of ones (m, n_columns + 1).
+
+        xs: m points (m, d).
+        """
         rows = np.asarray(xs, dtype=np.int64)
         held: npt.NDArray[np.float64] = np.zeros((len(rows), self.n_columns + 1))
         held[:, -1] = 1.0
@@ -78,7 +85,7 @@ class Monomials:
         return held
 
     def __call__(self, xs: Batch) -> Array:
-        """The monomials of m points (m, p)."""
+        """Return the monomials of m points (m, p)."""
         held = self.indicators(xs)
         found = held[:, self.members[:, 0]]
         for k in range(1, self.order):
@@ -98,7 +105,7 @@ class Polynomial:
     coefficients: Array
 
     def __call__(self, xs: Batch) -> Array:
-        """Its values at m points (m,)."""
+        """Return the polynomial's values at m points (m,)."""
         return self.monomials(xs) @ self.coefficients
 
     @property
@@ -106,7 +113,7 @@ class Polynomial:
         return self.monomials.columns
 
     def quadratic(self) -> tuple[Array, Array]:
-        """Coefficients of single indicators (D,), and of pairs (D, D), symmetric, half of each on either side.
+        """Return coefficients of single indicators (D,), and of pairs (D, D), symmetric, half of each on either side.
 
         Raises ValueError above order two.
         """

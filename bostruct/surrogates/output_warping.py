@@ -1,4 +1,4 @@
-"""Values far above the middle, drawn in: a point that fails badly should not set the scale for all others."""
+"""Compression of values far above the median: a point that fails badly should not set the scale for all others."""
 
 from __future__ import annotations
 
@@ -12,11 +12,16 @@ from bostruct.contracts import Array, Batch, Info, Posterior, State, Surrogate
 
 @dataclass(frozen=True)
 class OutputWarping:
-    """A surrogate of values z of which those above `beyond` are told as beyond + log(1 + z - beyond).
+    """A surrogate that is told values far above the median in compressed form, as beyond + log(1 + z - beyond).
 
-    z: distance from the median, in root mean squares of the distances of the better half. Order is kept and nothing
-    better than the median is touched, so incumbents and improvements are as they are. Predictions far above the median
-    are on the tempered scale. Raises ValueError.
+    z is the distance from the median, in root mean squares of the distances of the better half. Order is kept and
+    nothing better than the median is touched, so incumbents and improvements are as they are. Predictions far above the
+    median are on the compressed scale.
+
+    surrogate: of the compressed values.
+    beyond: z above which values are compressed, at least 0.
+
+    Raises TypeError, ValueError.
     """
 
     surrogate: Surrogate
@@ -31,12 +36,24 @@ class OutputWarping:
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[Posterior, State, Info]:
-        """On n points and their values (n,)."""
+        """Learn from n points and their compressed values.
+
+        xs: n points.
+        values: (n,), in the user's units.
+        state: of `initial_state`, or what the last call returned.
+        rng: the only source of chance.
+
+        Returns the posterior, the state for the next call, and what goes on record. Raises what `surrogate` raises.
+        """
         return self.surrogate.condition(xs, compress_upper_tail(values, self.beyond), state, rng)
 
 
 def compress_upper_tail(values: Array, beyond: float) -> Array:
-    """Values as `Tempered` tells them (n,)."""
+    """Return the values as `OutputWarping` tells them (n,).
+
+    values: (n,).
+    beyond: as of `OutputWarping`.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         middle = float(np.median(values))
     better = values[values <= middle] - middle

@@ -20,10 +20,13 @@ BLOCK = 1024  # candidates at a time: their covariances with the training points
 
 @runtime_checkable
 class DependsOnTraining(Protocol):
-    """What a kernel offers that is another for other training points, the second batch of `prepare`."""
+    """A kernel that is another for other training points, the second batch of `prepare`."""
 
     def gram_and_diag(self, theta: Array, xs: Batch, prepared: Prepared) -> tuple[Array, Array]:
-        """Of the first batch of `prepare`, xs: the Gram matrix (n, m), and k(x, x) of each point (n,)."""
+        """Return the Gram matrix (n, m), and k(x, x) of each x (n,).
+
+        theta: (p,). xs: the first batch of `prepare`, n points. prepared: of xs and the m training points.
+        """
         ...
 
 
@@ -42,7 +45,14 @@ class Member(NamedTuple):
 
 
 def fit_member(kernel: Kernel, xs: Batch, residual: Array | None, hyper: Hyperparameters, nugget: float) -> Member:
-    """Factor the Gram matrix of xs under one sample; raises NumericalError. Without residuals the weights are empty."""
+    """Factor the Gram matrix of training points under one sample of the hyperparameters; raises NumericalError.
+
+    kernel: of the points.
+    xs: n points.
+    residual: values less the mean (n,); None leaves the weights empty.
+    hyper: the sample.
+    nugget: share of the amplitude added to the diagonal of K, at least 0.
+    """
     gram = kernel.gram(hyper.theta, kernel.prepare(xs, xs))
     ratio = hyper.ratio(nugget)
     lower, jitter = cholesky(gram.copy, ratio)
@@ -52,14 +62,22 @@ def fit_member(kernel: Kernel, xs: Batch, residual: Array | None, hyper: Hyperpa
 
 
 def _explained_variance(one: Member, gram: Array) -> Array:
-    """The prior variance that the training points explain (m,); the triangle takes half the work of a full product."""
+    """Return the prior variance that the training points explain (m,); a triangle is half the work of a product."""
     white = dtrmm(1.0, one.whitener.T, gram.T, lower=0, trans_a=1)  # views in Fortran's order; (n, m)
     return np.einsum("nm,nm->m", white, white)
 
 
 @dataclass(frozen=True, eq=False)
 class GaussianPosterior:
-    """xs: training points, and behind them points believed. shift, scale: from the model's values to the user's."""
+    """The posterior of a Gaussian process under several samples of its hyperparameters.
+
+    kernel: of the points.
+    xs: training points, and behind them points believed.
+    join: the domain's.
+    members: one for each sample.
+    nugget: share of the amplitude added to the diagonal of K.
+    shift, scale: from the model's values to the user's: shift + scale * value.
+    """
 
     kernel: Kernel
     xs: Batch
@@ -70,11 +88,17 @@ class GaussianPosterior:
     scale: float = 1.0
 
     def predict(self, xs: Batch) -> Prediction:
-        """Latent mean and variance, (s, m) each, variance at least `SMALLEST_VARIANCE`."""
+        """Return latent mean and variance, (s, m) each, the model's variance at least `SMALLEST_VARIANCE`.
+
+        xs: m points.
+        """
         return self._predict_in_blocks(xs, _explained_variance)
 
     def screen(self, xs: Batch) -> Prediction:
-        """The exact mean, in O(n) a point, and the variance that the most telling training point alone would leave."""
+        """Return the mean, in O(n) a point, and the variance that the most telling training point alone leaves.
+
+        xs: m points.
+        """
         mean, variance = self._predict_in_blocks(xs, lambda one, gram: np.square(np.max(gram * one.reach, axis=1)))
         # The same sum over another block may round otherwise: optimism must cover that too.
         sums = [
@@ -84,7 +108,12 @@ class GaussianPosterior:
         return Prediction(mean - slack, variance * (1.0 + SCREEN_ROUNDING))
 
     def believe(self, xs: Batch) -> Posterior:
-        """Told exactly their mean, believed points move no mean (their weights are 0) and shrink the variance."""
+        """Return the posterior once xs were told exactly their mean: kriging believer, `fantasize` in BoTorch.
+
+        Believed points move no mean, because their weights are 0, and shrink the variance.
+
+        xs: points that are being evaluated; none change nothing.
+        """
         if not len(xs):
             return self
         augmented = self.join(self.xs, xs)
@@ -118,24 +147,33 @@ class GaussianPosterior:
 
 @dataclass(frozen=True, eq=False)
 class FantasizedPosterior:
-    """Beliefs under a kernel that depends on the training points, which with points believed is not the one of before.
+    """A posterior with believed points, under a kernel that depends on the training points and so changes with them.
 
-    told: without them, of which the mean is. joined: with them; of the variances the smaller one counts.
+    observed: without the believed points; it gives the mean. augmented: with them; the smaller variance counts.
     """
 
     observed: GaussianPosterior
     augmented: GaussianPosterior
 
     def predict(self, xs: Batch) -> Prediction:
-        """Latent mean and variance, (s, m) each."""
+        """Return latent mean and variance, (s, m) each.
+
+        xs: m points.
+        """
         return _smaller_variance(self.observed.predict(xs), self.augmented.predict(xs))
 
     def screen(self, xs: Batch) -> Prediction:
-        """The mean, and a variance never below that of `predict`."""
+        """Return a mean never above, and a variance never below, that of `predict`.
+
+        xs: m points.
+        """
         return _smaller_variance(self.observed.screen(xs), self.augmented.screen(xs))
 
     def believe(self, xs: Batch) -> Posterior:
-        """More of them."""
+        """Return the posterior once more points were told exactly their mean.
+
+        xs: points that are being evaluated; none change nothing.
+        """
         if not len(xs):
             return self
         believed = self.augmented.xs[len(self.observed.xs) :]

@@ -14,7 +14,11 @@ REACH = 50.0  # of a logarithm, from the mean of its prior: exponentials beyond 
 
 @dataclass(frozen=True)
 class Normal:
-    """A normal density; of a logarithm, it says that the parameter itself is log-normal."""
+    """A normal density; of a logarithm, it says that the parameter itself is log-normal.
+
+    mean: of the density.
+    sd: standard deviation, above 0.
+    """
 
     mean: float
     sd: float
@@ -29,7 +33,11 @@ class Normal:
 
 @dataclass(frozen=True)
 class TruncatedNormal:
-    """A normal density on [low, high]."""
+    """A normal density on [low, high], and 0 elsewhere.
+
+    mean, sd: of the density without its bounds.
+    low, high: bounds of the support.
+    """
 
     mean: float
     sd: float
@@ -48,6 +56,9 @@ class LogHorseshoe:
 
     log log(1 + 2 (scale / exp(theta))^2): Carvalho, Polson and Scott 2010, Theorem 1, as COMBO uses it, that is
     without the Jacobian of the logarithm; as a density of theta it is proper only through its bounds.
+
+    scale: of the horseshoe, above 0.
+    low, high: bounds of theta.
     """
 
     scale: float
@@ -60,7 +71,10 @@ class LogHorseshoe:
         return math.log(math.log1p(2.0 * (self.scale * math.exp(-theta)) ** 2))
 
     def value_and_grad(self, theta: Array) -> tuple[float, Array]:
-        """The slope is 0 outside the support, where the total is -inf."""
+        """Return the sum of log densities, and its gradient (k,); outside the support -inf, and slope 0.
+
+        theta: (k,).
+        """
         u = 2.0 * np.square(self.scale * np.exp(-theta))
         inside = (self.low <= theta) & (theta <= self.high)
         total = float(np.sum(np.log(np.log1p(u)))) if inside.all() else -math.inf
@@ -69,7 +83,11 @@ class LogHorseshoe:
 
 @dataclass(frozen=True)
 class Bounded:
-    """Another prior restricted to [low, high], where its density stays what it is."""
+    """A prior restricted to [low, high], where its density stays what it is.
+
+    prior: the one to restrict.
+    low, high: bounds of the support.
+    """
 
     prior: DifferentiablePrior
     low: float
@@ -79,17 +97,27 @@ class Bounded:
         return self.prior.log_density(theta) if self.low <= theta <= self.high else -math.inf
 
     def value_and_grad(self, theta: Array) -> tuple[float, Array]:
-        """The slope is that of the density itself, outside too, where the total is -inf."""
+        """Return the sum of log densities, -inf outside the support, and the gradient of `prior`, outside too (k,).
+
+        theta: (k,).
+        """
         total, slope = self.prior.value_and_grad(theta)
         inside = bool(np.all((self.low <= theta) & (theta <= self.high)))
         return (total if inside else -math.inf), slope
 
 
 def bounded_normal(mean: float, sd: float) -> Bounded:
-    """Return a normal prior of a logarithm, cut off `REACH` away from its mean, where exponentials overflow."""
+    """Return a normal prior of a logarithm, cut off `REACH` away from its mean, where exponentials overflow.
+
+    mean: of the logarithm.
+    sd: standard deviation of the logarithm, above 0.
+    """
     return Bounded(Normal(mean, sd), mean - REACH, mean + REACH)
 
 
 def match_log_uniform(low: float, high: float) -> Bounded:
-    """Return the normal prior of a logarithm with the mean and variance of a log-uniform range from low to high."""
+    """Return the normal prior of a logarithm with the mean and variance of a log-uniform range.
+
+    low, high: ends of the range, 0 < low < high.
+    """
     return bounded_normal(0.5 * math.log(low * high), math.log(high / low) / math.sqrt(12.0))

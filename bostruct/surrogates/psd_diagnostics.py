@@ -1,4 +1,4 @@
-"""What a surrogate says of a kernel whose Gram matrices may be indefinite."""
+"""Reports on a kernel whose Gram matrices may be indefinite."""
 
 from __future__ import annotations
 
@@ -24,10 +24,13 @@ class GaussianSurrogate(Protocol):
 
 @dataclass(frozen=True)
 class PSDDiagnostics:
-    """The surrogate as it is, and in its info the spectrum of the raw similarity at the parameters it chose.
+    """The surrogate itself, which also reports the spectrum of the raw similarity at the parameters it chose.
 
-    smallest_eigenvalue: of the Gram matrices of the training points, the least over posterior samples, in units of the
-    mean diagonal. negative_share: the largest share that negative eigenvalues have in a trace of absolute values.
+    surrogate: with the clipped kernel.
+    similarity: the kernel that is not clipped.
+
+    Two figures go on record. smallest_eigenvalue: of the Gram matrices of the training points, the least over posterior
+    samples, in units of the mean diagonal. negative_share: the largest share that negative eigenvalues have in a trace of absolute values.
     """
 
     surrogate: GaussianSurrogate
@@ -39,7 +42,15 @@ class PSDDiagnostics:
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[GaussianPosterior, State, Info]:
-        """As the surrogate itself."""
+        """Learn as the surrogate itself does.
+
+        xs: n points.
+        values: (n,), in the user's units.
+        state: of `initial_state`, or what the last call returned.
+        rng: the only source of chance.
+
+        Returns the posterior, the state for the next call, and what goes on record. Raises what `surrogate` raises.
+        """
         posterior, state, info = self.surrogate.condition(xs, values, state, rng)
         prepared = self.similarity.prepare(xs, xs)
         grams = [self.similarity.gram(one.hyper.theta, prepared) for one in posterior.members]
@@ -47,7 +58,10 @@ class PSDDiagnostics:
 
 
 def psd_diagnostics(grams: Sequence[Array]) -> Info:
-    """What `WithSpectrum` reports of Gram matrices (n, n)."""
+    """Return what `PSDDiagnostics` reports of some Gram matrices.
+
+    grams: at least one, each (n, n).
+    """
     spectra = [np.linalg.eigvalsh(gram) / float(np.mean(gram.diagonal())) for gram in grams]
     shares = [float(-np.minimum(values, 0.0).sum() / np.abs(values).sum()) for values in spectra]
     return {"smallest_eigenvalue": min(float(values[0]) for values in spectra), "negative_share": max(shares)}

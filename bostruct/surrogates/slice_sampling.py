@@ -43,10 +43,14 @@ class CachedLogDensity:
 
 
 def slice_update(log_density: LogDensity, x0: float, rng: Uniforms, log_density_x0: float | None = None) -> Draw:
-    """One update of x0 that leaves the density unchanged.
+    """Draw the next value of a chain that leaves the density unchanged (Neal 2003, Figures 4 to 6).
 
-    log_density: -inf outside its support. log_density_x0: its value at x0, where known. Returns x0 itself if brackets
-    of every width collapse.
+    log_density: up to a constant; -inf outside its support.
+    x0: the value before the update.
+    rng: the only source of chance.
+    log_density_x0: log density at x0, where known.
+
+    Returns the draw; it is x0 itself if brackets of every width collapse.
     """
     density = CachedLogDensity(log_density, {} if log_density_x0 is None else {x0: log_density_x0})
     for width in BRACKET_WIDTHS:
@@ -90,7 +94,7 @@ def _double(
 def _reachable(
     density: CachedLogDensity, x0: float, x1: float, height: float, bracket: tuple[float, float], width: float
 ) -> bool:
-    """Whether doubling from x1 could have made the same bracket (Figure 6).
+    """Tell whether doubling from x1 could have made the same bracket (Neal 2003, Figure 6).
 
     Ends are looked at only once x0 and x1 have parted, which changes no outcome and saves evaluations.
     """
@@ -106,5 +110,5 @@ def _reachable(
 
 
 def _is_close(left: float, right: float) -> bool:
-    """As numpy.isclose has it."""
+    """Tell whether two numbers are close, as numpy.isclose has it."""
     return abs(left - right) <= 1e-8 + 1e-5 * abs(right)

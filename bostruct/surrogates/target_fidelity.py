@@ -12,8 +12,10 @@ from bostruct.contracts import Array, Batch, Info, Posterior, Prediction, State,
 
 @dataclass(frozen=True)
 class AtTargetFidelity:
-    """Learns from points as they were evaluated, by a kernel that has a factor for the fidelity, and predicts them at
-    the top, whatever their own fidelity is. raised: the same points there.
+    """A surrogate that learns from points as they were evaluated, and predicts them at the highest fidelity.
+
+    surrogate: its kernel has a factor for the fidelity.
+    to_target: batch of points -> the same points at the highest fidelity.
     """
 
     surrogate: Surrogate
@@ -25,14 +27,22 @@ class AtTargetFidelity:
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[Posterior, State, Info]:
-        """On n points and their values (n,)."""
+        """Learn from n points at their own fidelities.
+
+        xs: n points.
+        values: (n,), in the user's units.
+        state: of `initial_state`, or what the last call returned.
+        rng: the only source of chance.
+
+        Returns the posterior, the state for the next call, and what goes on record. Raises what `surrogate` raises.
+        """
         posterior, state, info = self.surrogate.condition(xs, values, state, rng)
         return TargetFidelityPosterior(posterior, self.to_target), state, info
 
 
 @dataclass(frozen=True, eq=False)
 class TargetFidelityPosterior:
-    """A posterior seen from the top."""
+    """A posterior that predicts every point at the highest fidelity."""
 
     posterior: Posterior
     to_target: Callable[[Batch], Batch]
@@ -44,5 +54,8 @@ class TargetFidelityPosterior:
         return self.posterior.screen(self.to_target(xs))
 
     def believe(self, xs: Batch) -> TargetFidelityPosterior:
-        """Running trials are believed where they run."""
+        """Return the posterior once running trials were told their mean at the fidelity at which they run.
+
+        xs: m points.
+        """
         return TargetFidelityPosterior(self.posterior.believe(xs), self.to_target)

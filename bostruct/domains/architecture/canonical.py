@@ -19,7 +19,12 @@ Form = tuple[tuple[int, ...], ...]
 
 
 def canonical_order(keys: Sequence[str], parents: AdjacencyLists, children: AdjacencyLists) -> list[int]:
-    """Layers in canonical order. keys: what a layer is apart from its edges; layers in topological order."""
+    """Return the layers in canonical order.
+
+    keys: for each layer, what it is apart from its edges; layers in topological order.
+    parents: the parents of each layer.
+    children: the children of each layer.
+    """
     colors = _initial_colors(keys, parents, children)
     if len(set(colors)) < len(colors):
         colors = _canonical_form(_break_twins(colors, parents, children), parents, children)[1]
@@ -27,13 +32,13 @@ def canonical_order(keys: Sequence[str], parents: AdjacencyLists, children: Adja
 
 
 def _ranks(signatures: Sequence[Any]) -> list[int]:
-    """Dense ranks, so that a color depends on what a layer is, never on where it was listed."""
+    """Return dense ranks, so that a color depends on what a layer is, never on where it was listed."""
     rank = {signature: r for r, signature in enumerate(sorted(set(signatures)))}
     return [rank[signature] for signature in signatures]
 
 
 def _initial_colors(keys: Sequence[str], parents: AdjacencyLists, children: AdjacencyLists) -> list[int]:
-    """One sweep down and one up, depth by depth: all that ancestors, then all that descendants, can tell."""
+    """Color layers by one sweep down and one up, depth by depth: all that ancestors, then descendants, can tell."""
     n = len(keys)
     depth, height = [0] * n, [0] * n
     for v in range(n):
@@ -46,7 +51,7 @@ def _initial_colors(keys: Sequence[str], parents: AdjacencyLists, children: Adja
 
 
 def _sweep_depths(own: Sequence[int], depth: Sequence[int], above: AdjacencyLists) -> list[int]:
-    """Colors by depth, then own color, then the colors of those above, which are of lesser depth."""
+    """Color layers by depth, then own color, then the colors of those above, which are of lesser depth."""
     levels: list[list[int]] = [[] for _ in range(max(depth) + 1)]
     for v, d in enumerate(depth):
         levels[d].append(v)
@@ -60,12 +65,12 @@ def _sweep_depths(own: Sequence[int], depth: Sequence[int], above: AdjacencyList
 
 
 def _sorted_colors(colors: Sequence[Any], layers: Sequence[int]) -> tuple[Any, ...]:
-    """Colors of some layers, in order, repeats kept."""
+    """Return the colors of some layers, in order, repeats kept."""
     return (colors[layers[0]],) if len(layers) == 1 else tuple(sorted(colors[u] for u in layers))
 
 
 def _break_twins(colors: Sequence[int], parents: AdjacencyLists, children: AdjacencyLists) -> list[int]:
-    """Layers of one color with the same parents and children may change places: any order of them will do."""
+    """Put layers of one color with the same parents and children in any order: they may change places."""
     met: dict[tuple[int, tuple[int, ...], tuple[int, ...]], int] = {}
     turns = []
     for u, color in enumerate(colors):
@@ -90,7 +95,7 @@ def _refine(colors: list[int], parents: AdjacencyLists, children: AdjacencyLists
 
 
 def _canonical_form(colors: list[int], parents: AdjacencyLists, children: AdjacencyLists) -> tuple[Form, list[int]]:
-    """A form that depends on no order of the layers, and the colors, now all different, that show it."""
+    """Return a form that depends on no order of the layers, and the colors, now all different, that show it."""
     colors = _refine(colors, parents, children)
     parts = _components(colors, parents, children)
     if len(parts) == 1 and len(parts[0]) == len(colors):
@@ -103,7 +108,10 @@ def _canonical_form(colors: list[int], parents: AdjacencyLists, children: Adjace
 def _order_parts(
     colors: list[int], parts: list[list[int]], parents: AdjacencyLists, children: AdjacencyLists
 ) -> list[int]:
-    """Each part ordered for itself: its layers' colors say all about the rest; parts of one form may change places."""
+    """Order each part for itself.
+
+    Its layers' colors say all about the rest; parts of one form may change places.
+    """
     found = []
     for part in parts:
         place = {v: i for i, v in enumerate(part)}
@@ -118,7 +126,7 @@ def _order_parts(
 
 
 def _least_form(colors: list[int], parents: AdjacencyLists, children: AdjacencyLists) -> tuple[Form, list[int]]:
-    """The least form over all ways to single out one layer of the first color that several share."""
+    """Return the least form over all ways to single out one layer of the first color that several share."""
     probed: dict[Form, list[int]] = {}
     for v in _shared_cells(colors)[0]:
         alone = _individualize(colors, v)
@@ -128,7 +136,7 @@ def _least_form(colors: list[int], parents: AdjacencyLists, children: AdjacencyL
 
 
 def _components(colors: Sequence[int], parents: AdjacencyLists, children: AdjacencyLists) -> list[list[int]]:
-    """Layers whose colors others share, by which of them edges connect; not those to all layers of a color."""
+    """Group layers whose colors others share by which of them edges connect; not edges to all layers of a color."""
     size = Counter(colors)
     waiting, parts = {v for v, color in enumerate(colors) if size[color] > 1}, []
     for first in sorted(waiting):
@@ -154,7 +162,7 @@ def _first_leaf(colors: list[int], parents: AdjacencyLists, children: AdjacencyL
 
 
 def _shared_cells(colors: Sequence[int]) -> list[list[int]]:
-    """Layers of each color that several share, by color."""
+    """Return the layers of each color that several share, by color."""
     cells: dict[int, list[int]] = {}
     for v, color in enumerate(colors):
         cells.setdefault(color, []).append(v)

@@ -34,10 +34,13 @@ class LayerGraph(NamedTuple):
 
 @dataclass(frozen=True)
 class CellSpace:
-    """The codes of a benchmark and what they stand for.
+    """The codes of a tabular benchmark and the architectures they stand for.
 
-    choices: the operations to choose from at each position, as published. draw: code -> the architecture's parts.
-    spell: operations of a code -> how the benchmark writes them.
+    name: str, the benchmark's name in `CELL_SPACES`.
+    family: the `Family` of the architectures.
+    choices: for each position of a code, the names of the operations to choose from, as published.
+    build: code -> the layers and edges of the architecture.
+    spell: names of a code's operations -> the benchmark's own notation.
     """
 
     name: str
@@ -47,18 +50,26 @@ class CellSpace:
     spell: Callable[[Sequence[str]], str]
 
     def architecture(self, code: Code) -> Architecture:
-        """What the code stands for."""
+        """Build the architecture that a code stands for.
+
+        code: tuple of int, one choice per position, each below the number of operations there.
+        """
         return Architecture(*self.build(code), self.family)
 
     def to_string(self, code: Code) -> str:
-        """The code as the benchmark writes it."""
+        """Write a code as the benchmark does.
+
+        code: tuple of int, one choice per position.
+        """
         return self.spell([names[choice] for names, choice in zip(self.choices, code, strict=True)])
 
 
 def wire(operations: Sequence[Layer], inputs: Sequence[Sequence[int]], last: Sequence[int]) -> LayerGraph:
-    """The architecture of operations 1, 2 ... that add up their inputs; 0 is the tensor that enters the cell.
+    """Build the architecture of operations 1, 2 ... that add up their inputs; 0 is the tensor that enters the cell.
 
-    inputs: of each operation, an input as often as it is added. last: the same for the output of the cell.
+    operations: the layer of each operation.
+    inputs: for each operation, its inputs, each as often as it is added.
+    last: the same for the output of the cell.
     """
     if not last:
         return wire([Layer("zero")], [(0,)], (1,))
@@ -122,7 +133,10 @@ class EdgeCell:
 
 
 def build_node_cell(code: Code) -> LayerGraph:
-    """A cell of NAS-Bench-101: 21 bits, the upper triangle of a 7 x 7 adjacency row by row, then 5 operations."""
+    """Build a cell of NAS-Bench-101.
+
+    code: 21 bits, the upper triangle of a 7 x 7 adjacency row by row, then 5 operations.
+    """
     bits = iter(code[:21])
     parents: list[list[int]] = [[] for _ in range(7)]
     for u in range(7):
@@ -138,9 +152,10 @@ def build_node_cell(code: Code) -> LayerGraph:
 
 
 def build_modules(code: Code) -> LayerGraph:
-    """A network of TransNAS-Bench-101's macro space: 4 to 6 modules of two residual blocks, one after the other.
+    """Build a network of TransNAS-Bench-101's macro space: 4 to 6 modules of two residual blocks, one after the other.
 
-    A module's first block may double the units (choices 2 and 4) and halve the image (3 and 4); 0 is no module.
+    code: a choice for each module. Its first block may double the units (choices 2 and 4) and halve the image (3 and
+        4); 0 is no module.
     """
     units = MODULE_UNITS
     layers = [Layer("ip"), Layer("conv3", units)]
@@ -153,7 +168,9 @@ def build_modules(code: Code) -> LayerGraph:
 
 
 def build_blocks(code: Code) -> LayerGraph:
-    """A network of NAS-Bench-Macro: stages of 2, 3 and 3 blocks, each 0 identity, 1 MBConv 3 x 3 or 2 MBConv 5 x 5.
+    """Build a network of NAS-Bench-Macro, which has stages of 2, 3 and 3 blocks.
+
+    code: for each block, 0 identity, 1 MBConv 3 x 3 or 2 MBConv 5 x 5.
 
     The first block of a stage halves the image and sets the units, where an identity is a convolution 1 x 1, as the
     published numbers of weights tell; any other identity is no layer.
@@ -170,20 +187,29 @@ def build_blocks(code: Code) -> LayerGraph:
 
 
 def build_perceptron(code: Code) -> LayerGraph:
-    """A perceptron of FC-Net: activation and width of its first layer, then of its second."""
+    """Build a perceptron of FC-Net.
+
+    code: activation and width of its first layer, then of its second.
+    """
     first, units, second, units2 = (names[choice] for names, choice in zip(PERCEPTRON_CHOICES, code, strict=True))
     layers = (Layer("ip"), Layer(first, int(units)), Layer(second, int(units2)), Layer("linear"), Layer("op"))
     return LayerGraph(layers, tuple(pairwise(range(len(layers)))))
 
 
 def spell_edges(names: Sequence[str]) -> str:
-    """As NAS-Bench-201 writes a cell: ``|op~0|+|op~0|op~1|+|op~0|op~1|op~2|``, positions by the tensor they lead to."""
+    """Write a cell as NAS-Bench-201 does: ``|op~0|+|op~0|op~1|+|op~0|op~1|op~2|``.
+
+    names: its operations, positions by the tensor they lead to.
+    """
     first, second, third = names[:1], names[1:3], names[3:]
     return "+".join("|" + "".join(f"{name}~{u}|" for u, name in enumerate(part)) for part in (first, second, third))
 
 
 def spell_digits(names: Sequence[str]) -> str:
-    """As TransNAS-Bench-101 writes a cell: ``3_33_333``, in the same order; 0 none, 1 skip, 2 and 3 convolutions."""
+    """Write a cell as TransNAS-Bench-101 does: ``3_33_333``.
+
+    names: its operations in the order of `spell_edges`; 0 none, 1 skip, 2 and 3 convolutions.
+    """
     return "_".join(("".join(names[:1]), "".join(names[1:3]), "".join(names[3:])))
 
 

@@ -37,10 +37,17 @@ MAX_LISTED_CHANGES = 10_000  # changes at most, which is seconds
 
 @dataclass(frozen=True)
 class Bounds:
-    """What an architecture may be; the defaults are those of the published demonstrations.
+    """Limits on the architectures of a domain; the defaults are those of the published demonstrations.
 
-    layers, units (of each layer that has any) and mass (of the processing layers together, `Architecture.masses`):
-    from least to most. in_degree, out_degree, edges, halvings (of the image): at most. Raises ValueError, TypeError.
+    min_layers, max_layers: int >= 1, layers in all, input and output counted.
+    min_units, max_units: int >= 1, units of each layer that has any.
+    min_mass, max_mass: float >= 0, mass of the processing layers together (`Architecture.masses`).
+    max_in_degree: int >= 1, parents of a layer.
+    max_out_degree: int >= 1, children of a layer.
+    max_edges: int >= 1, edges in all.
+    max_halvings: float >= 0, how often an image may be halved.
+
+    Raises ValueError and TypeError.
     """
 
     min_layers: int = 5
@@ -72,7 +79,10 @@ class Bounds:
                 raise ValueError(f"{name}: expected at least {low:g}, got {value}")
 
     def check(self, x: Architecture) -> None:
-        """Raise PointError, naming the first layer or quantity that is out of bounds."""
+        """Raise PointError, naming the first layer or quantity that is out of bounds.
+
+        x: `Architecture`.
+        """
         _check_within("layers", len(x), self.min_layers, self.max_layers)
         _check_within("edges", len(x.edges), 0, self.max_edges)
         for u, layer in enumerate(x.layers):
@@ -92,7 +102,11 @@ class Bounds:
 class ArchitectureDomain:
     """All architectures of a family within bounds.
 
-    pool: the architectures to start from, at least one, each within the bounds. Raises DomainError.
+    family: `Family`, the labels that layers may have.
+    bounds: `Bounds`.
+    pool: tuple of `Architecture`, those to start from, at least one, each within the bounds.
+
+    Raises DomainError.
     """
 
     family: Family
@@ -110,19 +124,29 @@ class ArchitectureDomain:
 
     @property
     def size(self) -> float:
+        """The number of architectures: infinite."""
         return math.inf
 
     def sample(self, m: int, rng: np.random.Generator) -> list[Architecture]:
-        """m valid architectures, independent: a member of the pool after 1 to 8 mutations, all equally likely, or fewer
-        where bounds leave no further one.
+        """Draw m valid, independent architectures.
 
-        There is no uniform draw from infinitely many; this one is as near the pool as mutations go.
+        Each is a member of the pool after 1 to 8 mutations, all numbers equally likely; fewer where bounds leave no
+        further one. There is no uniform draw from infinitely many; this one is as near the pool as mutations go.
+
+        m: int >= 0.
+        rng: `numpy.random.Generator`.
         """
         return [self._sample_walk(rng) for _ in range(m)]
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Architecture:
-        """A sampled architecture whose fingerprint is not in `seen`; where draws find none, one that changes lead to,
-        as far as these can be listed. Raises SpaceExhausted where there is none, or none is found.
+        """Draw an architecture whose fingerprint is not in `seen`.
+
+        Where draws find none, the result is one that changes lead to, as far as these can be listed.
+
+        seen: frozenset of keys (`keys`).
+        rng: `numpy.random.Generator`.
+
+        Raises SpaceExhausted where there is none, or none is found.
         """
         x = draw_unseen(self, seen, rng, DRAW_BLOCKS[:LISTED_AFTER])
         x = self._find_unseen(seen, rng) if x is None else x
@@ -132,10 +156,19 @@ class ArchitectureDomain:
         return x
 
     def check(self, x: Any) -> None:
+        """Raise PointError unless x is an architecture of the family within the bounds.
+
+        x: anything.
+        """
         self.bounds.check(check_architecture(x, self.family))
 
     def parse(self, point: Any) -> Architecture:
-        """An `Architecture`, its JSON, or a chain of layers (a string or a list)."""
+        """Read an architecture from what a user writes.
+
+        point: `Architecture`, its JSON, or a chain of layers (a string or a list).
+
+        Raises PointError.
+        """
         if isinstance(point, Mapping):
             point = Architecture.from_json(point, self.family)
         elif isinstance(point, str | list | tuple):
@@ -144,23 +177,33 @@ class ArchitectureDomain:
         return point
 
     def present(self, x: Architecture) -> Architecture:
+        """Return what an objective receives: the architecture itself."""
         return x
 
     def encode(self, x: Architecture) -> Json:
+        """Return an architecture as JSON."""
         return x.to_json()
 
     def decode(self, data: Json) -> Architecture:
+        """Rebuild an architecture from the result of `encode`; raises PointError."""
         return Architecture.from_json(data, self.family)
 
     def keys(self, batch: Iterable[Architecture]) -> list[Hashable]:
-        """Fingerprints: isomorphic architectures are one point."""
+        """Return the fingerprints of architectures: isomorphic architectures are one point.
+
+        batch: architectures.
+        """
         return [x.fingerprint for x in batch]
 
     def join(self, *batches: Iterable[Architecture]) -> list[Architecture]:
+        """Join batches into one."""
         return [x for batch in batches for x in batch]
 
     def mutate(self, x: Architecture, rng: np.random.Generator) -> Architecture:
-        """A valid architecture other than x after 1 to 5 modifiers, fewer being likelier.
+        """Return a valid architecture other than x after 1 to 5 modifiers, fewer being likelier.
+
+        x: `Architecture` of this domain.
+        rng: `numpy.random.Generator`.
 
         A later modifier that finds no site is left out, as published. Raises DomainError where bounds leave none.
         """
@@ -173,13 +216,17 @@ class ArchitectureDomain:
         raise DomainError(f"no valid change of this architecture in {RESTARTS} x {MODIFIER_TRIES} draws: {x!r}")
 
     def to_json(self) -> Json:
+        """Describe the domain as JSON."""
         bounds = {name: None if value == math.inf else to_python(value) for name, value in asdict(self.bounds).items()}
         pool = [x.to_json() for x in self.pool]
         return {"domain": "architecture", "family": self.family.to_json(), "bounds": bounds, "pool": pool}
 
     @classmethod
     def from_json(cls, data: Json) -> ArchitectureDomain:
-        """Inverse of `to_json`."""
+        """Rebuild a domain from its description.
+
+        data: dict that `to_json` returned.
+        """
         family = family_from_json(data["family"])
         given: dict[str, Any] = {name: math.inf if v is None else v for name, v in data["bounds"].items()}
         return cls(family, Bounds(**given), tuple(Architecture.from_json(x, family) for x in data["pool"]))
@@ -198,9 +245,9 @@ class ArchitectureDomain:
         return x
 
     def _find_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Architecture | None:
-        """An unseen member of the pool, or change of seen architectures that such changes reach from the pool.
+        """Find an unseen member of the pool, or a change of seen architectures that such changes reach from the pool.
 
-        None where `LISTED` changes do not settle it; raises SpaceExhausted where all were seen.
+        Returns None where `MAX_LISTED_CHANGES` changes do not settle it; raises SpaceExhausted where all were seen.
         """
         met: set[Hashable] = set()  # with the order of the layers, on which it depends where modifiers lead
         waiting: list[Architecture] = []
@@ -240,7 +287,14 @@ class ArchitectureDomain:
 def cnn_domain(
     bounds: Bounds = Bounds(), pool: Sequence[Architecture] | None = None, family: Family = CNN
 ) -> ArchitectureDomain:
-    """Convolutional networks; pool: by default the 12 of the released NASBOT code that are within the bounds."""
+    """Return the domain of convolutional networks (Kandasamy et al. 2018).
+
+    bounds: `Bounds`.
+    pool: architectures to start from; by default the 12 of the released NASBOT code that are within the bounds.
+    family: `Family` of the layers, ``cnn`` by default.
+
+    Raises DomainError where no architecture of the pool is within the bounds, or one that you pass is not; TypeError.
+    """
     return _domain_within(family, bounds, pool, cnn_pool())
 
 
@@ -250,7 +304,15 @@ def mlp_domain(
     family: Family = MLP,
     decision: str = "linear",
 ) -> ArchitectureDomain:
-    """Perceptrons; decision: ``linear`` (regression) or ``softmax``; pool: by default the published shapes."""
+    """Return the domain of multilayer perceptrons (Kandasamy et al. 2018).
+
+    bounds: `Bounds`.
+    pool: architectures to start from; by default the published shapes that are within the bounds.
+    family: `Family` of the layers, ``mlp`` by default.
+    decision: label of the decision layers of the default pool, ``linear`` (regression) or ``softmax``.
+
+    Raises DomainError where no architecture of the pool is within the bounds, or one that you pass is not; TypeError.
+    """
     return _domain_within(family, bounds, pool, mlp_pool(decision))
 
 

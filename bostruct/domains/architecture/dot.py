@@ -11,14 +11,19 @@ GROUP_COLORS = {"pool": "#dfe7f5", "fc": "#f6e5c3"}
 
 
 def layer_color(label: Label) -> str:
-    """Return a layer's fill color: ends and decision layers as in the paper's figures, pools and fc layers tinted."""
+    """Return a layer's fill color: ends and decision layers as in the paper's figures, pools and fc layers tinted.
+
+    label: the layer's `Label`.
+    """
     return COLORS.get(label.role) or GROUP_COLORS.get(label.group or "", "#ffffff")
 
 
 def architecture_dot(names: Sequence[str], labels: Sequence[Label], edges: Iterable[tuple[int, int]]) -> str:
-    """Write one box a layer, from the input at the top.
+    """Write one box per layer, from the input at the top.
 
-    names: text of each layer. labels: what each layer is. edges: pairs of layer numbers.
+    names: text of each layer.
+    labels: `Label` of each layer.
+    edges: pairs of layer numbers.
     """
     lines = ["digraph architecture {", '  node [shape=box, style="filled,rounded", fontname="Helvetica"];']
     for u, (name, label) in enumerate(zip(names, labels, strict=True)):

@@ -12,9 +12,12 @@ from bostruct.domains.architecture.value import Architecture
 
 
 def plot_architecture(architecture: Architecture, axes: Any = None) -> Any:
-    """Draw an architecture, the input at the top; returns the axes. axes: of matplotlib, by default new ones.
+    """Draw an architecture with matplotlib, the input at the top, and return the axes.
 
-    Edges that pass layers by are bent. Raises MissingExtra without the extra ``plot``, TypeError.
+    architecture: `Architecture`.
+    axes: axes of matplotlib; new ones by default.
+
+    Edges that pass layers by are bent. Raises MissingExtra without the extra ``plot``, and TypeError.
     """
     if not callable(getattr(architecture, "to_dot", None)) or not hasattr(architecture, "layers"):
         raise TypeError(f"architecture: expected an Architecture, got {short_repr(architecture)}")
@@ -32,7 +35,10 @@ def plot_architecture(architecture: Architecture, axes: Any = None) -> Any:
 
 
 def layer_positions(x: Architecture) -> list[tuple[float, float]]:
-    """Layers at the depth of their longest path from the input, those of one depth beside each other, centered."""
+    """Place each layer at the depth of its longest path from the input, layers of one depth side by side, centered.
+
+    x: `Architecture`.
+    """
     depth: list[int] = []
     for above in x.parents:
         depth.append(1 + max(depth[u] for u in above) if above else 0)
@@ -47,7 +53,13 @@ def layer_positions(x: Architecture) -> list[tuple[float, float]]:
 def draw_layers(
     axes: Any, x: Architecture, places: Sequence[tuple[float, float]], dashed: Collection[int] = ()
 ) -> None:
-    """Boxes at these places, arrows between them; dashed: layers with a dashed frame."""
+    """Draw boxes at these places, and arrows between them.
+
+    axes: axes of matplotlib.
+    x: `Architecture`.
+    places: (column, height) of each layer.
+    dashed: numbers of the layers that get a dashed frame.
+    """
     for u, v in x.edges:
         passes = places[u][1] - places[v][1] > 1.5  # depths that lie between
         bent = "arc3,rad=-0.35" if passes else "arc3"

@@ -32,10 +32,14 @@ UNMATCHED = 2.0  # leaving a unit of mass out of both architectures: no dearer m
 class Label:
     """A kind of layer.
 
-    name: letters, digits and ``_.+-``, not ending in a hyphen and digits (``conv3-16`` is a layer of 16 units). group:
-    which of the family's path lengths count it, None for none. units: whether a layer of this kind has a number of
-    units; one without passes on what it is given. image: what becomes of an image: it keeps its size, may be halved by
-    stride 2, is always halved, or collapses to features. Raises DomainError, ValueError.
+    name: str of letters, digits and ``_.+-``, not ending in a hyphen and digits (``conv3-16`` is a layer of 16 units).
+    role: ``input``, ``output``, ``decision`` or ``processing``.
+    group: which of the family's path lengths count it, None for none.
+    units: bool, True where a layer of this kind has a number of units; one without passes on what it is given.
+    image: what becomes of an image: ``keeps`` its size, may be halved by stride 2 (``strides``), is always halved
+        (``halves``), or ``collapses`` to features.
+
+    Raises DomainError and ValueError.
     """
 
     name: str
@@ -58,7 +62,7 @@ class Label:
 
     @property
     def dense(self) -> bool:
-        """Whether it is a fully connected layer on what is left of an image."""
+        """True for a fully connected layer on what is left of an image."""
         return self.role == "processing" and self.image == "collapses"
 
 
@@ -69,10 +73,15 @@ BUILT_IN: dict[str, Family] = {}  # the families of the package, below
 class Family:
     """The labels that an architecture may use, and the cost of matching layers of two different ones.
 
-    groups: kinds of layers that have path lengths of their own. costs: (label, label, cost) once for each pair that may
-    be matched; a pair that is not listed never is. image: whether the input is an image (then sizes are checked), or
-    features. joins: whether a layer concatenates its inputs, whose channels then add up, or adds them, so that it has
-    the channels of one. Raises DomainError where costs break the triangle inequality, for the distance would too.
+    name: str.
+    labels: tuple of `Label`, with distinct names.
+    groups: tuple of str, kinds of layers that have path lengths of their own.
+    costs: tuple of (label, label, cost), once for each pair that may be matched; a pair that is not listed never is.
+    image: bool, True where the input is an image (then sizes are checked), False where it is features.
+    joins: ``concatenates`` where a layer's inputs are concatenated and their channels add up, ``adds`` where they are
+        added, so that the layer has the channels of one.
+
+    Raises DomainError where costs break the triangle inequality, for the distance would too.
     """
 
     name: str
@@ -131,7 +140,7 @@ class Family:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """Label name -> its row in `mismatch`."""
+        """The row in `mismatch` of each label, by name."""
         return {label.name: row for row, label in enumerate(self.labels)}
 
     @cached_property
@@ -148,7 +157,7 @@ class Family:
 
     @cached_property
     def mismatch(self) -> Array:
-        """Cost of matching a unit of mass, (labels, labels): symmetric, zero diagonal, inf where never matched."""
+        """The cost of matching a unit of mass, (labels, labels): symmetric, zero diagonal, inf where never matched."""
         table = np.full((len(self.labels), len(self.labels)), np.inf)
         np.fill_diagonal(table, 0.0)
         for first, second, cost in self.costs:
@@ -156,9 +165,14 @@ class Family:
         return table
 
     def with_label(self, label: Label, costs: Mapping[str, float], name: str) -> Family:
-        """A new family `name` that also knows `label`.
+        """Return a new family that also knows `label`.
 
-        costs: of matching it to labels known already, each > 0; to others it costs what the cheapest way by these does.
+        label: `Label`.
+        costs: label name -> cost > 0 of matching the new label to labels known already; matching it to any other costs
+            what the cheapest way by these does.
+        name: str, the new family's name.
+
+        Raises ValueError and DomainError.
         """
         for other, cost in costs.items():
             check_choice("costs", other, self.index)
@@ -172,7 +186,7 @@ class Family:
         return replace(self, name=name, labels=(*self.labels, label), groups=groups, costs=(*self.costs, *pairs))
 
     def to_json(self) -> Json:
-        """The name alone for a family that comes with the package, else all of it."""
+        """Return the name alone for a family that comes with the package, else all of it."""
         if self.name in BUILT_IN:
             return self.name
         labels = [[x.name, x.role, x.group, x.units, x.image] for x in self.labels]
@@ -183,7 +197,7 @@ class Family:
 
     @cached_property
     def identity(self) -> str:
-        """Of no other family: the name of one that comes with the package, else the name and a digest of all of it."""
+        """A text that no other family has: its name, and a digest of all of it unless it comes with the package."""
         description = self.to_json()
         if isinstance(description, str):
             return description
@@ -195,7 +209,10 @@ class Family:
 
 
 def check_triangles(names: Sequence[str], costs: Array) -> None:
-    """Costs (n, n), symmetric, of matching labels: none, up to what no match costs, above that by way of another.
+    """Check that no match of labels costs more than by way of a third, up to what leaving both unmatched costs.
+
+    names: labels, for the message.
+    costs: (n, n), symmetric, cost of matching each pair.
 
     Raises DomainError.
     """
@@ -211,7 +228,10 @@ def check_triangles(names: Sequence[str], costs: Array) -> None:
 
 
 def family_from_json(data: Json) -> Family:
-    """Inverse of `Family.to_json`; raises DomainError for an unknown name."""
+    """Rebuild a family from its description; raises DomainError for an unknown name.
+
+    data: what `Family.to_json` returned.
+    """
     if isinstance(data, str):
         if data not in BUILT_IN:
             raise DomainError(f"family: expected one of {', '.join(BUILT_IN)}, or a description; got {data!r}")
@@ -228,9 +248,12 @@ def _check_bool(name: str, value: Any) -> None:
 
 
 def kernel_size_costs(sizes: tuple[int, ...], scale: float) -> LabelCosts:
-    """Between convolutions (and residual blocks) of kernel sizes k and l: scale * sqrt(|k - l|) in one kind.
+    """Return the costs of matching convolutions and residual blocks of kernel sizes k and l.
 
-    Across the two kinds 0.9 of that plus 0.1: a residual block differs from a convolution of its own size by 0.1.
+    sizes: kernel sizes.
+    scale: float; the cost within one kind is scale * sqrt(|k - l|).
+
+    Across the two kinds it is 0.9 of that plus 0.1: a residual block differs from a convolution of its own size by 0.1.
     """
     costs: list[tuple[str, str, float]] = []
     for k in sizes:

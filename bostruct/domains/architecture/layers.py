@@ -17,8 +17,13 @@ SCALARS = (str, bool, int, float)
 
 
 class Layer(NamedTuple):
-    """label: of the family. units: at least 1, None where the label has none. stride: 1 or 2. attributes: anything more
-    that sets layers apart (dropout, normalization ...), as (name, JSON scalar) sorted by name.
+    """One layer of an architecture.
+
+    label: str, a label of the family.
+    units: int >= 1, None where the label has none.
+    stride: 1 or 2.
+    attributes: anything more that sets layers apart (dropout, normalization ...), as (name, JSON scalar) sorted by
+        name.
     """
 
     label: str
@@ -34,9 +39,12 @@ class Layer(NamedTuple):
 
 
 def as_layer(given: Any, where: str) -> Layer:
-    """A layer from itself, shorthand (``conv3-16/2``), a tuple of its fields, or a mapping of them.
+    """Read a layer from itself, shorthand (``conv3-16/2``), a tuple of its fields, or a mapping of them.
 
-    where: how errors call it. Raises PointError.
+    given: the layer in any of these forms.
+    where: str, what errors call it.
+
+    Raises PointError.
     """
     if isinstance(given, Layer) and _is_normalized(given):
         return given
@@ -60,7 +68,10 @@ def as_layer(given: Any, where: str) -> Layer:
 
 
 def layer_to_json(layer: Layer) -> Json:
-    """Shorthand, or a dict of the fields where there are attributes."""
+    """Return a layer's shorthand, or a dict of its fields where it has attributes.
+
+    layer: `Layer`.
+    """
     return (
         str(layer)
         if not layer.attributes
@@ -82,7 +93,7 @@ def _from_shorthand(text: str, where: str) -> Layer:
 
 
 def _is_normalized(layer: Layer) -> bool:
-    """Whether its fields are already as they are held; other integers and texts would be printed in other words."""
+    """Tell whether the fields already have the types a `Layer` keeps; other integers and texts print in other words."""
     types = type(layer.label), type(layer.units), type(layer.stride)
     return types in ((str, int, int), (str, type(None), int)) and layer.attributes == ()
 

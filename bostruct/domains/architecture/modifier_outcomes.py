@@ -14,10 +14,14 @@ NEARLY_ONE = 1.0 - 2.0**-53
 
 
 class ScriptedGenerator:
-    """What modifiers use of a `numpy.random.Generator`, which gives what it is told, and then the first there is.
+    """A stand-in for `numpy.random.Generator` that returns scripted outcomes, then the first outcome of every draw.
 
-    told: of each draw the position among its outcomes. counts: of each draw so far, how many outcomes it has. Of
-    `random`, which is compared with chances alone, there are two.
+    It has the methods that modifiers use.
+
+    script: for each draw, the position of the outcome among those it can have.
+
+    `counts` holds, for each draw so far, how many outcomes it has. `random`, which modifiers only compare with chances,
+    has two.
     """
 
     def __init__(self, script: Sequence[int]) -> None:
@@ -43,8 +47,9 @@ class ScriptedGenerator:
 
 
 def enumerate_outcomes(draw: Callable[[Any], Architecture]) -> Iterator[Architecture | None]:
-    """What a function of a generator returns, for each of the ways its draws can turn out; None where it raises
-    PointError.
+    """Yield the result of a function of a generator for each way its draws can turn out.
+
+    draw: function of a generator that returns an `Architecture`; None is yielded where it raises PointError.
     """
     script: list[int] = []
     while True:
@@ -62,9 +67,9 @@ def enumerate_outcomes(draw: Callable[[Any], Architecture]) -> Iterator[Architec
 
 
 def enumerate_changes(x: Architecture) -> Iterator[Architecture | None]:
-    """What one modifier can make of x, some of it more than once, within no bounds; None for a draw that leads nowhere.
+    """Yield all that one modifier can make of x, some of it more than once, within no bounds; None where a draw fails.
 
-    All of it: of an architecture that is listed in another order there may be others.
+    x: `Architecture`. One that is isomorphic but lists its layers in another order may have other changes.
     """
     for modifier, _ in MODIFIERS:
         yield from enumerate_outcomes(partial(modifier, x))

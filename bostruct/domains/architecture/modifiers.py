@@ -28,27 +28,47 @@ KEEP_COPY = 0.5
 
 
 def increase_single(x: Architecture, rng: Rng) -> Architecture:
-    """One layer has an eighth more units."""
+    """Give one layer an eighth more units.
+
+    x: `Architecture`.
+    rng: `numpy.random.Generator`.
+    """
     return _resize(x, [_draw_site(_layers_with_units(x), rng, "no layer has units")], +1)
 
 
 def decrease_single(x: Architecture, rng: Rng) -> Architecture:
-    """One layer has an eighth fewer units."""
+    """Give one layer an eighth fewer units.
+
+    x: `Architecture`.
+    rng: `numpy.random.Generator`.
+    """
     return _resize(x, [_draw_site(_layers_with_units(x), rng, "no layer has units")], -1)
 
 
 def increase_many(x: Architecture, rng: Rng) -> Architecture:
-    """Each layer of a contiguous group (a half, quarter or eighth of those with units) has an eighth more."""
+    """Give each layer of a contiguous group (a half, quarter or eighth of those with units) an eighth more units.
+
+    x: `Architecture`.
+    rng: `numpy.random.Generator`.
+    """
     return _resize(x, _draw_layer_group(x, rng), +1)
 
 
 def decrease_many(x: Architecture, rng: Rng) -> Architecture:
-    """Each layer of a contiguous group has an eighth fewer units."""
+    """Give each layer of a contiguous group (as in `increase_many`) an eighth fewer units.
+
+    x: `Architecture`.
+    rng: `numpy.random.Generator`.
+    """
     return _resize(x, _draw_layer_group(x, rng), -1)
 
 
 def swap_label(x: Architecture, rng: Rng) -> Architecture:
-    """One layer becomes one of another kind; a convolution's stride flips now and then."""
+    """Change one layer into one of another kind, and now and then flip a convolution's stride.
+
+    x: `Architecture`.
+    rng: `numpy.random.Generator`.
+    """
     known = x.family.by_name
     sites = [
         u
@@ -66,7 +86,11 @@ def swap_label(x: Architecture, rng: Rng) -> Architecture:
 
 
 def wedge_layer(x: Architecture, rng: Rng) -> Architecture:
-    """A new layer in the middle of an edge; an edge into the output has no place for one."""
+    """Put a new layer in the middle of an edge; an edge into the output has no place for one.
+
+    x: `Architecture`.
+    rng: `numpy.random.Generator`.
+    """
     output = len(x) - 1
     u, v = x.edges[_draw_site([e for e, edge in enumerate(x.edges) if edge[1] != output], rng, "no edge can be split")]
     units = [w for w in (x.layers[u].units, x.layers[v].units) if w]
@@ -77,7 +101,11 @@ def wedge_layer(x: Architecture, rng: Rng) -> Architecture:
 
 
 def remove_layer(x: Architecture, rng: Rng) -> Architecture:
-    """One layer less; layers that it alone fed, or was fed by, are joined up at random."""
+    """Remove one layer; layers that it alone fed, or was fed by, are joined up at random.
+
+    x: `Architecture`.
+    rng: `numpy.random.Generator`.
+    """
     w = _draw_site([u for u in range(len(x)) if _removable(x, u)], rng, "no layer can be removed")
     layers = list(x.layers)
     if x.family.by_name[layers[w].label].image == "halves" or layers[w].stride == 2:
@@ -97,7 +125,11 @@ def remove_layer(x: Architecture, rng: Rng) -> Architecture:
 
 
 def duplicate_path(x: Architecture, rng: Rng) -> Architecture:
-    """A copy of a random path's interior, of some of its layers, beside it."""
+    """Copy some layers of a random path's interior, and put the copy beside it.
+
+    x: `Architecture`.
+    rng: `numpy.random.Generator`.
+    """
     known = x.family.by_name
     path = [_draw_start(x, rng, with_input=True)]
     output = len(x) - 1
@@ -123,7 +155,11 @@ def duplicate_path(x: Architecture, rng: Rng) -> Architecture:
 
 
 def skip(x: Architecture, rng: Rng) -> Architecture:
-    """An edge from a layer to one farther on, through average pools where the image there is smaller."""
+    """Add an edge from a layer to one farther on, through average pools where the image there is smaller.
+
+    x: `Architecture`.
+    rng: `numpy.random.Generator`.
+    """
     u = _draw_start(x, rng, with_input=False)
     v = _draw_site([v for v in range(len(x)) if _skippable(x, u, v)], rng, f"no layer is far enough beyond layer {u}")
     n_pools = 0
@@ -191,7 +227,7 @@ def _rounded_mean(units: list[int]) -> int:
 
 
 def _entering_units(x: Architecture, u: int) -> int:
-    """Rounded mean of the units of the nearest ancestors that have any; 16 where none has."""
+    """Return the rounded mean of the units of the nearest ancestors that have any; 16 where none has."""
     nearest = {u}
     while nearest:
         nearest = {p for v in nearest for p in x.parents[v]}
@@ -208,7 +244,10 @@ def _removable(x: Architecture, u: int) -> bool:
 
 
 def _draw_start(x: Architecture, rng: Rng, with_input: bool) -> int:
-    """Nearer to the input is likelier; neither decision nor fully connected layers, nor the output."""
+    """Draw a layer where a path begins; nearer to the input is likelier.
+
+    Neither decision nor fully connected layers are drawn, nor the output.
+    """
     hops = x.hops_from_input
     roles = ("processing", "input") if with_input else ("processing",)
     labels = [x.family.by_name[layer.label] for layer in x.layers]

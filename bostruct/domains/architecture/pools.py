@@ -19,7 +19,10 @@ BRANCHED_EDGES = (
 
 
 def vgg(repeats: int) -> Architecture:
-    """A chain like VGG (Simonyan & Zisserman 2015) with `repeats` convolutions in each of its last three blocks."""
+    """Return a chain like VGG (Simonyan & Zisserman 2015).
+
+    repeats: int, the convolutions in each of its last three blocks.
+    """
     layers = ["conv3-64"] * 2 + ["max-pool"] + ["conv3-128"] * 2 + ["max-pool"]
     for units in (128, 256, 512):
         layers += [f"conv3-{units}"] * repeats + ["max-pool"]
@@ -27,7 +30,12 @@ def vgg(repeats: int) -> Architecture:
 
 
 def blocks(n_blocks: int, repeats: int, kind: str = "conv3") -> Architecture:
-    """A chain of 1 to 4 blocks of `repeats` layers ``conv3`` or ``res3``, each begun by stride 2, after conv7."""
+    """Return a chain of blocks, each begun by stride 2, after conv7.
+
+    n_blocks: int, 1 to 4.
+    repeats: int, the layers of a block.
+    kind: label of these layers, ``conv3`` or ``res3``.
+    """
     layers = ["conv7-64", "max-pool"]
     for units in BLOCK_UNITS[:n_blocks]:
         layers += [f"{kind}-{units}/2"] + [f"{kind}-{units}"] * (repeats - 1)
@@ -35,21 +43,23 @@ def blocks(n_blocks: int, repeats: int, kind: str = "conv3") -> Architecture:
 
 
 def branching_cnn() -> Architecture:
-    """The one architecture of the pool that is no chain: three branches, two decision layers."""
+    """Return the one architecture of the pool that is no chain: three branches, two decision layers."""
     return Architecture(BRANCHED_LAYERS.split(), BRANCHED_EDGES, CNN)
 
 
 def cnn_pool() -> tuple[Architecture, ...]:
-    """The 12 initial convolutional networks of the released code, of 10 to 27 layers."""
+    """Return the 12 initial convolutional networks of the released code, of 10 to 27 layers."""
     shapes = ((3, 1), (3, 2), (3, 3), (3, 4), (3, 5), (4, 4))
     return (*map(vgg, (1, 2, 3, 4)), *(blocks(*shape) for shape in shapes), blocks(3, 2, "res3"), branching_cnn())
 
 
 def mlp_pool(decision: str = "linear") -> tuple[Architecture, ...]:
-    """The 10 initial perceptrons: blocks of rectifiers and of sigmoids in turn, 64, 128, 256, 512, 512 ... units.
+    """Return the 10 initial perceptrons: blocks of rectifiers and of sigmoids in turn, 64, 128, 256, 512 ... units.
 
-    decision: ``linear`` (regression) or ``softmax``. The released code gives each block units meant for a later one
-    and draws the activations anew at every call; here units are those intended, and activations take turns.
+    decision: ``linear`` (regression) or ``softmax``.
+
+    All blocks from the fourth on have 512 units. The released code gives each block units meant for a later one and
+    draws the activations anew at every call; here units are those intended, and activations take turns.
     """
     check_choice("decision", decision, ("linear", "softmax"))
     pool = []

@@ -1,4 +1,4 @@
-"""Which label a layer takes when it changes or is new.
+"""Draw the label that a layer takes when it changes or is new.
 
 The released NASBOT code's tables, and for labels that nobody published: each is as likely as a published one on
 average. Families without any draw as published, to the last random number.
@@ -33,9 +33,13 @@ SWAPS: LabelChances = {
 
 
 def draw_label(family: Family, label: str, rng: np.random.Generator) -> str:
-    """Another label for a layer: from `SWAPS`, or any that is not there and may be matched with it.
+    """Draw another label for a layer: from `SWAPS`, or any that is not there and may be matched with it.
 
-    For a label that is not in `SWAPS`, any that may be matched. Raises PointError where there is none.
+    family: `Family`.
+    label: str, the label to replace; for one that is not in `SWAPS`, any that may be matched.
+    rng: `numpy.random.Generator`.
+
+    Raises PointError where there is none.
     """
     costs = family.mismatch[family.index[label]]
     matched = [x.name for x in family.labels if x.name != label and costs[family.index[x.name]] < UNMATCHED]
@@ -53,7 +57,12 @@ def draw_label(family: Family, label: str, rng: np.random.Generator) -> str:
 
 
 def draw_layer(x: Architecture, parent: int, units: int, rng: np.random.Generator) -> Layer:
-    """A layer to follow `parent`.
+    """Draw a layer to follow `parent`.
+
+    x: `Architecture`.
+    parent: int, position of a layer of x.
+    units: int, the new layer's units where its label has any.
+    rng: `numpy.random.Generator`.
 
     Fully connected after one that is; else, on images, a pool now and then (never after the input) or any convolution
     or residual block, strided now and then, or (never after the input) any other label that keeps the image as it is;
@@ -76,7 +85,7 @@ def draw_layer(x: Architecture, parent: int, units: int, rng: np.random.Generato
 
 
 def _layer_of_label(label: Label, units: int, stride: int = 1) -> Layer:
-    """With what the label has of them."""
+    """Make a layer of a label, with the units and the stride only where the label has them."""
     return Layer(label.name, units if label.units else None, stride if label.image == "strides" else 1)
 
 

@@ -27,7 +27,12 @@ Number = Callable[[Hashable], int]
 
 
 class CodeTable(NamedTuple):
-    """place: code -> its point. position: key of an architecture -> its point. met: see `_key`."""
+    """The points of a table, found by code and by architecture.
+
+    index_of: code -> its point.
+    position: key of an architecture -> its point.
+    met: see `_subtree_key`.
+    """
 
     index_of: dict[Code, int]
     position: dict[SubtreeKey, int]
@@ -38,8 +43,10 @@ class CodeTable(NamedTuple):
 class TableDomain:
     """The architectures of a table of codes; isomorphic ones are one point.
 
-    space: name of one of `bostruct.domains.architecture.cells.SPACES`. codes: the rows of the table; None for every
-    code of the space. One change is another choice at one position of any of a point's codes. Raises DomainError.
+    space: str, a name in `bostruct.domains.architecture.cells.CELL_SPACES`.
+    codes: tuple of codes, the rows of the table; None for every code of the space.
+
+    One change is another choice at one position of any of a point's codes. Raises DomainError.
     """
 
     space: str
@@ -60,19 +67,22 @@ class TableDomain:
 
     @property
     def cells(self) -> CellSpace:
+        """The codes of the benchmark and what they stand for."""
         return CELL_SPACES[self.space]
 
     @property
     def family(self) -> Family:
+        """The family of the architectures."""
         return self.cells.family
 
     @property
     def size(self) -> int:
+        """The number of points, isomorphic architectures counted once."""
         return len(self.members)
 
     @cached_property
     def rows(self) -> tuple[Code, ...]:
-        """Every code of the table; without one, all of the space, the first position slowest."""
+        """The codes of the table; every code of the space where none were given, the first position slowest."""
         if self.codes is not None:
             return self.codes
         return tuple(product(*(range(len(names)) for names in self.cells.choices)))
@@ -86,14 +96,22 @@ class TableDomain:
         return tuple(map(tuple, found))
 
     def at(self, place: int) -> Architecture:
-        """The point at a place from 0 to size - 1."""
+        """Return the point at a place.
+
+        place: int, 0 to size - 1.
+        """
         known = self._architectures
         if place not in known:
             known[place] = self.cells.architecture(self.members[place][0])
         return known[place]
 
     def index_of(self, x: Any) -> int:
-        """Inverse of `at`; raises PointError for what the table does not hold."""
+        """Return the place of a point, the inverse of `at`.
+
+        x: `Architecture`.
+
+        Raises PointError for what the table does not hold.
+        """
         check_architecture(x, self.family)
         try:
             return self._codes.position[_subtree_key(x.layers, x.parents, x.children, self._codes.met.__getitem__)]
@@ -101,7 +119,12 @@ class TableDomain:
             raise PointError(f"{x!r} is not in the table of {self.space}") from None
 
     def index_of_code(self, code: Iterable[int]) -> int:
-        """The place of the point that a code stands for; raises PointError for one that is not in the table."""
+        """Return the place of the point that a code stands for.
+
+        code: choices, one per position.
+
+        Raises PointError for a code that is not in the table.
+        """
         given = tuple(code)
         try:
             return self._codes.index_of[given]
@@ -109,10 +132,19 @@ class TableDomain:
             raise PointError(f"the code {short_repr(given)} is not in the table of {self.space}") from None
 
     def sample(self, m: int, rng: np.random.Generator) -> list[Architecture]:
+        """Draw m points, independent and each equally likely.
+
+        m: int >= 0.
+        rng: `numpy.random.Generator`.
+        """
         return [self.at(int(place)) for place in rng.integers(self.size, size=m)]
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Architecture:
-        """Raises SpaceExhausted when none is left."""
+        """Draw a point whose key is not in `seen`; raises SpaceExhausted when none is left.
+
+        seen: frozenset of keys (`keys`).
+        rng: `numpy.random.Generator`.
+        """
         if (x := draw_unseen(self, seen, rng)) is not None:
             return x
         left = [x for x in map(self.at, range(self.size)) if x.fingerprint not in seen]
@@ -121,10 +153,19 @@ class TableDomain:
         return left[int(rng.integers(len(left)))]
 
     def check(self, x: Any) -> None:
+        """Raise PointError unless x is in the table.
+
+        x: anything.
+        """
         self.index_of(x)
 
     def parse(self, point: Any) -> Architecture:
-        """An `Architecture`, its JSON, a code (a choice a position), or a code as the benchmark writes it."""
+        """Read a point from what a user writes.
+
+        point: `Architecture`, its JSON, a code (one choice per position), or a code as the benchmark writes it.
+
+        Raises PointError.
+        """
         if isinstance(point, str):
             return self.decode(point)
         if isinstance(point, Mapping):
@@ -134,13 +175,21 @@ class TableDomain:
         return self.at(self.index_of(point))
 
     def present(self, x: Architecture) -> Architecture:
+        """Return what an objective receives: the architecture itself."""
         return x
 
     def encode(self, x: Architecture) -> Json:
-        """The first of its codes, as the benchmark writes it."""
+        """Return the first of the point's codes, as the benchmark writes it.
+
+        x: `Architecture` of the table.
+        """
         return self.cells.to_string(self.members[self.index_of(x)][0])
 
     def decode(self, data: Json) -> Architecture:
+        """Read a code as the benchmark writes it; raises PointError for one that is not in the table.
+
+        data: str.
+        """
         if data not in self._index_by_string:
             raise PointError(
                 f"{short_repr(data)} is not in the table of {self.space}; it has "
@@ -149,27 +198,42 @@ class TableDomain:
         return self.at(self._index_by_string[data])
 
     def keys(self, batch: Iterable[Architecture]) -> list[Hashable]:
-        """Fingerprints: isomorphic architectures are one point."""
+        """Return the fingerprints of architectures: isomorphic architectures are one point.
+
+        batch: architectures.
+        """
         return [x.fingerprint for x in batch]
 
     def join(self, *batches: Iterable[Architecture]) -> list[Architecture]:
+        """Join batches into one."""
         return [x for batch in batches for x in batch]
 
     def neighbors(self, x: Architecture) -> list[Architecture]:
-        """All points one change away, in the order of the table."""
+        """List all points one change away, in the order of the table.
+
+        x: `Architecture` of the table.
+        """
         return list(map(self.at, self._neighbor_indices(self.index_of(x))))
 
     def sample_neighbors(self, x: Architecture, m: int, rng: np.random.Generator) -> list[Architecture]:
-        """All of `neighbors` where they are at most m; else m of them, uniformly, in their order."""
+        """Return all of `neighbors` where they are at most m; else m of them, drawn uniformly, in their order.
+
+        x: `Architecture` of the table.
+        m: int >= 0.
+        rng: `numpy.random.Generator`.
+        """
         near = self._neighbor_indices(self.index_of(x))
         if len(near) > m:
             near = [near[i] for i in np.sort(rng.choice(len(near), size=m, replace=False))]
         return list(map(self.at, near))
 
     def mutate(self, x: Architecture, rng: np.random.Generator) -> Architecture:
-        """One random choice changed in a random one of its codes; any other point where the table has none so near.
+        """Change one random choice in a random one of x's codes.
 
-        Raises DomainError where the table has no other point.
+        x: `Architecture` of the table.
+        rng: `numpy.random.Generator`.
+
+        Returns any other point where the table has none so near. Raises DomainError where it has no other point.
         """
         place = self.index_of(x)
         members = self.members[place]
@@ -187,7 +251,13 @@ class TableDomain:
         return self.at((place + 1 + int(rng.integers(self.size - 1))) % self.size)
 
     def crossover(self, x: Architecture, y: Architecture, rng: np.random.Generator) -> Architecture:
-        """Each choice from the first code of x or of y with equal chance; x where the table holds no such child."""
+        """Take each choice from the first code of x or of y with equal chance.
+
+        x, y: `Architecture`s of the table.
+        rng: `numpy.random.Generator`.
+
+        Returns x where the table holds no such child.
+        """
         first, second = (self.members[self.index_of(parent)][0] for parent in (x, y))
         for _ in range(CHANGE_TRIES):
             child = tuple(a if rng.random() < 0.5 else b for a, b in zip(first, second, strict=True))
@@ -196,12 +266,16 @@ class TableDomain:
         return x
 
     def to_json(self) -> Json:
+        """Describe the domain as JSON."""
         codes = None if self.codes is None else [list(code) for code in self.codes]
         return {"domain": "table", "space": self.space, "codes": codes}
 
     @classmethod
     def from_json(cls, data: Json) -> TableDomain:
-        """Inverse of `to_json`."""
+        """Rebuild a domain from its description.
+
+        data: dict that `to_json` returned.
+        """
         codes = data["codes"]
         return cls(data["space"], None if codes is None else tuple(map(tuple, codes)))
 
@@ -238,16 +312,21 @@ class TableDomain:
 
 @lru_cache(maxsize=8)
 def shared_table(space: str, codes: tuple[Code, ...] | None = None) -> TableDomain:
-    """The same domain for the same arguments: to index a table takes a second."""
+    """Return the same domain for the same arguments: to index a table takes a second.
+
+    space: as of `TableDomain`.
+    codes: as of `TableDomain`.
+    """
     return TableDomain(space, codes)
 
 
 def _subtree_key(
     layers: Sequence[Layer], parents: AdjacencyLists, children: AdjacencyLists, number: Number
 ) -> SubtreeKey:
-    """Equal for isomorphic architectures, and in the tables here for no others: a fraction of a fingerprint's cost.
+    """Return a key that is equal for isomorphic architectures, and in the tables here for no others.
 
-    Each layer is told apart by all that precedes it, then by all that follows. number: see `Index.met`.
+    It costs a fraction of a fingerprint. Each layer is told apart by all that precedes it, then by all that follows.
+    number: see `CodeTable.met`.
     """
     down = [0] * len(layers)
     for u, layer in enumerate(layers):

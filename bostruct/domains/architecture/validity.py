@@ -1,4 +1,7 @@
-"""What every architecture must satisfy (Kandasamy et al. 2018, section 2.2 and the released code): one message each."""
+"""Check what every architecture must satisfy, with one message each.
+
+The rules are those of Kandasamy et al. 2018, section 2.2, and of the released code.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,11 @@ AdjacencyLists = tuple[tuple[int, ...], ...]
 
 
 def check_layers(family: Family, layers: Sequence[Layer]) -> None:
-    """Labels, units and strides; exactly one input and one output. Raises PointError."""
+    """Check labels, units and strides, and that there are exactly one input and one output; raises PointError.
+
+    family: `Family`.
+    layers: `Layer`s.
+    """
     known = family.by_name
     for u, layer in enumerate(layers):
         label = known.get(layer.label)
@@ -44,7 +51,13 @@ def check_layers(family: Family, layers: Sequence[Layer]) -> None:
 
 
 def check_edges(edges: Any, n: int) -> Edges:
-    """Distinct pairs of distinct layers, sorted. Raises PointError."""
+    """Check that edges are distinct pairs of distinct layers, and return them sorted.
+
+    edges: pairs (from, to) of layer numbers.
+    n: int, the number of layers.
+
+    Raises PointError.
+    """
     try:
         given = [(to_python(u), to_python(v)) for u, v in edges]
     except (TypeError, ValueError):
@@ -64,7 +77,11 @@ def check_edges(edges: Any, n: int) -> Edges:
 
 
 def adjacency(edges: Edges, n: int) -> tuple[AdjacencyLists, AdjacencyLists]:
-    """Parents and children of each layer, ascending."""
+    """Return the parents and the children of each layer, ascending.
+
+    edges: pairs (from, to) of layer numbers.
+    n: int, the number of layers.
+    """
     parents: list[list[int]] = [[] for _ in range(n)]
     children: list[list[int]] = [[] for _ in range(n)]
     for u, v in edges:
@@ -74,7 +91,13 @@ def adjacency(edges: Edges, n: int) -> tuple[AdjacencyLists, AdjacencyLists]:
 
 
 def topological_order(parents: AdjacencyLists, children: AdjacencyLists) -> list[int]:
-    """Parents before children, as near the order given as can be; raises PointError that names a cycle."""
+    """Return an order with parents before children, as near the order given as can be.
+
+    parents: the parents of each layer.
+    children: the children of each layer.
+
+    Raises PointError that names a cycle.
+    """
     waiting = [len(p) for p in parents]
     ready = [u for u, count in enumerate(waiting) if count == 0]
     heapify(ready)
@@ -91,7 +114,13 @@ def topological_order(parents: AdjacencyLists, children: AdjacencyLists) -> list
 
 
 def check_graph(family: Family, layers: Sequence[Layer], parents: AdjacencyLists, children: AdjacencyLists) -> None:
-    """Every layer between input and output, decisions last. Raises PointError."""
+    """Check that every layer lies between input and output, and that decisions come last; raises PointError.
+
+    family: `Family`.
+    layers: `Layer`s.
+    parents: the parents of each layer.
+    children: the children of each layer.
+    """
     roles = [family.by_name[layer.label].role for layer in layers]
     for u, layer in enumerate(layers):
         role = roles[u]
@@ -117,7 +146,12 @@ def check_graph(family: Family, layers: Sequence[Layer], parents: AdjacencyLists
 def image_halvings(
     family: Family, layers: Sequence[Layer], parents: AdjacencyLists, order: Sequence[int]
 ) -> tuple[int | None, ...]:
-    """How often the image was halved once it has left each layer; None where it has collapsed to features.
+    """Count how often the image was halved once it has left each layer; None where it has collapsed to features.
+
+    family: `Family`.
+    layers: `Layer`s.
+    parents: the parents of each layer.
+    order: layer numbers, parents before children.
 
     Raises PointError where parents differ in it, where a layer that needs an image is given none, or where the input
     feeds anything but layers that work on images and may be strided.

@@ -28,16 +28,19 @@ from bostruct.domains.graphviz import render_svg
 
 
 class Architecture:
-    """Layers and the edges along which they feed each other.
+    """An immutable directed acyclic graph of layers.
 
     layers: `Layer`s, strings such as ``"conv3-16/2"`` (label, units, stride) or ``"max-pool"``, tuples or mappings of a
-    layer's fields; one ``ip``, one ``op``, at least one decision layer (``softmax``, ``linear``). edges: pairs (from,
-    to) of positions in `layers`. family: a `Family` or its name; by default the first of the package's (``cnn``,
-    ``mlp``, ``cell``, ``mbconv``) that knows every label. Layers are held in a topological order, the one given where
-    it is one. A layer's inputs are concatenated, or added where the family says so; the decision layers are averaged.
-    Raises PointError, which names the layer that is wrong.
+        layer's fields; one ``ip``, one ``op``, at least one decision layer (``softmax``, ``linear``).
+    edges: pairs (from, to) of positions in `layers`.
+    family: a `Family` or its name; by default the first of the package's (``cnn``, ``mlp``, ``cell``, ``mbconv``) that
+        knows every label.
 
-    halvings: how often the image was halved once it has left each layer; None without one.
+    Isomorphic architectures are equal. Layers are kept in a topological order, the one given where it is one. A layer's
+    inputs are concatenated, or added where the family says so; the decision layers are averaged. `halvings` says how
+    often the image was halved once it has left each layer; None without one.
+
+    Raises PointError, which names the layer that is wrong.
     """
 
     family: Family
@@ -70,9 +73,14 @@ class Architecture:
 
     @classmethod
     def chain(cls, layers: str | Sequence[Any], family: Family | str | None = None) -> Architecture:
-        """Each layer feeding the next; a string is split at spaces; ``ip`` and ``op`` are added where missing.
+        """Build an architecture in which each layer feeds the next.
+
+        layers: a list of layers, or a string, which is split at spaces; ``ip`` and ``op`` are added where missing.
+        family: as of `Architecture`.
 
         ``Architecture.chain("conv3-16 conv3-32/2 max-pool fc-64 softmax")``
+
+        Raises PointError.
         """
         sequence = layers.split() if isinstance(layers, str) else layers
         given = [as_layer(layer, f"layer {u}") for u, layer in enumerate(sequence)]
@@ -85,7 +93,13 @@ class Architecture:
 
     @classmethod
     def from_json(cls, data: Json, family: Family | None = None) -> Architecture:
-        """Inverse of `to_json`. family: needed where the architecture is of none of the built-in ones."""
+        """Rebuild an architecture from the result of `to_json`.
+
+        data: the dict that `to_json` returns.
+        family: `Family`, needed where the architecture is of none of the built-in ones.
+
+        Raises PointError.
+        """
         if isinstance(data, str):
             raise PointError("expected an object, got a string; json.loads reads one from text")
         if not isinstance(data, Mapping) or not {"family", "layers", "edges"} <= set(data):
@@ -95,13 +109,19 @@ class Architecture:
         return cls(data["layers"], data["edges"], data["family"] if family is None else family)
 
     def to_json(self) -> Json:
-        """``{"family": name, "layers": [shorthand or fields, ...], "edges": [[from, to], ...]}``"""
+        """Return ``{"family": name, "layers": [shorthand or fields, ...], "edges": [[from, to], ...]}``."""
         layers = [layer_to_json(layer) for layer in self.layers]
         return {"family": self.family.name, "layers": layers, "edges": [list(edge) for edge in self.edges]}
 
     @classmethod
     def from_networkx(cls, graph: Any, family: Family | str | None = None) -> Architecture:
-        """From a directed graph whose nodes hold the fields of a layer (``label``, ``units``, ...) as node data."""
+        """Build an architecture from a directed networkx graph.
+
+        graph: `networkx.DiGraph` whose nodes hold the fields of a layer (``label``, ``units``, ...) as node data.
+        family: as of `Architecture`.
+
+        Raises PointError.
+        """
         is_directed = getattr(graph, "is_directed", None)
         if not callable(is_directed) or not is_directed() or graph.is_multigraph():
             raise PointError(f"graph: expected a networkx.DiGraph, got {short_repr(graph)}")
@@ -113,7 +133,7 @@ class Architecture:
         return cls(layers, [(place[u], place[v]) for u, v in graph.edges], family)
 
     def to_networkx(self) -> Any:
-        """A `networkx.DiGraph` of layer numbers, the fields of each layer as node data."""
+        """Return a `networkx.DiGraph` of layer numbers, with the fields of each layer as node data."""
         import networkx
 
         graph = networkx.DiGraph(family=self.family.name)
@@ -123,12 +143,12 @@ class Architecture:
         return graph
 
     def to_dot(self) -> str:
-        """The architecture in Graphviz's language."""
+        """Return the architecture in Graphviz's language."""
         labels = [self.family.by_name[layer.label] for layer in self.layers]
         return architecture_dot([str(layer) for layer in self.layers], labels, self.edges)
 
     def to_svg(self) -> str:
-        """A drawing, as SVG; raises MissingExtra without the extra ``plot`` or the Graphviz program."""
+        """Draw the architecture as SVG; raises MissingExtra without the extra ``plot`` or the Graphviz program."""
         return render_svg(self.to_dot())
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -149,14 +169,14 @@ class Architecture:
         return f"Architecture({short_repr(names, 100)}, {'chain' if chained else f'{len(self.edges)} edges'})"
 
     def __str__(self) -> str:
-        """All of it on one line: the layers, then the edges unless each layer feeds the next."""
+        """Return all of it on one line: the layers, then the edges unless each layer feeds the next."""
         names = " ".join(map(str, self.layers))
         if self.edges == tuple(pairwise(range(len(self.layers)))):
             return names
         return f"{names} | {' '.join(f'{u}>{v}' for u, v in self.edges)}"
 
     def to_text(self) -> str:
-        """One line a layer: its number, what it is, which layers it feeds."""
+        """Return one line per layer: its number, the layer, the layers it feeds."""
         return "\n".join(
             f"{u} {layer}" + (f" > {' '.join(map(str, self.children[u]))}" if self.children[u] else "")
             for u, layer in enumerate(self.layers)
@@ -164,7 +184,7 @@ class Architecture:
 
     @cached_property
     def canonical_positions(self) -> tuple[int, ...]:
-        """Position of each layer in an order that is the same for every isomorphic architecture."""
+        """The position of each layer in an order that is the same for every isomorphic architecture."""
         order = canonical_order([repr(tuple(layer)) for layer in self.layers], self.parents, self.children)
         canonical_positions = [0] * len(order)
         for place, u in enumerate(order):
@@ -173,21 +193,21 @@ class Architecture:
 
     @cached_property
     def canonical(self) -> tuple[tuple[Layer, ...], Edges]:
-        """Layers in the order of `places`, and the edges between them."""
+        """The layers in the order of `canonical_positions`, and the edges between them."""
         order = sorted(range(len(self.layers)), key=self.canonical_positions.__getitem__)
         edges = tuple(sorted((self.canonical_positions[u], self.canonical_positions[v]) for u, v in self.edges))
         return tuple(self.layers[u] for u in order), edges
 
     @cached_property
     def fingerprint(self) -> str:
-        """32 hexadecimal digits: equal exactly for isomorphic architectures of one family."""
+        """The 32 hexadecimal digits that are equal exactly for isomorphic architectures of one family."""
         layers, edges = self.canonical
         text = repr((self.family.identity, [tuple(layer) for layer in layers], edges))
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     @cached_property
     def channels(self) -> tuple[int, ...]:
-        """Channels (units, features) that leave each layer: 1 from the input; a layer without units passes on."""
+        """The channels (units, features) that leave each layer: 1 from the input; a layer without units passes on."""
         leaving: list[int] = []
         for u, layer in enumerate(self.layers):
             leaving.append(layer.units or self._entering_channels(u, leaving) or 1)
@@ -195,7 +215,7 @@ class Architecture:
 
     @cached_property
     def hops_from_input(self) -> tuple[int, ...]:
-        """Fewest edges from the input to each layer."""
+        """The fewest edges from the input to each layer."""
         hops: list[int] = []
         for above in self.parents:
             hops.append(1 + min(hops[u] for u in above) if above else 0)
@@ -203,7 +223,7 @@ class Architecture:
 
     @cached_property
     def hops_to_output(self) -> tuple[int, ...]:
-        """Fewest edges from each layer to the output."""
+        """The fewest edges from each layer to the output."""
         hops = [0] * len(self.layers)
         for u in reversed(range(len(self.layers) - 1)):
             hops[u] = 1 + min(hops[v] for v in self.children[u])
@@ -211,9 +231,10 @@ class Architecture:
 
     @cached_property
     def masses(self) -> tuple[float, ...]:
-        """Of each processing layer units times incoming channels (without units, the incoming channels); 0 of others.
+        """The mass of each layer: units times incoming channels for a processing layer, 0 for any other.
 
-        Kandasamy et al. 2018, section 3, before any factor that a distance puts on them.
+        A processing layer without units has its incoming channels as its mass (Kandasamy et al. 2018, section 3).
+        Factors that a distance puts on masses come later.
         """
         masses = []
         for u, layer in enumerate(self.layers):
@@ -223,13 +244,20 @@ class Architecture:
         return tuple(masses)
 
     def _entering_channels(self, u: int, leaving: Sequence[int]) -> int:
-        """Channels that enter a layer, from those that leave its parents; what is added should have equally many."""
+        """Return the channels that enter a layer, from those that leave its parents.
+
+        Layers that are added should have equally many.
+        """
         arriving = [leaving[p] for p in self.parents[u]]
         return sum(arriving) if self.family.joins == "concatenates" else max(arriving, default=0)
 
 
 def check_architecture(x: Any, family: Family) -> Architecture:
-    """x, an `Architecture` of the family; raises PointError."""
+    """Return x where it is an `Architecture` of the family; raises PointError.
+
+    x: anything.
+    family: `Family`.
+    """
     if not isinstance(x, Architecture):
         raise PointError(f"expected an Architecture, got {short_repr(x)}")
     if x.family is not family and x.family != family:

@@ -1,4 +1,4 @@
-"""Where every way through a space begins: its outermost part, built once by the user's function."""
+"""Build the outermost part of a space, where every way through it begins, by the user's function."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from bostruct.domains.language.walk import Walk
 def begin(builder: Builder, max_depth: int) -> Walk:
     """Build the outermost part of a space and return the walk that stands at its first choice.
 
-    builder: returns (inputs, outputs). max_depth: of substitutions around each other. Raises LanguageError.
+    builder: function that returns (inputs, outputs).
+    max_depth: int, the most substitutions around each other.
+
+    Raises LanguageError.
     """
     root = Fragment("", None)
     try:

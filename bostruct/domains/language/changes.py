@@ -1,4 +1,4 @@
-"""Traces made of others: all that differ in one choice, one of these drawn, and what two are crossed into."""
+"""Make traces of others: all that differ in one choice, one of these drawn, and what two are crossed into."""
 
 from __future__ import annotations
 
@@ -18,13 +18,21 @@ from bostruct.domains.language.walk import Walk
 
 
 def open_choices(end: Walk, fixed: Mapping[str, Value]) -> dict[str, Discrete]:
-    """The hyperparameters of a finished walk that could have another value, in order."""
+    """Return the hyperparameters of a finished walk that could have another value, by place, in order.
+
+    end: finished walk.
+    fixed: place -> value of those that must stay.
+    """
     return {h.path: h for h in end.chosen if len(h.values) > 1 and h.path not in fixed}
 
 
 def neighbors(walk: Walk, end: Walk) -> Iterator[Trace]:
-    """All traces that have, of the keys they share with that of `end`, exactly one other value: a symmetric relation,
-    in a fixed order.
+    """Yield all traces that have, of the keys they share with that of `end`, exactly one other value.
+
+    walk: `Walk` of the space.
+    end: finished walk.
+
+    The relation is symmetric, the order fixed.
     """
     kept = end.values
     for path, h in open_choices(end, walk.values).items():
@@ -34,7 +42,13 @@ def neighbors(walk: Walk, end: Walk) -> Iterator[Trace]:
 
 
 def completions(walk: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
-    """All ways through the space that have these values where they have these keys; none where they cannot have one."""
+    """Yield all ways through the space that have these values where they have these keys.
+
+    walk: `Walk` of the space.
+    fixed: place -> value.
+
+    None are yielded where they cannot have one of the values.
+    """
     stack = [walk.copy()]
     while stack:
         at = stack.pop()
@@ -67,18 +81,26 @@ def _settled_completions(at: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace
 
 
 def count_differences(x: Mapping[str, Value], y: Mapping[str, Value]) -> int:
-    """How many of the keys that both have differ in value."""
+    """Count the keys that both have and that differ in value."""
     return sum(value != y[key] for key, value in x.items() if key in y)
 
 
 def list_at_most(traces: Iterator[Trace], m: int) -> list[Trace] | None:
-    """All of them where they are at most m, else None."""
+    """Return all traces where they are at most m, else None."""
     found = list(islice(traces, m + 1))
     return found if len(found) <= m else None
 
 
 def mutate(walk: Walk, end: Walk, rng: np.random.Generator, max_decisions: int) -> Walk:
-    """One choice of `end` changed, drawn among those for which that is feasible; raises DomainError, NoneFeasible."""
+    """Change one choice of `end`, drawn among those for which that is feasible.
+
+    walk: `Walk` of the space.
+    end: finished walk.
+    rng: `numpy.random.Generator`.
+    max_decisions: int, the most choices of a way.
+
+    Raises DomainError and NoneFeasible.
+    """
     choices = list(open_choices(end, walk.values).values())
     if not choices:
         raise DomainError("nothing can be chosen differently in this program")
@@ -91,7 +113,13 @@ def mutate(walk: Walk, end: Walk, rng: np.random.Generator, max_decisions: int) 
 
 
 def change(walk: Walk, end: Walk, h: Discrete, rng: np.random.Generator, max_decisions: int) -> Walk:
-    """The trace of `end` with another value of h, all other keys kept that still exist, new ones drawn.
+    """Change `end` to another value of h, all other keys kept that still exist, new ones drawn.
+
+    walk: `Walk` of the space.
+    end: finished walk.
+    h: hyperparameter of `end`.
+    rng: `numpy.random.Generator`.
+    max_decisions: int, the most choices of a way.
 
     A value that leads nowhere though nothing was drawn is not tried again. Raises NoneFeasible.
     """
@@ -119,7 +147,15 @@ def change(walk: Walk, end: Walk, h: Discrete, rng: np.random.Generator, max_dec
 
 
 def cross_over(walk: Walk, x: Trace, y: Trace, rng: np.random.Generator, max_decisions: int) -> Walk:
-    """Each value from one of the two, by chance, where they have one; drawn where they have none."""
+    """Take each value from one of the two traces, by chance, where they have one; draw it where they have none.
+
+    walk: `Walk` of the space.
+    x, y: traces.
+    rng: `numpy.random.Generator`.
+    max_decisions: int, the most choices of a way.
+
+    Raises NoneFeasible.
+    """
 
     def choose(h: Discrete, at: Walk) -> Value:
         given = [trace[h.path] for trace in (x, y) if h.path in trace and trace[h.path] in h.positions]

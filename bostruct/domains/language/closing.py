@@ -19,7 +19,11 @@ from bostruct.domains.language.graph import Fragment, Hyperparameter, Input, Mod
 
 
 def close(fragment: Fragment, made: Any) -> None:
-    """Fix the part, of which `made` is what its function returned; raises LanguageError."""
+    """Fix a part once its function has returned; raises LanguageError.
+
+    fragment: the part.
+    made: what its function returned.
+    """
     inputs, outputs = _check_returned_ports(made, fragment)
     for name, port in [*inputs.items(), *outputs.items()]:
         if port.module.fragment is not fragment:

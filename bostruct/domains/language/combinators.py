@@ -28,17 +28,25 @@ IDENTITY = Identity()
 
 
 def identity() -> IO:
-    """Hands on what it gets."""
+    """Return a part that hands on what it gets."""
     return siso_module("Identity", implementation=IDENTITY)
 
 
 def hyperparameter_aggregator(name_to_hyperp: Mapping[str, Hyperparameter]) -> IO:
-    """An identity that carries hyperparameters which belong to no other module."""
+    """Return an identity that carries hyperparameters which belong to no other module.
+
+    name_to_hyperp: local name -> hyperparameter.
+    """
     return siso_module("HyperparameterAggregator", name_to_hyperp, IDENTITY)
 
 
 def siso_sequential(io_lst: Sequence[IO]) -> IO:
-    """Parts with one input and one output, each feeding the next; raises LanguageError where there are none."""
+    """Connect parts with one input and one output, each feeding the next.
+
+    io_lst: list of parts, (inputs, outputs) with the ports ``in`` and ``out``; at least one.
+
+    Raises LanguageError.
+    """
     if not io_lst:
         raise LanguageError("io_lst: expected at least one part, got none")
     for position, part in enumerate(io_lst):
@@ -56,7 +64,16 @@ def siso_sequential(io_lst: Sequence[IO]) -> IO:
 def mimo_or(
     fn_lst: Builders, h_or: Hyperparameter, input_names: Sequence[str], output_names: Sequence[str], name: str = "Or"
 ) -> IO:
-    """One of several parts; the value of h_or is a position in fn_lst, or a key of it where it is a dict."""
+    """Return one of several parts.
+
+    fn_lst: functions that each build a part, in a list or a dict.
+    h_or: hyperparameter whose value is a position in fn_lst, or a key of it where it is a dict.
+    input_names: names of the inputs that every part has.
+    output_names: names of the outputs that every part has.
+    name: str, the module's name in paths.
+
+    Raises LanguageError.
+    """
     choices: Mapping[Any, Builder] = fn_lst if isinstance(fn_lst, Mapping) else dict(enumerate(fn_lst))
     if not choices:
         raise LanguageError(f"{name}: fn_lst: expected at least one function, got none")
@@ -70,7 +87,14 @@ def mimo_or(
 
 
 def siso_or(fn_lst: Builders, h_or: Hyperparameter, name: str = "SISOOr") -> IO:
-    """`mimo_or` of parts with one input and one output."""
+    """Return one of several parts with one input and one output: `mimo_or` with the ports ``in`` and ``out``.
+
+    fn_lst: functions that each build a part, in a list or a dict.
+    h_or: hyperparameter whose value is a position in fn_lst, or a key of it where it is a dict.
+    name: str, the module's name in paths.
+
+    Raises LanguageError.
+    """
     return mimo_or(fn_lst, h_or, ("in",), ("out",), name)
 
 
@@ -81,9 +105,14 @@ def _select_builder(choices: Mapping[Any, Builder], value: Value, name: str) -> 
 
 
 def siso_repeat(fn: Builder, h_num_repeats: Hyperparameter, name: str = "SISORepeat") -> IO:
-    """A chain of as many parts, each built by fn, as h_num_repeats says, at least 1.
+    """Return a chain of equally built parts, each feeding the next.
+
+    fn: function that builds a part with one input and one output.
+    h_num_repeats: hyperparameter, the number of parts, at least 1.
+    name: str, the module's name in paths.
 
     The first parts of a longer chain are the parts of a shorter one, so that choices in them outlive a new length.
+    Raises LanguageError.
     """
     _check_builder(name, "fn", fn)
     return mimo_nested_repeat(
@@ -105,7 +134,17 @@ def mimo_nested_repeat(
     output_names: Sequence[str],
     name: str = "MIMONestedRepeat",
 ) -> IO:
-    """fn_first(), then n - 1 times fn_iter(inputs, outputs) of what there is so far; n is h_num_repeats, at least 1."""
+    """Return a part that grows from a first one, n - 1 times; n is h_num_repeats.
+
+    fn_first: function that builds the first part.
+    fn_iter: function of (inputs, outputs), what there is so far, that returns what follows from it.
+    h_num_repeats: hyperparameter, n, at least 1.
+    input_names: names of the result's inputs.
+    output_names: names of the result's outputs.
+    name: str, the module's name in paths.
+
+    Raises LanguageError.
+    """
 
     def substitution_fn(dh: dict[str, Value]) -> IO:
         made = fn_first()
@@ -125,12 +164,27 @@ def siso_nested_repeat(
     h_num_repeats: Hyperparameter,
     name: str = "SISONestedRepeat",
 ) -> IO:
-    """`mimo_nested_repeat` of parts with one input and one output."""
+    """Return a part that grows from a first one: `mimo_nested_repeat` with the ports ``in`` and ``out``.
+
+    fn_first: function that builds the first part.
+    fn_iter: function of (inputs, outputs), what there is so far, that returns what follows from it.
+    h_num_repeats: hyperparameter, how often, counting the first; at least 1.
+    name: str, the module's name in paths.
+
+    Raises LanguageError.
+    """
     return mimo_nested_repeat(fn_first, fn_iter, h_num_repeats, ("in",), ("out",), name)
 
 
 def siso_optional(fn: Builder, h_opt: Hyperparameter, name: str = "SISOOptional") -> IO:
-    """What fn builds where the value of h_opt, True or False or 1 or 0, is true, else nothing."""
+    """Return what fn builds where the value of h_opt is true, else an identity.
+
+    fn: function that builds a part with one input and one output.
+    h_opt: hyperparameter whose values are True and False, or 1 and 0.
+    name: str, the module's name in paths.
+
+    Raises LanguageError.
+    """
     _check_builder(name, "fn", fn)
     for value in _known_values(h_opt):
         _check_flag(name, value)
@@ -146,7 +200,14 @@ def _check_flag(name: str, value: Value) -> bool:
 
 
 def siso_permutation(fn_lst: Sequence[Builder], h_perm: Hyperparameter, name: str = "SISOPermutation") -> IO:
-    """A chain of all parts in some order; h_perm: its position among all orders, sorted (`OneOfKFactorial`)."""
+    """Return a chain of all parts in some order.
+
+    fn_lst: functions that each build a part with one input and one output.
+    h_perm: hyperparameter, the position of the order among all orders, sorted (`OneOfKFactorial`).
+    name: str, the module's name in paths.
+
+    Raises LanguageError.
+    """
 
     def substitution_fn(dh: dict[str, Value]) -> IO:
         return siso_sequential([fn_lst[i]() for i in _permutation_at(name, dh["perm_idx"], len(fn_lst))])
@@ -163,7 +224,7 @@ def siso_permutation(fn_lst: Sequence[Builder], h_perm: Hyperparameter, name: st
 
 
 def _permutation_at(name: str, position: Value, k: int) -> list[int]:
-    """The permutation of 0 to k - 1 at this position of their lexicographic order."""
+    """Return the permutation of 0 to k - 1 at this position of their lexicographic order."""
     if isinstance(position, bool) or not isinstance(position, int) or not 0 <= position < math.factorial(k):
         raise LanguageError(f"{name}: perm_idx: expected an integer from 0 to {k}! - 1, got {position!r}")
     left = list(range(k))
@@ -177,7 +238,15 @@ def _permutation_at(name: str, position: Value, k: int) -> list[int]:
 def siso_split_combine(
     fn: Builder, combine_fn: Callable[[int], IO], h_num_splits: Hyperparameter, name: str = "SISOSplitCombine"
 ) -> IO:
-    """As many parallel parts as h_num_splits says, at least 1, combined by combine_fn(n), with inputs in0, in1 ..."""
+    """Return parallel parts that read the same input, combined into one output.
+
+    fn: function that builds a part with one input and one output.
+    combine_fn: function of n that builds a part with inputs in0 to in(n - 1) and one output.
+    h_num_splits: hyperparameter, n, the number of parallel parts, at least 1.
+    name: str, the module's name in paths.
+
+    Raises LanguageError.
+    """
 
     def substitution_fn(dh: dict[str, Value]) -> IO:
         n = _check_count(name, dh["num_splits"])
@@ -196,7 +265,14 @@ def siso_split_combine(
 
 
 def siso_residual(main_fn: Builder, residual_fn: Builder, combine_fn: Builder) -> IO:
-    """Two parallel parts, combined by combine_fn(), with inputs in0 (of main_fn) and in1."""
+    """Return two parallel parts that read the same input, combined into one output.
+
+    main_fn: function that builds the part that feeds in0.
+    residual_fn: function that builds the part that feeds in1.
+    combine_fn: function that builds a part with the inputs in0 and in1.
+
+    Raises LanguageError.
+    """
     inputs, outputs = identity()
     combined_inputs, combined_outputs = combine_fn()
     for i, fn in enumerate((main_fn, residual_fn)):
@@ -213,9 +289,15 @@ def dense_block(
     combine_fn: Callable[[int], IO],
     name: str = "DenseBlock",
 ) -> IO:
-    """Each application of apply_fn reads all before it (the input included), combined by combine_fn(n).
+    """Return a block in which each application of apply_fn reads all before it (the input included), combined.
 
-    h_end_in_combine: whether the last application is combined with all before it too.
+    h_num_applies: hyperparameter, the number of applications, at least 1.
+    h_end_in_combine: hyperparameter, true to combine the last application with all before it too.
+    apply_fn: function that builds a part with one input and one output.
+    combine_fn: function of n that builds a part with inputs in0 to in(n - 1) and one output.
+    name: str, the module's name in paths.
+
+    Raises LanguageError.
     """
 
     def substitution_fn(dh: dict[str, Value]) -> IO:
@@ -245,12 +327,20 @@ def _combine_outputs(states: Sequence[Any], combine_fn: Callable[[int], IO]) -> 
 
 
 def preproc_apply_postproc(preproc_fn: Builder, apply_fn: Builder, postproc_fn: Builder) -> IO:
-    """Three parts in a row."""
+    """Return three parts in a row.
+
+    preproc_fn, apply_fn, postproc_fn: functions that each build a part with one input and one output.
+    """
     return siso_sequential([preproc_fn(), apply_fn(), postproc_fn()])
 
 
 def combiner(n: int, name: str, implementation: Any = None) -> IO:
-    """A module with inputs in0 to in(n - 1) and one output."""
+    """Return a module with inputs in0 to in(n - 1) and one output.
+
+    n: int, the number of inputs.
+    name: str, the module's name in paths.
+    implementation: what compilers make of the module.
+    """
     return module(name, {}, [f"in{i}" for i in range(n)], ("out",), implementation)
 
 
@@ -267,7 +357,7 @@ def _check_count(name: str, value: Value) -> int:
 
 
 def _known_values(h: Hyperparameter) -> tuple[Value, ...]:
-    """Those that are known before anything is chosen."""
+    """Return the values that are known before anything is chosen."""
     return h.values if isinstance(h, Discrete) else ()
 
 

@@ -15,7 +15,11 @@ NO_SETTING: Setting = frozenset()
 
 
 class CountRow(NamedTuple):
-    """What modules count when their hyperparameters are chosen so."""
+    """A count of modules whose hyperparameters are chosen in one way.
+
+    chosen: the values of these hyperparameters.
+    table: the counts by the settings of other hyperparameters.
+    """
 
     chosen: dict[Any, Value]
     table: CountTable
@@ -30,12 +34,12 @@ def scale(table: CountTable, factor: int) -> CountTable:
 
 
 def scope_of(tables: Iterable[CountTable]) -> dict[Discrete, None]:
-    """The hyperparameters that these speak of, in order."""
+    """Return the hyperparameters that these tables speak of, in order."""
     return {h: None for table in tables for setting in table for h, _ in setting}
 
 
 def sum_rows(rows: Iterable[CountRow]) -> CountTable:
-    """Their sum, in which what was chosen is part of the settings."""
+    """Return the sum of rows, in which what was chosen is part of the settings."""
     table: CountTable = {}
     for row in rows:
         chosen = frozenset(row.chosen.items())
@@ -46,7 +50,7 @@ def sum_rows(rows: Iterable[CountRow]) -> CountTable:
 
 
 def merge_settings(a: Setting, b: Setting) -> Setting | None:
-    """None where they contradict each other."""
+    """Return both settings together; None where they contradict each other."""
     if not a or not b:
         return a or b
     both = a | b
@@ -54,7 +58,7 @@ def merge_settings(a: Setting, b: Setting) -> Setting | None:
 
 
 def join_tables(tables: Iterable[CountTable]) -> CountTable:
-    """The products of what agrees in all of them."""
+    """Return the join of tables: the products of what agrees in all of them."""
     result: CountTable = {NO_SETTING: 1}
     for table in tables:
         found: CountTable = {}
@@ -66,7 +70,11 @@ def join_tables(tables: Iterable[CountTable]) -> CountTable:
 
 
 def eliminate(tables: list[CountTable], fragment: Fragment) -> CountTable:
-    """Their join, without the hyperparameters that were made here."""
+    """Return the join of tables, without the hyperparameters that were made in this part.
+
+    tables: counts by setting.
+    fragment: the part.
+    """
     kept = dict(enumerate(tables))
     places: dict[Discrete, dict[int, None]] = {}  # of the tables that mention each of these
     for place, table in kept.items():

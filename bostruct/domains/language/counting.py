@@ -1,4 +1,4 @@
-"""How many programs a space holds, by factoring: choices that do not touch each other are multiplied, not visited.
+"""Count the programs of a space by factoring: choices that do not touch each other are multiplied, not visited.
 
 What a part of the space counts depends on the hyperparameters made around it that it turns out to use, which nobody
 knows before it is built. A part is counted, therefore, into a table: from the values of such hyperparameters, where it
@@ -44,19 +44,19 @@ MAX_SETTINGS = 1_000  # settings looked at of modules that have more than the bu
 
 
 class Exact(NamedTuple):
-    """All of them."""
+    """The size of a space all of whose programs were counted."""
 
     count: int
 
 
 class AtLeast(NamedTuple):
-    """As many were found before the budget was spent, or beyond which substitutions nest too deeply."""
+    """A lower bound: the programs found before the budget was spent, or within the depth that is searched."""
 
     count: int
 
 
 class Infinite(NamedTuple):
-    """A substitution can contain itself."""
+    """The size of a space in which a substitution can contain itself."""
 
     count: float = math.inf
 
@@ -70,7 +70,11 @@ class NotFactorable(Exception):
 
 
 def count(walk: Walk, budget: int) -> Size:
-    """How many ways lead on from here; budget: of parts looked at."""
+    """Count the ways that lead on from here.
+
+    walk: where to count from.
+    budget: int, parts to look at.
+    """
     tally = ProgramCounter(walk, budget, 0)
     try:
         found = total(tally.fragment(walk.root))
@@ -84,7 +88,7 @@ def count(walk: Walk, budget: int) -> Size:
 
 
 def count_by_visits(walk: Walk, budget: int) -> Size:
-    """The same, choice by choice, but for the last ones that open nothing."""
+    """Count the same choice by choice, but for the last ones that open nothing."""
     found, stack = 0, [walk.copy()]
     while stack:
         if budget == 0:
@@ -109,8 +113,13 @@ def count_by_visits(walk: Walk, budget: int) -> Size:
 
 
 class ProgramCounter:
-    """One count. values: what is chosen already. repeated: whether a part was met inside itself, which then counts as
-    `recurring`; cut: whether something was left out, for the budget or for depth.
+    """One count of a space.
+
+    walk: its values are what is chosen already.
+    budget: int, parts to look at.
+    recurring: int, the count of a part that is met inside itself.
+
+    `is_recursive` is true once such a part was met, `cut` once something was left out, for the budget or for depth.
     """
 
     def __init__(self, walk: Walk, budget: int, recurring: int) -> None:
@@ -126,7 +135,7 @@ class ProgramCounter:
         self.read: dict[Discrete, Value] = {}  # what the part being counted found of hyperparameters, or MISSING
 
     def fragment(self, fragment: Fragment) -> CountTable:
-        """Of one part."""
+        """Count the programs of one part."""
         check_factorable(fragment)
         plain: dict[Discrete, None] = {}
         waiting: dict[Part, tuple[Discrete, ...]] = {}
@@ -150,7 +159,7 @@ class ProgramCounter:
         return scale(eliminate(tables, fragment), factor)
 
     def free(self, hyperparameters: Iterable[Hyperparameter]) -> tuple[Discrete, ...]:
-        """The independent ones without a value that these are or depend on."""
+        """Return the independent ones without a value that these are or depend on."""
         found: dict[Discrete, None] = {}
         for h in hyperparameters:
             for one in independent_ancestors(h):
@@ -166,7 +175,7 @@ class ProgramCounter:
             yield self._module_rows(alone, free) if isinstance(alone, Module) else list(self._rows(parts, free))
 
     def _module_rows(self, module: Module, free: tuple[Discrete, ...]) -> list[CountRow]:
-        """Modules that are written alike count alike, where all that they look at is as it was."""
+        """Count a module, from the cache where one written alike was counted and all that it looks at is as it was."""
         name = signature(module, free, self.values)
         if name in self.around:
             self.is_recursive = True
@@ -189,7 +198,7 @@ class ProgramCounter:
         return rows
 
     def _rows(self, parts: list[Part], free: tuple[Discrete, ...]) -> Iterator[CountRow]:
-        """One for each way to choose the hyperparameters of parts that share them."""
+        """Yield a row for each way to choose the hyperparameters of parts that share them."""
         outside = self.values
         ways: Iterable[tuple[Value, ...]] = product(*[h.values for h in free])
         if math.prod(len(h.values) for h in free) > self.budget:
@@ -223,8 +232,12 @@ class ProgramCounter:
 
 
 class CachedCount(NamedTuple):
-    """What a module counted. free: its own hyperparameters without a value; inward: whether what it builds looks at
-    them by itself; read: what that found of all others made outside, however it came by them.
+    """The counts of a module, for others that are written alike.
+
+    read: what counting found of all other hyperparameters made outside, however it came by them.
+    free: its own hyperparameters without a value.
+    inward: bool, True where what it builds looks at these by itself.
+    rows: the counts.
     """
 
     read: dict[Discrete, Value]
@@ -233,7 +246,7 @@ class CachedCount(NamedTuple):
     rows: list[CountRow]
 
     def fits(self, free: tuple[Discrete, ...], values: Mapping[str, Value]) -> bool:
-        """Whether a module of the same signature with these free hyperparameters counts the same."""
+        """Tell whether a module of the same signature with these free hyperparameters counts the same."""
         alike = not self.inward or free == self.free
         return alike and all(values.get(h.path, MISSING) is value for h, value in self.read.items())
 
@@ -241,7 +254,7 @@ class CachedCount(NamedTuple):
 def connected_components(
     waiting: Mapping[Part, tuple[Discrete, ...]],
 ) -> Iterator[tuple[list[Part], tuple[Discrete, ...]]]:
-    """Parts that share hyperparameters, together, with these."""
+    """Yield groups of parts that share hyperparameters, with these."""
     groups: dict[Part, tuple[list[Part], dict[Discrete, None]]] = {}  # by the first part
     group_of: dict[Discrete, Part] = {}
     for part, free in waiting.items():
@@ -260,7 +273,7 @@ def connected_components(
 
 
 def check_factorable(fragment: Fragment) -> None:
-    """Raise Entangled where some of what a part makes may never be looked at."""
+    """Raise NotFactorable where some of what a part makes may never be looked at."""
     read = {port.source for module in fragment.modules for port in module.inputs.values()}
     read.update(fragment.outputs.values())
     lost = any(output not in read for m in fragment.modules if m.substitution for output in m.outputs.values())

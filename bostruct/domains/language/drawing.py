@@ -17,14 +17,19 @@ VALUES_SHOWN = 6
 
 
 class Port(NamedTuple):
-    """What an input reads: the output of a module, or an input of the whole space where `module` is None."""
+    """The place that an input reads: an output of a module, or an input of the whole space where `module` is None."""
 
     module: str | None
     name: str
 
 
 class Box(NamedTuple):
-    """A module. inputs: by name. hyperparameters: local name -> place. waits: whether a part is to take its place."""
+    """A module in a drawing.
+
+    inputs: name -> what it reads.
+    hyperparameters: local name -> place.
+    waits: bool, True where a part is to take its place.
+    """
 
     inputs: dict[str, Port]
     outputs: tuple[str, ...]
@@ -34,7 +39,10 @@ class Box(NamedTuple):
 
 
 class Ellipse(NamedTuple):
-    """A hyperparameter. text: its values, or what it depends on, while it has no value; then its value."""
+    """A hyperparameter in a drawing.
+
+    text: its values, or what it depends on, while it has no value; then its value.
+    """
 
     text: str
     is_assigned: bool
@@ -42,8 +50,12 @@ class Ellipse(NamedTuple):
 
 
 class View(NamedTuple):
-    """What is to be seen of a space: modules by place, those that read after those that are read; hyperparameters by
-    place; what the outputs read; values that no visible module has, by place.
+    """The visible part of a space.
+
+    boxes: modules by place, those that read after those that are read.
+    ellipses: hyperparameters by place.
+    outputs: what the outputs read.
+    gone: values that no visible module has, by place.
     """
 
     boxes: dict[str, Box]
@@ -53,7 +65,10 @@ class View(NamedTuple):
 
 
 def view(walk: Walk) -> View:
-    """Of a space as far as it is chosen."""
+    """Return the visible part of a space, as far as it is chosen.
+
+    walk: `Walk` of the space.
+    """
     boxes: dict[str, Box] = {}
     ellipses: dict[str, Ellipse] = {}
     for module in _in_reading_order(walk):
@@ -93,7 +108,7 @@ def _in_reading_order(walk: Walk) -> Iterator[Module]:
 
 
 def _add_ellipse(ellipses: dict[str, Ellipse], h: Hyperparameter, walk: Walk) -> None:
-    """The hyperparameter and all that it depends on."""
+    """Add the hyperparameter and all that it depends on."""
     if h.path in ellipses:
         return
     value = walk.value(h)
@@ -117,7 +132,10 @@ def _format_value(value: Value) -> str:
 
 
 def view_text(seen: View) -> str:
-    """One paragraph a module, from the inputs to the outputs."""
+    """Return one paragraph per module, from the inputs to the outputs.
+
+    seen: what to describe.
+    """
     lines: list[str] = []
     for place, box in seen.boxes.items():
         lines.append(f"{place} ..." if box.waits else place)
@@ -136,8 +154,10 @@ def _describe_source(port: Port) -> str:
 
 
 def view_dot(seen: View, before: View | None = None) -> str:
-    """Boxes and ellipses; gray boxes wait for values. before: what was seen earlier: then what is new is green, and
-    what was given a value since is red.
+    """Draw modules as boxes and hyperparameters as ellipses, in Graphviz's language; gray boxes wait for values.
+
+    seen: what to draw.
+    before: what was seen earlier; then what is new is green, and what was given a value since is red.
     """
     lines = [
         "digraph space {",
@@ -221,14 +241,22 @@ def _quote(label: str) -> str:
 
 
 class Frame(NamedTuple):
-    """caption: what was chosen to get here. dot: the drawing."""
+    """One drawing of a page.
+
+    caption: str, what was chosen to get here.
+    dot: str, the drawing.
+    """
 
     caption: str
     dot: str
 
 
 def frames(walk: Walk, trace: Mapping[str, Value]) -> Iterator[Frame]:
-    """A space as it is, then after each choice of a trace that leads to its end."""
+    """Yield drawings of a space as it is, then after each choice of a trace that leads to its end.
+
+    walk: `Walk` of the space.
+    trace: place -> value.
+    """
     walk = walk.copy()
     seen = view(walk)
     yield Frame("The space", view_dot(seen))
@@ -239,7 +267,15 @@ def frames(walk: Walk, trace: Mapping[str, Value]) -> Iterator[Frame]:
 
 
 def write_page(path: str | Path, title: str, drawn: Iterator[Frame], render: Callable[[str], str]) -> Path:
-    """One figure a frame, one below the other; with a browser's scripts on, one at a time, by buttons or arrow keys."""
+    """Write a page with one figure per frame, one below the other.
+
+    path: the file.
+    title: str.
+    drawn: the frames.
+    render: function that turns Graphviz's language into SVG.
+
+    With a browser's scripts on, the page shows one figure at a time, by buttons or arrow keys.
+    """
     figures = []
     for number, frame in enumerate(drawn):
         svg = render(frame.dot)

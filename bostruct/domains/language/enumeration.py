@@ -1,4 +1,4 @@
-"""All programs of a space, one after the other."""
+"""List all programs of a space, one after the other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from bostruct.domains.language.walk import Walk
 
 
 def depth_first(walk: Walk) -> Iterator[Trace]:
-    """In the order of choice, each hyperparameter running through its values as they were given."""
+    """Yield all traces in the order of choice, each hyperparameter running through its values as they were given.
+
+    walk: `Walk` to go on from.
+    """
     stack = [walk.copy()]
     while stack:
         at = stack.pop()
@@ -29,8 +32,11 @@ def depth_first(walk: Walk) -> Iterator[Trace]:
 
 
 def shortest_first(walk: Walk) -> Iterator[Trace]:
-    """By the number of choices, so that each program of an infinite space has its turn; ways to equally many choices
-    take turns. Keeps the front in memory.
+    """Yield all traces by the number of choices, so that each program of an infinite space has its turn.
+
+    walk: `Walk` to go on from.
+
+    Ways to equally many choices take turns. Keeps the front in memory.
     """
     turn = count()
     front: list[tuple[int, int, Walk | Iterator[Trace]]] = [(0, next(turn), walk.copy())]
@@ -45,7 +51,10 @@ def shortest_first(walk: Walk) -> Iterator[Trace]:
 
 
 def _next_steps(at: Walk) -> Iterator[tuple[int, Walk | Iterator[Trace]]]:
-    """What a walk leads to next, each with a number of choices that no program there is below; of traces, their own."""
+    """Yield the next steps of a walk, each with a number of choices that no program there is below.
+
+    Of traces that number is their own.
+    """
     try:
         h = at.next()
         settled = h is None or at.is_settled()
@@ -69,7 +78,7 @@ def _children(at: Walk, h: Discrete) -> list[Walk]:
 
 
 def _combinations(at: Walk, remaining: list[Discrete]) -> Iterator[Trace]:
-    """What is left opens nothing: all combinations, without another look at the space."""
+    """Yield all combinations of choices that are left and open nothing, without another look at the space."""
     places = tuple(h.path for h in remaining)
     for values in product(*[h.values for h in remaining]):
         trace = dict(at.values)

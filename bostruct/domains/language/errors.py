@@ -1,4 +1,4 @@
-"""What can be wrong with a search space, each with a type of its own."""
+"""Define an error type for each thing that can be wrong with a search space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What takes the place of a substitution module: the part that its function builds of values, and where that lies."""
+"""Build the part that takes the place of a substitution module, and name where it lies."""
 
 from __future__ import annotations
 
@@ -16,8 +16,14 @@ ENDLESS_MESSAGE = "its function calls itself without end: put a choice between, 
 
 
 def expand_module(module: Module, given: tuple[Value, ...], max_depth: int, *, keep: bool = True) -> Fragment:
-    """What stands for a substitution module with these values. keep: whether it will be asked for again. Raises
-    Infeasible, LanguageError.
+    """Return the part that stands for a substitution module with these values.
+
+    module: substitution module.
+    given: a value for each of its hyperparameters, in their order.
+    max_depth: int, the most substitutions around each other.
+    keep: bool, True where it will be asked for again.
+
+    Raises Infeasible and LanguageError.
     """
     known = module.expansions.get(given)
     if known is None:
@@ -32,7 +38,7 @@ def expand_module(module: Module, given: tuple[Value, ...], max_depth: int, *, k
 
 
 def _build_fragment(module: Module, given: tuple[Value, ...], max_depth: int) -> Fragment | str:
-    """The part, or why there is none."""
+    """Build the part, or return why there is none."""
     substitution: Substitution = module.substitution  # type: ignore[assignment]
     values = dict(zip(module.hyperparameters, given, strict=True))
     fragment = Fragment(module.path + _place_suffix(values, substitution.keyed_by), module)
@@ -72,7 +78,7 @@ def _place_suffix(values: dict[str, Value], keyed_by: frozenset[str] | None) -> 
 
 
 def _escape_value(value: Value) -> str:
-    """Another one for every value; text is as it is, in quotes only where it could be taken for something else."""
+    """Spell each value differently; text is as it is, in quotes only where it could be taken for something else."""
     if isinstance(value, tuple):
         return f"({','.join(map(_escape_value, value))})"
     if not isinstance(value, str):

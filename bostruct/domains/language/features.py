@@ -1,4 +1,4 @@
-"""What searchers may know of a program without building it: its choices as coordinates, and bags of hashed tokens.
+"""Describe a program to searchers without building it: its choices as coordinates, and bags of hashed tokens.
 
 Tokens are the same in every process: 63-bit BLAKE2 digests of text. Of a program they are the kinds of its modules, the
 kinds at both ends of its edges within a part, and each choice twice, by its place and by the kind and local name of the
@@ -28,7 +28,10 @@ Found = TypeVar("Found")
 
 
 class LRUCache(Generic[Key, Found]):
-    """What was found for the keys last asked for."""
+    """A cache of results for the keys last asked for.
+
+    find: function of a key that returns its result.
+    """
 
     def __init__(self, find: Callable[[Key], Found]) -> None:
         self._find = find
@@ -42,7 +45,7 @@ class LRUCache(Generic[Key, Found]):
         return found
 
     def add(self, key: Key, found: Found) -> None:
-        """What is known without asking."""
+        """Store a result that is known without calling `find`."""
         if len(self._known) >= CACHE_SIZE:
             del self._known[next(iter(self._known))]
         self._known[key] = found
@@ -50,18 +53,18 @@ class LRUCache(Generic[Key, Found]):
 
 @lru_cache(maxsize=100_000)
 def choice_kind(path: str) -> str:
-    """``Conv2D.filters`` of ``SISORepeat-0/Conv2D-3.filters``; a name that the user gave is its own kind."""
+    """Return ``Conv2D.filters`` for ``SISORepeat-0/Conv2D-3.filters``; a name that the user gave is its own kind."""
     return INSTANCE_NUMBER.sub("", path.rpartition("/")[2])
 
 
 def coordinates(walk: Walk) -> tuple[Coordinate, ...]:
-    """The choices of a walk, in order."""
+    """Return the choices of a walk, in order."""
     pairs = zip(walk.chosen, walk.values.values(), strict=True)
     return tuple(Coordinate(h.path, choice_kind(h.path), h.positions[v], len(h.values), h.ordered) for h, v in pairs)
 
 
 def tokens(walk: Walk) -> npt.NDArray[np.int64]:
-    """Of a walk at its end: the tokens of its parts and of its choices, repeated as often as they occur."""
+    """Return the tokens of the parts and choices of a finished walk, repeated as often as they occur."""
     parts = map(_part_tokens, walk.fragments())
     chosen = map(_choice_tokens, walk.values.keys(), walk.values.values())
     return np.frombuffer(b"".join((*parts, *chosen)), dtype=np.int64)
@@ -86,5 +89,5 @@ def _part_tokens(fragment: Fragment) -> bytes:
 
 
 def _digests(texts: list[str]) -> bytes:
-    """As arrays have them in memory: joined several times as fast as arrays are."""
+    """Return digests as arrays have them in memory: joined several times as fast as arrays are."""
     return np.array([*map(token, texts)], dtype=np.int64).tobytes()

@@ -1,4 +1,4 @@
-"""What modules hold, as JSON data that is the same in every process: no memory address, no order of a set."""
+"""Write what modules hold as JSON data that is the same in every process: no memory address, no order of a set."""
 
 from __future__ import annotations
 
@@ -19,8 +19,12 @@ WORKERS_MAIN = "__mp_main__"  # what a script is called in the processes that it
 
 
 def canonical_data(what: str, value: Any) -> Any:
-    """Of a constant: equal for equal ones. Raises LanguageError, naming `what`, where nothing tells it apart from
-    others but its address.
+    """Return JSON data for a constant, equal for equal constants.
+
+    what: str, what errors call it.
+    value: the constant.
+
+    Raises LanguageError where nothing tells the constant apart from others but its address.
     """
     if isinstance(value, np.generic):
         return canonical_data(what, value.item())
@@ -49,8 +53,14 @@ def canonical_data(what: str, value: Any) -> Any:
 
 
 def identity_of(thing: Any, around: tuple[int, ...] = ()) -> Any:
-    """Of a function or an implementation: its module, its name and what it holds of text, numbers and functions. What
-    else it holds counts by its type: that may change while it is used.
+    """Return JSON data that identifies a function or an implementation.
+
+    thing: the function or implementation.
+    around: ids of the things that it is part of.
+
+    The data are its module, its name and what it holds of text, numbers and functions. Anything else it holds may
+    change
+    while it is used, and counts by its type.
     """
     if isinstance(thing, np.generic):
         return identity_of(thing.item())
@@ -87,13 +97,13 @@ def _qualified_name(thing: Any) -> list[str]:
 
 
 def closure_values(function: FunctionType) -> list[Any]:
-    """What a function holds: the names from around it that are bound, then its defaults, by position and by name."""
+    """Return what a function holds: the bound names from around it, then its defaults, by position and by name."""
     cells = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
     return [*cells, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
 
 
 def _is_filled(cell: Any) -> bool:
-    """Whether the name from around a function is bound yet."""
+    """Tell whether the name from around a function is bound yet."""
     try:
         _ = cell.cell_contents
     except ValueError:

@@ -1,4 +1,4 @@
-"""The objects that a search space is made of: parts, modules, their ports, hyperparameters.
+"""Define the objects that a search space is made of: parts, modules, their ports, hyperparameters.
 
 They refer to each other, so they are one file. A part is what one call of a function builds: open while the function
 runs, fixed once it has returned. Nothing is shared between calls: the part under construction is known through a
@@ -24,7 +24,7 @@ MODULE_NAME = re.compile(r"[^/\[\].:\s]+")
 
 
 class Input:
-    """Where a module reads. It has one incoming edge, or is one of the inputs that its part returns."""
+    """A port that a module reads. It has one incoming edge, or is one of the inputs that its part returns."""
 
     __slots__ = ("exposed_as", "module", "name", "source")
 
@@ -35,7 +35,10 @@ class Input:
         self.exposed_as: str | None = None  # its name among the inputs returned
 
     def connect(self, output: Output) -> None:
-        """Read what the output gives; raises LanguageError, naming both ends."""
+        """Read what the output gives; raises LanguageError, naming both ends.
+
+        output: `Output` of a module of the same part.
+        """
         if not isinstance(output, Output):
             raise LanguageError(f"{self}: expected an output to connect to, got {show_port(output)}")
         if self.source is not None:
@@ -51,7 +54,7 @@ class Input:
 
 
 class Output:
-    """Where a module writes; any number of inputs may read it."""
+    """A port that a module writes; any number of inputs may read it."""
 
     __slots__ = ("module", "name")
 
@@ -60,7 +63,10 @@ class Output:
         self.name = name
 
     def connect(self, input: Input) -> None:
-        """Feed the input; raises LanguageError, naming both ends."""
+        """Feed the input; raises LanguageError, naming both ends.
+
+        input: `Input` of a module of the same part.
+        """
         if not isinstance(input, Input):
             raise LanguageError(f"{self}: expected an input to connect to, got {show_port(input)}")
         input.connect(self)
@@ -70,10 +76,12 @@ class Output:
 
 
 class Fragment:
-    """What one call of a builder makes.
+    """The result of one call of a builder.
 
-    path: of the substitution that it stands for, "" for the whole space. host: the module that it replaces. depth: how
-    many substitutions lie around it.
+    path: str, the path of the substitution that it stands for, "" for the whole space.
+    host: the module that it replaces, None for the whole space.
+
+    `depth` is the number of substitutions around it.
     """
 
     __slots__ = (
@@ -110,13 +118,13 @@ class Fragment:
         return f"{self.path}/{name}" if self.path else name
 
     def next_name(self, name: str) -> str:
-        """The name of the next module that is called so."""
+        """Return the name of the next module that is called so."""
         n = self.numbers[name]
         self.numbers[name] = n + 1
         return f"{name}-{n}"
 
     def encloses(self, other: Fragment) -> bool:
-        """Whether functions that build `other` may see what is made here."""
+        """Tell whether functions that build `other` may see what is made here."""
         while other.depth > self.depth and other.host is not None:
             other = other.host.fragment
         return other is self
@@ -125,10 +133,12 @@ class Fragment:
 class Discrete:
     """An independent hyperparameter: one of finitely many values.
 
-    values: at least one, none twice; each None, a bool, a number, a string, or a tuple of these. name: its key in
-    traces; by default the first module that it is given to and its local name there, as in ``Conv2D-0.filters``.
-    ordered: whether neighboring values are alike. To share a hyperparameter, pass the same object to several modules.
-    Raises LanguageError.
+    values: at least one, none twice; each None, a bool, a number, a string, or a tuple of these.
+    name: str, its key in traces; by default the first module that it is given to and its local name there, as in
+        ``Conv2D-0.filters``.
+    ordered: bool, True where neighboring values are alike.
+
+    To share a hyperparameter, pass the same object to several modules. Raises LanguageError.
     """
 
     __slots__ = ("fragment", "name", "ordered", "path", "positions", "values")
@@ -153,9 +163,13 @@ class Discrete:
 
 
 class DependentHyperparameter:
-    """A value that follows from others: fn of a dict from local names to values.
+    """A value that follows from others.
 
-    hyperps: local name -> hyperparameter, dependent or not; at least one. Raises LanguageError.
+    fn: function of a dict from local names to values that returns the value.
+    hyperps: local name -> hyperparameter, dependent or not; at least one.
+    name: str, its key in drawings and errors, as of `Discrete`.
+
+    Raises LanguageError.
     """
 
     __slots__ = ("fn", "fragment", "name", "parents", "path")
@@ -191,8 +205,11 @@ Builder: TypeAlias = Callable[[], IO]
 
 
 class Substitution(NamedTuple):
-    """fn: of a dict from local names to values, builds what takes the module's place. keyed_by: the local names whose
-    values are part of the place of what is built; all where None. opens_choices: whether that may hold choices.
+    """The way a substitution module is replaced.
+
+    fn: function of a dict from local names to values that builds what takes the module's place.
+    keyed_by: the local names whose values are part of the place of what is built; all where None.
+    opens_choices: bool, False where what is built never holds a choice.
     """
 
     fn: Callable[[dict[str, Value]], IO]
@@ -205,9 +222,13 @@ class Substitution(NamedTuple):
 class Module:
     """A node with named inputs, outputs and hyperparameters.
 
-    hyperparameters: local name -> hyperparameter, sorted. constants: local name -> what is fixed. implementation: what
-    compilers turn the module into; None for a node that nobody compiles. substitution: None for basic modules.
-    expansions: what took its place, by the values of its hyperparameters.
+    kind: str, its name without its number.
+    properties: local name -> hyperparameter or constant; kept apart, each sorted, in `hyperparameters` and `constants`.
+    ports: names of the inputs, names of the outputs.
+    implementation: what compilers turn the module into; None for a node that nobody compiles.
+    substitution: None for basic modules.
+
+    `expansions` holds what took its place, by the values of its hyperparameters.
     """
 
     __slots__ = (
@@ -274,7 +295,7 @@ _OPEN: ContextVar[Fragment | None] = ContextVar("open_fragment", default=None)
 
 
 def current_fragment(what: str) -> Fragment:
-    """The part under construction; raises LanguageError outside the functions that build one."""
+    """Return the part under construction; raises LanguageError outside the functions that build one."""
     fragment = _OPEN.get()
     if fragment is None:
         raise LanguageError(f"{what} belongs to a space: make it inside the function that is given to SearchSpace")
@@ -283,7 +304,7 @@ def current_fragment(what: str) -> Fragment:
 
 @contextmanager
 def build_into(fragment: Fragment) -> Iterator[None]:
-    """Modules and hyperparameters made meanwhile belong to the fragment."""
+    """Add modules and hyperparameters made meanwhile to the fragment."""
     token = _OPEN.set(fragment)
     try:
         yield

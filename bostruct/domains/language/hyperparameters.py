@@ -1,4 +1,4 @@
-"""What is chosen, and what follows from it."""
+"""Make hyperparameters: what is chosen, and what follows from it."""
 
 from __future__ import annotations
 
@@ -20,24 +20,44 @@ D = Discrete
 
 
 def Bool(name: str | None = None) -> Discrete:
-    """0 or 1."""
+    """Return a hyperparameter that is 0 or 1.
+
+    name: str, its key in traces, as of `D`.
+    """
     return Discrete((0, 1), name)
 
 
 def OneOfK(k: int, name: str | None = None) -> Discrete:
-    """0 to k - 1, as for `siso_or` of k functions; raises TypeError, ValueError."""
+    """Return a hyperparameter from 0 to k - 1, as for `siso_or` of k functions.
+
+    k: int >= 1.
+    name: str, its key in traces, as of `D`.
+
+    Raises TypeError and ValueError.
+    """
     return Discrete(range(check_integer("k", k, 1)), name)
 
 
 def OneOfKFactorial(k: int, name: str | None = None) -> Discrete:
-    """0 to k! - 1, the positions of all orders of k things, as for `siso_permutation`; k at most 8."""
+    """Return a hyperparameter from 0 to k! - 1, the positions of all orders of k things, as for `siso_permutation`.
+
+    k: int, 1 to 8.
+    name: str, its key in traces, as of `D`.
+
+    Raises TypeError and ValueError.
+    """
     return Discrete(range(math.factorial(check_integer("k", k, 1, 8))), name)
 
 
 def IntRange(low: int, high: int, steps: int | None = None, *, log: bool = False, name: str | None = None) -> Discrete:
-    """Integers from low to high, both included: all, or about `steps` of them at even distances (of logarithms: log).
+    """Return an ordered hyperparameter of integers from low to high, both included.
 
-    Raises TypeError, ValueError.
+    low, high: int, low <= high; low >= 1 with log.
+    steps: int, about so many integers at even distances; None for all, at most a million (with log 8, or all if fewer).
+    log: bool, True for even distances of logarithms.
+    name: str, its key in traces, as of `D`.
+
+    Raises TypeError and ValueError.
     """
     low, high = check_integer("low", low, 1 if log else -(2**53)), check_integer("high", high, low, 2**53)
     if steps is None and not log:
@@ -56,10 +76,15 @@ def IntRange(low: int, high: int, steps: int | None = None, *, log: bool = False
 
 
 def FloatRange(low: float, high: float, steps: int, *, log: bool = False, name: str | None = None) -> Discrete:
-    """`steps` numbers from low to high, both included, at even distances (of logarithms: log).
+    """Return an ordered hyperparameter of numbers from low to high, both included, at even distances.
 
-    Those between have 12 digits, or as many more as they need to differ; fewer than `steps` where there are no more
-    floats. Raises TypeError, ValueError.
+    low, high: finite float, low <= high; low > 0 with log.
+    steps: int >= 1, the number of values; fewer where there are no more floats.
+    log: bool, True for even distances of logarithms.
+    name: str, its key in traces, as of `D`.
+
+    Numbers between low and high have 12 digits, or as many more as they need to differ. Raises TypeError and
+    ValueError.
     """
     low = check_number("low", low, math.nextafter(0.0, 1.0) if log else -math.inf)
     high = check_number("high", high, low)
@@ -69,7 +94,7 @@ def FloatRange(low: float, high: float, steps: int, *, log: bool = False, name: 
 
 
 def _even_grid(low: float, high: float, steps: int, log: bool) -> list[float]:
-    """The ends and what lies between, ascending."""
+    """Return the ends and what lies between, ascending."""
     if steps == 1:
         return [float(low)]
     scale = 1.0 if max(abs(low), abs(high)) < LARGE_NUMBER else 0.5
@@ -85,7 +110,10 @@ def _even_grid(low: float, high: float, steps: int, log: bool) -> list[float]:
 
 
 def independent_ancestors(h: Hyperparameter) -> tuple[Discrete, ...]:
-    """The independent hyperparameters whose values give its own, breadth-first, by local name: h where it is one."""
+    """Return the independent hyperparameters whose values give h its own; h where it is one.
+
+    They are in the order of a breadth-first search, by local name.
+    """
     if isinstance(h, Discrete):
         return (h,)
     queue: list[Hyperparameter] = [h]

@@ -1,4 +1,4 @@
-"""Modules: the nodes of a search space, basic ones and those that a part of the space takes the place of."""
+"""Make modules: the nodes of a search space, basic ones and those that a part of the space takes the place of."""
 
 from __future__ import annotations
 
@@ -22,10 +22,16 @@ def module(
     output_names: Iterable[str] = ("out",),
     implementation: Any = None,
 ) -> IO:
-    """A basic module, as (inputs, outputs).
+    """Return a basic module, as (inputs, outputs).
 
+    name: str, its name in paths.
     name_to_hyperp: local name -> hyperparameter, or a constant: a value, an array, a function, or any object whose repr
-    says what it holds. implementation: what compilers make of it. Raises LanguageError.
+        says what it holds.
+    input_names: names of its inputs.
+    output_names: names of its outputs.
+    implementation: what compilers make of it.
+
+    Raises LanguageError.
     """
     properties = as_properties(f"{name}: name_to_hyperp", name_to_hyperp)
     made = Module(name, properties, _check_port_names(name, input_names, output_names), implementation)
@@ -33,7 +39,14 @@ def module(
 
 
 def siso_module(name: str, name_to_hyperp: Mapping[str, Any] | None = None, implementation: Any = None) -> IO:
-    """A basic module with one input, ``in``, and one output, ``out``."""
+    """Return a basic module with one input, ``in``, and one output, ``out``.
+
+    name: str, its name in paths.
+    name_to_hyperp: local name -> hyperparameter or constant, as of `module`.
+    implementation: what compilers make of it.
+
+    Raises LanguageError.
+    """
     return module(name, name_to_hyperp, ("in",), ("out",), implementation)
 
 
@@ -49,14 +62,23 @@ def substitution_module(
     keyed_by: Iterable[str] | None = None,
     opens_choices: bool = True,
 ) -> IO:
-    """A module that a part of the space takes the place of once all its hyperparameters have values.
+    """Return a module whose place a part of the space takes once all its hyperparameters have values.
 
-    substitution_fn: of a dict from local names to values; returns (inputs, outputs) with the names declared here, or
-    some of them where a subset is allowed. It must do the same whenever it gets the same: what it builds is kept. It
-    raises `bostruct.Infeasible` where the choices lead nowhere. keyed_by: the local names whose values tell apart what
-    is built; hyperparameters inside keep their values when only others change. By default all do. opens_choices: False
-    promises that what is built never holds a choice and is always feasible, so that spaces with many hyperparameters
-    here are counted, and drawn from, without building it. Raises LanguageError.
+    name: str, its name in paths.
+    substitution_fn: function of a dict from local names to values that returns (inputs, outputs) with the names
+        declared here, or some of them where a subset is allowed. It must do the same whenever it gets the same: what it
+        builds is kept. It raises `bostruct.Infeasible` where the choices lead nowhere.
+    name_to_hyperp: local name -> hyperparameter or constant.
+    input_names: names of its inputs.
+    output_names: names of its outputs.
+    allow_input_subset: bool, True where the part may have some of the inputs only.
+    allow_output_subset: bool, True where the part may have some of the outputs only.
+    keyed_by: the local names whose values tell apart what is built; hyperparameters inside keep their values when only
+        others change. By default all do.
+    opens_choices: bool, False to promise that what is built never holds a choice and is always feasible, so that spaces
+        with many hyperparameters here are counted, and drawn from, without building it.
+
+    Raises LanguageError.
     """
     if not callable(substitution_fn):
         raise LanguageError(f"substitution_fn: expected a function of a dict, got {short_repr(substitution_fn)}")

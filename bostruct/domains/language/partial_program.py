@@ -29,7 +29,10 @@ COUNT_BUDGET = 100_000  # parts looked at, for a size
 class PartialProgram:
     """A program with choices left open, or with none. It never changes: to assign a value makes another.
 
-    builder: returns (inputs, outputs). max_depth: of substitutions around each other. max_decisions: of one program.
+    builder: function that returns (inputs, outputs).
+    max_depth: int, 1 to 400, the most substitutions around each other.
+    max_decisions: int >= 1, the most choices of one program.
+
     Raises LanguageError, which names what is wrong.
     """
 
@@ -50,24 +53,27 @@ class PartialProgram:
 
     @cached_property
     def hyperparameters(self) -> tuple[Discrete, ...]:
-        """Those that are visible and have no value, in the order of choice."""
+        """The hyperparameters that are visible and have no value, in the order of choice."""
         return tuple(self._walk.open_hyperparameters())
 
     @cached_property
     def trace(self) -> Trace:
-        """What was assigned."""
+        """The values that were assigned."""
         return self._walk.trace()
 
     @property
     def is_terminal(self) -> bool:
-        """Whether nothing is left to choose."""
+        """True where nothing is left to choose."""
         return not self.hyperparameters
 
     def assign(self, hyperparameter: Discrete | str, value: Value) -> Self:
-        """The space where a visible hyperparameter, or the one at this place, has this value.
+        """Return the space where a visible hyperparameter has this value. This space stays as it is.
+
+        hyperparameter: one of `hyperparameters`, or its place as text.
+        value: one of its values.
 
         Raises TraceError; Infeasible where that leads nowhere; LanguageError where a function that builds what follows
-        is wrong. This space stays as it is.
+        is wrong.
         """
         if not isinstance(hyperparameter, str | Discrete):
             raise TraceError(f"hyperparameter: expected one, or its place as text, got {short_repr(hyperparameter)}")
@@ -82,57 +88,82 @@ class PartialProgram:
         return self._with_walk(walk)
 
     def specify(self, values: Sequence[Value]) -> Self:
-        """The terminal space of values in the order of choice; raises TraceError unless they are as many as choices."""
+        """Return the terminal space of values in the order of choice.
+
+        values: list of values, as many as there are choices.
+
+        Raises TraceError.
+        """
         if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
             raise TraceError(f"values: expected a list of values in the order of choice, got {short_repr(values)}")
         return self._with_walk(sampling.specify(self._walk, list(values)))
 
     def replay(self, trace: Mapping[str, Value]) -> Self:
-        """The terminal space of a trace; raises TraceError where a key is unknown or missing, Infeasible."""
+        """Return the terminal space of a trace.
+
+        trace: mapping from the places of hyperparameters to values.
+
+        Raises TraceError where a key is unknown or missing, and Infeasible.
+        """
         return self._with_walk(sampling.replay(self._walk, self.trace | Trace(trace)))
 
     def complete(self, trace: Mapping[str, Value], rng: np.random.Generator) -> Self:
-        """A terminal space that has the values of a trace; all else is drawn.
+        """Return a terminal space that has the values of a trace; all else is drawn.
 
-        Raises TraceError where no draw has one of its keys with such a value, NoneFeasible.
+        trace: mapping from the places of some hyperparameters to values.
+        rng: `numpy.random.Generator`.
+
+        Raises TraceError where no draw has one of its keys with such a value, and NoneFeasible.
         """
         return self._with_walk(sampling.complete(self._walk, Trace(trace), check_generator(rng), self.max_decisions))
 
     def program(self) -> Program:
-        """Of a terminal space; raises LanguageError for any other."""
+        """Build the program of a terminal space; raises LanguageError for any other."""
         if not self.is_terminal:
             raise LanguageError(f"not all is chosen: {', '.join(h.path for h in self.hyperparameters[:5])} ...")
         return build_program(self._walk, self.builder)
 
     def count(self, budget: int = COUNT_BUDGET) -> Size:
-        """How many programs there are, by choices: `Exact`, `AtLeast` once the budget is spent, or `INFINITE`.
+        """Count the programs, by choices: `Exact`, `AtLeast` once the budget is spent, or `INFINITE`.
 
-        budget: of parts of the space looked at.
+        budget: int >= 1, parts of the space to look at.
         """
         return count(self._walk, check_integer("budget", budget, 1))
 
     def enumerate(self, order: Literal["depth", "length"] | None = None) -> Iterator[Trace]:
-        """All traces: in the order of choice (depth), or shorter ones first (length), which infinite spaces need."""
+        """Yield all traces.
+
+        order: ``depth`` for the order of choice, ``length`` for shorter ones first, which infinite spaces need; by
+            default ``depth`` where all programs were counted, else ``length``.
+        """
         if order is None:
             order = "depth" if isinstance(self.count(), Exact) else "length"
         walk = depth_first if check_choice("order", order, ("depth", "length")) == "depth" else shortest_first
         return walk(self._walk)
 
     def to_text(self) -> str:
-        """The modules that are visible: what they read, and their hyperparameters with values, or what these may be."""
+        """Describe the visible modules: what they read, and their hyperparameters with values or what these may be."""
         return drawing.view_text(drawing.view(self._walk))
 
     def to_dot(self) -> str:
-        """The space in Graphviz's language: modules as boxes, gray while they wait, hyperparameters as ellipses."""
+        """Return the space in Graphviz's language.
+
+        Modules are boxes, gray while they wait; hyperparameters are ellipses.
+        """
         return drawing.view_dot(drawing.view(self._walk))
 
     def to_svg(self) -> str:
-        """A drawing, as SVG; raises MissingExtra without the extra ``plot`` or the Graphviz program."""
+        """Draw the space as SVG; raises MissingExtra without the extra ``plot`` or the Graphviz program."""
         return render_svg(self.to_dot())
 
     def transitions(self, trace: Mapping[str, Value], path: str | Path, render: Render = render_svg) -> Path:
-        """Write a page, one HTML file, that shows the space after each choice of a trace: what is new in green, what
-        was just given a value in red. render: of Graphviz's language, gives SVG. Raises TraceError, MissingExtra.
+        """Write a page, one HTML file, that shows the space after each choice of a trace.
+
+        trace: mapping from the places of hyperparameters to values, which leads to an end.
+        path: str or `Path`, the file.
+        render: function that turns Graphviz's language into SVG.
+
+        What is new is green, what was just given a value red. Returns the path; raises TraceError and MissingExtra.
         """
         chosen = self.replay(trace).trace
         return drawing.write_page(path, repr(self), drawing.frames(self._walk, chosen), render)

@@ -1,4 +1,4 @@
-"""Programs: search spaces with nothing left to choose, as graphs that compilers read."""
+"""Define programs: search spaces with nothing left to choose, as graphs that compilers read."""
 
 from __future__ import annotations
 
@@ -33,16 +33,21 @@ COMPILERS = "bostruct.domains.language.compilers"  # which import this file, tor
 
 
 class Source(NamedTuple):
-    """Where an input reads: the output `port` of the node at this position, or the program's input `port`."""
+    """The place that an input reads: the output `port` of the node at this position, or the program's input `port`."""
 
     node: int | None
     port: str
 
 
 class Node(NamedTuple):
-    """One basic module. path: its place, unique and the same in every process. kind: what the user called it. values:
-    of its hyperparameters and constants, by local name. sources: by the name of its inputs, in the order they were
-    declared in. outputs: their names.
+    """One basic module of a program.
+
+    path: str, its place, unique and the same in every process.
+    kind: str, what the user called it.
+    values: local name -> value of its hyperparameters and constants.
+    implementation: what compilers turn it into.
+    sources: name of an input -> what it reads, in the order they were declared in.
+    outputs: names of its outputs.
     """
 
     path: str
@@ -66,11 +71,16 @@ class Backend(Protocol[T]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Program:
-    """What an objective receives: a graph of basic modules.
+    """A graph of basic modules, which is what an objective receives.
 
-    nodes: in a topological order, the same in every process. inputs: the names of the program's own inputs. outputs:
-    what its outputs read. trace: the choices that led here. Equal to any that has the same graph and the same values,
-    by whatever choices. Identities without hyperparameters are left out.
+    nodes: tuple of `Node` in a topological order, the same in every process.
+    inputs: the names of the program's own inputs.
+    outputs: name of an output -> what it reads.
+    trace: the choices that led here.
+    builder: the function of the space, which rebuilds the program in another process.
+
+    Equal to any that has the same graph and the same values, by whatever choices. Identities without hyperparameters
+    are left out.
     """
 
     nodes: tuple[Node, ...]
@@ -81,8 +91,10 @@ class Program:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Equal for programs with isomorphic graphs, equal values and implementations: 32 hexadecimal digits, the same
-        everywhere. Functions count by their module, their name, and the text, numbers and functions that they hold.
+        """The 32 hexadecimal digits that programs share where graphs, values and implementations are equal.
+
+        They are the same everywhere. Graphs are equal where they are isomorphic. Functions count by their module, their
+        name, and the text, numbers and functions that they hold.
         """
         data = [self._sources(self.outputs), self._rows(), sorted(self.inputs)]
         return hashlib.blake2b(json.dumps(data).encode(), digest_size=16).hexdigest()
@@ -100,66 +112,73 @@ class Program:
         return f"Program({len(self)} modules, {short_repr(dict(self.trace), REPR_CHARACTERS)})"
 
     def __str__(self) -> str:
-        """All of its trace, which `repr` cuts."""
+        """Return all of its trace, which `repr` cuts."""
         return f"Program({len(self)} modules, {dict(self.trace)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return rebuild_program, (self.builder, self.trace)  # nodes hold functions, which do not travel
 
     def compile(self, backend: Backend[T], inputs: Mapping[str, T]) -> dict[str, T]:
-        """What a backend makes of the program, by the names of its outputs; inputs: what stands for each of its own.
+        """Compile the program with a backend of your own.
 
-        A backend has one method, ``make(node, inputs)``, of a `Node` and of what was made of the nodes that it reads,
-        by the names of its inputs; it returns what the node gives, a mapping where that has several outputs. Raises
-        CompileError.
+        backend: object with the method ``make(node, inputs)`` of a `Node` and of what was made of the nodes that it
+            reads, by the names of its inputs; it returns what the node gives, a mapping where that has several outputs.
+        inputs: name -> what stands for each of the program's own inputs.
+
+        Returns what the backend makes, by the names of the program's outputs. Raises CompileError.
         """
         return load_by_name(f"{COMPILERS}.flow:compile_program")(self, backend, inputs)
 
     def to_torch(self, input_shapes: Any = None) -> Any:
-        """The program as a `torch.nn.Module`, its parameters named by the places of the modules that they belong to.
+        """Return the program as a `torch.nn.Module`, its parameters named by the places of their modules.
 
-        input_shapes: of each of the program's inputs by name, or the shape itself where there is one; each with the
-        batch, such as (8, 3, 32, 32), or a tensor of that shape and type. Shapes are inferred before anything is
-        allocated; raises CompileError where they do not fit, which names the module, its values and the shapes.
-        Parameters are drawn from torch's own generator: call ``torch.manual_seed`` before. Raises MissingExtra without
-        torch.
+        input_shapes: the shape of each of the program's inputs by name, or the shape itself where there is one input;
+            each with the batch, such as (8, 3, 32, 32), or a tensor of that shape and type.
+
+        Shapes are inferred before anything is allocated; raises CompileError where they do not fit, which names the
+        module, its values and the shapes. Parameters are drawn from torch's own generator: call ``torch.manual_seed``
+        before. Raises MissingExtra without torch.
         """
         optional_import("torch")
         return load_by_name(f"{COMPILERS}.networks:torch_network")(self, {} if input_shapes is None else input_shapes)
 
     def to_sklearn(self) -> Pipeline:
-        """The program as a scikit-learn `Pipeline`, not fitted, whose steps are named by the places of the modules.
+        """Return the program as a scikit-learn `Pipeline`, not fitted.
 
-        Branches that meet in a `feature_union` become a `FeatureUnion`; a step in front of several branches that do not
-        all meet in one union is fitted once in each. Raises CompileError, which names what scikit-learn cannot express.
+        Steps are named by the places of the modules. Branches that meet in a `feature_union` become a `FeatureUnion`; a
+        step in front of several branches that do not all meet in one union is fitted once in each. Raises CompileError,
+        which names what scikit-learn cannot express.
         """
         return load_by_name(f"{COMPILERS}.pipelines:pipeline")(self)
 
     def to_function(self) -> Callable[..., Any]:
-        """The program as a function: one argument for each of its inputs, by position or by name; gives its output, or
-        a dict by name where it has several. Raises CompileError.
+        """Return the program as a function with one argument for each of its inputs, by position or by name.
+
+        The function gives the program's output, or a dict by name where it has several. Raises CompileError.
         """
         return load_by_name(f"{COMPILERS}.functions:Calculation")(self)
 
     def to_architecture(self, family: Family | str | None = None, decision: str = "softmax") -> Architecture:
-        """The modules that stand for a layer, as an `Architecture`: what `otmann` and the method ``nasbot`` work on.
+        """Return the modules that stand for a layer as an `Architecture`, for `otmann` and the method ``nasbot``.
 
-        Modules that stand for none are contracted: what reads them reads what they read. Input and output are added,
-        and where the program does not end in a decision layer, one called `decision`. family: as of `Architecture`.
-        Raises CompileError where that refuses what is found.
+        family: as of `Architecture`.
+        decision: str, the label of the decision layer that is added where the program does not end in one.
+
+        Modules that stand for no layer are contracted: what reads them reads what they read. Input and output are
+        added. Raises CompileError where `Architecture` refuses what is found.
         """
         return load_by_name(f"{COMPILERS}.architectures:build_architecture")(self, family, decision)
 
     def to_text(self) -> str:
-        """The modules, what they read, and their values."""
+        """Describe the modules, what they read, and their values."""
         return drawing.view_text(drawing.view(self._walk()))
 
     def to_dot(self) -> str:
-        """The program in Graphviz's language."""
+        """Return the program in Graphviz's language."""
         return drawing.view_dot(drawing.view(self._walk()))
 
     def to_svg(self) -> str:
-        """A drawing, as SVG; raises MissingExtra without the extra ``plot`` or the Graphviz program."""
+        """Draw the program as SVG; raises MissingExtra without the extra ``plot`` or the Graphviz program."""
         return render_svg(self.to_dot())
 
     def _walk(self) -> Walk:
@@ -167,7 +186,7 @@ class Program:
 
     @cached_property
     def _canonical_numbers(self) -> dict[int, int]:
-        """The position of each node -> when it is met from the outputs, by the names of ports.
+        """The number of each node's position: when the node is met from the outputs, by the names of ports.
 
         Every input reads one thing, and every node is read on the way to an output: so nodes are known by the names of
         the ports that lead there, and graphs are isomorphic exactly where they are alike in this order.
@@ -195,7 +214,11 @@ class Program:
 
 
 def build_program(walk: Walk, builder: Callable[[], Any]) -> Program:
-    """Of a walk at its end."""
+    """Build the program of a finished walk.
+
+    walk: `Walk` with nothing left to choose.
+    builder: the function of the space.
+    """
     order = _topological_order(walk)
     places = {module: position for position, module in enumerate(order)}
 
@@ -239,7 +262,11 @@ def _topological_order(walk: Walk) -> list[Module]:
 
 
 def rebuild_program(builder: Callable[[], Any], trace: Trace) -> Program:
-    """Build a program anew from what can be sent to another process."""
+    """Build a program anew from what can be sent to another process.
+
+    builder: the function of the space.
+    trace: the choices that lead to the program.
+    """
     return build_program(replay(begin(builder, MAX_DEPTH), trace), builder)
 
 

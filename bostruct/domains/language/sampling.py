@@ -1,4 +1,4 @@
-"""Ways through a space: random ones, and ones that follow a trace."""
+"""Draw ways through a space at random, or follow a trace."""
 
 from __future__ import annotations
 
@@ -24,16 +24,28 @@ Policy: TypeAlias = Callable[[Discrete, Walk], Value]
 
 
 def follow(walk: Walk, choose: Policy, max_decisions: int) -> Walk:
-    """The end of the way on which `choose` decides; raises Infeasible, TooDeep."""
+    """Return the end of the way on which `choose` decides.
+
+    walk: `Walk` to go on from; it stays as it is.
+    choose: function of a hyperparameter and the walk that returns a value.
+    max_decisions: int, the most choices of the whole way.
+
+    Raises Infeasible and TooDeep.
+    """
     walk = walk.copy()
     walk.finish(choose, max_decisions)
     return walk
 
 
 def sample_walk(walk: Walk, rng: np.random.Generator, max_decisions: int) -> Walk:
-    """The end of a way on which each value is equally likely; a round of choices is drawn at once.
+    """Return the end of a way on which each value is equally likely; a round of choices is drawn at once.
 
-    From where a way is overgrown, values that end it soon are. Raises Infeasible, TooDeep, NoneFeasible.
+    walk: `Walk` to go on from; it stays as it is.
+    rng: `numpy.random.Generator`.
+    max_decisions: int, the most choices of the whole way.
+
+    From where a way is overgrown, values that end it soon are equally likely. Raises Infeasible, TooDeep and
+    NoneFeasible.
     """
     walk = walk.copy()
     while walk.next() is not None:
@@ -49,7 +61,10 @@ def sample_walk(walk: Walk, rng: np.random.Generator, max_decisions: int) -> Wal
 
 
 def retry_until_feasible(draw: Callable[[], Walk]) -> Walk:
-    """The first of several draws that is feasible; raises NoneFeasible."""
+    """Return the first of several draws that is feasible; raises NoneFeasible.
+
+    draw: function without arguments that returns a finished walk, or raises Infeasible or TooDeep.
+    """
     why, too_deep = "", 0
     for tried in range(1, FEASIBLE_TRIES + 1):
         try:
@@ -64,7 +79,12 @@ def retry_until_feasible(draw: Callable[[], Walk]) -> Walk:
 
 
 def uniform_policy(rng: np.random.Generator) -> Policy:
-    """Each value equally likely: programs of short traces are likelier than those of long ones."""
+    """Return a policy under which each value is equally likely.
+
+    rng: `numpy.random.Generator`.
+
+    Programs of short traces are likelier than those of long ones.
+    """
 
     def choose(h: Discrete, walk: Walk) -> Value:
         if is_overgrown(h, walk):
@@ -75,7 +95,13 @@ def uniform_policy(rng: np.random.Generator) -> Policy:
 
 
 def program_uniform_policy(rng: np.random.Generator, budget: int) -> Policy:
-    """Each program equally likely; raises DomainError where they cannot be counted."""
+    """Return a policy under which each program is equally likely.
+
+    rng: `numpy.random.Generator`.
+    budget: int, parts to look at for one count.
+
+    Its choices raise DomainError where programs cannot be counted.
+    """
 
     def choose(h: Discrete, walk: Walk) -> Value:
         if walk.is_settled():
@@ -102,7 +128,11 @@ def _draw_by_size(values: tuple[Value, ...], sizes: list[int], rng: np.random.Ge
 
 
 def trace_policy(trace: Mapping[str, Value], otherwise: Policy) -> Policy:
-    """The value that a trace has wherever it has one that is allowed."""
+    """Return a policy that takes the value of a trace wherever that has one that is allowed.
+
+    trace: place -> value.
+    otherwise: policy for all other choices.
+    """
 
     def choose(h: Discrete, walk: Walk) -> Value:
         value = trace.get(h.path, _ABSENT)
@@ -115,7 +145,10 @@ _ABSENT = object()
 
 
 def strict_trace_policy(trace: Mapping[str, Value]) -> Policy:
-    """What a trace says; raises TraceError where it says nothing."""
+    """Return a policy that takes the values of a trace; its choices raise TraceError where the trace has none.
+
+    trace: place -> value.
+    """
 
     def choose(h: Discrete, walk: Walk) -> Value:
         del walk
@@ -127,7 +160,13 @@ def strict_trace_policy(trace: Mapping[str, Value]) -> Policy:
 
 
 def replay(walk: Walk, trace: Mapping[str, Value]) -> Walk:
-    """The end that a trace leads to; raises TraceError where a key is unknown or missing."""
+    """Return the end that a trace leads to.
+
+    walk: `Walk` to go on from; it stays as it is.
+    trace: place -> value of every choice.
+
+    Raises TraceError where a key is unknown or missing, and Infeasible.
+    """
     end = follow(walk, strict_trace_policy(trace), len(trace) + 1)
     if len(end) < len(trace):
         unknown = ", ".join(key for key in trace if key not in end.values)
@@ -136,7 +175,13 @@ def replay(walk: Walk, trace: Mapping[str, Value]) -> Walk:
 
 
 def specify(walk: Walk, values: Sequence[Value]) -> Walk:
-    """The end that values in the order of choice lead to; raises TraceError unless they are as many as choices."""
+    """Return the end that values in the order of choice lead to.
+
+    walk: `Walk` to go on from; it stays as it is.
+    values: as many values as there are choices.
+
+    Raises TraceError for any other number of them.
+    """
     walk = walk.copy()
     for position, value in enumerate(values):
         h = walk.next()
@@ -149,7 +194,15 @@ def specify(walk: Walk, values: Sequence[Value]) -> Walk:
 
 
 def complete(walk: Walk, trace: Trace, rng: np.random.Generator, max_decisions: int) -> Walk:
-    """An end that has the values of a trace, all else drawn. Raises TraceError where no draw has all, NoneFeasible."""
+    """Return an end that has the values of a trace, all else drawn.
+
+    walk: `Walk` to go on from; it stays as it is.
+    trace: place -> value of some choices.
+    rng: `numpy.random.Generator`.
+    max_decisions: int, the most choices of the whole way.
+
+    Raises TraceError where no draw has all of them, and NoneFeasible.
+    """
     choose = trace_policy(trace, uniform_policy(rng))
     unused: list[str] = []
     for _ in range(COMPLETION_TRIES):
@@ -163,7 +216,11 @@ def complete(walk: Walk, trace: Trace, rng: np.random.Generator, max_decisions: 
 
 
 def follow_decisions(walk: Walk, made: Sequence[int]) -> Walk:
-    """The walk after choices by position; raises TraceError where there are no such."""
+    """Return the walk after choices by position; raises TraceError where there are no such.
+
+    walk: `Walk` to go on from; it stays as it is.
+    made: positions of the values chosen.
+    """
     walk = walk.copy()
     for position in made:
         h = walk.next()

@@ -1,4 +1,4 @@
-"""When two substitution modules are written alike: they would build the same, whatever is chosen."""
+"""Tell when two substitution modules are written alike: they would build the same, whatever is chosen."""
 
 from __future__ import annotations
 
@@ -29,9 +29,11 @@ class IdentityKey:
 
 
 def signature(module: Module, free: tuple[Discrete, ...], values: Mapping[str, Value]) -> Any:
-    """Equal for modules that are built by the same code from equal things.
+    """Return a key that is equal for modules built by the same code from equal things.
 
+    module: substitution module.
     free: its own hyperparameters without a value: only their possible values matter, unless its functions see them too.
+    values: place -> value of those that have one.
     """
     if module.substitution is None:
         raise TypeError(f"expected a substitution module, got {module}")
@@ -42,7 +44,10 @@ def signature(module: Module, free: tuple[Discrete, ...], values: Mapping[str, V
 
 
 class _SignatureReader:
-    """Reads what functions hold; what is met again, such as a function that calls itself, is named by when it was."""
+    """A reader of what functions hold.
+
+    What is met again, such as a function that calls itself, is named by when it was.
+    """
 
     def __init__(self, places: Mapping[Any, int], values: Mapping[str, Value]) -> None:
         self.places = places
@@ -77,7 +82,7 @@ class _SignatureReader:
 
 
 def _plain_key(thing: Any) -> Any:
-    """Of a value, or a tuple or frozenset of such: equal for equal ones. None for all else."""
+    """Return a key for a value, or a tuple or frozenset of such, equal for equal ones; None for all else."""
     if thing is None or isinstance(thing, bool | int | float | str):
         return type(thing), thing
     if type(thing) not in (tuple, frozenset):

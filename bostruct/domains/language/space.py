@@ -1,4 +1,4 @@
-"""Search spaces of programs, as a domain that searchers can search."""
+"""Define search spaces of programs, as a domain that searchers can search."""
 
 from __future__ import annotations
 
@@ -38,11 +38,14 @@ FINGERPRINT_SAMPLES = 8  # programs that a space's fingerprint looks at
 class SearchSpace(PartialProgram):
     """All programs that a function can build, or those of them that agree with what was assigned.
 
-    builder: returns (inputs, outputs), as the functions of `bostruct.language` do. It is called once; functions inside
-    are called when the choices they wait for are made, and must do the same whenever they get the same. max_depth: of
-    substitutions around each other; max_decisions: of one program; beyond either a draw is given up. A space never
-    changes: to assign a value makes another. Points are `Trace`s; an objective receives a `Program`. Raises
-    LanguageError, which names what is wrong.
+    builder: function that returns (inputs, outputs), as the functions of `bostruct.language` do. It is called once;
+        functions inside are called when the choices they wait for are made, and must do the same whenever they get the
+        same.
+    max_depth: int, 1 to 400, the most substitutions around each other; beyond it a draw is given up.
+    max_decisions: int >= 1, the most choices of one program; beyond it a draw is given up.
+
+    A space never changes: to assign a value makes another. Points are `Trace`s; an objective receives a `Program`.
+    Raises LanguageError, which names what is wrong.
     """
 
     @property
@@ -70,11 +73,15 @@ class SearchSpace(PartialProgram):
     def sample(
         self, m: int, rng: np.random.Generator, by: Literal["decision", "architecture"] = "decision"
     ) -> list[Trace]:
-        """m traces, independent. by: each value of each decision equally likely, or each program.
+        """Draw m independent traces.
+
+        m: int >= 0.
+        rng: `numpy.random.Generator`.
+        by: ``decision`` for each value of each decision equally likely, ``architecture`` for each program equally
+            likely.
 
         A draw by decisions that has become large (nested more than 8 deep after 100 choices, or deeper than half of
         `max_depth`) takes from there on values that need the fewest substitutions to end, equally likely among these.
-
         Raises NoneFeasible, and DomainError where programs cannot be counted.
         """
         check_integer("m", m, 0)
@@ -91,9 +98,13 @@ class SearchSpace(PartialProgram):
         return [self._trace(sampling.retry_until_feasible(draw)) for _ in range(m)]
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Trace:
-        """A trace that is not in `seen`; raises SpaceExhausted where there is none, or none is found.
+        """Draw a trace that is not in `seen`.
 
-        Drawn like those of `sample`; where few programs are left, each of them is equally likely.
+        seen: frozenset of traces.
+        rng: `numpy.random.Generator`.
+
+        Drawn like those of `sample`; where few programs are left, each of them is equally likely. Raises SpaceExhausted
+        where there is none, or none is found.
         """
         if seen and self._short_list is not None and 2 * len(seen) >= len(self._short_list):
             return self._one_of([x for x in self._short_list if x not in seen], rng)
@@ -109,7 +120,10 @@ class SearchSpace(PartialProgram):
         return left[int(rng.integers(len(left)))]
 
     def check(self, x: Any) -> None:
-        """Raise PointError unless x is the trace of a program of this space."""
+        """Raise PointError unless x is the trace of a program of this space.
+
+        x: anything.
+        """
         if not isinstance(x, Trace):
             raise PointError(f"expected a Trace, got {short_repr(x)}")
         try:
@@ -118,39 +132,65 @@ class SearchSpace(PartialProgram):
             raise PointError(f"{short_repr(x)} leads nowhere: {error}") from error
 
     def parse(self, point: Any) -> Trace:
-        """A trace, a dict of one, a terminal space or a program."""
+        """Read a trace from a `Trace`, a dict of one, a terminal space or a program.
+
+        point: any of these.
+
+        Raises TraceError and Infeasible.
+        """
         if isinstance(point, SearchSpace | Program):
             point = point.trace
         return self.replay(point).trace
 
     def present(self, x: Mapping[str, Value]) -> Program:
+        """Return what an objective receives: the program of a trace.
+
+        x: trace of the space.
+
+        Raises TraceError and Infeasible.
+        """
         return build_program(self._walk_of(x), self.builder)
 
     def encode(self, x: Trace) -> Json:
+        """Return a trace as JSON."""
         return x.to_json()
 
     def decode(self, data: Json) -> Trace:
+        """Rebuild a trace from the result of `encode`; raises TraceError."""
         return Trace.from_json(data)
 
     def keys(self, batch: Iterable[Trace]) -> list[Hashable]:
+        """Return the traces themselves, which are equal where their points are."""
         return list(batch)
 
     def join(self, *batches: Iterable[Trace]) -> list[Trace]:
+        """Join batches into one."""
         return [x for batch in batches for x in batch]
 
     def mutate(self, x: Mapping[str, Value], rng: np.random.Generator) -> Trace:
-        """Another value for one choice, drawn; all other keys keep theirs where they still exist and may have them.
+        """Draw another value for one choice; all other keys keep theirs where they still exist and may have them.
 
-        Raises DomainError where nothing can be chosen, NoneFeasible.
+        x: trace of the space.
+        rng: `numpy.random.Generator`.
+
+        Raises DomainError where nothing can be chosen, and NoneFeasible.
         """
         return self._trace(changes.mutate(self._walk, self._walk_of(x), check_generator(rng), self.max_decisions))
 
     def crossover(self, x: Mapping[str, Value], y: Mapping[str, Value], rng: np.random.Generator) -> Trace:
-        """Each value from x or from y, by chance."""
+        """Take each value from x or from y, by chance.
+
+        x, y: traces of the space.
+        rng: `numpy.random.Generator`.
+
+        Raises NoneFeasible.
+        """
         return self._trace(changes.cross_over(self._walk, Trace(x), Trace(y), check_generator(rng), self.max_decisions))
 
     def neighbors(self, x: Trace) -> list[Trace]:
-        """All traces of which exactly one of the keys they share with x has another value, in a fixed order.
+        """List all traces of which exactly one of the keys they share with x has another value, in a fixed order.
+
+        x: trace of the space.
 
         Raises DomainError where these are more than 100,000.
         """
@@ -160,7 +200,11 @@ class SearchSpace(PartialProgram):
         return found
 
     def sample_neighbors(self, x: Trace, m: int, rng: np.random.Generator) -> list[Trace]:
-        """m neighbors, or all where they are fewer, in their order.
+        """Draw m neighbors, or list all where they are fewer, in their order.
+
+        x: trace of the space.
+        m: int >= 0.
+        rng: `numpy.random.Generator`.
 
         Where they are more than 2,000 (in a space without end, more than 100), m different ones in the order drawn:
         changes evenly, what they open by chance.
@@ -180,15 +224,26 @@ class SearchSpace(PartialProgram):
         return list(drawn)
 
     def coordinates(self, x: Trace) -> tuple[Coordinate, ...]:
-        """The choices of a trace, in order, as positions among their values."""
+        """Return the choices of a trace, in order, as positions among their values.
+
+        x: trace of the space.
+        """
         return coordinates(self._walk_of(x))
 
     def names(self, x: Trace) -> tuple[str, ...]:
-        """The paths of the choices of a trace, in order."""
+        """Return the paths of the choices of a trace, in order.
+
+        x: trace of the space.
+        """
         return tuple(h.path for h in self._walk_of(x).chosen)
 
     def resample(self, x: Trace, names: Sequence[str], rng: np.random.Generator) -> Trace:
-        """These choices, and those that they open, drawn anew, all others kept where they still exist: `HasChoices`."""
+        """Draw these choices, and those that they open, anew; keep all others where they still exist: `HasChoices`.
+
+        x: trace of the space.
+        names: paths of choices.
+        rng: `numpy.random.Generator`.
+        """
         anew = set(names)
         kept = {path: value for path, value in x.items() if path not in anew}
         choose = sampling.trace_policy(kept, sampling.uniform_policy(rng))
@@ -197,30 +252,43 @@ class SearchSpace(PartialProgram):
         )
 
     def tokens(self, xs: Iterable[Trace]) -> list[npt.NDArray[np.int64]]:
-        """Of each trace the hashes of its modules, edges and choices: `HasTokens`."""
+        """Return for each trace the hashes of its modules, edges and choices: `HasTokens`.
+
+        xs: traces of the space.
+        """
         return [self._tokens(x) for x in xs]
 
     def decisions(self, x: Trace) -> tuple[int, ...]:
-        """The position of each choice that is open here among its values, in order: `HasDecisions`."""
+        """Return the position of each choice that is open here among its values, in order: `HasDecisions`.
+
+        x: trace of the space.
+        """
         return tuple(int(one.value) for one in self.coordinates(x)[len(self._walk.chosen) :])
 
     def options(self, made: Sequence[int]) -> int:
-        """How many values the next choice has after these; 0 at an end. Raises Infeasible, also where that is so only
-        within `max_depth`.
+        """Count the values of the next choice after these; 0 at an end.
+
+        made: positions of the values chosen so far.
+
+        Raises Infeasible, also where that is so only within `max_depth`.
         """
         with _as_infeasible():
             h = sampling.follow_decisions(self._walk, made).next()
         return 0 if h is None else len(h.values)
 
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> Trace:
-        """These choices, and random ones to the end. Raises Infeasible, as `options` does."""
+        """Draw a trace that begins with these choices; raises Infeasible, as `options` does.
+
+        made: positions of the values chosen so far.
+        rng: `numpy.random.Generator`.
+        """
         with _as_infeasible():
             return self._trace(
                 sampling.sample_walk(sampling.follow_decisions(self._walk, made), rng, self.max_decisions)
             )
 
     def _walk_of(self, x: Mapping[str, Value]) -> Walk:
-        """The finished walk of a trace; raises TraceError, Infeasible."""
+        """Return the finished walk of a trace; raises TraceError and Infeasible."""
         return self._walk_cache(x if isinstance(x, Trace) else Trace(x))
 
     @cached_property
@@ -238,7 +306,7 @@ class SearchSpace(PartialProgram):
 
     @cached_property
     def fingerprint(self) -> str:
-        """32 hexadecimal digits: others where a space differs in what it shows at once, or in eight drawn programs."""
+        """The 32 hexadecimal digits that tell spaces apart by what they show at once and by eight drawn programs."""
         outermost = [[m.path, list(m.inputs), list(m.outputs)] for m in self._walk.modules()]
         choices = [[h.path, h.values] for h in self.hyperparameters]
         rng = np.random.default_rng(0)
@@ -247,14 +315,14 @@ class SearchSpace(PartialProgram):
         return hashlib.blake2b(data.encode(), digest_size=16).hexdigest()
 
     def to_json(self) -> Json:
-        """Says which space it is; none can be rebuilt from it, since a space is a function."""
+        """Describe which space it is; none can be rebuilt from the description, since a space is a function."""
         name = getattr(self.builder, "__qualname__", type(self.builder).__qualname__)
         return {"domain": "language", "builder": name, "fingerprint": self.fingerprint}
 
 
 @contextmanager
 def _as_infeasible() -> Iterator[None]:
-    """What nests too deeply is one, for who decides step by step."""
+    """Treat what nests too deeply as infeasible, for those who decide step by step."""
     try:
         yield
     except (TooDeep, NoneFeasible) as error:

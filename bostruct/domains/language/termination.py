@@ -1,4 +1,4 @@
-"""Choices that end: for draws that would go on and on.
+"""Choose values that end a draw which would go on and on.
 
 Where parts contain themselves, values drawn by chance may open more choices than they close, and such a draw never
 ends. One that has grown large is led to an end instead: each choice from there on takes a value that needs the fewest
@@ -30,13 +30,22 @@ SETTINGS_TRIED_AT_MOST = 256  # of the hyperparameters of one module
 
 
 def is_overgrown(h: Discrete, walk: Walk) -> bool:
-    """Whether a draw that comes to h should be led to an end."""
+    """Tell whether a draw that comes to h should be led to an end.
+
+    h: the hyperparameter to choose.
+    walk: the way to it.
+    """
     depth = h.fragment.depth
     return depth > OVERGROWN_DEPTH and (len(walk) > OVERGROWN_CHOICES or depth > walk.max_depth // 2)
 
 
 def draw_terminating_value(h: Discrete, walk: Walk, rng: np.random.Generator) -> Value:
-    """One of the values of h that are nearest to an end, drawn; raises NoneFeasible where none is near one."""
+    """Draw one of the values of h that are nearest to an end; raises NoneFeasible where none is near one.
+
+    h: the hyperparameter to choose.
+    walk: the way to it.
+    rng: `numpy.random.Generator`.
+    """
     touched = [module for module in walk.waiting() if opens_choices(module) and h in module_ancestors(module)]
     search = TerminationSearch(walk.max_depth, walk.values)
     for steps in range(MAX_STEPS_TO_END + 1):
@@ -51,7 +60,11 @@ def draw_terminating_value(h: Discrete, walk: Walk, rng: np.random.Generator) ->
 
 
 class TerminationSearch:
-    """One search for ends. values: what is chosen already. Dependent values that lead nowhere are not foreseen."""
+    """One search for ends. Dependent values that lead nowhere are not foreseen.
+
+    max_depth: int, the most substitutions around each other.
+    values: place -> value of what is chosen already.
+    """
 
     def __init__(self, max_depth: int, values: Mapping[str, Value]) -> None:
         self.max_depth = max_depth
@@ -60,7 +73,12 @@ class TerminationSearch:
         self.known: dict[Any, bool] = {}
 
     def can_end_within(self, module: Module, chosen: dict[str, Value], steps: int) -> bool:
-        """Whether something can stand for a module in which at most so many substitutions lie around each other."""
+        """Tell whether something can stand for a module in which at most so many substitutions lie around each other.
+
+        module: substitution module.
+        chosen: place -> value of what is chosen beside `values`.
+        steps: int, the number of substitutions.
+        """
         if steps == 0:
             return False
         values = {**self.values, **chosen}
@@ -87,5 +105,5 @@ class TerminationSearch:
 
 
 def module_ancestors(module: Module) -> dict[Discrete, None]:
-    """The independent hyperparameters that the values of a module follow from."""
+    """Return the independent hyperparameters that the values of a module follow from."""
     return {one: None for h in module.hyperparameters.values() for one in independent_ancestors(h)}

@@ -1,4 +1,4 @@
-"""Traces: which values were chosen, by the places of the hyperparameters."""
+"""Define traces: which values were chosen, by the places of the hyperparameters."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from bostruct.domains.language.values import Value, as_value
 
 class Trace(Mapping[str, Value]):
     """An immutable mapping from the place of each independent hyperparameter to its value, in the order of choice.
+
+    values: place -> value.
 
     Equal to any other with the same items, in whatever order. Raises TraceError.
     """
@@ -31,7 +33,10 @@ class Trace(Mapping[str, Value]):
 
     @classmethod
     def from_valid(cls, values: dict[str, Value]) -> Trace:
-        """Of values that a space has checked; the dict becomes the trace's own."""
+        """Make a trace of values that a space has checked; the dict becomes the trace's own.
+
+        values: place -> value.
+        """
         trace = cls.__new__(cls)
         trace._values = values
         trace._hash = None
@@ -64,14 +69,17 @@ class Trace(Mapping[str, Value]):
         return f"Trace({self._values!r})"
 
     def to_json(self) -> Json:
-        """``{place: value}``; tuples become lists."""
+        """Return ``{place: value}``; tuples become lists."""
         return json.loads(json.dumps(self._values))
 
     @classmethod
     def from_json(cls, data: Json) -> Trace:
-        """Inverse of `to_json`; raises TraceError."""
+        """Rebuild a trace from its description; raises TraceError.
+
+        data: dict that `to_json` returned.
+        """
         return cls(data)
 
     def __or__(self, other: Mapping[str, Value]) -> Trace:
-        """The other's values where both have one."""
+        """Return both together, with the other's values where both have one."""
         return Trace.from_valid(self._values | dict(other))

@@ -1,4 +1,4 @@
-"""The values of hyperparameters and the names in a search space: what is allowed, and in which form it is kept."""
+"""Check the values of hyperparameters and the names in a search space, and bring them into their stored form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME_OF_HYPERPARAMETER = re.compile(r"[A-Za-z_][\w+-]*")
 
 
 def as_name(name: str | None) -> str | None:
-    """A key that may stand in a path; raises LanguageError."""
+    """Return a key that may stand in a path; raises LanguageError."""
     if name is not None and (not isinstance(name, str) or not NAME_OF_HYPERPARAMETER.fullmatch(name)):
         raise LanguageError(
             f"name: expected letters, digits, '_', '+' and '-', not beginning with a digit; got {name!r}"
@@ -26,7 +26,7 @@ def as_name(name: str | None) -> str | None:
 
 
 def as_properties(what: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """By local names, none where nothing is given; raises LanguageError."""
+    """Return properties by local names, none where nothing is given; raises LanguageError."""
     if given is not None and not isinstance(given, Mapping):
         raise LanguageError(f"{what}: expected a dict from local names, got {short_repr(given)}")
     for name in given or ():
@@ -36,7 +36,7 @@ def as_properties(what: str, given: Mapping[str, Any] | None) -> Mapping[str, An
 
 
 def as_value(what: str, value: Any) -> Value:
-    """A value that JSON can hold and a dict can be keyed by; lists become tuples. Raises LanguageError."""
+    """Return a value that JSON can hold and a dict can be keyed by; lists become tuples. Raises LanguageError."""
     if type(value) in (int, str, float, bool) or value is None:
         if isinstance(value, float) and not math.isfinite(value):  # JSON has no such numbers
             raise LanguageError(f"{what}: expected finite numbers, got {value}")

@@ -1,4 +1,4 @@
-"""The mechanics of a space: what is visible once some hyperparameters have values, and what is chosen next.
+"""Walk through a space: what is visible once some hyperparameters have values, and what is chosen next.
 
 A space is its outermost part and a dict of values. All else follows: a substitution module whose hyperparameters have
 values stands for the part that its function builds of them, and edges are followed through such modules in both
@@ -43,7 +43,8 @@ MISSING: Any = object()  # None is a value
 class Round:
     """Choices that can be made at once, in order, with what drawing them looks up.
 
-    known: how many values the walk had when they were listed.
+    choices: the hyperparameters to choose.
+    known: int, how many values the walk had when they were listed.
     """
 
     def __init__(self, choices: list[Discrete], known: int) -> None:
@@ -71,8 +72,10 @@ class Round:
 class Walk:
     """One way through a space, under way.
 
-    root: the outermost part. max_depth: of substitutions around each other. values: of independent hyperparameters by
-    path, where some are known from elsewhere and only `value` and `expansion` are asked; the mapping is not copied.
+    root: the outermost part.
+    max_depth: int, the most substitutions around each other.
+    values: path -> value of independent hyperparameters, where some are known from elsewhere and only `value` and
+        `expansion` are asked; the mapping is not copied.
     """
 
     __slots__ = (
@@ -129,7 +132,7 @@ class Walk:
         return Trace.from_valid(self._values.copy())
 
     def next(self) -> Discrete | None:
-        """What is to be chosen now; None where all is. Raises Infeasible, LanguageError."""
+        """Return the hyperparameter to choose now, None where all are chosen; raises Infeasible and LanguageError."""
         while True:
             choices = self._round.choices
             while self._cursor < len(choices):
@@ -143,14 +146,17 @@ class Walk:
                 return None
 
     def _opens_nothing(self) -> bool:
-        """Whether all that was waiting is now known to hold no choice: most ends are seen so, without a traversal."""
+        """Tell whether all that was waiting is now known to hold no choice.
+
+        Most ends are seen so, without a traversal.
+        """
         if self._waiting is None or self._derives:
             return False
         expanded = [self.expansion(module) for module in self._waiting if opens_choices(module)]
         return all(fragment is not None and fragment.is_plain for fragment in expanded)
 
     def round(self) -> Round:
-        """All that can be chosen before anything more is built."""
+        """Return all that can be chosen before anything more is built."""
         if self._cursor == 0 and len(self._values) == self._round.known:
             return self._round
         remaining = [h for h in self._round.choices[self._cursor :] if h.path not in self._values]
@@ -163,7 +169,7 @@ class Walk:
         self._cursor = len(self._round.choices)
 
     def assign(self, h: Discrete, value: Value) -> None:
-        """Raises TraceError for a value that is not allowed."""
+        """Give a hyperparameter a value; raises TraceError for a value that is not allowed."""
         position = h.positions.get(value)
         if position is None:
             raise TraceError(f"{h.path}: expected one of {short_repr(list(h.values))}, got {short_repr(value)}")
@@ -171,14 +177,18 @@ class Walk:
         self._values[h.path] = h.values[position]  # 1 and 1.0 and True are one value, spelled as the space has it
 
     def finish(self, choose: Callable[[Discrete, Walk], Value], most: int) -> None:
-        """Choose until nothing is left; raises TooDeep beyond `most` choices."""
+        """Choose until nothing is left; raises TooDeep beyond `most` choices.
+
+        choose: function of a hyperparameter and this walk that returns a value.
+        most: int, the most choices.
+        """
         while (h := self.next()) is not None:
             if len(self._values) >= most:
                 raise TooDeep(f"more than {most} choices, and no end")
             self.assign(h, choose(h, self))
 
     def open_hyperparameters(self) -> list[Discrete]:
-        """All visible independent hyperparameters without a value, in order.
+        """List all visible independent hyperparameters without a value, in order.
 
         Where there are none, what depends on others is computed too: raises Infeasible where that leads nowhere.
         """
@@ -197,7 +207,7 @@ class Walk:
         return list(found.values())
 
     def _pending_dependents(self, modules: list[Module]) -> Iterator[DependentHyperparameter]:
-        """The dependent hyperparameters of these that no substitution will ask for, and nobody asked for yet."""
+        """Yield the dependent hyperparameters of these that no substitution will ask for, and nobody asked for yet."""
         for module in modules:
             if not opens_choices(module):
                 for h in module.hyperparameters.values():
@@ -209,17 +219,17 @@ class Walk:
         return len({h.path for h in self._round.choices[self._cursor :]} | self._values.keys())
 
     def remaining(self) -> list[Discrete]:
-        """What is to be chosen yet, in order, where the walk is settled: also of what was visible and is no more."""
+        """List the choices left, in order, where the walk is settled: also of what was visible and is no more."""
         found = {h.path: h for h in self._round.choices[self._cursor :] if h.path not in self._values}
         return list((found | {h.path: h for h in self.open_hyperparameters() if h.path not in found}).values())
 
     def is_settled(self) -> bool:
-        """Whether no choice that is left opens another, or may lead nowhere."""
+        """Tell whether no choice that is left opens another, or may lead nowhere."""
         modules = self.modules()
         return not any(map(opens_choices, modules)) and next(self._pending_dependents(modules), None) is None
 
     def modules(self) -> list[Module]:
-        """Those visible, in order: basic ones, and substitution modules that nothing stands for yet."""
+        """List the visible modules, in order: basic ones, and substitution modules that nothing stands for yet."""
         found: dict[Module, None] = {}
         for name in sorted(self.root.outputs):
             found.setdefault(self.resolve(self.root.outputs[name], None).module)
@@ -233,7 +243,7 @@ class Walk:
         return list(found)
 
     def source(self, port: Input) -> Output | None:
-        """What an input reads; None for an input of the whole space."""
+        """Return the output that an input reads; None for an input of the whole space."""
         reader = port
         while port.source is None:
             host = port.module.fragment.host
@@ -243,13 +253,13 @@ class Walk:
         return self.resolve(port.source, reader)
 
     def root_input_name(self, port: Input) -> str:
-        """The name of the input of the whole space that an input stands for, where `source` is None."""
+        """Return the name of the input of the whole space that an input stands for, where `source` is None."""
         while port.module.fragment.host is not None:
             port = port.module.fragment.host.inputs[port.exposed_as]  # type: ignore[index]
         return str(port.exposed_as)
 
     def resolve(self, output: Output, reader: Input | None) -> Output:
-        """The output of a visible module that an output stands for."""
+        """Return the output of a visible module that an output stands for."""
         while output.module.substitution is not None:
             fragment = self.expansion(output.module)
             if fragment is None:
@@ -260,7 +270,7 @@ class Walk:
         return output
 
     def expansion(self, module: Module) -> Fragment | None:
-        """What stands for a substitution module; None where it still waits for values."""
+        """Return the part that stands for a substitution module; None where it still waits for values."""
         fragment = self._expanded.get(module)
         if fragment is None:
             given = []
@@ -283,7 +293,7 @@ class Walk:
         return [self.root, *self._expanded.values()]
 
     def value(self, h: Hyperparameter) -> Value:
-        """MISSING where it has none yet."""
+        """Return the value of a hyperparameter, MISSING where it has none yet."""
         if isinstance(h, Discrete):
             return self._values.get(h.path, MISSING)
         stack: list[Hyperparameter] = [h]  # no recursion: chains of them may be long
@@ -305,12 +315,12 @@ class Walk:
         return (self._values if isinstance(h, Discrete) else self._derived).get(h.path, MISSING)
 
     def properties(self, module: Module) -> dict[str, Value]:
-        """Local name -> value of a module whose hyperparameters all have values."""
+        """Return local name -> value for a module whose hyperparameters all have values."""
         return module.constants | {name: self.value(h) for name, h in module.hyperparameters.items()}
 
 
 def opens_choices(module: Module) -> bool:
-    """Whether a visible module may yet bring choices that are not visible."""
+    """Tell whether a visible module may yet bring choices that are not visible."""
     return module.substitution is not None and module.substitution.opens_choices
 
 

@@ -1,4 +1,4 @@
-"""Which vertices of its variables a point of a space is one change away from."""
+"""Find the vertices of its variables that a point of a space is one change away from."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from bostruct.domains.space.graphs import MAX_CHOICES, DyadicGraph, PathGraph, V
 
 
 class Adjacency:
-    """Of variables with these graphs, in order. Equal graphs are one; what is adjacent is kept by their positions, for
-    large graphs are slow to hash.
+    """The single changes of points whose variables have these graphs.
+
+    graphs: the graph of each variable, in order.
+
+    Equal graphs are one; what is adjacent is kept by their positions, for large graphs are slow to hash.
     """
 
     def __init__(self, graphs: Sequence[VariableGraph]) -> None:
@@ -23,7 +26,11 @@ class Adjacency:
         self.known: dict[tuple[int, int, bool], IntArray] = {}
 
     def single_changes(self, x: IntArray, leaps: bool = False) -> tuple[IntArray, IntArray]:
-        """(which, vertices) of all moves from x: variable 0 first, its vertices ascending. leaps: as for `around`."""
+        """Return (which, vertices) of all moves from x: variable 0 first, its vertices ascending.
+
+        x: integer row (d,).
+        leaps: bool, True for steps of half their choices, a quarter and so on in ordered variables too.
+        """
         adjacent = [self._adjacent(i, int(v), leaps) for i, v in zip(self.positions, x, strict=True)]
         return np.repeat(np.arange(len(adjacent)), [len(one) for one in adjacent]), np.concatenate(adjacent)
 

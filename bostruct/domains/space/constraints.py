@@ -1,4 +1,4 @@
-"""Known constraints of a space: counting those that hold, and drawing points for which all do.
+"""Count the known constraints of a space that hold at a point, and draw points for which all do.
 
 Constraints are opaque predicates, so drawing goes from exact to hopeful: uniform draws; draws tilted towards a constant
 point, which meet budgets and cardinalities; walks that repair one constraint after another; and from what was found, a
@@ -33,7 +33,7 @@ PROPOSALS = (1, 2, 3, SWAP, SWAP)  # how many variables the walk changes; swaps 
 
 
 class ConstrainedProduct(Protocol):
-    """What drawing under constraints asks of a `Space`: its variables, its predicates, and points in both forms."""
+    """The view of a `Space` that drawing under constraints needs: variables, predicates, and points in both forms."""
 
     @property
     def variables(self) -> Mapping[str, Variable]: ...
@@ -55,17 +55,30 @@ class ConstrainedProduct(Protocol):
 
 
 def count_satisfied_rules(space: ConstrainedProduct, xs: IntArray, rules: Sequence[Rule]) -> IntArray:
-    """How many of the rules hold at each point (m, d) -> (m,); raises DomainError where one itself fails."""
+    """Count the rules that hold at each point -> (m,); raises DomainError where one itself fails.
+
+    space: `Space`.
+    xs: integer rows (m, d).
+    rules: predicates of a point as a dict of the user's values.
+    """
     return np.array([_count_at_point(rules, point) for point in _present_rows(space, xs)], dtype=np.int64)
 
 
 def valid_mask(space: ConstrainedProduct, xs: IntArray) -> npt.NDArray[np.bool_]:
-    """Whether all constraints hold at each point -> (m,); raises DomainError where one itself fails."""
+    """Tell for each point whether all constraints hold -> (m,) of bool; raises DomainError where one itself fails.
+
+    space: `Space`.
+    xs: integer rows (m, d).
+    """
     return np.array([satisfies_all(space, point) for point in _present_rows(space, xs)], dtype=bool)
 
 
 def sample_satisfying(space: ConstrainedProduct, m: int, rng: np.random.Generator) -> IntArray:
-    """m points that satisfy every constraint.
+    """Draw m points that satisfy every constraint -> (m, d).
+
+    space: `Space`.
+    m: int >= 0.
+    rng: `numpy.random.Generator`.
 
     Uniform and independent where at least one draw in 20 (in d / 2 for large spaces) is valid, or where the space can
     be enumerated; elsewhere dependent draws of a walk. Raises DomainError where no valid point is found.
@@ -87,7 +100,13 @@ def sample_satisfying(space: ConstrainedProduct, m: int, rng: np.random.Generato
 def random_walk(
     space: ConstrainedProduct, x: IntArray, steps: int, rng: np.random.Generator, max_moves: float = math.inf
 ) -> tuple[IntArray, int]:
-    """A random walk over valid points from x, and how often it moved; it stops after `max_moves`.
+    """Walk at random over valid points from x, and return where the walk ends and how often it moved.
+
+    space: `Space`.
+    x: integer row (d,), valid.
+    steps: int, proposals.
+    rng: `numpy.random.Generator`.
+    max_moves: the walk stops after as many moves.
 
     Its proposals are symmetric, hence its stationary law uniform over the valid points that they connect.
     """
@@ -114,9 +133,13 @@ def random_walk(
 
 
 def find_unseen_nearby(space: ConstrainedProduct, x: IntArray, seen: AbstractSet[Hashable]) -> IntArray | None:
-    """An unseen valid point that changes of one variable, and swaps of two, lead to from x over valid points.
+    """Find an unseen valid point that changes of one variable, and swaps of two, lead to from x over valid points.
 
-    Breadth-first; None where all that is connected was seen, or the limit of work is reached.
+    space: `Space`.
+    x: integer row (d,), valid.
+    seen: frozenset of keys.
+
+    The search is breadth-first; None where all that is connected was seen, or the limit of work is reached.
     """
     queue = deque([x])
     known = set(space.keys(x[None]))
@@ -141,12 +164,15 @@ def find_unseen_nearby(space: ConstrainedProduct, x: IntArray, seen: AbstractSet
 
 
 def _other_vertices(graph: VariableGraph, vertex: int) -> IntArray:
-    """All other vertices, or those next to it where they are too many."""
+    """Return all other vertices, or those next to it where they are too many."""
     return np.delete(np.arange(graph.size), vertex) if graph.size <= MAX_CHOICES else graph.neighbors(vertex)
 
 
 def _changes_and_swaps(space: ConstrainedProduct, row: IntArray) -> IntArray:
-    """Valid or not: every other choice of each variable, every swap of two vertices that both variables have."""
+    """List every other choice of each variable and every swap of two vertices that both variables have.
+
+    Constraints may forbid some of them.
+    """
     others = [
         _other_vertices(variable.graph, int(v)) for variable, v in zip(space.variables.values(), row, strict=True)
     ]
@@ -163,7 +189,7 @@ def _changes_and_swaps(space: ConstrainedProduct, row: IntArray) -> IntArray:
 
 
 def _propose(row: list[int], sizes: list[int], kind: int, which: list[int], uniforms: list[float]) -> dict[int, int]:
-    """`kind` variables at other choices; or two variables with their vertices swapped, where both have them."""
+    """Put `kind` variables at other choices, or swap the vertices of two variables where both have them."""
     if kind == SWAP:
         a, b, _ = which
         return {a: row[b], b: row[a]} if row[b] < sizes[a] and row[a] < sizes[b] else {}
@@ -180,7 +206,7 @@ def _sample_from_all(space: ConstrainedProduct, m: int, rng: np.random.Generator
 
 
 def _rejection_sample(space: ConstrainedProduct, m: int, rate: int, draw: Callable[[int], IntArray]) -> IntArray:
-    """Up to m valid points by rejection, which goes on while it is cheap or one in `rate` is valid."""
+    """Draw up to m valid points by rejection, which goes on while it is cheap or one in `rate` is valid."""
     found = [np.empty((0, space.d), dtype=np.int64)]
     n_found = n_drawn = 0
     limit = min(_work_limit(space, REJECTION_DRAWS), space.n_points)
@@ -194,7 +220,7 @@ def _rejection_sample(space: ConstrainedProduct, m: int, rate: int, draw: Callab
 
 
 def _find_valid_point(space: ConstrainedProduct, rng: np.random.Generator) -> IntArray:
-    """One valid point where uniform draws found none."""
+    """Find one valid point where uniform draws found none."""
     tilted = _rejection_sample(space, 1, 1, lambda size: _draw_tilted_points(space, size, rng))
     if len(tilted):
         return tilted[0]
@@ -215,14 +241,17 @@ def _find_valid_point(space: ConstrainedProduct, rng: np.random.Generator) -> In
 
 
 def _draw_tilted_points(space: ConstrainedProduct, m: int, rng: np.random.Generator) -> IntArray:
-    """Points that share a random part of their variables with the first, or the last, choice of each."""
+    """Draw points that share a random part of their variables with the first, or the last, choice of each."""
     uniform = rng.integers(0, space.n_choices, size=(m, space.d))
     base = np.where(rng.random((m, 1)) < 0.5, 0, space.n_choices - 1)
     return np.where(rng.random((m, space.d)) < rng.random((m, 1)), base, uniform)
 
 
 def _repair(space: ConstrainedProduct, x: IntArray, steps: int, rng: np.random.Generator) -> tuple[IntArray, int]:
-    """Change one variable at a time, keeping what satisfies no fewer constraints; the point, and how many hold."""
+    """Change one variable at a time, keeping what satisfies no fewer constraints.
+
+    Returns the point, and how many constraints hold.
+    """
     point, row, names, target = space.present(x), x.copy(), list(space.variables), len(space.constraints)
     held = _count_at_point(space.constraints, point.copy())
     which = rng.integers(space.d, size=steps)
@@ -250,6 +279,11 @@ def _present_rows(space: ConstrainedProduct, xs: IntArray) -> Iterator[dict[str,
 
 
 def satisfies_all(space: ConstrainedProduct, point: dict[str, Any]) -> bool:
+    """Tell whether all constraints hold at a point; raises DomainError where one itself fails.
+
+    space: `Space`.
+    point: dict of the user's values.
+    """
     return all(_satisfies(constraint, point) for constraint in space.constraints)
 
 
@@ -267,4 +301,5 @@ def _satisfies(constraint: Rule, point: dict[str, Any]) -> bool:
 
 
 def rule_name(constraint: Rule) -> str:
+    """Return what errors call a constraint: its name, or its repr where it has none."""
     return getattr(constraint, "__name__", repr(constraint))

@@ -1,4 +1,4 @@
-"""A space of variables as a tree of decisions, and its points as bags of hashed tokens."""
+"""Treat a space of variables as a tree of decisions, and its points as bags of hashed tokens."""
 
 from __future__ import annotations
 
@@ -19,8 +19,13 @@ RESAMPLING_DRAWS = 1_000
 
 
 class Coordinate(NamedTuple):
-    """One choice of a point: the position of its value among `count`. path: its name, or its place in a program. kind:
-    what several choices of a program have in common, as in ``Conv2D.filters``; of a variable its name.
+    """One choice of a point.
+
+    path: str, its name, or its place in a program.
+    kind: str, what several choices of a program have in common, as in ``Conv2D.filters``; of a variable its name.
+    value: float, the position of its value among `count`.
+    count: float, the number of values it can have.
+    ordered: bool, True where neighboring values are alike.
     """
 
     path: str
@@ -31,25 +36,41 @@ class Coordinate(NamedTuple):
 
 
 def coordinate(name: str, variable: Variable, vertex: int) -> Coordinate:
-    """A variable of a point; of a real one, a share of its range."""
+    """Return a variable of a point as a coordinate; for a real one, the value is a share of its range.
+
+    name: str.
+    variable: `Variable`.
+    vertex: int, the point's choice of it.
+    """
     if variable.kind == "Real":
         return Coordinate(name, name, vertex / GRID_STEPS, math.inf, True)
     return Coordinate(name, name, vertex, len(variable), variable.ordered)
 
 
 def coordinate_values(space: ConstrainedProduct, xs: IntArray) -> npt.NDArray[np.float64]:
-    """The values of the coordinates of each point (m, d)."""
+    """Return the values of the coordinates of each point (m, d).
+
+    space: `Space`.
+    xs: integer rows (m, d).
+    """
     real = np.array([variable.kind == "Real" for variable in space.variables.values()])
     return np.asarray(xs, dtype=np.int64) / np.where(real, GRID_STEPS, 1)
 
 
 def token(text: str) -> int:
-    """63 bits, the same in every process."""
+    """Hash a text to 63 bits, the same in every process.
+
+    text: str.
+    """
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) >> 1
 
 
 def token_table(names: Sequence[str], n_choices: IntArray) -> IntArray:
-    """A token for each variable and vertex (d, most choices)."""
+    """Return a token for each variable and vertex (d, most choices).
+
+    names: names of the variables.
+    n_choices: (d,), how many choices each has.
+    """
     table = np.zeros((len(names), int(n_choices.max())), dtype=np.int64)
     for i, (name, count) in enumerate(zip(names, n_choices.tolist(), strict=True)):
         table[i, :count] = [token(f"{name} = {vertex}") for vertex in range(count)]
@@ -57,8 +78,14 @@ def token_table(names: Sequence[str], n_choices: IntArray) -> IntArray:
 
 
 def resample(space: ConstrainedProduct, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
-    """A valid point with these variables drawn anew, one alone among its other choices; x where none is found in 1,000
-    draws.
+    """Return a valid point with these variables drawn anew, one alone among its other choices.
+
+    space: `Space`.
+    x: integer row (d,).
+    names: names of variables.
+    rng: `numpy.random.Generator`.
+
+    Returns x where none is found in 1,000 draws.
     """
     changed = [space.positions[name] for name in names]
     for _ in range(RESAMPLING_DRAWS if space.constraints else 1):
@@ -74,7 +101,12 @@ def resample(space: ConstrainedProduct, x: IntArray, names: Sequence[str], rng: 
 
 
 def roll_out(space: ConstrainedProduct, made: Sequence[int], rng: np.random.Generator) -> IntArray:
-    """A valid point with these vertices first, all others drawn; raises Infeasible."""
+    """Draw a valid point with these vertices first; raises Infeasible.
+
+    space: `Space`.
+    made: vertices of the first variables.
+    rng: `numpy.random.Generator`.
+    """
     draws = RESAMPLING_DRAWS if space.constraints else 1
     for first in range(0, draws, 50):
         rows = rng.integers(0, space.n_choices, size=(min(50, draws - first), space.d))

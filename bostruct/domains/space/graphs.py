@@ -1,4 +1,4 @@
-"""The graph that the choices of one variable form: complete, a path, or any connected weighted graph.
+"""Define the graphs that the choices of one variable form: complete, a path, or any connected weighted graph.
 
 Vertices are 0 .. size - 1. Graphs are values: equal graphs share their eigensystem wherever it is cached.
 """
@@ -25,17 +25,17 @@ class VariableGraph(Protocol):
     def size(self) -> int: ...
 
     def neighbors(self, vertex: int) -> IntArray:
-        """Adjacent vertices, ascending."""
+        """Return the adjacent vertices, ascending."""
         ...
 
     def laplacian(self) -> Array:
-        """Degree matrix minus weighted adjacency matrix, (size, size)."""
+        """Return the degree matrix minus the weighted adjacency matrix, (size, size)."""
         ...
 
 
 @dataclass(frozen=True)
 class CompleteGraph:
-    """Every choice is one change from every other, with edge weight 1."""
+    """A graph in which every choice is one change from every other, with edge weight 1."""
 
     size: int
 
@@ -106,10 +106,12 @@ class WeightedGraph:
 
 
 def weighted_graph(graph: Any) -> tuple[tuple[Hashable, ...], WeightedGraph]:
-    """The nodes of a networkx graph, in its order, and the graph over their positions.
+    """Return the nodes of a networkx graph, in its order, and the graph over their positions.
 
-    Edge attribute `weight` counts, 1 where absent. Raises DomainError for a directed, multi- or disconnected graph,
-    self loops, and weights that are not positive and finite.
+    graph: `networkx.Graph`; the edge attribute `weight` counts, 1 where absent.
+
+    Raises DomainError for a directed, multi- or disconnected graph, self loops, and weights that are not positive and
+    finite.
     """
     import networkx as nx  # here, because it takes longer to import than the rest of the package
 
@@ -133,7 +135,11 @@ def weighted_graph(graph: Any) -> tuple[tuple[Hashable, ...], WeightedGraph]:
 
 
 def normalized_edge(a: int, b: int, weight: float) -> tuple[int, int, float]:
-    """An edge as `WeightedGraph` wants it; raises DomainError for a loop or a weight that is not positive."""
+    """Return an edge as `WeightedGraph` wants it; raises DomainError for a loop or a weight that is not positive.
+
+    a, b: vertices.
+    weight: float > 0.
+    """
     if a == b:
         raise DomainError(f"Graph: expected no self loops, got one at node number {a}")
     try:
@@ -146,4 +152,5 @@ def normalized_edge(a: int, b: int, weight: float) -> tuple[int, int, float]:
 
 
 def weighted_graph_from_json(size: int, edges: Sequence[Sequence[float]]) -> WeightedGraph:
+    """Rebuild a graph from its number of vertices and its edges (vertex, vertex, weight); raises DomainError."""
     return WeightedGraph(size, tuple(sorted(normalized_edge(int(a), int(b), w) for a, b, w in edges)))

@@ -15,7 +15,11 @@ GRID_DIGITS = 11  # of a number, which a grid of a trillion steps can tell apart
 
 
 class RealGrid(Sequence[float]):
-    """`STEPS` + 1 numbers from low to high, at even distances, of logarithms with log."""
+    """The values of a real variable: `GRID_STEPS` + 1 numbers from low to high, at even distances.
+
+    low, high: float, low < high.
+    log: bool, True for even distances of logarithms.
+    """
 
     def __init__(self, low: float, high: float, *, log: bool) -> None:
         self.low, self.high, self.log = low, high, log
@@ -41,7 +45,12 @@ class RealGrid(Sequence[float]):
         return math.floor(-math.log10((self.high - self.low) / GRID_STEPS))
 
     def vertex(self, value: Any) -> int:
-        """The nearest; raises PointError for what is no number between low and high."""
+        """Return the position of the nearest number of the grid.
+
+        value: number from low to high.
+
+        Raises PointError for any other.
+        """
         if isinstance(value, bool) or not isinstance(value, int | float) or not self.low <= value <= self.high:
             raise PointError(f"expected a number from {self.low} to {self.high}, got {short_repr(value)}")
         if self.log:

@@ -15,7 +15,12 @@ from bostruct.contracts import IntArray
 
 @dataclass(frozen=True, eq=False)
 class SingleChanges:
-    """Row m is base[of[m]] with variable which[m] at vertices[m], where base (b, d) is not.
+    """Rows that each differ from a base row in one variable.
+
+    base: integer rows (b, d), which never change.
+    of: (m,), the base row of each row.
+    which: (m,), the variable that differs.
+    vertices: (m,), the vertex of that variable.
 
     A batch like an integer array: it has a length, is indexed by integers, slices and arrays, and turns into rows
     wherever NumPy asks for an array.
@@ -39,13 +44,13 @@ class SingleChanges:
         return self.rows().astype(dtype or np.int64, copy=False)
 
     def rows(self) -> IntArray:
-        """As an integer array (m, d)."""
+        """Return the batch as an integer array (m, d)."""
         rows = self.base[self.of]
         rows[np.arange(len(self)), self.which] = self.vertices
         return rows
 
     def column(self, i: int) -> IntArray:
-        """Vertices of variable i (m,)."""
+        """Return the vertices of variable i (m,)."""
         return np.where(self.which == i, self.vertices, self.base[self.of, i])
 
 
@@ -53,5 +58,5 @@ SpaceBatch: TypeAlias = IntArray | SingleChanges
 
 
 def column(xs: SpaceBatch, i: int) -> IntArray:
-    """Vertices of variable i of a batch (m,)."""
+    """Return the vertices of variable i of a batch (m,)."""
     return xs.column(i) if isinstance(xs, SingleChanges) else xs[:, i]

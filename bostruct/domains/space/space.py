@@ -38,12 +38,12 @@ Constraint = Callable[[dict[str, Any]], bool]
 class Space:
     """Named variables and known constraints.
 
-    variables: name -> `Binary`, `Categorical`, `Ordinal`, `Integer`, `Real`, `Fidelity` or `Graph`; or a shorthand:
-    `bool`, a list (categorical), a `range` or an array of ascending numbers (ordinal). 1 to 1000 of them. constraints:
-    predicates of a point, a dict of the user's own values; only points for which all are true are ever suggested or
-    accepted. Raises DomainError.
+    variables: name -> `Binary`, `Categorical`, `Ordinal`, `Integer`, `Real`, `Fidelity` or `Graph`, or a shorthand:
+        `bool`, a list (categorical), a `range` or an array of ascending numbers (ordinal). 1 to 1000 of them.
+    constraints: predicates of a point, which is a dict of the user's own values; only points for which all are true are
+        ever suggested or accepted.
 
-    A point is held as an integer row (d,): which choice of each variable.
+    A point is an integer row (d,), the position of each variable's value among its choices. Raises DomainError.
     """
 
     def __init__(self, variables: Mapping[str, Any], constraints: Sequence[Constraint] = ()) -> None:
@@ -86,37 +86,46 @@ class Space:
 
     @property
     def d(self) -> int:
-        """Number of variables."""
+        """The number of variables."""
         return len(self.variables)
 
     @property
     def size(self) -> int:
-        """Number of points; with constraints an upper bound, unless the space is `enumerable`."""
+        """The number of points; with constraints an upper bound, unless the space is `enumerable`."""
         return len(self._all) if self.constraints and self.enumerable else self.n_points
 
     @property
     def enumerable(self) -> bool:
-        """Whether `enumerate` is allowed: at most 100,000 points before constraints."""
+        """True where `enumerate` is allowed: at most 100,000 points before constraints."""
         return self.n_points <= MAX_ENUMERATED
 
     def enumerate(self) -> IntArray:
-        """All valid points, the last variable fastest; raises DomainError where the space is not `enumerable`."""
+        """List all valid points (m, d), the last variable fastest.
+
+        Raises DomainError where the space is not `enumerable`.
+        """
         if not self.enumerable:
             raise DomainError(f"only spaces of up to {MAX_ENUMERATED} points before constraints are enumerated")
         return self._all.copy()
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m valid points -> (m, d). Raises DomainError where none can be found.
+        """Draw m valid points -> (m, d).
+
+        m: int >= 0.
+        rng: `numpy.random.Generator`.
 
         Uniform and independent, but for spaces with tight constraints that are too large for `enumerate`: see
-        `bostruct.domains.space.constraints.sample_satisfying`.
+        `bostruct.domains.space.constraints.sample_satisfying`. Raises DomainError where no valid point can be found.
         """
         if not self.constraints:
             return rng.integers(0, self.n_choices, size=(m, self.d))
         return sample_satisfying(self, m, rng)
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> IntArray:
-        """Draw a valid point that is not in `seen`; raises SpaceExhausted when none is left, or none is found."""
+        """Draw a valid point (d,) whose key is not in `seen`; raises SpaceExhausted when none is left, or found.
+
+        seen: frozenset of keys (`keys`).
+        """
         if (x := draw_unseen(self, seen, rng)) is not None:
             return x
         if self.enumerable:
@@ -137,11 +146,11 @@ class Space:
         return x
 
     def count_satisfied_constraints(self, xs: IntArray) -> IntArray:
-        """How many of the constraints hold, for each point -> (m,)."""
+        """Count the constraints that hold at each point (m, d) -> (m,)."""
         return count_satisfied_rules(self, xs, self.constraints)
 
     def check(self, x: IntArray) -> None:
-        """Raises PointError for a wrong shape, a vertex out of range, or a constraint that does not hold."""
+        """Raise PointError for a wrong shape, a vertex out of range, or a constraint that does not hold."""
         if np.shape(x) != (self.d,) or not np.issubdtype(np.asarray(x).dtype, np.integer):
             raise PointError(f"point: expected {self.d} integers, got {short_repr(x)}")
         for name, vertex, k in zip(self.variables, x, self.n_choices, strict=True):
@@ -152,7 +161,12 @@ class Space:
             raise PointError(f"point: {short_repr(self.present(x), 200)} breaks the constraint {', '.join(broken)}")
 
     def parse(self, point: Any) -> IntArray:
-        """A point from a dict of the user's values; raises PointError, naming the variable that is wrong."""
+        """Read a point (d,) from a dict of the user's values.
+
+        point: dict from every variable's name to one of its choices.
+
+        Raises PointError, naming the variable that is wrong.
+        """
         if not isinstance(point, Mapping):
             raise PointError(
                 f"point: expected a dict with the keys {short_repr(list(self.variables), 200)}, got {short_repr(point)}"
@@ -171,14 +185,18 @@ class Space:
         return row
 
     def present(self, x: IntArray) -> dict[str, Any]:
-        """A point as a dict of the user's values."""
+        """Return a point (d,) as a dict of the user's values."""
         return {name: var.value(v) for (name, var), v in zip(self.variables.items(), x, strict=True)}
 
     def encode(self, x: IntArray) -> Json:
+        """Return a point (d,) as JSON: a dict from names to choices."""
         return {name: var.encode(v) for (name, var), v in zip(self.variables.items(), x, strict=True)}
 
     def decode(self, data: Json) -> IntArray:
-        """Inverse of `encode`; raises PointError for what it never writes. Constraints are not checked."""
+        """Rebuild a point from the result of `encode`; raises PointError for what it never writes.
+
+        Constraints are not checked.
+        """
         if not isinstance(data, Mapping) or data.keys() != self.variables.keys():
             raise PointError(
                 f"point: expected the keys {short_repr(list(self.variables), 200)}, got {short_repr(data, 200)}"
@@ -186,27 +204,42 @@ class Space:
         return self._row(data, Variable.decode)
 
     def keys(self, batch: IntArray) -> list[Hashable]:
+        """Return the keys of points (m, d), equal for equal points."""
         return [row.tobytes() for row in np.ascontiguousarray(batch, dtype=np.int64)]
 
     def join(self, *batches: IntArray) -> IntArray:
+        """Join batches into one, as integer rows (m, d)."""
         rows = [np.asarray(b, dtype=np.int64).reshape(-1, self.d) for b in batches]
         return np.concatenate(rows) if rows else np.empty((0, self.d), dtype=np.int64)
 
     def neighbors(self, x: IntArray) -> IntArray:
-        """Valid points that differ in one variable by one edge: variable 0 first, its vertices ascending."""
+        """List the valid points that differ from x in one variable by one edge.
+
+        x: integer row (d,).
+
+        Returns rows (m, d): variable 0 first, its vertices ascending.
+        """
         rows = self._apply_changes(x, *self._adjacency.single_changes(x))
         return rows[self._valid_mask(rows)]
 
     def sample_neighbors(self, x: IntArray, m: int, rng: np.random.Generator) -> IntArray:
-        """`neighbors`, or m of them drawn without replacement where there are more."""
+        """Return `neighbors`, or m of them drawn without replacement where there are more.
+
+        x: integer row (d,).
+        m: int >= 0.
+        """
         return self.sample_neighborhoods(np.asarray(x)[None], m, rng)[0].rows()
 
     def sample_neighborhoods(
         self, xs: IntArray, m: int, rng: np.random.Generator, leaps: bool = False
     ) -> tuple[SingleChanges, IntArray]:
-        """`some_neighbors` of each point as one batch, and which of the points each belongs to, ascending.
+        """Draw `sample_neighbors` of each point as one batch, and tell which point each of them belongs to.
 
-        leaps: of ordered variables also steps of half their choices, a quarter and so on.
+        xs: integer rows (b, d).
+        m: int, neighbors of one point at most.
+        leaps: bool, True for steps of half their choices, a quarter and so on in ordered variables too.
+
+        Returns the batch and the positions of its points in xs, ascending.
         """
         found = [self._sample_changes(x, m, rng, leaps) for x in xs]
         of = np.repeat(np.arange(len(found)), [len(which) for which, _ in found])
@@ -216,9 +249,10 @@ class Space:
         ), of  # a base of its own, which never changes
 
     def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
-        """A valid neighbor of x, uniformly; where constraints leave none, a valid point a few changes away.
+        """Return a valid neighbor of x (d,), each equally likely.
 
-        Raises DomainError where none other than x is found.
+        Where constraints leave no neighbor, the result is a valid point a few changes away. Raises DomainError where
+        none other than x is found.
         """
         if len(near := self.sample_neighbors(x, 1, rng)):
             return near[0]
@@ -232,7 +266,7 @@ class Space:
         raise DomainError(f"no valid point other than {short_repr(self.present(x), 200)} was found")
 
     def crossover(self, x: IntArray, y: IntArray, rng: np.random.Generator) -> IntArray:
-        """Each variable from x or y with equal chance; x where no valid child is found in 100 tries."""
+        """Take each variable from x or y (d,) with equal chance; return x where 100 tries find no valid child."""
         for _ in range(CROSSOVER_TRIES):
             child = np.where(rng.random(self.d) < 0.5, x, y)
             if self._valid_mask(child[None])[0]:
@@ -240,44 +274,51 @@ class Space:
         return np.array(x, dtype=np.int64)
 
     def tokens(self, xs: IntArray) -> list[IntArray]:
-        """Of each point a hash for each variable and what it is: `HasTokens`."""
+        """Return for each point a hash of each variable with its value (d,): `HasTokens`."""
         return list(self._tokens[np.arange(self.d), np.asarray(xs)])
 
     def coordinates(self, x: IntArray) -> list[Coordinate]:
-        """Each variable as a choice: `HasChoices`."""
+        """Return each variable of a point as a choice: `HasChoices`."""
         return [
             coordinate(name, variable, int(vertex))
             for (name, variable), vertex in zip(self.variables.items(), x, strict=True)
         ]
 
     def names(self, x: IntArray) -> tuple[str, ...]:
-        """Of all variables, whatever the point."""
+        """Return the names of all variables, whatever the point."""
         del x
         return self._names
 
     def resample(self, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
-        """A valid point with these variables drawn anew, one alone among its other choices; x where none is found."""
+        """Return a valid point with these variables drawn anew; x where none is found.
+
+        names: names of variables; a single one is drawn among its other choices.
+        """
         return resample(self, x, names, rng)
 
     def decisions(self, x: IntArray) -> tuple[int, ...]:
-        """One variable after another: `HasDecisions`."""
+        """Return one decision per variable, in their order: `HasDecisions`."""
         return tuple(int(vertex) for vertex in x)
 
     def options(self, made: Sequence[int]) -> int:
-        """How many choices the next variable has; 0 after the last."""
+        """Count the choices of the next variable after the vertices made; 0 after the last."""
         return int(self.n_choices[len(made)]) if len(made) < self.d else 0
 
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> IntArray:
-        """A valid point with these first choices; raises Infeasible where 1,000 draws find none."""
+        """Draw a valid point with these first vertices; raises Infeasible where 1,000 draws find none."""
         return roll_out(self, made, rng)
 
     def to_json(self) -> Json:
+        """Describe the space as JSON; of constraints it holds the number only."""
         variables = {name: v.to_json() for name, v in self.variables.items()}
         return {"domain": "space", "variables": variables, "constraints": len(self.constraints)}
 
     @classmethod
     def from_json(cls, data: Json) -> Space:
-        """Inverse of `to_json`; raises DomainError where code or objects would be needed that no file holds."""
+        """Rebuild a space from the result of `to_json`.
+
+        Raises DomainError where that needs code or objects that no file holds.
+        """
         if data["constraints"]:
             raise DomainError("the space has constraints, whose code no file holds; pass the space itself (space=...)")
         return cls({name: variable_from_json(name, v) for name, v in data["variables"].items()})
@@ -295,7 +336,7 @@ class Space:
         return valid_mask(self, rows) if self.constraints else np.ones(len(rows), dtype=bool)
 
     def _first_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> IntArray | None:
-        """The first unseen point from a random one on: of one more point than were seen, one is unseen."""
+        """Return the first unseen point from a random one on: of one more point than were seen, one is unseen."""
         x = self.sample(1, rng)[0]
         for _ in range(min(len(seen) + 1, self.n_points)):
             if self.keys(x[None])[0] not in seen:
@@ -307,13 +348,13 @@ class Space:
         return None
 
     def _apply_changes(self, x: IntArray, which: IntArray, vertices: IntArray) -> IntArray:
-        """Copies of x, each with one variable at another vertex."""
+        """Return copies of x, each with one variable at another vertex."""
         rows = np.repeat(np.asarray(x, dtype=np.int64)[None], len(which), axis=0)
         rows[np.arange(len(which)), which] = vertices
         return rows
 
     def _sample_changes(self, x: IntArray, m: int, rng: np.random.Generator, leaps: bool) -> tuple[IntArray, IntArray]:
-        """All valid moves from x, or m of them, in their order."""
+        """Return all valid moves from x, or m of them, in their order."""
         which, vertices = self._adjacency.single_changes(x, leaps)
         if len(which) <= m:
             chosen = (
@@ -347,7 +388,7 @@ class Space:
 
     @cached_property
     def _tokens(self) -> IntArray:
-        """(d, most choices)."""
+        """The table of tokens (d, most choices)."""
         return token_table(tuple(self.variables), self.n_choices)
 
     @cached_property

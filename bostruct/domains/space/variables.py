@@ -28,7 +28,12 @@ from bostruct.domains.space.scale import GRID_STEPS, RealGrid
 
 
 class Variable:
-    """Choices, in order, and their graph; vertex v of the graph is choice v. Immutable."""
+    """A variable of a `Space`: its choices, in order, and their graph. It never changes.
+
+    kind: str, the name of the function that made it, such as ``Binary``.
+    choices: the values; vertex v of the graph is choice v.
+    graph: the choices that are one change apart.
+    """
 
     def __init__(self, kind: str, choices: Iterable[Any], graph: VariableGraph) -> None:
         self.kind = kind
@@ -51,11 +56,14 @@ class Variable:
 
     @property
     def ordered(self) -> bool:
-        """Whether the choices have an order that means something."""
+        """True where the choices have an order that means something."""
         return self.kind in ("Ordinal", "Integer", "Fidelity", "Real")
 
     def vertex(self, value: Any) -> int:
-        """Position of a choice; raises PointError where value is none of them."""
+        """Return the position of a choice; raises PointError where value is none of them.
+
+        value: one of the choices.
+        """
         value = to_python(value)
         if isinstance(self.choices, RealGrid):
             return self.choices.vertex(value)
@@ -70,18 +78,28 @@ class Variable:
         raise PointError(f"expected one of {short_repr(list(self.choices), 200)}, got {short_repr(value)}")
 
     def value(self, vertex: int) -> Any:
-        """A choice for the user to keep: a copy of one that can be changed, so that changing it changes no space."""
+        """Return a choice for the user to keep: a copy of one that can be changed, so that the space never is.
+
+        vertex: int, its position.
+        """
         choice = self.choices[vertex]
         if isinstance(self.choices, RealGrid):
             return choice
         return choice if len(self._positions) == len(self.choices) else copy.deepcopy(choice)
 
     def encode(self, vertex: int) -> Json:
+        """Return a choice as JSON: itself, or its position where JSON has no such value.
+
+        vertex: int, its position.
+        """
         choice = self.choices[vertex]
         return choice if is_json_scalar(choice) else {"vertex": int(vertex)}
 
     def decode(self, data: Json) -> int:
-        """Inverse of `encode`; raises PointError for what it never writes."""
+        """Rebuild a vertex from its description; raises PointError for what `encode` never writes.
+
+        data: what `encode` returned.
+        """
         if not isinstance(data, dict):
             return self.vertex(data)
         vertex = data.get("vertex")
@@ -90,6 +108,7 @@ class Variable:
         return vertex
 
     def to_json(self) -> Json:
+        """Describe the variable as JSON."""
         data: dict[str, Json] = {"kind": self.kind}
         if isinstance(self.choices, RealGrid):
             return data | {"low": self.choices.low, "high": self.choices.high, "log": self.choices.log}
@@ -115,11 +134,12 @@ class Variable:
 
 
 def to_python(value: Any) -> Any:
-    """NumPy scalars as the Python values that they stand for."""
+    """Return NumPy scalars as the Python values that they stand for."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def is_json_scalar(value: Any) -> bool:
+    """Tell whether a value is one that JSON holds as it is: None, a bool, an int, a text or a finite float."""
     return value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value))
 
 
@@ -165,31 +185,43 @@ def _equals_itself(value: Any) -> bool:
 
 
 def Binary() -> Variable:
-    """False or True (0 and 1 are understood)."""
+    """Return a variable that is False or True (0 and 1 are understood)."""
     return Variable("Binary", (False, True), CompleteGraph(2))
 
 
 def Categorical(choices: Iterable[Any]) -> Variable:
-    """Unordered choices: each is one change from each other (complete graph). Raises DomainError."""
+    """Return a variable of unordered choices: each is one change from each other (complete graph).
+
+    choices: 2 to 1000 distinct values, each equal to itself.
+
+    Raises DomainError.
+    """
     values = _check_distinct("Categorical", choices)
     return Variable("Categorical", values, CompleteGraph(len(values)))
 
 
 def Ordinal(choices: Iterable[Any], weight: float = 1.0) -> Variable:
-    """Choices in the order given: only next ones are one change apart (path graph).
+    """Return a variable of ordered choices: only next ones are one change apart (path graph).
 
-    weight: the weight of its edges, which scales diffusion along them. Raises DomainError, ValueError.
+    choices: 2 to 1000 distinct values, in order.
+    weight: float > 0, the weight of the graph's edges, which scales diffusion along them.
+
+    Raises DomainError and ValueError.
     """
     values = _check_distinct("Ordinal", choices)
     return Variable("Ordinal", values, _path(len(values), check_number("weight", weight, MIN_WEIGHT)))
 
 
 def Real(low: float, high: float, *, log: bool = False) -> Variable:
-    """All numbers from low to high, both included; log: drawn and changed on the scale of their logarithms.
+    """Return a variable of all numbers from low to high, both included.
 
-    Held on a grid of a trillion steps, to the nearest of which your own numbers are moved. For methods that need no
-    kernel: `wrs`, `random`, `annealing`, `hill-climbing`, `evolution` and their kin; others refuse it by name.
-    Raises DomainError, ValueError.
+    low, high: finite numbers, low < high.
+    log: bool, True to draw and change values on the scale of their logarithms; then low > 0.
+
+    Values lie on a grid of a trillion steps, to the nearest of which your own numbers are moved. Methods that need no
+    kernel accept it (`wrs`, `random`, `annealing`, `hill-climbing`, `evolution` and their kin); others refuse it by
+    name.
+    Raises DomainError and ValueError.
     """
     low, high = check_number("low", low), check_number("high", high)
     if not low < high or (log and low <= 0.0) or not math.isfinite(high - low):
@@ -201,10 +233,12 @@ def Real(low: float, high: float, *, log: bool = False) -> Variable:
 
 
 def Fidelity(costs: Iterable[float]) -> Variable:
-    """How thoroughly a point is evaluated, cheapest first: epochs, shares of the data, simulations (path graph).
+    """Return a variable for how thoroughly a point is evaluated: epochs, shares of the data, simulations (path graph).
 
-    costs: what an evaluation costs, in any unit: positive, ascending. Hyperband and successive halving raise it for
-    points that do well; to all other methods it is an ordered variable. Raises DomainError.
+    costs: positive numbers, ascending: what an evaluation costs at each fidelity, in any unit.
+
+    Hyperband and successive halving raise it for points that do well; to all other methods it is an ordered variable.
+    Raises DomainError.
     """
     values = _check_distinct("Fidelity", costs)
     numbers = all(type(cost) in (int, float) and math.isfinite(cost) and cost > 0 for cost in values)
@@ -214,12 +248,17 @@ def Fidelity(costs: Iterable[float]) -> Variable:
 
 
 def _path(size: int, weight: float) -> VariableGraph:
-    """Of two choices a path is the complete graph, which kernels treat in closed form."""
+    """Return a path, or for two choices the complete graph, which is the same, in closed form for kernels."""
     return CompleteGraph(2) if size == 2 and weight == 1.0 else PathGraph(size, weight)
 
 
 def Integer(low: int, high: int) -> Variable:
-    """All integers from low to high, both included (path graph). Raises DomainError, TypeError."""
+    """Return a variable of all integers from low to high, both included (path graph).
+
+    low, high: int, low < high, at most 1000 values.
+
+    Raises DomainError, TypeError and ValueError.
+    """
     low = check_integer("low", low, -(2**53), 2**53)
     high = check_integer("high", high, -(2**53), 2**53)
     if not 2 <= high - low + 1 <= MAX_CHOICES:
@@ -237,9 +276,12 @@ def Integer(low: int, high: int) -> Variable:
 
 
 def Graph(graph: Any) -> Variable:
-    """The nodes of a connected undirected networkx graph; edges (attribute `weight`) are one change.
+    """Return a variable whose choices are the nodes of a graph; its edges are one change.
 
-    Raises DomainError where the graph is directed, disconnected, has loops, or has not 2 to 1000 nodes.
+    graph: connected undirected `networkx.Graph` of 2 to 1000 nodes without loops; edges may have the attribute `weight`
+        > 0.
+
+    Raises DomainError.
     """
     nodes, weighted = weighted_graph(graph)
     return Variable("Graph", _check_distinct("Graph", nodes), weighted)
@@ -247,6 +289,9 @@ def Graph(graph: Any) -> Variable:
 
 def variable(name: str, given: Any) -> Variable:
     """Read a variable as it is, or from its shorthand: bool, a range, an array of numbers, a list or a tuple.
+
+    name: str, what errors call it.
+    given: a `Variable` or a shorthand.
 
     Raises DomainError.
     """
@@ -281,7 +326,11 @@ def _is_monotone(values: np.ndarray[Any, Any]) -> bool:
 
 
 def variable_from_json(name: str, data: Json) -> Variable:
-    """Inverse of `Variable.to_json`; raises DomainError where the choices were not plain JSON values."""
+    """Rebuild a variable from its description; raises DomainError where the choices were not plain JSON values.
+
+    name: str, what errors call it.
+    data: dict that `Variable.to_json` returned.
+    """
     kind, choices = data["kind"], data.get("choices", ())
     if any(isinstance(choice, dict) and "repr" in choice for choice in choices):
         raise DomainError(

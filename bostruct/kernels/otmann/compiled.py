@@ -30,16 +30,22 @@ class Scratch(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def allocate_scratch(size: int) -> Scratch:
-    """Uninitialized."""
+    """Allocate memory, uninitialized.
+
+    size: the most layers of one block.
+    """
     square = size * size
     return Scratch(np.empty(square), np.empty(square), np.empty(square), np.empty((size, size)))
 
 
 @njit(cache=True, nogil=True)
 def transport(cost: Array, supply: Array, demand: Array, flow: Array) -> float:
-    """The least total cost. cost: (a, b). supply: (a,). demand: (b,). flow: (>= b, >= a), what columns got from rows.
+    """Return the least total cost of shipping mass from rows to columns (a, b).
 
-    flow is overwritten.
+    cost: (a, b), of one unit.
+    supply: (a,), the most that each row ships.
+    demand: (b,), the most that each column gets.
+    flow: (>= b, >= a), overwritten by what each column got from each row.
     """
     a, b = cost.shape
     flow[:b, :a] = 0.0
@@ -63,7 +69,7 @@ def transport(cost: Array, supply: Array, demand: Array, flow: Array) -> float:
 
 @njit(inline="always")
 def _shortest_path(cost, i, columns, rows, shipped):
-    """From row i to a column with room (end >= 0), or to a row that leaves some of its mass unshipped (end < 0).
+    """Find the shortest path from row i to a column with room, or to a row that leaves mass unshipped (end < 0).
 
     Returns end, the last row of the path, and its length. columns: price, distance, settled, row before; rows: reached,
     column before.
@@ -127,7 +133,7 @@ def _augment(path, amount, came, via, flow):
 
 @njit(cache=True, nogil=True)
 def _pair_costs(first, rows, second, columns, costs, memory):
-    """Label cost less 2, and structural cost, of each pair of layers of one block -> (a, b) each."""
+    """Return label cost less 2, and structural cost, of each pair of layers of one block, (a, b) each."""
     _, labels, _, paths, codes = first
     _, labels2, _, paths2, codes2 = second
     _, table, extra = costs
@@ -152,7 +158,7 @@ def _pair_costs(first, rows, second, columns, costs, memory):
 
 @njit(cache=True, nogil=True)
 def _block_distances(first, rows, second, columns, costs, memory, out):
-    """Add to out (weights,) what the layers of one block are apart."""
+    """Add the distances between the layers of one block to out (weights,)."""
     supply, demand = first[2][rows[0] : rows[1]], second[2][columns[0] : columns[1]]
     out += supply.sum() + demand.sum()
     a, b = len(supply), len(demand)
@@ -181,7 +187,7 @@ def _largest_block(starts):
 
 @njit(cache=True, nogil=True)
 def _pair_distances(first, i, second, j, costs, memory, out):
-    """Distances (weights,) between architectures i and j, and their total mass."""
+    """Fill out (weights,) with the distances between architectures i and j; return their total mass."""
     starts, starts2 = first[0][i], second[0][j]
     total = 0.0
     out[:] = 0.0
@@ -201,11 +207,13 @@ def _pair_distances(first, i, second, j, costs, memory, out):
 
 @njit(cache=True, nogil=True)
 def distances(first: StackedProfiles, second: StackedProfiles, costs: CostArrays, symmetric: bool, out: Array) -> None:
-    """Fill out (2, n, m, weights): distances, and the same over the total mass of both.
+    """Fill out with the distances of all pairs, and the same over the total mass of both.
 
     first, second: profiles of n and of m architectures, stacked: (starts (n, blocks + 1), labels (l,), masses (l,),
-    paths (k, l), codes (l, q)). costs: (weights, mismatch (labels, labels), costs of attributes (q,)). symmetric: the
-    two are the same, so that one triangle is enough.
+        paths (k, l), codes (l, q)).
+    costs: (weights, mismatch (labels, labels), costs of attributes (q,)).
+    symmetric: the two are the same, so that one triangle is enough.
+    out: (2, n, m, weights), overwritten.
     """
     starts, starts2 = first[0], second[0]
     memory = allocate_scratch(max(_largest_block(starts), _largest_block(starts2)))
@@ -221,7 +229,12 @@ def distances(first: StackedProfiles, second: StackedProfiles, costs: CostArrays
 
 @njit(cache=True, nogil=True)
 def plans(first: StackedProfiles, second: StackedProfiles, costs: CostArrays, out: Array) -> None:
-    """Fill out (weights, l, l2): the mass that each layer of one architecture is matched to each of another with."""
+    """Fill out with the mass that each layer of one architecture is matched with in each layer of another.
+
+    first, second: profiles of one architecture each, as of `distances`.
+    costs: as of `distances`.
+    out: (weights, l, l2), overwritten.
+    """
     weights = costs[0]
     starts, starts2 = first[0], second[0]
     memory = allocate_scratch(max(_largest_block(starts), _largest_block(starts2)))

@@ -19,7 +19,7 @@ from bostruct.kernels.otmann.settings import REFERENCE, Otmann, cost_table
 
 
 class Distances(NamedTuple):
-    """distance: (n, m, weights), in units of mass. normalized: the same over the total mass of both, in [0, 1]."""
+    """Distances of all pairs (n, m, weights): in units of mass, and normalized by the total mass of both, in [0, 1]."""
 
     distance: Array
     normalized: Array
@@ -41,11 +41,15 @@ class Match(NamedTuple):
 
 
 def otmann(a: Architecture, b: Architecture, settings: Otmann = REFERENCE) -> Match:
-    """The OTMANN distance between two architectures of one family (Kandasamy et al. 2018), exactly.
+    """Return the OTMANN distance between two architectures of one family (Kandasamy et al. 2018), exactly.
 
+    A distance of 0 does not mean that the architectures are the same.
+
+    a, b: the architectures.
     settings: `REFERENCE`, the constants of the released code at four structural weights; `PAPER`, those of the paper's
-    Figure 1; or your own `Otmann`. A distance of 0 does not mean that the architectures are the same. Raises
-    ValueError.
+        Figure 1; or your own `Otmann`.
+
+    Raises ValueError, TypeError.
     """
     measured = otmann_distances([a], [b], settings)
     first, second = profile(a, settings), profile(b, settings)
@@ -60,7 +64,14 @@ def otmann(a: Architecture, b: Architecture, settings: Otmann = REFERENCE) -> Ma
 def otmann_distances(
     xs: Sequence[Architecture], ys: Sequence[Architecture] | None = None, settings: Otmann = REFERENCE
 ) -> Distances:
-    """All pairs of two batches of one family; without ys, of xs with itself. Raises ValueError, TypeError."""
+    """Return the OTMANN distances of all pairs of two batches of one family.
+
+    xs: n architectures.
+    ys: m architectures; None: xs again.
+    settings: of the distance.
+
+    Raises ValueError, TypeError.
+    """
     if not isinstance(settings, Otmann):
         raise TypeError(f"settings: expected REFERENCE, PAPER or an Otmann, got {short_repr(settings)}")
     others = xs if ys is None else ys
@@ -75,7 +86,7 @@ def otmann_distances(
 
 @cache
 def _load_numba() -> ModuleType:
-    """Loaded when first needed: Numba takes a second, and the very first time on a machine ten, to compile."""
+    """Import the compiled part when first needed: Numba takes a second, the first time on a machine ten, to compile."""
     return importlib.import_module("bostruct.kernels.otmann.compiled")
 
 

@@ -2,7 +2,7 @@
 
 With powers 1 the exponent is a sum of distances; published is the square of the normalized one, of which Gram matrices
 are indefinite: in every one of 300 draws of parameters from the published ranges, on 100 networks. OTMANN is no metric
-of negative type by proof either, and on cells powers 1 are indefinite too: `PositivePart` makes kernels of these.
+of negative type by proof either, and on cells powers 1 are indefinite too: `SpectrumClip` makes kernels of these.
 """
 
 from __future__ import annotations
@@ -33,9 +33,13 @@ class DistanceTerms:
 
 @dataclass(frozen=True)
 class OtmannKernel:
-    """exp(-sum_i beta_i d_i^p - sum_i gamma_i dbar_i^q), theta = (log beta, log gamma), one each a structural weight.
+    """The OTMANN kernel exp(-sum_i beta_i d_i^p - sum_i gamma_i dbar_i^q) (Kandasamy et al. 2018, section 4).
 
-    distance: terms of d, in units of mass (beta is about 1e-9 to 1e-3). normalized: terms of dbar, in [0, 1].
+    theta = (log beta, log gamma), with one of each for every structural weight.
+
+    distance: terms of d, in units of mass (beta is about 1e-9 to 1e-3).
+    normalized: terms of dbar, in [0, 1].
+    settings: of the distance.
     """
 
     distance: DistanceTerms
@@ -51,7 +55,11 @@ class OtmannKernel:
         )
 
     def prepare(self, xs: Sequence[Architecture], ys: Sequence[Architecture]) -> Array:
-        """(p, n, m): each distance, raised to its power."""
+        """Return each distance, raised to its power (p, n, m).
+
+        xs: n architectures.
+        ys: m architectures; the same object as xs where both are one batch.
+        """
         far = self._table.among(xs) if xs is ys else self._table.between(xs, ys)
         half = len(self.settings.weights)
         for part, terms in ((far[:half], self.distance), (far[half:], self.normalized)):
@@ -60,16 +68,32 @@ class OtmannKernel:
         return far
 
     def gram(self, theta: Array, prepared: Array) -> Array:
-        """(p,) -> (n, m)."""
+        """Return the Gram matrix (n, m).
+
+        theta: (p,).
+        prepared: of n and m points.
+        """
         return np.exp(-np.tensordot(np.exp(theta), prepared, axes=1))
 
     def diag(self, theta: Array, xs: Sequence[Architecture]) -> Array:
-        """k(x, x) = 1 of each point (n,)."""
+        """Return 1 for each point, k(x, x) (n,).
+
+        theta: (p,).
+        xs: n points.
+        """
         del theta
         return np.ones(len(xs))
 
     def line(self, theta: Array, i: int, prepared: Array, gram: Array | None = None) -> Callable[[float], Array]:
-        """The Gram matrix along theta_i: one distance a call."""
+        """Return the Gram matrix as a function of theta_i alone.
+
+        A call costs one pass over one distance.
+
+        theta: (p,).
+        i: position of the parameter that varies.
+        prepared: of n and m points.
+        gram: ignored.
+        """
         del gram  # an entry that underflowed at theta says nothing of what it is elsewhere
         rates = np.exp(theta)
         rates[i] = 0.0
@@ -84,7 +108,11 @@ class OtmannKernel:
         return along
 
     def gram_and_pullback(self, theta: Array, prepared: Array) -> tuple[Array, Callable[[Array], Array]]:
-        """K, and the map from G (n, m) to the gradient of sum(G * K) in theta (p,)."""
+        """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (p,).
+
+        theta: (p,).
+        prepared: of n and m points.
+        """
         gram = self.gram(theta, prepared)
 
         def pullback(cotangent: Array) -> Array:
@@ -99,9 +127,14 @@ class OtmannKernel:
 
 @dataclass(frozen=True)
 class OtmannSumKernel:
-    """(1 - s) exp(-sum_i beta_i d_i^p) + s exp(-sum_i gamma_i dbar_i^q), theta = (log beta, log gamma, logit s).
+    """The OTMANN kernel (1 - s) exp(-sum_i beta_i d_i^p) + s exp(-sum_i gamma_i dbar_i^q), the published form.
 
-    The published form with both amplitudes as one and the share s of the second; published with q = 2.
+    theta = (log beta, log gamma, logit s). Both published amplitudes are one, with the share s of the second; published
+    with q = 2.
+
+    both: the terms of both distances.
+    share_prior: of logit s.
+    initial_logit: logit s at first.
     """
 
     both: OtmannKernel
@@ -114,19 +147,37 @@ class OtmannSumKernel:
         return (*self.both.parameters, share)
 
     def prepare(self, xs: Sequence[Architecture], ys: Sequence[Architecture]) -> Array:
-        """(p - 1, n, m): each distance, raised to its power."""
+        """Return each distance, raised to its power (p - 1, n, m).
+
+        xs: n architectures.
+        ys: m architectures; the same object as xs where both are one batch.
+        """
         return self.both.prepare(xs, ys)
 
     def gram(self, theta: Array, prepared: Array) -> Array:
-        """(p,) -> (n, m)."""
+        """Return the Gram matrix (n, m).
+
+        theta: (p,).
+        prepared: of n and m points.
+        """
         return sum(self._parts(theta, prepared), np.zeros(prepared.shape[1:]))
 
     def diag(self, theta: Array, xs: Sequence[Architecture]) -> Array:
-        """k(x, x) = 1 of each point (n,)."""
+        """Return 1 for each point, k(x, x) (n,).
+
+        theta: (p,).
+        xs: n points.
+        """
         return self.both.diag(theta[:-1], xs)
 
     def line(self, theta: Array, i: int, prepared: Array, gram: Array | None = None) -> Callable[[float], Array]:
-        """The Gram matrix along theta_i."""
+        """Return the Gram matrix as a function of theta_i alone.
+
+        theta: (p,).
+        i: position of the parameter that varies.
+        prepared: of n and m points.
+        gram: ignored.
+        """
         del gram
         moved = theta.copy()
 
@@ -137,7 +188,11 @@ class OtmannSumKernel:
         return along
 
     def gram_and_pullback(self, theta: Array, prepared: Array) -> tuple[Array, Callable[[Array], Array]]:
-        """K, and the map from G (n, m) to the gradient of sum(G * K) in theta (p,)."""
+        """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (p,).
+
+        theta: (p,).
+        prepared: of n and m points.
+        """
         first, second = self._parts(theta, prepared)
         half = len(prepared) // 2
         share = 1.0 / (1.0 + np.exp(-theta[-1]))

@@ -19,11 +19,16 @@ GAP = 2.5  # between the two drawings, in columns of layers
 def plot_transport(
     a: Architecture, b: Architecture, settings: Otmann = REFERENCE, weight: int = 0, axes: Any = None
 ) -> Any:
-    """Draw both, the input at the top, joined by lines as wide as the mass that they match; returns the axes.
+    """Draw two architectures, the input at the top, joined by lines as wide as the mass that OTMANN matches.
 
-    weight: position of the structural weight in `settings.weights`. axes: of matplotlib, by default new ones. A layer
-    none of whose mass finds a match has a dashed frame; edges that pass layers by are bent. Raises MissingExtra without
-    the extra ``plot``, TypeError, ValueError.
+    A layer none of whose mass finds a match has a dashed frame. Edges that pass layers by are bent.
+
+    a, b: the architectures, of one family.
+    settings: of the distance.
+    weight: position of the structural weight in `settings.weights`.
+    axes: of matplotlib; None for new ones.
+
+    Returns the axes. Raises MissingExtra without the extra ``plot``, TypeError, ValueError.
     """
     if axes is not None and not callable(getattr(axes, "annotate", None)):
         raise TypeError(f"axes: expected axes of matplotlib, got {short_repr(axes)}")

@@ -1,4 +1,4 @@
-"""What OTMANN needs to know of one architecture: masses and path lengths (Kandasamy et al. 2018, section 3)."""
+"""The parts of an architecture that OTMANN compares: masses and path lengths (Kandasamy et al. 2018, section 3)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KINDS = ("shortest", "longest", "random walk")
 
 
 class Profile(NamedTuple):
-    """One architecture of l layers, by block of labels (`Costs.block`).
+    """An architecture of l layers, in the order of its blocks of labels (`MatchingCosts.block`).
 
     layers: (l,) its own number of each layer; in all else isomorphic architectures agree to the last bit. labels: (l,).
     masses: (l,). paths: (k, l), in units of 1/k hops, so that a sum of absolute differences is their mean. codes: (l,
@@ -38,7 +38,11 @@ class Profile(NamedTuple):
 
 
 def profile(architecture: Architecture, settings: Otmann) -> Profile:
-    """All of an architecture that distances to others depend on."""
+    """Compute all of an architecture that distances to others depend on.
+
+    architecture: of any family.
+    settings: of the distance.
+    """
     family = architecture.family
     table = cost_table(family, settings)
     labels = np.array([family.index[layer.label] for layer in architecture.layers], dtype=np.int64)
@@ -58,14 +62,21 @@ def profile(architecture: Architecture, settings: Otmann) -> Profile:
 
 @lru_cache(maxsize=4096)
 def cached_profile(architecture: Architecture, settings: Otmann) -> Profile:
-    """`profile`, for distances alone: isomorphic architectures share one, so `layers` may be numbers of another."""
+    """Return a cached `profile`, for distances alone: isomorphic architectures share one, `layers` included.
+
+    architecture: of any family; `layers` may be the numbers of an isomorphic one.
+    settings: of the distance.
+    """
     return profile(architecture, settings)
 
 
 def layer_masses(architecture: Architecture, settings: Otmann) -> Array:
-    """(l,) `Architecture.masses`, those of group ``fc`` scaled by `Otmann.dense_factor`.
+    """Return the mass of each layer: `Architecture.masses`, those of group ``fc`` scaled by `dense_factor` (l,).
 
-    Input, output, and the decision layers together share out what `Otmann.end_share` and `end_floor` say.
+    The input, the output, and the decision layers together get what `Otmann.end_share` and `end_floor` say.
+
+    architecture: of l layers.
+    settings: of the distance.
     """
     by_name = architecture.family.by_name
     labels = [by_name[layer.label] for layer in architecture.layers]
@@ -80,10 +91,12 @@ def layer_masses(architecture: Architecture, settings: Otmann) -> Array:
 
 
 def path_lengths(architecture: Architecture) -> Array:
-    """Hops of each layer to the output and from the input: (l, 2, 3, 1 + groups).
+    """Return the hops of each layer to the output and from the input (l, 2, 3, 1 + groups).
 
     Axis 2: `KINDS`, the least and the greatest number of hops and the mean over uniform random walks (along the edges
     to the output; against them to the input). Axis 3: all layers count, then only those of each group of the family.
+
+    architecture: of l layers.
     """
     steps = _hop_lengths(architecture.family)
     hops = [steps[layer.label] for layer in architecture.layers]
@@ -95,7 +108,7 @@ def path_lengths(architecture: Architecture) -> Array:
 
 @lru_cache(maxsize=64)
 def _hop_lengths(family: Family) -> dict[str, list[float]]:
-    """Label -> what a hop from such a layer counts, for each kind and group."""
+    """Return by label what a hop from such a layer counts, for each kind and group."""
     return {
         label.name: [1.0, *(float(label.group == group) for group in family.groups)] * len(KINDS)
         for label in family.labels
@@ -103,7 +116,7 @@ def _hop_lengths(family: Family) -> dict[str, list[float]]:
 
 
 def _accumulate(hops: Sequence[list[float]], nearer: AdjacencyLists, order: Sequence[int]) -> list[list[float]]:
-    """Each layer's hop on top of what the layers one hop nearer to the end have, which has 0."""
+    """Add each layer's hop to the lengths of the layers one hop nearer to the end, which has 0."""
     lengths: list[list[float]] = [[]] * len(hops)
     third = len(hops[0]) // len(KINDS)
     for u in order:

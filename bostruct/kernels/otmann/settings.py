@@ -1,4 +1,4 @@
-"""What OTMANN leaves to choose, and the two published choices.
+"""Settings of OTMANN, and the two published choices of them.
 
 `REFERENCE` is what the released code of Kandasamy et al. 2018 computes; `PAPER` is what Figure 1 of the paper shows.
 They differ, and so do the paper's text and its figure: the caption's distances follow from half the costs of its Table
@@ -27,16 +27,21 @@ from bostruct.domains.architecture.labels import (
 
 
 def family_costs(family: Family) -> Array:
-    """The family's own table."""
+    """Return the family's own table of mismatch costs (labels, labels).
+
+    family: of the labels.
+    """
     return family.mismatch
 
 
 def figure_costs(family: Family) -> Array:
-    """The family's table with the costs of Figure 1 between published labels.
+    """Return the family's table with the costs of Figure 1 between published labels (labels, labels).
 
     0.1 sqrt(|k - l| / 2) between convolutions of sizes k and l, which alone gives the caption's digits; 0.25 between
     pools (Table 1). Any other pair costs what the cheapest way between the two does, where that is less than the
     family's table says: `Family.with_label` filled it in by the dearer costs.
+
+    family: of the labels.
     """
     table = family.mismatch.copy()
     between = (*kernel_size_costs(KERNEL_SIZES, 0.1 * float(np.sqrt(0.5))), ("max-pool", "avg-pool", 0.25))
@@ -51,12 +56,17 @@ def figure_costs(family: Family) -> Array:
 
 @dataclass(frozen=True)
 class Otmann:
-    """Settings of the distance.
+    """Settings of the OTMANN distance.
 
-    weights: structural weights nu >= 0, one distance each. costs: family -> cost of matching labels. end_share,
-    end_floor: input, output, and all decision layers together each have mass max(end_share * processing mass,
-    end_floor). dense_factor: scales the mass of layers of group ``fc``. attribute_costs: (name, cost) of matching
-    layers that differ in an attribute, or in ``stride``; others are not looked at. Raises ValueError, TypeError.
+    weights: structural weights nu >= 0, one distance for each.
+    costs: family -> costs of matching labels (labels, labels).
+    end_share, end_floor: input, output, and all decision layers together each have mass
+        max(end_share * processing mass, end_floor); both at least 0.
+    dense_factor: scales the mass of layers of group ``fc``, above 0.
+    attribute_costs: (name, cost) of matching layers that differ in an attribute, or in ``stride``; other attributes are
+        not looked at.
+
+    Raises ValueError, TypeError.
     """
 
     weights: tuple[float, ...] = (0.1, 0.25, 0.61, 1.5)
@@ -97,7 +107,10 @@ PAPER = Otmann(weights=(0.5,), costs=figure_costs, end_floor=0.0, dense_factor=1
 
 
 class MatchingCosts(NamedTuple):
-    """mismatch: (labels, labels). block: of each label; labels of different blocks are never matched."""
+    """Costs of matching labels.
+
+    mismatch: (labels, labels). block: of each label (labels,); labels of different blocks are never matched.
+    """
 
     mismatch: Array
     block: npt.NDArray[np.int64]
@@ -106,7 +119,10 @@ class MatchingCosts(NamedTuple):
 
 @lru_cache(maxsize=64)
 def cost_table(family: Family, settings: Otmann) -> MatchingCosts:
-    """Costs of matching labels, cut into blocks that transport independently.
+    """Return the costs of matching labels, cut into blocks that transport independently.
+
+    family: of the labels.
+    settings: give the costs.
 
     Raises ValueError for a table that is not symmetric, has a cost below 0 or on its diagonal, or breaks the triangle
     inequality.

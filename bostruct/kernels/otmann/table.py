@@ -20,7 +20,7 @@ SPARE = 1.25  # times a batch: room for what takes turns with it, trials that ru
 
 @dataclass
 class DistanceTable:
-    """Both kinds of distance, (2 * weights, rows, rows), among the architectures met so far, NaN where not asked for.
+    """The table of both kinds of distance, (2 * weights, rows, rows), among architectures; NaN where not asked for.
 
     No distance that is held is computed twice. A batch that would make it more than 2000 rows, or than a quarter more
     than the batch, drops the rows of all others; another family begins it anew. Of the last batch of candidates, too,
@@ -37,14 +37,21 @@ class DistanceTable:
     )  # from the candidates, (2 * weights, m, rows)
 
     def among(self, xs: Sequence[Architecture]) -> Array:
-        """(2 * weights, n, n): the distances at each structural weight, then the normalized ones."""
+        """Return the distances at each structural weight, then the normalized ones (2 * weights, n, n).
+
+        xs: n architectures, which get rows of the table.
+        """
         self._admit(list(dict.fromkeys(xs)))
         rows = np.array([self.row[x] for x in xs], dtype=np.int64)
         self._fill_among(np.unique(rows))
         return self.distances[:, rows[:, None], rows]
 
     def between(self, xs: Sequence[Architecture], ys: Sequence[Architecture]) -> Array:
-        """(2 * weights, n, m): from candidates to some of those held; where ys are not, all are computed afresh."""
+        """Return the distances from candidates to architectures of the table (2 * weights, n, m).
+
+        xs: n candidates.
+        ys: m architectures; where not all of them are in the table, all distances are computed afresh.
+        """
         if not all(y in self.row for y in ys):
             return both_distances(xs, ys, self.settings)
         if self.candidates != list(xs):
@@ -54,7 +61,7 @@ class DistanceTable:
         return self.candidate_distances[:, :, rows]
 
     def _admit(self, batch: list[Architecture]) -> None:
-        """A row for each of them, NaN where it is new."""
+        """Give each architecture of a batch a row, NaN where it is new."""
         new = [x for x in batch if x not in self.row]
         if not new:
             return
@@ -72,7 +79,7 @@ class DistanceTable:
         self.candidates = []
 
     def _known_rows(self, xs: Sequence[Architecture]) -> Array:
-        """From candidates to those held, NaN where it has to be computed."""
+        """Return the distances from candidates to the rows of the table, NaN where not computed yet."""
         known = [i for i, x in enumerate(xs) if x in self.row]
         rows = np.full((2 * len(self.settings.weights), len(xs), len(self.architectures)), np.nan)
         rows[:, known] = self.distances[:, [self.row[xs[i]] for i in known]]
@@ -104,12 +111,17 @@ class DistanceTable:
 
 
 def _shared_gap(missing: BoolArray) -> tuple[IntArray, IntArray]:
-    """Rows that lack the same columns as the row that lacks most, and these columns: one call for all of them."""
+    """Return the rows that lack the same columns as the row that lacks most, and these columns: one call for all."""
     lacking = missing[np.argmax(missing.sum(axis=1))]
     return np.flatnonzero((missing == lacking).all(axis=1)), np.flatnonzero(lacking)
 
 
 def both_distances(xs: Sequence[Architecture], ys: Sequence[Architecture] | None, settings: Otmann) -> Array:
-    """(2 * weights, n, m): unnormalized, then normalized."""
+    """Compute the distances, then the normalized ones (2 * weights, n, m).
+
+    xs: n architectures.
+    ys: m architectures; None: xs again.
+    settings: of the distance.
+    """
     found = otmann_distances(xs, ys, settings)
     return np.ascontiguousarray(np.concatenate(found, axis=2).transpose(2, 0, 1))

@@ -23,7 +23,7 @@ MAX_CODES = 4096  # columns; beyond, variables are added one by one and memory s
 
 
 class CompletePair(NamedTuple):
-    """Two batches as vertices (n, c), (m, c), and as codes where those have few columns."""
+    """Two batches as vertices (n, c), (m, c), and as codes where codes have few columns."""
 
     xs: IntArray
     ys: IntArray
@@ -34,9 +34,14 @@ class CompletePair(NamedTuple):
 def complete_line(
     gram: Array, apart: npt.NDArray[np.bool_], rho: Callable[[float], float], there: float = 1.0
 ) -> Callable[[float], Array]:
-    """K along the parameter of one variable: (pairs that agree) + rho (pairs that differ), two passes a call.
+    """Return K along the parameter of one variable: pairs that agree plus rho times pairs that differ.
 
-    gram: K where this variable's rho is `there`. apart: which pairs differ.
+    A call costs two passes over K, and overwrites what the last one returned.
+
+    gram: K (n, m) where this variable's rho is `there`.
+    apart: true for the pairs that differ in this variable (n, m).
+    rho: parameter -> rho.
+    there: rho that is part of `gram`; 1 where `gram` leaves the variable out.
     """
     agree = np.where(apart, 0.0, gram)
     rest, out = gram - agree, np.empty_like(gram)
@@ -49,7 +54,13 @@ def complete_line(
 
 
 def two_block_line(gram: Array, vertices: IntArray, rho: Callable[[float], float], there: float) -> TwoBlockGram:
-    """The same for two choices and one batch. vertices: the choice of each point."""
+    """Return K along the parameter of a variable with two choices, for one batch with itself.
+
+    gram: K (n, n) where this variable's rho is `there`.
+    vertices: the choice of each point (n,), 0 or 1.
+    rho: parameter -> rho.
+    there: rho that is part of `gram`.
+    """
     parts = np.flatnonzero(vertices == 0), np.flatnonzero(vertices)
     small, large = sorted(parts, key=len)
 
@@ -68,7 +79,10 @@ def two_block_line(gram: Array, vertices: IntArray, rho: Callable[[float], float
 
 @dataclass(frozen=True)
 class CompletePart:
-    """which: the variables (c,) among those of the space. graphs: of those."""
+    """The variables on complete graphs.
+
+    which: their positions in the space (c,). graphs: theirs. link: meaning of theta.
+    """
 
     which: tuple[int, ...]
     graphs: tuple[VariableGraph, ...]
@@ -83,14 +97,22 @@ class CompletePart:
         return CompletePair(own_xs, own_ys, x_codes, x_codes if ys is xs else self._codes(own_ys))
 
     def log_rho(self, theta: Array) -> Array:
-        """Of each variable (c,)."""
+        """Return log rho of each variable (c,).
+
+        theta: (c,).
+        """
         return self.link.complete(theta, self._sizes)
 
     def rho(self, theta: float, i: int) -> float:
         return self.link.rho(theta, float(self._sizes[i]))
 
     def log_gram(self, theta: Array, pair: CompletePair, without: int | None = None) -> Array:
-        """(n, m), for theta (c,); without: a variable to leave out."""
+        """Return the part of log K that comes from these variables (n, m).
+
+        theta: (c,).
+        pair: of n and m points.
+        without: position among the c variables of one to leave out; None for none.
+        """
         log_rho = self.log_rho(theta)
         if without is not None:
             log_rho[without] = 0.0
@@ -105,7 +127,12 @@ class CompletePart:
         return log_gram
 
     def gradient(self, theta: Array, pair: CompletePair, weighted: Array) -> Array:
-        """Of sum(weighted * log K) in theta (c,)."""
+        """Return the gradient of sum(weighted * log K) in theta (c,).
+
+        theta: (c,).
+        pair: of n and m points.
+        weighted: (n, m).
+        """
         slope = self.link.complete_slope(theta, self._sizes)
         if pair.x_codes is not None and pair.y_codes is not None:
             columns = np.einsum("nc,nc->c", pair.x_codes, weighted @ pair.y_codes)
@@ -113,7 +140,13 @@ class CompletePart:
         return slope * np.array([np.sum(weighted, where=differ(pair, i)) for i in range(len(self.which))])
 
     def line(self, i: int, pair: CompletePair, gram: Array, there: float) -> Callable[[float], Array]:
-        """K along theta_i, from K where this variable's rho is `there`."""
+        """Return K along theta_i.
+
+        i: position among the c variables.
+        pair: of n and m points.
+        gram: K (n, m) where this variable's rho is `there`.
+        there: rho that is part of `gram`.
+        """
         rho = partial(self.link.rho, size=float(self._sizes[i]))
         if self._sizes[i] == 2 and pair.ys is pair.xs and len(gram) >= TWO_BLOCK_FROM:
             return two_block_line(gram, pair.xs[:, i], rho, there)
@@ -144,5 +177,9 @@ class CompletePart:
 
 
 def differ(pair: CompletePair, i: int) -> npt.NDArray[np.bool_]:
-    """Whether two points disagree in variable i, (n, m) of bool."""
+    """Tell for each pair of points whether they disagree in one variable, (n, m) of bool.
+
+    pair: of n and m points.
+    i: position among the c variables.
+    """
     return pair.xs[:, i][:, None] != pair.ys[:, i]

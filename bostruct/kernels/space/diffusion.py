@@ -27,7 +27,7 @@ SMALLEST_REUSABLE = 1e-260  # doubles end at 1e-308
 
 
 class DiffusionPair(NamedTuple):
-    """What the kernel needs to know of two batches."""
+    """Two batches as `DiffusionKernel` compares them, whatever theta is."""
 
     shape: tuple[int, int]
     complete: CompletePair
@@ -35,14 +35,17 @@ class DiffusionPair(NamedTuple):
 
 
 class BaseGrams(NamedTuple):
-    """What all moves from some points have in common; log_grams: of these points, by the bytes of theta."""
+    """The matrices that all single changes of some base points share.
+
+    pair: the base points and the training points. log_grams: log K between these, by the bytes of theta.
+    """
 
     pair: DiffusionPair
     log_grams: dict[bytes, Array]
 
 
 class SingleChangesPair(NamedTuple):
-    """The same where the first batch is `Moves`: their base, and what each move changes.
+    """Two batches of which the first is `SingleChanges`: their base, and what each move changes.
 
     complete: the moves in variables on complete graphs, the place of each variable among those, and by how much each
     move changes whether it differs from y. tables: of each other variable that is moved, its part, its moves, and their
@@ -57,10 +60,16 @@ class SingleChangesPair(NamedTuple):
 
 @dataclass(frozen=True)
 class DiffusionKernel:
-    """graphs: one a variable. prior, initial: of each theta_i. link: what theta means.
+    """The ARD diffusion kernel on the graphs of a space's variables (Oh et al. 2019, equation 3).
 
-    unit_diagonal: whether factors other than complete ones, whose diagonal is 1, are scaled to be correlations too;
-    else the mean of their diagonal is 1, as published.
+    Points are rows of integers (n, d). theta (d,) has one parameter for each variable.
+
+    graphs: one for each variable, d of them.
+    prior: of each theta_i.
+    link: the meaning of theta: `LogEdgeWeight` as published, or `LogLengthscale`.
+    initial: theta_i at first.
+    unit_diagonal: scale the factors of graphs that are not complete to be correlations, as those of complete graphs
+        are; else the mean of their diagonal is 1, as published.
     """
 
     graphs: tuple[VariableGraph, ...]
@@ -79,13 +88,21 @@ class DiffusionKernel:
         return self._prepare_rows(xs, ys)
 
     def gram(self, theta: Array, prepared: DiffusionPair | SingleChangesPair) -> Array:
-        """(p,) -> (n, m)."""
+        """Return the Gram matrix (n, m).
+
+        theta: (d,).
+        prepared: of n and m points.
+        """
         moved = isinstance(prepared, SingleChangesPair)
         log_gram = self._log_gram_of_changes(theta, prepared) if moved else self._log_gram(theta, prepared)
         return np.exp(log_gram, out=log_gram)
 
     def diag(self, theta: Array, xs: SpaceBatch) -> Array:
-        """k(x, x) of each point (n,)."""
+        """Return k(x, x) of each point (n,).
+
+        theta: (d,).
+        xs: n points.
+        """
         total = np.zeros(len(xs))
         for part in () if self.unit_diagonal else self._tables:
             total += part.log_diag(float(theta[part.which]), column(xs, part.which))
@@ -94,10 +111,15 @@ class DiffusionKernel:
     def line(
         self, theta: Array, i: int, prepared: DiffusionPair, gram: Array | None = None
     ) -> Callable[[float], Array]:
-        """The Gram matrix along theta_i, two passes over it a call. Each call overwrites what the last returned.
+        """Return the Gram matrix as a function of theta_i; each call overwrites what the last returned.
 
-        gram: that at theta, where known. Dividing by one factor gives the product of the others, as long as none of
-        its entries is near the end of the doubles; else their logarithms are added up.
+        A call costs two passes over the matrix.
+
+        theta: (d,).
+        i: position of the variable, in 0..d - 1.
+        prepared: of n and m points.
+        gram: the Gram matrix at theta, where known. Dividing by one factor gives the product of the others, as long as
+            none of its entries is near the end of the doubles; else their logarithms are added up.
         """
         carried = gram is not None and float(gram.min()) > SMALLEST_REUSABLE
         if gram is None or not carried:
@@ -110,7 +132,11 @@ class DiffusionKernel:
         return part.line(pair, gram / pair.spread(np.exp(part.log_table(t, pair))) if carried else gram)
 
     def gram_and_pullback(self, theta: Array, prepared: DiffusionPair) -> tuple[Array, Callable[[Array], Array]]:
-        """K, and the map from G (n, m) to the gradient of sum(G * K) in theta (p,)."""
+        """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (d,).
+
+        theta: (d,).
+        prepared: of n and m points.
+        """
         gram = self.gram(theta, prepared)
 
         def pullback(cotangent: Array) -> Array:
@@ -127,7 +153,10 @@ class DiffusionKernel:
         return gram, pullback
 
     def extreme_eigenvalues(self, theta: Array) -> tuple[float, float]:
-        """Logarithms of the smallest and the largest eigenvalue of the kernel on the whole space."""
+        """Return the logarithms of the kernel's smallest and largest eigenvalue on the whole space.
+
+        theta: (d,).
+        """
         low = high = 0.0
         for graph, t in zip(self.graphs, theta, strict=True):
             values = eigenvalues(graph)
@@ -173,7 +202,7 @@ class DiffusionKernel:
         return log_gram
 
     def _log_gram(self, theta: Array, prepared: DiffusionPair, without: int | None = None) -> Array:
-        """(n, m); without: a variable to leave out."""
+        """Return log K (n, m); without: a variable to leave out."""
         if self._position_of:
             left_out = None if without is None else self._position_of.get(without)
             log_gram = self._complete.log_gram(theta[self._complete_variables], prepared.complete, left_out)
@@ -199,7 +228,7 @@ class DiffusionKernel:
 
     @cached_property
     def _position_of(self) -> dict[int, int]:
-        """Their positions among each other."""
+        """The position of each of them among the variables on complete graphs."""
         return {i: place for place, i in enumerate(self._complete.which)}
 
     @cached_property

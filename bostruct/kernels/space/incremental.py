@@ -1,4 +1,4 @@
-"""What one changed variable changes of a sum over variables, and what it leaves as it is."""
+"""Updates of a sum over variables when one variable changes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ class LastCall(Generic[CachedValue]):
 
 
 def rows_by_variable(which: IntArray) -> Iterator[tuple[int, IntArray]]:
-    """Each variable that is moved, with the rows that move it."""
+    """Yield each variable that is moved, with the rows that move it.
+
+    which: the variable that each row moves (m,).
+    """
     order = np.argsort(which, kind="stable")
     cuts = np.flatnonzero(np.diff(which[order])) + 1
     for rows in np.split(order, cuts) if len(order) else ():
@@ -44,7 +47,11 @@ def rows_by_variable(which: IntArray) -> Iterator[tuple[int, IntArray]]:
 
 
 def disagreement_change(moves: SingleChanges, ys: IntArray) -> npt.NDArray[np.int8]:
-    """By how much a move changes whether its variable differs from y's: -1, 0 or 1, (m, n)."""
+    """Return the change, by each move, in whether its variable differs from y's: -1, 0 or 1 (m, n).
+
+    moves: m single changes.
+    ys: n points.
+    """
     theirs = ys.T[moves.which]
     now = moves.vertices[:, None] != theirs
     before = moves.base[moves.of, moves.which][:, None] != theirs

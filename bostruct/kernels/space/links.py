@@ -1,4 +1,4 @@
-"""What a parameter of the diffusion kernel means."""
+"""Meanings of a parameter of the diffusion kernel: the log edge weight, or a log lengthscale."""
 
 from __future__ import annotations
 
@@ -22,31 +22,45 @@ SMALLEST_PARAMETER = 1e-300  # of an elliptic integral: short of 0, where its co
 
 
 class Link(Protocol):
-    """Maps theta to the diffusion of a factor, with derivatives in theta."""
+    """A map from theta to the diffusion of a factor, with derivatives in theta."""
 
     @property
     def name(self) -> str: ...
 
     def complete(self, theta: Array, size: Array) -> Array:
-        """log rho between two choices of complete graphs with `size` vertices; elementwise."""
+        """Return log rho between two choices of complete graphs, elementwise.
+
+        theta: parameters. size: numbers of vertices. Both have one shape, as has the result.
+        """
         ...
 
     def complete_slope(self, theta: Array, size: Array) -> Array:
-        """Its derivative in theta."""
+        """Return the derivative of `complete` in theta, elementwise.
+
+        theta: parameters. size: numbers of vertices. Both have one shape, as has the result.
+        """
         ...
 
     def rho(self, theta: float, size: float) -> float:
-        """exp of `complete` for one graph: what a coordinate sampler asks for many times."""
+        """Return exp of `complete` for one graph: what a coordinate sampler asks for many times.
+
+        theta: parameter.
+        size: number of vertices.
+        """
         ...
 
     def beta(self, theta: float, graph: VariableGraph) -> tuple[float, float]:
-        """The edge weight of a factor, and the slope of its logarithm."""
+        """Return the edge weight of a factor, and the derivative of its logarithm in theta.
+
+        theta: parameter.
+        graph: of the variable.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class LogEdgeWeight:
-    """theta = log beta, as in COMBO."""
+    """The link theta = log beta, the log edge weight, as in COMBO (Oh et al. 2019)."""
 
     name: str = "log_edge_weight"
 
@@ -67,7 +81,7 @@ class LogEdgeWeight:
 
 @dataclass(frozen=True)
 class LogLengthscale:
-    """theta = log of the lengthscale l that is equivalent to the edge weight.
+    """The link theta = log l, where l is the lengthscale that is equivalent to the edge weight.
 
     On a complete graph the kernel is the RBF of a 0/1 distance: log rho = -1 / (2 l^2). On a path of length 1, whose
     ends reflect the diffusion, they correlate as theta_4(q) / theta_3(q), where theta_3 and theta_4 are Jacobi's theta

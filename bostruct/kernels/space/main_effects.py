@@ -27,7 +27,10 @@ LENGTHSCALE = 0.5  # of effects along a graph, in units of its length
 
 @lru_cache(maxsize=256)
 def centered_effects(graph: VariableGraph) -> Array:
-    """E between all vertices (k, k)."""
+    """Return the effect kernel E between all vertices of a graph (k, k), centered, its mean diagonal 1.
+
+    graph: of one variable, with k vertices.
+    """
     k = graph.size
     if isinstance(graph, CompleteGraph):
         return (k * np.eye(k) - 1.0) / (k - 1.0)
@@ -39,7 +42,12 @@ def centered_effects(graph: VariableGraph) -> Array:
 
 @dataclass(frozen=True)
 class MainEffects:
-    """graphs: one a variable. It has no parameters: its Gram matrix is made once, by `prepare`."""
+    """A linear kernel on choices: functions that are sums of one effect a variable.
+
+    It has no parameters: its Gram matrix is made once, by `prepare`.
+
+    graphs: one for each variable, d of them.
+    """
 
     graphs: tuple[VariableGraph, ...]
 
@@ -48,7 +56,11 @@ class MainEffects:
         return ()
 
     def prepare(self, xs: SpaceBatch, ys: IntArray) -> Array:
-        """The Gram matrix itself (n, m)."""
+        """Return the Gram matrix itself (n, m).
+
+        xs: n points, or single changes of points.
+        ys: m points.
+        """
         if isinstance(xs, SingleChanges):
             return self._prepare_changes(xs, ys)
         gram = np.zeros((len(xs), len(ys)))
@@ -60,7 +72,7 @@ class MainEffects:
         return gram / len(self.graphs)
 
     def _prepare_changes(self, moves: SingleChanges, ys: IntArray) -> Array:
-        """From the Gram matrix of the base: one effect a row is another."""
+        """Return the Gram matrix of single changes from that of their base: in each row one effect is another."""
         change = disagreement_change(moves, ys) * self._step[moves.which][:, None]
         others = np.flatnonzero(self._on_path[moves.which])
         for i, found in rows_by_variable(moves.which[others]):
@@ -77,7 +89,11 @@ class MainEffects:
         return prepared.copy()
 
     def diag(self, theta: Array, xs: SpaceBatch) -> Array:
-        """k(x, x) of each point (n,)."""
+        """Return k(x, x) of each point (n,).
+
+        theta: unused; there are no parameters.
+        xs: n points.
+        """
         del theta
         total = np.full(len(xs), float(len(self.graphs) - len(self._paths)))  # on complete graphs each is 1
         for i in self._paths:
@@ -97,7 +113,7 @@ class MainEffects:
 
     @cached_property
     def _step(self) -> Array:
-        """What a complete graph's effect loses when two choices that agreed no longer do, (d,)."""
+        """The change of a complete graph's effect when two choices that agreed no longer do, (d,)."""
         return np.array([-graph.size / (graph.size - 1.0) for graph in self.graphs])
 
     @cached_property

@@ -18,7 +18,10 @@ SMALLEST_ENTRY = 1e-130  # entries below are rounding noise of the eigensystem; 
 
 
 def complete_log_correlation(size: Array, beta: Array) -> Array:
-    """log F(a, b) for a != b on complete graphs of `size` vertices, whose diagonal is exactly 1; elementwise.
+    """Return log F(a, b) for a != b on complete graphs, whose diagonal is exactly 1; elementwise.
+
+    size: numbers of vertices.
+    beta: edge weights, of the same shape.
 
     F = (1 - q) / (1 + (size - 1) q) with q = exp(-size beta).
     """
@@ -26,7 +29,11 @@ def complete_log_correlation(size: Array, beta: Array) -> Array:
 
 
 def complete_slope(size: Array, beta: Array) -> Array:
-    """Derivative of `complete_log_correlation` in log beta."""
+    """Return the derivative of `complete_log_correlation` in log beta, elementwise.
+
+    size: numbers of vertices.
+    beta: edge weights, of the same shape.
+    """
     q = np.exp(-size * beta)
     return beta * size * q * (-1.0 / np.expm1(-size * beta) + (size - 1.0) / (1.0 + (size - 1.0) * q))
 
@@ -40,7 +47,10 @@ class Eigensystem(NamedTuple):
 
 @lru_cache(maxsize=256)
 def eigenvalues(graph: VariableGraph) -> Array:
-    """Of the Laplacian, ascending, (k,)."""
+    """Return the eigenvalues of a graph's Laplacian, ascending (k,).
+
+    graph: of one variable, with k vertices.
+    """
     k = graph.size
     if isinstance(graph, CompleteGraph):
         return np.concatenate([[0.0], np.full(k - 1, float(k))])
@@ -66,31 +76,36 @@ class DiffusionTable(NamedTuple):
 
 
 def diffusion(graph: VariableGraph, beta: float, left: IntArray, right: IntArray) -> DiffusionTable:
-    """F(beta) at the vertices `left` and `right`."""
+    """Return F(beta) between some vertices.
+
+    graph: of one variable.
+    beta: edge weight.
+    left, right: vertices (u,) and (v,).
+    """
     if isinstance(graph, PathGraph):
         return _on_path(_path_waves(graph, beta), left, right)
     return _spectral(graph, _decay_spectrum(graph, beta), left, right)
 
 
 def _decay_spectrum(graph: VariableGraph, beta: float) -> Array:
-    """Eigenvalues of F(beta)."""
+    """Return the eigenvalues of F(beta) (k,)."""
     decay = np.exp(-beta * eigenvalues(graph))
     return decay / decay.mean()
 
 
 @lru_cache(maxsize=1024)
 def _path_waves(graph: PathGraph, beta: float) -> Array:
-    """For callers that only read it: a search asks for the same one at every step."""
+    """Return cached waves of a path, for callers that only read them: a search asks for the same ones at every step."""
     return _waves(_decay_spectrum(graph, beta))
 
 
 def _waves(weights: Array) -> Array:
-    """Sums of weighted cosines, of which F on a path is made (2 k,)."""
+    """Return the sums of weighted cosines of which F on a path is made (2 k,)."""
     return np.fft.irfft(np.append(weights, 0.0), n=2 * len(weights))
 
 
 def _on_path(waves: Array, left: IntArray, right: IntArray) -> DiffusionTable:
-    """Eigenvectors of a path are cosines, which makes F a Toeplitz plus a Hankel matrix."""
+    """Return F on a path: its eigenvectors are cosines, which makes F a Toeplitz plus a Hankel matrix."""
     between = waves[np.abs(left[:, None] - right)] + waves[(left[:, None] + right + 1) % len(waves)]
     return DiffusionTable(between, *(waves[0] + waves[(2 * v + 1) % len(waves)] for v in (left, right)))
 
@@ -98,7 +113,12 @@ def _on_path(waves: Array, left: IntArray, right: IntArray) -> DiffusionTable:
 def diffusion_and_slope(
     graph: VariableGraph, beta: float, left: IntArray, right: IntArray
 ) -> tuple[DiffusionTable, DiffusionTable]:
-    """F(beta) and its derivative in log beta."""
+    """Return F(beta) between some vertices, and its derivative in log beta.
+
+    graph: of one variable.
+    beta: edge weight.
+    left, right: vertices (u,) and (v,).
+    """
     values = eigenvalues(graph)
     decay = np.exp(-beta * values)
     mean = decay.mean()
@@ -108,7 +128,7 @@ def diffusion_and_slope(
 
 
 def _spectral(graph: VariableGraph, weights: Array, left: IntArray, right: IntArray) -> DiffusionTable:
-    """U diag(weights) U^T."""
+    """Return U diag(weights) U^T between some vertices, for the eigenvectors U of the Laplacian."""
     if isinstance(graph, PathGraph):
         return _on_path(_waves(weights), left, right)
     vectors = eigensystem(graph).vectors

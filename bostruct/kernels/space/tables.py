@@ -18,7 +18,10 @@ MAX_WHOLE_TABLE = 64  # vertices; up to here tables are kept whole (32 KB each),
 
 
 class TablePair(NamedTuple):
-    """Which vertices occur in either batch, (u,) and (v,), and the cell of their table for each pair (n, m)."""
+    """The vertices that occur in either batch, and the cell of their table for each pair of points.
+
+    left, right: vertices (u,) and (v,). rows, columns: positions among these of each point, (n,) and (m,).
+    """
 
     left: IntArray
     right: IntArray
@@ -26,11 +29,17 @@ class TablePair(NamedTuple):
     columns: IntArray
 
     def spread(self, table: Array) -> Array:
-        """(u, v) -> (n, m)."""
+        """Look up the cell of each pair of points (n, m).
+
+        table: (u, v).
+        """
         return table[self.rows][:, self.columns]
 
     def sum_by_cell(self, weighted: Array) -> Array:
-        """(n, m) -> (u, v): sums over the pairs that share a cell."""
+        """Sum over the pairs of points that share a cell (u, v).
+
+        weighted: (n, m).
+        """
         by_column = weighted @ (self.columns[:, None] == np.arange(len(self.right))).astype(np.float64)
         return (self.rows[:, None] == np.arange(len(self.left))).astype(np.float64).T @ by_column
 
@@ -45,7 +54,7 @@ def _log_table(graph: VariableGraph, beta: float, unit_diagonal: bool, left: Int
 
 @lru_cache(maxsize=1024)
 def _whole_log_table(graph: VariableGraph, beta: float, unit_diagonal: bool) -> Array:
-    """Between all vertices, for callers that only read it: a search asks for the same one at every step."""
+    """Return log F between all vertices, cached for callers that only read it: a search asks for it at every step."""
     return _log_table(graph, beta, unit_diagonal, all_vertices(graph.size), all_vertices(graph.size))
 
 
@@ -56,7 +65,10 @@ def all_vertices(size: int) -> IntArray:
 
 @dataclass(frozen=True)
 class TablePart:
-    """which: the variable. unit_diagonal: scale F to F(a, a) = 1."""
+    """One variable on a graph that is not complete.
+
+    which: its position in the space. graph: its own. link: meaning of theta. unit_diagonal: scale F to F(a, a) = 1.
+    """
 
     which: int
     graph: VariableGraph
@@ -64,7 +76,10 @@ class TablePart:
     unit_diagonal: bool
 
     def prepare(self, xs: IntArray, ys: IntArray) -> TablePair:
-        """xs, ys: vertices of this variable (n,) and (m,)."""
+        """Find the cell of each pair of points.
+
+        xs, ys: vertices of this variable (n,) and (m,).
+        """
         if self.graph.size <= MAX_WHOLE_TABLE:
             return TablePair(all_vertices(self.graph.size), all_vertices(self.graph.size), xs, ys)
         left, rows = np.unique(xs, return_inverse=True)
@@ -72,14 +87,22 @@ class TablePart:
         return TablePair(left, right, rows, columns)
 
     def log_table(self, theta: float, pair: TablePair) -> Array:
-        """log F between the vertices that occur, (u, v)."""
+        """Return log F between the vertices that occur (u, v), for callers that only read it.
+
+        theta: of this variable.
+        pair: of `prepare`.
+        """
         beta = self.link.beta(theta, self.graph)[0]
         if self.graph.size <= MAX_WHOLE_TABLE:
             return _whole_log_table(self.graph, beta, self.unit_diagonal)
         return _log_table(self.graph, beta, self.unit_diagonal, pair.left, pair.right)
 
     def log_diag(self, theta: float, vertices: IntArray) -> Array:
-        """log F(a, a) at each vertex."""
+        """Return log F(a, a) at each vertex (n,).
+
+        theta: of this variable.
+        vertices: (n,).
+        """
         if self.unit_diagonal:
             return np.zeros(len(vertices))
         own = np.arange(self.graph.size)
@@ -87,7 +110,12 @@ class TablePart:
         return np.log(table.left)[vertices]
 
     def gradient(self, theta: float, pair: TablePair, weighted: Array) -> float:
-        """Of sum(weighted * log K) in theta."""
+        """Return the derivative of sum(weighted * log K) in theta.
+
+        theta: of this variable.
+        pair: of `prepare`.
+        weighted: (n, m).
+        """
         beta, log_beta_slope = self.link.beta(theta, self.graph)
         table, slope = diffusion_and_slope(self.graph, beta, pair.left, pair.right)
         change = np.where(
@@ -98,7 +126,11 @@ class TablePart:
         return log_beta_slope * float(np.sum(pair.sum_by_cell(weighted) * change))
 
     def line(self, pair: TablePair, rest: Array) -> Callable[[float], Array]:
-        """K along theta; rest: the product of all other factors (n, m)."""
+        """Return K along theta; each call overwrites what the last returned.
+
+        pair: of `prepare`.
+        rest: the product of all other factors (n, m).
+        """
         cells = pair.rows[:, None] * len(pair.right) + pair.columns
         out = np.empty_like(rest)
 

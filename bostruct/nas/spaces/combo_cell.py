@@ -30,7 +30,10 @@ IDENTITY_BITS, POOL_BITS, SMALL_BITS = (
 
 
 def combo_cell(filters: tuple[int, ...] = (16, 32, 64), classes: int = 10) -> Builder:
-    """filters: of the three cells, which are alike. The bits, in order, are ``bit_0`` to ``bit_30``.
+    """Return the search space of cells of Oh et al. 2019, 31 bits in order ``bit_0`` to ``bit_30``.
+
+    filters: of the three cells, which are alike.
+    classes: of the data.
 
     Bits 2k and 2k + 1 are type and size of node k + 1: identity, 3 x 3 max pool, 3 x 3 and 5 x 5 convolution; bits 10
     to 30 the edges. Inputs of a node are summed; nodes on no path from input to output are cut, and without a path,
@@ -40,8 +43,11 @@ def combo_cell(filters: tuple[int, ...] = (16, 32, 64), classes: int = 10) -> Bu
 
 
 class CellNode(NamedTuple):
-    """A node on a path from a cell's input to its output. reads: positions of the nodes whose outputs it adds up. kind:
-    its bits of type and size, those of the identity at the output.
+    """A node on a path from a cell's input to its output.
+
+    position: its number in the cell.
+    reads: positions of the nodes whose outputs it adds up.
+    kind: its bits of type and size, those of the identity at the output.
     """
 
     position: int
@@ -50,7 +56,9 @@ class CellNode(NamedTuple):
 
 
 def decode_bits(bits: Sequence[int]) -> tuple[CellNode, ...]:
-    """The nodes after the input, the output last. bits: 31, as of `combo_cell`.
+    """Return the nodes of a cell after its input, the output last.
+
+    bits: 31, as of `combo_cell`.
 
     Raises Infeasible where no path leads through the cell; TypeError, ValueError for anything but 31 bits.
     """
@@ -66,12 +74,19 @@ def decode_bits(bits: Sequence[int]) -> tuple[CellNode, ...]:
 
 
 def program_of(bits: Sequence[int]) -> Program:
-    """The network of `combo_cell` as it is by default. bits: 31 of them."""
+    """Return the network of `combo_cell`, with its default filters and classes, for a cell.
+
+    bits: 31, as of `combo_cell`.
+    """
     return SearchSpace(combo_cell()).replay({f"bit_{i}": bit for i, bit in enumerate(bits)}).program()
 
 
 def published_flops(bits: Sequence[int], filters: Sequence[int] = (16, 32, 64), size: int = 32) -> int:
-    """FLOPs of one image as the authors' code counts them; bits: 31; size: of the image, with 3 channels.
+    """Count the FLOPs of one image as the authors' code counts them.
+
+    bits: 31, as of `combo_cell`.
+    filters: of the three cells.
+    size: height and width of the image, which has 3 channels.
 
     A convolution counts each multiplication once and its bias; normalization, ReLU and each of the inputs that a node
     adds up count 2 a number, pooling one less than its window. All 31 bits at 1 give 101,055,498. Raises Infeasible
@@ -111,10 +126,12 @@ INITIAL_CELLS = (
 
 @dataclass(frozen=True)
 class ComboObjective:
-    """Error plus 0.02 times the FLOPs over those of the largest cell; 0.92 where no path leads through a cell.
+    """An objective: error plus 0.02 times the FLOPs over those of the largest cell, 0.92 for cells without a path.
 
-    error: of a `Program` of `combo_cell`, such as `bostruct.nas.CIFAR10Objective(path, "combo")`. Called with a dict of
-    the bits ``bit_0`` to ``bit_30``, a point of `bits_space`, or with a program (Oh et al. 2019, section 4.3).
+    It is called with a dict of the bits ``bit_0`` to ``bit_30``, a point of `bits_space`, or with a program (Oh et al.
+    2019, section 4.3).
+
+    error: of a `Program` of `combo_cell`, such as `bostruct.nas.CIFAR10Objective(path, "combo")`.
     """
 
     error: Callable[[Any], float]
@@ -131,7 +148,7 @@ class ComboObjective:
 
 
 def bits_space() -> Space:
-    """The cells as the published searches see them: 31 binary variables, cells without a path among them."""
+    """Return the cells as the published searches see them: 31 binary variables, cells without a path among them."""
     return Space({f"bit_{i}": [0, 1] for i in range(31)})
 
 

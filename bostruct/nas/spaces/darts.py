@@ -26,8 +26,13 @@ DARTS_NODES = 4
 
 
 def darts(cells: int = 8, filters: int = 16, classes: int = 10, keep: float = 1.0) -> Builder:
-    """cells: of which those at one and two thirds of the depth are reductions. keep: in (0, 1], the chance that what an
-    operation other than a skip gives is kept while training, in the last cell; earlier ones keep more.
+    """Return the search space of DARTS, networks of normal and reduction cells.
+
+    cells: of which those at one and two thirds of the depth are reductions.
+    filters: of the first cells; reductions double them.
+    classes: of the data.
+    keep: in (0, 1], the chance that what an operation other than a skip gives is kept while training, in the last
+        cell; earlier ones keep more.
 
     Each of four nodes sums two operations on two different states before it, 180 7^8 cells of either kind; all four are
     joined. Defaults as searched; published, 20 cells of 36 filters are trained. Other than published: where the image
@@ -72,7 +77,12 @@ def _apply_darts_operation(name: str, filters: int, stride: int, rate: float, st
 
 
 def darts_operation(name: str, filters: int, stride: int) -> IO:
-    """One of `OPERATIONS`; a skip is a convolution of size 1 where the image shrinks."""
+    """Build an operation; a skip is a convolution of size 1 where the image shrinks.
+
+    name: one of `DARTS_OPERATIONS`.
+    filters: of its convolutions.
+    stride: 1, or 2 where the image shrinks.
+    """
     if name == "skip":
         return identity() if stride == 1 else relu_conv_bn(filters, 1, stride)
     size = int(name[-1])

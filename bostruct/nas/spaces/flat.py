@@ -18,7 +18,11 @@ NONE = "none"
 
 
 def flat(nodes: int = 11, filters: tuple[int, ...] = (64, 128, 256), classes: int = 10) -> Builder:
-    """An operation on each edge (i - 1, i), an operation or none on every other: 6^10 7^45 motifs of eleven nodes.
+    """Return the flat search space: networks of one motif, whose edges each have an operation.
+
+    nodes: of a motif. Each edge (i - 1, i) has an operation, every other one or none: 6^10 7^45 motifs of eleven nodes.
+    filters: of each resolution.
+    classes: of the data.
 
     The operation of edge i -> j is the hyperparameter ``edge_i_j``. A node joins what its edges give, normalizes it and
     convolves it with size 1; the motif ends in one more of these convolutions. Per resolution motif, separable

@@ -24,7 +24,12 @@ NASBENCH101_EDGES = tuple(
 
 
 def nasbench101(stacks: int = 3, cells: int = 3, filters: int = 128, classes: int = 10) -> Builder:
-    """stacks of equal cells, of filters doubled from one to the next. 21 bits for edges, five operations.
+    """Return the search space of NAS-Bench-101: cells of 21 bits for edges and five operations.
+
+    stacks: of equal cells.
+    cells: of each stack.
+    filters: of the first stack, doubled from one to the next.
+    classes: of the data.
 
     Feasible are at most nine edges, with a path from input to output, and no edges of nodes that lie on no such path:
     13,839 of 2^21 wirings. Bits ``edge_i_j``, what leaves the last nodes first, are chosen only where both values
@@ -35,14 +40,17 @@ def nasbench101(stacks: int = 3, cells: int = 3, filters: int = 128, classes: in
 
 
 def is_feasible(edges: dict[tuple[int, int], Any]) -> bool:
-    """Whether a wiring, a bit for each pair of the seven nodes, is one of the 13,839."""
+    """Tell whether a wiring, a bit for each pair of the seven nodes, is one of the 13,839 feasible ones."""
     present = [edge for edge, bit in edges.items() if bit]
     touched = {node for edge in present for node in edge}
     return len(present) <= MAX_EDGES and bool(present) and touched == set(on_path_nodes(NASBENCH101_NODES, edges))
 
 
 def wiring(trace: Mapping[str, Any]) -> dict[tuple[int, int], int]:
-    """All 21 bits of the wiring of a trace, of which it holds those that were chosen."""
+    """Return all 21 bits of a wiring.
+
+    trace: holds those that were chosen.
+    """
     chosen = {path.rpartition("/")[2]: value for path, value in trace.items()}
     present: CellEdges = frozenset()
     for position, (i, j) in enumerate(NASBENCH101_EDGES):
@@ -55,7 +63,7 @@ def _nasbench101_network(stacks: int, cells: int, filters: int, classes: int) ->
 
 
 def _choose_edges(build: Callable[[CellEdges], IO], position: int, present: CellEdges) -> IO:
-    """What a wiring builds whose bits before this position are chosen; as deep for each, so that places are alike."""
+    """Build a cell whose bits before this position are chosen, equally deep for each so that places are alike."""
     if position == len(NASBENCH101_EDGES):
         return build(present)
     i, j = NASBENCH101_EDGES[position]
@@ -69,7 +77,7 @@ def _choose_edges(build: Callable[[CellEdges], IO], position: int, present: Cell
 
 
 def _feasible_bits(present: CellEdges, position: int) -> list[int]:
-    """Those of the bit at a position that lead to a feasible wiring: one, or both."""
+    """Return the values of the bit at a position that lead to a feasible wiring: one, or both."""
     return [bit for bit in (0, 1) if _can_end(_with(present, position, bit), position + 1)]
 
 
@@ -78,8 +86,9 @@ def _with(present: CellEdges, position: int, bit: Any) -> CellEdges:
 
 
 def _can_end(present: CellEdges, position: int) -> bool:
-    """Whether bits from this position on can make a feasible wiring of these edges: at the least, the input feeds what
-    nothing feeds.
+    """Tell whether bits from this position on can make a feasible wiring of these edges.
+
+    At the least, the input feeds what nothing feeds.
     """
     sources, targets = {i for i, _ in present}, {j for _, j in present}
     needed = {(0, k) for k in sources - targets - {0}} if present else {(0, NASBENCH101_NODES - 1)}

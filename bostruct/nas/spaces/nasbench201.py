@@ -18,7 +18,11 @@ NASBENCH201_EDGES = tuple(combinations(range(4), 2))
 
 
 def nasbench201(cells: int = 5, filters: int = 16, classes: int = 10) -> Builder:
-    """cells: in each of three stages, all alike. filters: of the first stage, doubled in each other. 5^6 = 15,625.
+    """Return the search space of NAS-Bench-201, 5^6 = 15,625 cells.
+
+    cells: in each of three stages, all alike.
+    filters: of the first stage, doubled in each other.
+    classes: of the data.
 
     The operation of edge i -> j is the hyperparameter ``edge_i_j``; the edges are (0, 1), (0, 2), (0, 3), (1, 2),
     (1, 3), (2, 3). Between stages lies a residual block of stride 2.
@@ -50,7 +54,11 @@ def _edge(h: Any, filters: int) -> IO:
 
 
 def nasbench201_operation(name: str, filters: int) -> IO:
-    """One of `OPERATIONS`."""
+    """Build an operation.
+
+    name: one of `NASBENCH201_OPERATIONS`.
+    filters: of its convolution.
+    """
     if name == "none":
         return siso_torch_module("Zero", _zero)
     if name == "skip_connect":

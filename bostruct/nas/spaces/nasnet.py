@@ -26,12 +26,18 @@ def nasnet(
     *,
     auxiliary: bool = True,
 ) -> Builder:
-    """cells: normal ones; two reduction cells come before the seventh and the thirteenth of 18, at thirds of others.
+    """Return the search space of NASNet, 720^4 8^10 7^10 pairs of cells.
+
+    cells: number of normal ones; two reduction cells come before the seventh and the thirteenth of 18, at thirds of
+        other numbers.
+    filters: of the first cells; reductions double them.
+    classes: of the data.
+    keep: in (0, 1], the chance that what an operation other than ``none`` gives is kept while training, in the last
+        cell; earlier ones keep more.
+    auxiliary: whether a second output, ``aux``, leaves before the second reduction cell; its head is as plain as the
+        last one: ReLU, mean, dense.
 
     Each of five nodes sums two operations, each on any of the states before it; states that nobody reads are joined.
-    720^4 8^10 7^10 pairs of cells. keep: in (0, 1], the chance that what an operation other than ``none`` gives is kept
-    while training, in the last cell; earlier ones keep more. auxiliary: whether a second output, ``aux``, leaves before
-    the second reduction cell; its head is as plain as the last one: ReLU, mean, dense.
     `bostruct.nas.networks.program_to_torch` gives a module of the main output alone, which is what is scored; training
     with ``Recipe(every_decision=True)`` adds the whole loss of the auxiliary one, where Zoph et al. add 0.4 of it.
     Raises TypeError, ValueError.
@@ -76,7 +82,12 @@ def _apply_nasnet_operation(name: str, filters: int, stride: int, rate: float, s
 
 
 def nasnet_operation(name: str, filters: int, stride: int) -> IO:
-    """One of `NORMAL`; ``none`` is the identity, or a convolution of size 1 where the image shrinks."""
+    """Build an operation; ``none`` is the identity, or a convolution of size 1 where the image shrinks.
+
+    name: one of `NORMAL`.
+    filters: of its convolutions.
+    stride: 1, or 2 where the image shrinks.
+    """
     if name == "none":
         return identity() if stride == 1 else relu_conv_bn(filters, 1, stride)
     if name.startswith("separable"):

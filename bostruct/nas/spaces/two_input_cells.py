@@ -20,9 +20,12 @@ CellBuilder = Callable[
 
 
 class Macro(NamedTuple):
-    """cells: of the network; those at `reductions` halve the image and double the filters. stem: filters of the
-    first convolution. keep: chance in (0, 1] that a path is kept in the last cell, 1 for no drop-path; earlier cells
-    keep more. auxiliary: after which cell a second output, ``aux``, leaves; None for none.
+    """The shape of a network of cells with two inputs.
+
+    cells: their number; those at `reductions` halve the image and double the filters.
+    stem: filters of the first convolution.
+    keep: chance in (0, 1] that a path is kept in the last cell, 1 for no drop-path; earlier cells keep more.
+    auxiliary: the cell after which a second output, ``aux``, leaves; None for none.
     """
 
     cells: int
@@ -35,7 +38,12 @@ class Macro(NamedTuple):
 
 
 def two_input_network(macro: Macro, normal: dict[str, Any], reduction: dict[str, Any], build: CellBuilder) -> IO:
-    """normal, reduction: hyperparameters of the two kinds of cells, the same in all of a kind."""
+    """Build a network of cells with two inputs.
+
+    macro: its shape.
+    normal, reduction: hyperparameters of the two kinds of cells, the same in all of a kind.
+    build: makes a cell.
+    """
     inputs, stem = siso_sequential([ops.conv2d(macro.stem, 3, bias=False), ops.batch_norm()])
     before, last, filters = stem, stem, macro.filters
     shrunk, auxiliary = False, None  # whether `before` is larger than `last`
@@ -78,7 +86,12 @@ def with_drop_path(output: Outputs, rate: float) -> Outputs:
 
 
 def check_keep(keep: float) -> float:
-    """A chance that a path is kept, in (0, 1]; raises TypeError, ValueError."""
+    """Return the chance that a path is kept.
+
+    keep: a number in (0, 1].
+
+    Raises TypeError, ValueError for any other.
+    """
     if check_number("keep", keep, 0.0, 1.0) == 0.0:
         raise ValueError("keep: expected a chance in (0, 1], got 0, with which nothing would be trained")
     return float(keep)

@@ -1,4 +1,4 @@
-"""What the spaces share: layers in a row, and graphs of parts."""
+"""Builders that the spaces share: layers in a row, and graphs of parts."""
 
 from __future__ import annotations
 
@@ -40,13 +40,16 @@ def combine_outputs(outputs: Sequence[Outputs], combine: Combine = ops.add) -> O
 
 
 def apply_part(part: IO, output: Outputs) -> Outputs:
-    """What a part with one input and one output makes of an output."""
+    """Connect a part with one input and one output to an output, and return the part's outputs."""
     part[0]["in"].connect(output["out"])
     return part[1]
 
 
 def on_path_nodes(n: int, edges: Mapping[tuple[int, int], Any]) -> list[int]:
-    """Of n nodes with edges (i, j), i < j, those on a path from the first to the last; none where there is no path."""
+    """Return the nodes on a path from the first of n nodes to the last; an empty list where there is no path.
+
+    edges: true for each edge (i, j) there is, i < j.
+    """
     ahead, behind = {0}, {n - 1}
     for j in range(1, n):
         if any(edges.get((i, j)) for i in ahead):

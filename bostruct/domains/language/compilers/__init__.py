@@ -1,4 +1,4 @@
-"""Compilers: what turns a program, a graph of modules, into something that runs.
+"""Compile a program, a graph of modules, into something that runs.
 
 To add a domain, write one class with the method `make`, a `Backend`, and hand it to `Program.compile`: `make` is called
 once a node, in topological order, with what was made of the nodes that it reads. What travels along the edges is the

@@ -1,4 +1,4 @@
-"""Programs as `Architecture`s: layers, units and edges, which OTMANN compares."""
+"""Compile programs to `Architecture`s: layers, units and edges, which OTMANN compares."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ LayerIndices: TypeAlias = tuple[int, ...]  # the layers whose outputs arrive som
 
 
 class ArchitectureBackend:
-    """The backend: a node with a layer adds it; any other hands on the layers that reach it."""
+    """The backend for architectures: a node with a layer adds it; any other hands on the layers that reach it.
+
+    input: str, the label of the input layer.
+    """
 
     def __init__(self, input: str) -> None:
         self.layers = [Layer(input)]
@@ -41,7 +44,10 @@ class ArchitectureBackend:
 
 
 def layer_of(node: Node) -> Layer | None:
-    """What a node stands for; raises CompileError."""
+    """Return the layer that a node stands for, None where it stands for none; raises CompileError.
+
+    node: `Node`.
+    """
     if not isinstance(node.implementation, Labelled):
         return None
     try:
@@ -54,7 +60,14 @@ def layer_of(node: Node) -> Layer | None:
 
 
 def build_architecture(program: Program, family: Family | str | None, decision: str) -> Architecture:
-    """The program's layers; arguments as of `Program.to_architecture`. Raises CompileError."""
+    """Build an architecture of the program's layers.
+
+    program: `Program`.
+    family: as of `Program.to_architecture`.
+    decision: as of `Program.to_architecture`.
+
+    Raises CompileError.
+    """
     given = family_from_json(family) if isinstance(family, str) else family
     found = ArchitectureBackend((given or CNN).input.name)
     ends = compile_program(program, found, dict.fromkeys(program.inputs, (0,)))
@@ -76,6 +89,6 @@ def build_architecture(program: Program, family: Family | str | None, decision: 
 
 
 def _family_with_labels(layers: list[Layer]) -> Family:
-    """The first family that knows all labels, as `Architecture` chooses it; the first of all where none does."""
+    """Return the first family that knows all labels, as `Architecture` chooses it; the first of all where none does."""
     labels = {layer.label for layer in layers}
     return next((family for family in BUILT_IN.values() if labels <= family.by_name.keys()), CNN)

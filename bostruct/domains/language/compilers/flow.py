@@ -1,4 +1,4 @@
-"""How values travel through a program: graph propagation, Negrinho et al. 2019, algorithm 4."""
+"""Propagate values through the graph of a program (Negrinho et al. 2019, algorithm 4)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ T = TypeVar("T")
 
 
 class PlanStep(NamedTuple):
-    """One node, without what it stands for. path: where it is. reads: by the name of its inputs. outputs: their names.
+    """One node, without what it stands for.
+
+    path: str, where it is.
+    reads: name of an input -> what it reads.
+    outputs: names of its outputs.
     drops: positions of the nodes that nothing reads any more after this one.
     """
 
@@ -33,7 +37,10 @@ class Plan(NamedTuple):
 
 
 def plan(program: Program) -> Plan:
-    """In which order values are made, and when each can be forgotten."""
+    """Plan in which order values are made, and when each can be forgotten.
+
+    program: `Program`.
+    """
     last: dict[int, int] = {}
     for position, node in enumerate(program.nodes):
         last[position] = position
@@ -53,7 +60,11 @@ def plan(program: Program) -> Plan:
 
 
 def propagate(plan: Plan, apply: Callable[[int, dict[str, T]], Any], inputs: Mapping[str, T]) -> dict[str, T]:
-    """The outputs of a program, given its inputs. apply: of a node's position and inputs, gives what the node does.
+    """Compute the outputs of a program from its inputs.
+
+    plan: `Plan` of the program.
+    apply: function of a node's position and inputs that returns what the node gives.
+    inputs: name -> value of each of the program's inputs.
 
     Raises CompileError where a node does not give its outputs.
     """
@@ -71,10 +82,13 @@ def propagate(plan: Plan, apply: Callable[[int, dict[str, T]], Any], inputs: Map
 
 
 def compile_program(program: Program, backend: Backend[T], inputs: Mapping[str, T]) -> dict[str, T]:
-    """What a backend makes of a program: by the names of the program's outputs.
+    """Compile a program with a backend, and return what it makes by the names of the program's outputs.
 
-    inputs: what stands for each of the program's own inputs. Identities that carry hyperparameters hand on what they
-    get; the backend never sees them. Raises CompileError.
+    program: `Program`.
+    backend: `Backend`.
+    inputs: name -> what stands for each of the program's own inputs.
+
+    Identities that carry hyperparameters hand on what they get; the backend never sees them. Raises CompileError.
     """
     if set(inputs) != set(program.inputs):
         raise CompileError(f"inputs: expected {_join_names(program.inputs)}; got {_join_names(inputs)}")
@@ -87,12 +101,17 @@ def compile_program(program: Program, backend: Backend[T], inputs: Mapping[str, 
 
 
 def unwrap_single(named: Mapping[str, T]) -> T | Mapping[str, T]:
-    """The one thing where there is one, else all by name."""
+    """Return the one thing where there is one, else all by name."""
     return next(iter(named.values())) if len(named) == 1 else named
 
 
 def bind_arguments(names: Sequence[str], given: Sequence[T], named: Mapping[str, T]) -> dict[str, T]:
-    """Arguments by name; raises TypeError unless each input has exactly one."""
+    """Return arguments by name; raises TypeError unless each input has exactly one.
+
+    names: names of the inputs.
+    given: arguments by position.
+    named: arguments by name.
+    """
     inputs = dict(zip(names, given, strict=False)) | dict(named)
     if len(given) + len(named) != len(names) or set(inputs) != set(names):
         got = f"{len(given)} by position" + (f" and {_join_names(named)}" if named else "")
@@ -101,13 +120,18 @@ def bind_arguments(names: Sequence[str], given: Sequence[T], named: Mapping[str,
 
 
 def describe_node(node: Node) -> str:
-    """A node as messages call it: its place, and its values."""
+    """Describe a node as messages call it: its place, and its values."""
     values = ", ".join(f"{name}={short_repr(value, 40)}" for name, value in node.values.items())
     return f"{node.path}({values})"
 
 
 def wrong_module(node: Node, compiler: str, expected: str) -> CompileError:
-    """That a compiler was given a module that is not its own."""
+    """Return the error for a compiler that was given a module that is not its own.
+
+    node: the module's `Node`.
+    compiler: str, what the user called.
+    expected: str, the modules that it compiles.
+    """
     got = "nothing" if node.implementation is None else short_repr(node.implementation)
     return CompileError(f"{describe_node(node)}: {compiler} compiles {expected}; this one stands for {got}")
 

@@ -1,4 +1,4 @@
-"""Programs as Python functions."""
+"""Compile programs to Python functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from bostruct.domains.language.program import Node, Program
 class Calculation:
     """A program that can be called: with one argument for each of its inputs, by position or by name.
 
-    Gives the output, or a dict by name where there are several. What no module reads any more is forgotten at once.
+    program: `Program` of modules made by `function_module`.
+
+    A call gives the output, or a dict by name where there are several. What no module reads any more is forgotten at
+    once.
     """
 
     def __init__(self, program: Program) -> None:

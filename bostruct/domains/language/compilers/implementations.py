@@ -1,4 +1,7 @@
-"""What a module can stand for, and makers of modules that stand for something. No library is loaded here."""
+"""Make modules that stand for something: layers, torch modules, scikit-learn estimators, functions.
+
+No library is loaded here.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,12 @@ LayerOf: TypeAlias = Callable[[Values], Any]
 
 @dataclass(frozen=True)
 class Labelled:
-    """What a module is in an `Architecture`.
+    """The layer that a module is in an `Architecture`.
 
-    layer: of the module's values by local name, gives a layer of an architecture, in any spelling that `Architecture`
-    reads (``"conv3-64/2"``), or None where it is none; or a layer itself. Modules that are none are left out, and what
-    reads them reads what they read.
+    layer: function of the module's values by local name that returns a layer of an architecture, in any spelling that
+        `Architecture` reads (``"conv3-64/2"``), or None where it is none; or a layer itself.
+
+    Modules that are no layer are left out, and what reads them reads what they read.
     """
 
     _: KW_ONLY
@@ -36,9 +40,12 @@ class Labelled:
 
 @dataclass(frozen=True)
 class TorchLayer(Labelled):
-    """build: of the values by local name, and of the shapes of the inputs by name, the batch included; gives a
-    `torch.nn.Module`, or any function of tensors. It is called with the inputs in the order they were declared in, and
-    gives a tensor, or a dict by output name where there are several.
+    """The torch module that a module stands for.
+
+    build: function of the values by local name, and of the shapes of the inputs by name, the batch included; returns a
+        `torch.nn.Module`, or any function of tensors. That is called with the inputs in the order they were declared
+        in, and gives a tensor, or a dict by output name where there are several.
+    layer: as of `Labelled`.
 
     `build` runs twice, first on torch's meta device, where tensors have a shape and no content.
     """
@@ -48,13 +55,16 @@ class TorchLayer(Labelled):
 
 @dataclass(frozen=True)
 class SklearnStep:
-    """make: a scikit-learn estimator class, or a function that returns an estimator; called with the values by name."""
+    """The scikit-learn estimator that a module stands for.
+
+    make: an estimator class, or a function that returns an estimator; called with the values by name.
+    """
 
     make: Callable[..., Any]
 
 
 class FeatureUnion:
-    """Where parallel branches of a pipeline meet: their features side by side."""
+    """The implementation of modules where parallel branches of a pipeline meet: their features side by side."""
 
     def __repr__(self) -> str:
         return "a union of features"
@@ -62,8 +72,11 @@ class FeatureUnion:
 
 @dataclass(frozen=True)
 class PlainFunction(Labelled):
-    """fn: of the values by local name, then the inputs in the order they were declared in; gives the output, or a
-    mapping by output name where there are several.
+    """The Python function that a module stands for.
+
+    fn: function of the values by local name, then the inputs in the order they were declared in; returns the output, or
+        a mapping by output name where there are several.
+    layer: as of `Labelled`.
     """
 
     fn: Callable[..., Any]
@@ -79,7 +92,17 @@ def labeled_module(
     input_names: Iterable[str] = ("in",),
     output_names: Iterable[str] = ("out",),
 ) -> IO:
-    """A module that is a layer of an architecture and nothing else; layer: as of `Labelled`. Raises LanguageError."""
+    """Return a module that is a layer of an architecture and nothing else.
+
+    name: str, its name in paths.
+    layer: a layer in any spelling that `Architecture` reads (``"conv3-64/2"``), or a function of the module's values by
+        local name that returns one, or None where the module is no layer.
+    name_to_hyperp: local name -> hyperparameter or constant.
+    input_names: names of its inputs.
+    output_names: names of its outputs.
+
+    Raises LanguageError.
+    """
     return module(name, name_to_hyperp, input_names, output_names, Labelled(layer=layer))
 
 
@@ -92,7 +115,14 @@ def torch_module(
     *,
     layer: Any = None,
 ) -> IO:
-    """A module that stands for a `torch.nn.Module`; build: as of `TorchLayer`; layer: as of `Labelled`.
+    """Return a module that stands for a `torch.nn.Module`.
+
+    name: str, its name in paths.
+    build: function of the values and the input shapes by name, as of `TorchLayer`.
+    name_to_hyperp: local name -> hyperparameter or constant.
+    input_names: names of its inputs.
+    output_names: names of its outputs.
+    layer: as of `labeled_module`; None for no layer.
 
     Raises LanguageError.
     """
@@ -108,7 +138,15 @@ def siso_torch_module(
     *,
     layer: Any = None,
 ) -> IO:
-    """`torch_module` with one input, ``in``, and one output, ``out``."""
+    """Return a `torch_module` with one input, ``in``, and one output, ``out``.
+
+    name: str, its name in paths.
+    build: function of the values and the input shapes by name, as of `TorchLayer`.
+    name_to_hyperp: local name -> hyperparameter or constant.
+    layer: as of `labeled_module`; None for no layer.
+
+    Raises LanguageError.
+    """
     return torch_module(name, build, name_to_hyperp, layer=layer)
 
 
@@ -119,9 +157,14 @@ def siso_torch_layer(
     *,
     layer: Any = None,
 ) -> IO:
-    """A module that stands for what layer_fn, such as ``torch.nn.Dropout``, gives when called with the values by name.
+    """Return a module that stands for what layer_fn gives when called with the values by name.
 
-    name: by default that of layer_fn. layer: as of `Labelled`.
+    layer_fn: function that returns a `torch.nn.Module`, such as ``torch.nn.Dropout``.
+    name_to_hyperp: local name -> hyperparameter or constant.
+    name: str, its name in paths; by default that of layer_fn.
+    layer: as of `labeled_module`; None for no layer.
+
+    Raises LanguageError.
     """
     _check_callable("layer_fn", layer_fn)
     return siso_torch_module(_module_name(layer_fn, name), FromValues(layer_fn), name_to_hyperp, layer=layer)
@@ -129,7 +172,10 @@ def siso_torch_layer(
 
 @dataclass(frozen=True)
 class FromValues:
-    """A `build` that does not look at shapes."""
+    """A `build` that does not look at shapes.
+
+    fn: function of the values by name.
+    """
 
     fn: Callable[..., Any]
 
@@ -139,7 +185,11 @@ class FromValues:
 
 
 def sklearn_module(name: str, make: Callable[..., Any], name_to_hyperp: Mapping[str, Any] | None = None) -> IO:
-    """A module that stands for a scikit-learn estimator; make: as of `SklearnStep`.
+    """Return a module that stands for a scikit-learn estimator.
+
+    name: str, its name in paths.
+    make: as of `SklearnStep`.
+    name_to_hyperp: local name -> hyperparameter or constant.
 
     Raises LanguageError where `make` has no parameter of such a name.
     """
@@ -154,7 +204,10 @@ def sklearn_module(name: str, make: Callable[..., Any], name_to_hyperp: Mapping[
 
 
 def feature_union(n: int) -> IO:
-    """Where n branches of a scikit-learn pipeline meet, with inputs in0 to in(n - 1)."""
+    """Return a module where n branches of a scikit-learn pipeline meet, with inputs in0 to in(n - 1).
+
+    n: int, the number of branches.
+    """
     return combiner(n, "FeatureUnion", UNION)
 
 
@@ -167,7 +220,14 @@ def function_module(
     *,
     layer: Any = None,
 ) -> IO:
-    """A module that stands for a Python function; fn: as of `PlainFunction`; layer: as of `Labelled`.
+    """Return a module that stands for a Python function.
+
+    name: str, its name in paths.
+    fn: function of the values and the inputs, as of `PlainFunction`.
+    name_to_hyperp: local name -> hyperparameter or constant.
+    input_names: names of its inputs.
+    output_names: names of its outputs.
+    layer: as of `labeled_module`; None for no layer.
 
     Raises LanguageError.
     """

@@ -1,4 +1,4 @@
-"""Programs as `torch.nn.Module`s."""
+"""Compile programs to `torch.nn.Module`s."""
 
 from __future__ import annotations
 
@@ -41,11 +41,14 @@ class Operation(nn.Module):
 
 
 class Network(nn.Module):
-    """A program: the modules it is made of, and how tensors travel between them.
+    """A program as a torch module: the modules it is made of, and how tensors travel between them.
+
+    wiring: `Plan` of the program.
+    layers: the modules by their places, with ``%2E`` for each dot, which torch does not allow in names, and ``%25`` for
+        each per cent sign.
 
     Called with one tensor for each input of the program, by position in the program's order or by name; gives a tensor,
-    or a dict by name where the program has several outputs. layers: by the places of the modules, with ``%2E`` for each
-    dot, which torch does not allow in names, and ``%25`` for each per cent sign.
+    or a dict by name where the program has several outputs.
     """
 
     def __init__(self, wiring: Plan, layers: Mapping[str, nn.Module]) -> None:
@@ -64,9 +67,12 @@ class Network(nn.Module):
 
 
 def torch_network(program: Program, input_shapes: Example | Mapping[str, Example]) -> Network:
-    """The program as a module; raises CompileError where a module's layers cannot take the shapes that reach it.
+    """Return the program as a torch module.
 
+    program: `Program`.
     input_shapes: as of `Program.to_torch`.
+
+    Raises CompileError where a module's layers cannot take the shapes that reach it.
     """
     inference = ShapeInference({})
     compile_program(program, inference, meta_tensors(program, input_shapes))
@@ -78,8 +84,9 @@ def torch_network(program: Program, input_shapes: Example | Mapping[str, Example
 
 
 class ShapeInference(NamedTuple):
-    """The backend that finds out shapes on the meta device, where nothing is computed. shapes: of the inputs of each
-    node met so far.
+    """The backend that finds out shapes on the meta device, where nothing is computed.
+
+    shapes: path of each node met so far -> the shapes of its inputs by name.
     """
 
     shapes: dict[str, dict[str, Any]]
@@ -97,7 +104,11 @@ class ShapeInference(NamedTuple):
 
 
 def build_layer(node: Node, shapes: dict[str, tuple[int, ...]]) -> nn.Module:
-    """What a node stands for, for inputs of these shapes; raises CompileError."""
+    """Build the torch module that a node stands for; raises CompileError.
+
+    node: `Node`.
+    shapes: name of an input -> its shape.
+    """
     if not isinstance(node.implementation, TorchLayer):
         raise wrong_module(node, "to_torch", "modules made by torch_module and its like")
     layer = node.implementation.build(node.values.copy(), shapes.copy())
@@ -109,12 +120,19 @@ def build_layer(node: Node, shapes: dict[str, tuple[int, ...]]) -> nn.Module:
 
 
 def torch_name(path: str) -> str:
-    """A place as torch allows it as a name: different places are spelled differently."""
+    """Spell a place as torch allows it as a name: different places are spelled differently.
+
+    path: str, the place.
+    """
     return path.replace("%", "%25").replace(".", "%2E")
 
 
 def meta_tensors(program: Program, given: Any) -> dict[str, Tensor]:
-    """Tensors without content, by the names of the program's inputs; raises CompileError."""
+    """Return tensors without content, by the names of the program's inputs; raises CompileError.
+
+    program: `Program`.
+    given: input shapes, as of `Program.to_torch`.
+    """
     if not isinstance(given, Mapping):
         if len(program.inputs) != 1:
             names = ", ".join(program.inputs) or "none"
@@ -135,6 +153,7 @@ def _meta_tensor(name: str, given: Any) -> Tensor:
 
 
 def shape_of(node: Node, name: str, given: Any) -> tuple[int, ...]:
+    """Return the shape of an input; raises CompileError where it is no tensor."""
     if not isinstance(given, Tensor):
         raise CompileError(f"{node.path}: its input {name} should be a tensor, and is {short_repr(given)}")
     return tuple(given.shape)

@@ -1,4 +1,4 @@
-"""Programs as scikit-learn pipelines."""
+"""Compile programs to scikit-learn pipelines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ from bostruct.domains.language.program import Node, Program
 
 
 class PipelineStep(NamedTuple):
-    """path: of the module, or of the union that closes branches. name: in the pipeline."""
+    """A step of a pipeline.
+
+    path: str, the place of the module, or of the union that closes branches.
+    name: str, its name in the pipeline.
+    estimator: the scikit-learn estimator.
+    """
 
     path: str
     name: str
@@ -26,7 +31,12 @@ Branch: TypeAlias = tuple[PipelineStep, ...]  # all that lies between the data a
 
 
 def pipeline(program: Program) -> Pipeline:
-    """The program as a pipeline, not fitted; raises CompileError, which names what scikit-learn cannot express."""
+    """Return the program as a pipeline, not fitted.
+
+    program: `Program` with one input and one output.
+
+    Raises CompileError, which names what scikit-learn cannot express.
+    """
     for what, names in (("input", program.inputs), ("output", tuple(program.outputs))):
         if len(names) != 1:
             raise CompileError(f"a pipeline has one {what}; the program has {', '.join(names) or 'none'}")
@@ -37,7 +47,7 @@ def pipeline(program: Program) -> Pipeline:
 
 
 class PipelineBackend:
-    """The backend: a node lengthens the branch that it reads."""
+    """The backend for pipelines: a node lengthens the branch that it reads."""
 
     def make(self, node: Node, inputs: dict[str, Branch]) -> Branch:
         for branch in inputs.values():
@@ -51,7 +61,10 @@ class PipelineBackend:
 
 
 def make_estimator(node: Node) -> Any:
-    """What a node stands for; raises CompileError."""
+    """Make the estimator that a node stands for; raises CompileError.
+
+    node: `Node`.
+    """
     try:
         made = node.implementation.make(**node.values)
     except Exception as error:
@@ -62,7 +75,11 @@ def make_estimator(node: Node) -> Any:
 
 
 def join_branches(node: Node, inputs: dict[str, Branch]) -> Branch:
-    """Branches side by side, behind the steps that all of them begin with."""
+    """Put branches side by side, behind the steps that all of them begin with.
+
+    node: `Node` of the union.
+    inputs: name of an input -> its branch.
+    """
     branches = list(inputs.values())
     if len(branches) == 1:
         return branches[0]
@@ -88,5 +105,5 @@ def _transforms(made: Any) -> bool:
 
 
 def step_name(path: str) -> str:
-    """A place as scikit-learn allows it as a name: ``__`` means a parameter there."""
+    """Spell a place as scikit-learn allows it as a name: ``__`` means a parameter there."""
     return path.replace("%", "%25").replace("__", "_%5F")
