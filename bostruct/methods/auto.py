@@ -40,13 +40,18 @@ def auto(domain: Any) -> BayesianSearch:
 
 
 def for_space(domain: Space) -> BayesianSearch:
-    """A GP at its mode, log EI, local search around the best points; values far worse than the middle are drawn in.
+    """Build Bayesian optimization of a space: a GP at its mode, log EI, local search around the best points.
 
-    Its kernel blends main effects, which most objectives have and few data suffice for, with diffusion under a prior
-    that is scaled by the number of variables. Two models are fitted: one expects next to no noise, the other expects a
-    third of the variance to be noise, and has four times the prior probability. Among points none of which repeats,
-    little but the prior tells noise from a rough function; some 20 values of a function without noise overcome it.
-    Labels of success and failure are taken for quiet.
+    The kernel blends main effects with diffusion. Most objectives have main effects, and few data suffice for them. The
+    prior of the diffusion is scaled by the number of variables. Values far worse than the median are compressed.
+
+    Two models are fitted. One expects next to no noise, the other expects a third of the variance to be noise and has
+    four times the prior probability. Among points that do not repeat, little but the prior tells noise from a rough
+    function; some 20 values of a function without noise overcome it. Labels of success and failure are taken for quiet.
+
+    domain: a `Space` without `Real` variables.
+
+    Raises DomainError.
     """
     kernel = WeightedSum(MainEffects(variable_graphs(domain)), space_kernel(domain), Normal(0.4, 1.0), initial=0.4)
     quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0)  # log variances of standardized values

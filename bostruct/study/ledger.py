@@ -120,7 +120,7 @@ class Ledger:
 
     @defer_interrupt
     def finish(self, number: int, outcome: Outcome) -> Trial:
-        """What came of a running trial. Where the file was lost it is kept here, and StorageLost raised after that."""
+        """Record what came of a running trial. Where the file was lost it is kept here, and StorageLost raised then."""
         record = self._records[number]
         trial = _apply_outcome(record.trial, outcome)
         lost: StorageLost | None = None
@@ -224,7 +224,7 @@ class Ledger:
         return self._initial[0] if self._initial else None
 
     def history(self) -> History:
-        """What a searcher sees."""
+        """Return what a searcher may see of the trials, without building it anew."""
         running = self._domain.join([self._records[number].point for number in sorted(self._running)])
         return History(self._completed.read(), self._values.read(), running, self._failed.read(), self._seen)
 

@@ -114,7 +114,7 @@ def run_trials(study: Any, settings: RunSettings) -> str:
 
 
 def _give_back(study: Any, pending: set[int], error: BaseException) -> None:
-    """Where that fails too, the error that ended the run is still the one to be seen."""
+    """Requeue the trials in flight; where that fails too, the error that ended the run is still the one to be seen."""
     for number in sorted(pending):
         if study.trials[number].status == "running":  # an interrupt may have come right after it was told
             try:
@@ -201,7 +201,7 @@ def _mistakes(study: Any, settings: RunSettings, finished: list[tuple[int, Outco
 
 
 def _has_completed(study: Any) -> bool:
-    """Whether any trial has, but for the added ones, which this objective may never have seen."""
+    """Tell whether any trial has completed, but for added ones, which this objective may never have seen."""
     return any(trial.status == "completed" and trial.origin != "added" for trial in study.trials)
 
 

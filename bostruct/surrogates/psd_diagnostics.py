@@ -30,7 +30,8 @@ class PSDDiagnostics:
     similarity: the kernel that is not clipped.
 
     Two figures go on record. smallest_eigenvalue: of the Gram matrices of the training points, the least over posterior
-    samples, in units of the mean diagonal. negative_share: the largest share that negative eigenvalues have in a trace of absolute values.
+    samples, in units of the mean diagonal. negative_share: the largest share that negative eigenvalues have in a trace
+    of absolute values.
     """
 
     surrogate: GaussianSurrogate
