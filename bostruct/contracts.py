@@ -346,7 +346,7 @@ class HasGradient(Kernel, Protocol):
 
 
 class Prediction(NamedTuple):
-    """Mean and variance of the latent objective, each (s, m); s = 1 for a point estimate."""
+    """A prediction of the latent objective: mean and variance, each (s, m); s = 1 for a point estimate."""
 
     mean: Array
     variance: Array
@@ -530,29 +530,31 @@ class HasAppraisal(Searcher, Protocol):
 
 
 class BostructError(Exception):
-    """Base of every error that this package raises on purpose."""
+    """The base of every error that this package raises on purpose."""
 
 
 class PointError(BostructError, ValueError):
-    """A point does not belong to its domain."""
+    """An error that says that a point does not belong to its domain."""
 
 
 class DomainError(BostructError, ValueError):
-    """A domain cannot be built, or cannot be used so."""
+    """An error that says that a domain cannot be built, or cannot be used so."""
 
 
 class SpaceExhausted(BostructError):
-    """Every point of the domain has been seen."""
+    """An error that says that every point of the domain has been seen."""
 
 
 class Infeasible(BostructError):
-    """Raise it in an objective to say that a point breaks a constraint which only evaluation reveals, or in a function
-    that builds a part of a search space to say that the choices taken lead nowhere.
+    """An error that you raise to say that a point is infeasible.
+
+    Raise it in an objective for a point that breaks a constraint which only evaluation reveals, or in a function that
+    builds a part of a search space where the choices taken lead nowhere.
     """
 
 
 class NumericalError(BostructError, ArithmeticError):
-    """A matrix that should be positive definite is not, whatever jitter the ladder allows."""
+    """An error that says that a matrix is not positive definite, whatever jitter the ladder allows."""
 
 
 class MissingExtra(BostructError, ImportError):

@@ -41,7 +41,7 @@ def log_h(u: Array) -> Array:
 
 
 def _remainder(v: Array) -> Array:
-    """1 + v Phi(v) / phi(v) = 1 / v^2 - 3 / v^4 + 15 / v^6 - ..., of which that difference would lose digits."""
+    """Return 1 + v Phi(v) / phi(v) as 1 / v^2 - 3 / v^4 + 15 / v^6 - ...; that sum would lose digits."""
     square = 1.0 / (v * v)
     total = np.ones_like(v)
     for k in range(TERMS, 0, -1):

@@ -142,8 +142,12 @@ def _render(form: Callable[[BaseException], str], error: BaseException) -> str:
 def evaluate(objective: Callable[[Any], Any], point: Any, handlers: frozenset[CodeType] = frozenset()) -> Outcome:
     """Call the objective, and turn what it raises into an outcome, SystemExit and asyncio's CancelledError too.
 
-    KeyboardInterrupt passes, and so does what is no `Exception` and comes from a signal handler: one that is installed,
-    or one of `handlers`, which may have uninstalled itself. A process that the objective has forked ends here.
+    KeyboardInterrupt passes, and so does what is no `Exception` and comes from a signal handler. A process that the
+    objective has forked ends here.
+
+    objective: called with the point, returns a number.
+    point: as the user wrote it.
+    handlers: code of signal handlers besides those that are installed, which may have uninstalled themselves.
     """
     process = os.getpid()
     try:

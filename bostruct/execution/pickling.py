@@ -12,7 +12,12 @@ from typing import Any, ClassVar
 
 
 def pickle_for_worker(name: str, value: Any) -> bytes:
-    """Pickle by cloudpickle, and modules of every kind by their names; raises TypeError, which calls the value `name`.
+    """Pickle a value by cloudpickle, and modules of every kind by their names.
+
+    name: of the value, for the message.
+    value: an objective or a point.
+
+    Raises TypeError where it cannot be pickled.
 
     Libraries put instances of subclasses of ModuleType into `sys.modules`, such as `torch.ops`, which no pickle takes.
     cloudpickle meets them without being asked to: a function that reads `torch` takes along each loaded submodule whose

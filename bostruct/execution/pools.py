@@ -27,7 +27,11 @@ class Pool(Protocol):
         ...
 
     def submit(self, number: int, point: Any) -> None:
-        """Begin a trial; only called while fewer than `slots` are in flight."""
+        """Begin a trial; only called while fewer than `slots` are in flight.
+
+        number: of the trial.
+        point: as the objective receives it.
+        """
         ...
 
     def wait(self) -> FinishedTrials:

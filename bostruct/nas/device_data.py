@@ -26,13 +26,21 @@ _WHOLES = WeakTensorKeyDictionary()  # inputs of the first share of some trainin
 
 
 def on_device(data: Dataset, device: torch.device) -> DeviceParts:
-    """A data set's parts on a device, the same tensors at every call; they must not be changed."""
+    """Return a data set's parts on a device, the same tensors at every call; they must not be changed.
+
+    data: with its tensors anywhere.
+    device: where they are wanted.
+    """
     there = with_index(device)  # "cuda" and "cuda:0" can be one
     return DeviceParts(*(_examples_on_device(part, data, there) for part in (data.train, data.validation, data.test)))
 
 
 def fraction_of(data: Dataset, fraction: float) -> Dataset:
-    """`Dataset.part`; on a device it is the first examples of the whole there, no copy of its own."""
+    """Return `Dataset.part`; on a device it is the first examples of the whole there, no copy of its own.
+
+    data: the whole.
+    fraction: share of the training examples, in (0, 1].
+    """
     if fraction == 1.0:
         return data
     part = data.part(fraction)

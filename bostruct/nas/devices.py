@@ -41,7 +41,12 @@ StepBody = Callable[[], None]
 
 
 def check_device(name: str) -> torch.device:
-    """A CPU or a GPU that is there; raises TypeError, ValueError."""
+    """Return a CPU or a GPU that is there.
+
+    name: ``cpu``, ``cuda`` or ``cuda:<number>``.
+
+    Raises TypeError, ValueError.
+    """
     if not isinstance(name, str):
         raise TypeError(f"device: expected 'cpu', 'cuda' or 'cuda:<number>', got {short_repr(name)}")
     try:
@@ -57,14 +62,19 @@ def check_device(name: str) -> torch.device:
 
 
 def with_index(device: torch.device) -> torch.device:
-    """The same with its number, which for ``cuda`` is that of the current device."""
+    """Return a device with its number, which for ``cuda`` is that of the current device.
+
+    device: with or without a number.
+    """
     if device.type == "cuda" and device.index is None:
         return torch.device("cuda", torch.cuda.current_device())
     return device
 
 
 def take_stream(number: int) -> torch.cuda.Stream:
-    """One that no other place has, of a GPU by its number; to be put back. Raises RuntimeError where there is none.
+    """Take a stream that no other training has, to be put back; raise RuntimeError where there is none.
+
+    number: of the GPU.
 
     When a graph goes, torch frees the working memory of cuBLAS on its stream, also where another graph that was
     captured on the same stream still writes there.
@@ -102,7 +112,7 @@ class CaptureFailed(BostructError, RuntimeError):
 class DeviceContext:
     """A device with random numbers, and where there are graphs a stream, that belong to one training.
 
-    Everything that a training does happens within `turn`: then torch's global random numbers are its own, and go on
+    Everything that a training does happens within `activate`: then torch's global random numbers are its own, and go on
     from its last turn, whatever others have drawn in between. On a GPU this also holds while graphs of several
     trainings are replayed at once: a graph reads seed and offset of the generator's state that it was captured with.
     """
@@ -128,7 +138,7 @@ class DeviceContext:
 
     @contextmanager
     def activate(self) -> Iterator[None]:
-        """This place's random numbers and stream, then those of before."""
+        """Use this training's random numbers and stream meanwhile, then those of before."""
         before = torch.get_rng_state()
         torch.set_rng_state(self._state)
         try:
@@ -185,7 +195,10 @@ class DeviceContext:
             torch.cuda.set_sync_debug_mode(before)
 
     def warn_of_sync(self, error: RuntimeError) -> None:
-        """Once, with the line of code that waits. error: that was raised there."""
+        """Warn once, with the line of code that waits.
+
+        error: that was raised there.
+        """
         if not self._warned:
             self._warned = True
             at = traceback.extract_tb(error.__traceback__)[-1]
@@ -196,25 +209,30 @@ class DeviceContext:
             )
 
     def synchronize(self) -> None:
-        """Until the device has done all that it was told, on any stream."""
+        """Wait until the device has done all that it was told, on any stream."""
         if self.cuda:
             torch.cuda.synchronize(self._index)
 
     def free_memory(self) -> float:
-        """Bytes that the device could give to anybody; not counted on a CPU, nor where a GPU does not answer."""
+        """Return the bytes the device could give to anybody; not counted on a CPU, nor where a GPU does not answer."""
         with suppress(RuntimeError):
             return torch.cuda.mem_get_info(self._index)[0] if self.cuda else math.inf
         return math.inf
 
     def release(self) -> None:
-        """After a failure: memory that nothing refers to any more goes back to the device."""
+        """Give memory that nothing refers to any more back to the device, after a failure."""
         if self.cuda:
             gc.collect()  # an error's frames can refer to themselves
             with suppress(RuntimeError):  # of a device that is lost, or of torch after a failed capture: the reason
                 torch.cuda.empty_cache()  # of the failure is what counts
 
     def capture(self, body: StepBody) -> StepBody:
-        """`body` as a graph, captured and not run. Raises CaptureFailed; torch keeps some memory of it then."""
+        """Return a body as a graph, captured and not run.
+
+        body: as of `make_graphed_callable`.
+
+        Raises CaptureFailed; torch keeps some memory of it then.
+        """
         graph = torch.cuda.CUDAGraph()
         try:
             # thread_local: other threads of the process may allocate meanwhile

@@ -41,7 +41,7 @@ class Batches:
         self._inputs = data.inputs
 
     def reshuffle(self) -> None:
-        """A new order, images augmented anew, the first batch next."""
+        """Draw a new order, augment images anew, and begin with the first batch."""
         n, given = len(self._order), self._data.inputs
         self._order.copy_(torch.randperm(n, generator=self._generator, device=given.device))
         images = augment(given, self._recipe, self._generator)
@@ -52,25 +52,28 @@ class Batches:
         self.position.zero_()
 
     def take(self) -> tuple[Tensor, Tensor]:
-        """Inputs and targets of the batch at `position`."""
+        """Return inputs and targets of the batch at `position`."""
         chosen = self._order.index_select(0, self.position * self.size + self._places)
         return select_examples(self._inputs, chosen), self._data.targets.index_select(0, chosen)
 
     def record_loss(self, loss: Tensor) -> None:
-        """The loss of the batch at `position`, a number; then the next is next."""
+        """Note the loss of the batch at `position`, a number, and go on to the next batch."""
         self.losses.index_copy_(0, self.position, loss.reshape(1))
         self.position += 1
 
 
 def select_examples(inputs: Tensor, chosen: Tensor) -> Tensor:
-    """inputs[chosen], of images in the memory format that they have."""
+    """Return inputs[chosen], of images in the memory format that they have."""
     if inputs.dim() == 4 and inputs.stride(1) == 1:
         return inputs.permute(0, 2, 3, 1).index_select(0, chosen).permute(0, 3, 1, 2)
     return inputs.index_select(0, chosen)
 
 
 def to_channels_last(network: nn.Module) -> None:
-    """The weights of its convolutions of images, in place; torch would refuse those of volumes, of five dimensions."""
+    """Make the weights of a network's convolutions of images channels-last, in place.
+
+    Torch would refuse those of volumes, of five dimensions.
+    """
     for one in network.parameters():
         if one.dim() == 4:
             one.data = one.data.contiguous(memory_format=torch.channels_last)
@@ -95,7 +98,7 @@ def make_optimizer(parameters: Sequence[Tensor], recipe: Recipe, context: Device
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    """The same for all parameters; where it is a tensor it stays that tensor."""
+    """Set the learning rate of all parameters; where it is a tensor it stays that tensor."""
     for group in optimizer.param_groups:
         if isinstance(group["lr"], Tensor):
             group["lr"].fill_(rate)
@@ -111,7 +114,7 @@ def make_step(
     recipe: Recipe,
     context: DeviceContext,
 ) -> StepBody:
-    """One step of the optimizer on the next batch, whose loss the batches note."""
+    """Return a step of the optimizer on the next batch, whose loss the batches note."""
 
     def body() -> None:
         inputs, targets = batches.take()
@@ -134,14 +137,14 @@ def _total_loss(network: nn.Module, inputs: Tensor, targets: Tensor, task: Task,
 
 
 def decision_loss(given: Tensor, targets: Tensor, task: Task, recipe: Recipe) -> Tensor:
-    """Cross-entropy of logits (m, classes), or the mean loss of predictions (m, targets)."""
+    """Return the cross-entropy of logits (m, classes), or the mean loss of predictions (m, targets)."""
     if task == "classification":
         return functional.cross_entropy(given, targets, label_smoothing=recipe.label_smoothing)
     return (functional.mse_loss if recipe.loss == "squared" else functional.l1_loss)(given, targets)
 
 
 def augment(images: Tensor, recipe: Recipe, generator: torch.Generator) -> Tensor:
-    """Images (n, c, h, w), each moved by up to `shift` pixels either way and half of them mirrored, all at once."""
+    """Move images (n, c, h, w) by up to `shift` pixels either way and mirror half of them, all at once."""
     if images.dim() != 4 or not (recipe.shift or recipe.flip):
         return images
     n, _, height, width = images.shape
@@ -180,7 +183,7 @@ class Scoring:
         )  # not this object's own: graphs go when nobody holds it
 
     def steps(self) -> Generator[None, None, float]:
-        """The error, a batch at a time."""
+        """Compute the error, a batch at a time."""
         whole = self._sum
         n = len(whole.examples)
         left = n % whole.size
@@ -211,7 +214,7 @@ class ErrorSum:
         self._places = torch.arange(size, device=device)
 
     def next(self) -> None:
-        """Add the errors on the batch at `first`; then the next is next."""
+        """Add the errors on the batch at `first`, and go on to the next batch."""
         chosen = self.first + self._places
         self.add(select_examples(self.examples.inputs, chosen), self.examples.targets.index_select(0, chosen))
         self.first += self.size
@@ -223,7 +226,7 @@ class ErrorSum:
 
 
 def sum_errors(given: Tensor, targets: Tensor, task: Task) -> Tensor:
-    """Wrong classes, or squared errors, over the examples; given: (..., m, classes), the result (...)."""
+    """Sum the wrong classes, or the squared errors, over the examples -> (...); given: (..., m, classes)."""
     if task == "classification":
         return (given.argmax(dim=-1) != targets).sum(dim=-1)
     return (given - targets).square().mean(dim=-1).sum(dim=-1)

@@ -51,7 +51,10 @@ def prove_optimum(problem: Problem, seconds: float = 60.0) -> Problem:
 
 
 def quadratic_form(objective: ClauseWeight) -> tuple[Array, Array]:
-    """(d, d) upper triangular Q and (d,) b: the objective is x Q x + b x and a constant. Clauses of 1 or 2 literals."""
+    """Return (d, d) upper triangular Q and (d,) b of an objective x Q x + b x and a constant.
+
+    objective: of clauses of 1 or 2 literals.
+    """
     d = objective.formula.n_variables
     pairs, linear = np.zeros((d, d)), np.zeros(d)
     for clause, cost in zip(objective.formula.clauses, objective.costs, strict=True):
@@ -68,7 +71,11 @@ def quadratic_form(objective: ClauseWeight) -> tuple[Array, Array]:
 
 
 def least_quadratic(pairs: Floats, linear: Floats) -> tuple[int, ...]:
-    """A minimizer over bits of x Q x + b x, by enumeration in two halves, in the precision of Q; d at most 28."""
+    """Return a minimizer over bits of x Q x + b x, by enumeration in two halves, in the precision of Q.
+
+    pairs: Q (d, d), upper triangular, d at most 28.
+    linear: b (d,).
+    """
     d = len(linear)
     half = d // 2
     halves = [slice(0, half), slice(half, d)]

@@ -85,7 +85,13 @@ def johnson_graph(n: int, k: int) -> tuple[int, list[tuple[int, int]]]:
 
 
 def maxcut_formula(n: int, k: int, seed: int) -> Formula:
-    """Weighted max-cut on a Johnson graph, weights 1 to 10: an edge is the clauses (a or b) and (not a or not b)."""
+    """Return weighted max-cut on a Johnson graph, weights 1 to 10.
+
+    An edge is the clauses (a or b) and (not a or not b).
+
+    n, k: as of `johnson_graph`.
+    seed: of the weights.
+    """
     n = check_integer("n", n, 3, 1000)
     k = check_integer("k", k, 1, n - 1)
     if math.comb(n, k) > MAX_VERTICES:
@@ -129,7 +135,7 @@ def maxcut(n: int = 8, k: int = 2, seed: int = 0) -> Problem:
 
 
 def frb_formula(groups: int, size: int, seed: int) -> tuple[Formula, tuple[int, ...]]:
-    """A forced satisfiable instance of model RB as weighted MaxSAT, and its hidden solution.
+    """Return a forced satisfiable instance of model RB as weighted MaxSAT, and its hidden solution.
 
     As in the frb files: variable (g, v), "group g takes value v"; a unit clause of weight 1 for each, and for each
     forbidden pair (not a or not b) with a weight above that of all units: the pairs within a group, and those of

@@ -124,14 +124,17 @@ def ising(case: int = 1286, strength: float = 0.0) -> Problem:
 
 
 def grid_edges() -> list[tuple[int, int]]:
-    """Pairs of neighboring sites of the grid, sites numbered row by row, in the order of the variables."""
+    """Return pairs of neighboring sites of the grid, sites numbered row by row, in the order of the variables."""
     sites = range(SIDE * SIDE)
     across = [(i, i + 1) for i in sites if i % SIDE < SIDE - 1]
     return sorted(across + [(i, i + SIDE) for i in sites if i < SIDE * (SIDE - 1)])
 
 
 def couplings(case: int) -> tuple[Array, Array]:
-    """J of the horizontal (4, 3) and vertical (3, 4) bonds, as torch draws them from seed `case`, in float32."""
+    """Return J of the horizontal (4, 3) and vertical (3, 4) bonds, as torch draws them, in float32.
+
+    case: the seed.
+    """
     drawn = mersenne_words(case, 48).reshape(4, 12)
     signs = (2 * (drawn[[0, 2]] % 2) - 1).astype(np.float32)
     uniform = (drawn[[1, 3]] & (2**24 - 1)).astype(np.float32) * np.float32(2.0**-24)
@@ -141,7 +144,7 @@ def couplings(case: int) -> tuple[Array, Array]:
 
 
 def exact_optimum(objective: Ising) -> tuple[float, tuple[int, ...]]:
-    """The least value over all 2^24 points, and a point that has it; takes about 0.1 s."""
+    """Return the least value over all 2^24 points, and a point that has it; takes about 0.1 s."""
     upper, lower = objective.halves
     upper_bits, lower_bits = all_bits(10), all_bits(14)
     linear = lower_bits @ objective.gains[LOWER_BONDS]

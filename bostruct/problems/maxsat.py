@@ -75,6 +75,9 @@ def maxsat(file: str | Path, weights: str = "raw") -> Problem:
 
 
 def fingerprint(formula: Formula) -> str:
-    """Equal for equal formulas: their number of variables, clauses and weights, in order."""
+    """Return a digest of a formula: of its number of variables, its clauses and weights, in order.
+
+    formula: equal ones have equal digests.
+    """
     text = repr((formula.n_variables, formula.clauses, formula.weights))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

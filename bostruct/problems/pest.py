@@ -71,7 +71,11 @@ def simulate(row: IntArray, rng: DrawsBeta, n_simulations: int = PEST_SIMULATION
 
 
 def mean_value(vertices: IntArray, n_simulations: int) -> Array:
-    """The objective's mean over the noise, (m, 25) -> (m,), estimated from one fixed stream of simulations."""
+    """Estimate the objective's mean over the noise (m,) from one fixed stream of simulations.
+
+    vertices: points (m, 25).
+    n_simulations: their number.
+    """
     return np.array([simulate(row, np.random.default_rng(0), n_simulations) for row in vertices])
 
 

@@ -31,7 +31,13 @@ class StudyLocked(StorageError):
 
 
 def acquire(path: Path, what: str) -> int:
-    """Take the lock at `path`, a file made for it, or raise StudyLocked naming the holder; returns its descriptor."""
+    """Take a lock, and return the descriptor of its file.
+
+    path: of the file, made for the lock.
+    what: is locked, for messages.
+
+    Raises StudyLocked naming the holder where it is taken, StorageError where the file cannot be made.
+    """
     try:
         fcntl = importlib.import_module("fcntl")
     except ModuleNotFoundError as error:
@@ -65,7 +71,11 @@ def acquire(path: Path, what: str) -> int:
 
 
 def release(path: Path, descriptor: int) -> None:
-    """Give the lock back, and remove its file while it is still ours; nothing in a forked child, whose it is not."""
+    """Give a lock back, and remove its file while it is still ours; do nothing in a forked child, whose it is not.
+
+    path: of the file.
+    descriptor: as `acquire` returned it.
+    """
     if descriptor not in _descriptors:
         return
     with contextlib.suppress(OSError):  # a file that is left behind locks nothing

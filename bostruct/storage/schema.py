@@ -62,7 +62,10 @@ class StorageLost(StorageError):
 
 
 def connect(path: Path | None, *, read_only: bool = False) -> sqlite3.Connection:
-    """Open the database at `path`, created where absent; None is one in memory.
+    """Open a database, created where absent.
+
+    path: of its file, None for one in memory.
+    read_only: the database must be there, and none of its studies can be changed.
 
     Raises StorageError for anything that is not a sound database of ours, and leaves it as it was.
     """

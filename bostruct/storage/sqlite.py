@@ -120,7 +120,9 @@ class Store:
         raise StorageError(f"{self.path}: {wanted}; it holds {names}{hint}")
 
     def begin(self, row: StudyRow) -> StudyRow:
-        """Find the study of this name, or make it from `row`, and become its only writer.
+        """Find a study by its name, or make it, and become its only writer.
+
+        row: holds the name, and all that a new study is made of.
 
         Raises StudyLocked where somebody else is.
         """
@@ -130,7 +132,11 @@ class Store:
         return self.find(row.name)  # after the lock: a writer that has just left may have moved it on
 
     def copy_study(self, row: StudyRow, trials: list[TrialRow], out: set[int]) -> None:
-        """Write a whole study, or nothing, and become its only writer; out: the running trials that were handed out.
+        """Write a whole study, or nothing, and become its only writer.
+
+        row: the study.
+        trials: all of them.
+        out: numbers of the running trials that were handed out.
 
         Raises StorageError where the file holds a study of this name.
         """

@@ -20,7 +20,13 @@ LABEL = (40, 24, 12, 0)  # letters of a label, fewer where it has to make room
 
 @contextmanager
 def progress_bar(label: str, total: int, done: int, wanted: bool | None) -> Iterator[Any]:
-    """Show a tqdm bar on stderr where it is wanted, else give None; `wanted=None` is a terminal or a notebook."""
+    """Show a tqdm bar on stderr where it is wanted, else give None.
+
+    label: in front of the bar.
+    total: number of trials in all.
+    done: number of trials finished already.
+    wanted: whether there is a bar; None for one on a terminal and in a notebook.
+    """
     if not (sys.stderr.isatty() or is_notebook() if wanted is None else wanted):
         yield None
         return

@@ -14,7 +14,13 @@ from bostruct.study.ledger import Ledger
 
 
 def save(ledger: Ledger, path: str | os.PathLike[str]) -> Store:
-    """Write a study to a file that does not hold it; returns the file, open for writing. Raises StorageError."""
+    """Write a study to a file that does not hold it, and return the file, open for writing.
+
+    ledger: of the study.
+    path: of the file, new or with other studies.
+
+    Raises StorageError.
+    """
     store = Store(path)
     try:
         ledger.copy_to(store)
@@ -25,7 +31,10 @@ def save(ledger: Ledger, path: str | os.PathLike[str]) -> Store:
 
 
 def end(ledger: Ledger) -> None:
-    """Close the file of a study; where it is known to be lost, write the study to a new one and warn of that."""
+    """Close the file of a study; where it is known to be lost, write the study to a new one and warn of that.
+
+    ledger: of the study.
+    """
     store = ledger.store
     if not store.is_open:
         return
@@ -61,6 +70,9 @@ def _save_in(folder: Path, lost: Path, ledger: Ledger) -> str:
 
 def copy_file(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
     """Copy a file of studies as it is at one moment, whoever is writing it; what was told last is in the copy.
+
+    source: the file.
+    target: of the copy, a new file.
 
     Raises StorageError where the source is not a file with studies, or the target exists or cannot be written.
     """

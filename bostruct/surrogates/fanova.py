@@ -66,7 +66,7 @@ class Importances(NamedTuple):
 
 
 class Leaves(NamedTuple):
-    """Boxes (lower, upper] of the leaves of a tree (l, c), and its value on them (l,)."""
+    """The boxes (lower, upper] of the leaves of a tree (l, c), and its value on them (l,)."""
 
     lower: Array
     upper: Array

@@ -21,14 +21,14 @@ LOG_2_PI = math.log(2.0 * math.pi)
 
 
 class CholeskyFactor(NamedTuple):
-    """Lower Cholesky factor (n, n), above whose diagonal is rubbish, and the jitter that it took."""
+    """A lower Cholesky factor (n, n), above whose diagonal is rubbish, and the jitter that it took."""
 
     lower: Array
     jitter: float
 
 
 class Evidence(NamedTuple):
-    """log N(residual; 0, S), and what was learned on the way."""
+    """The evidence log N(residual; 0, S), and the terms that it is made of."""
 
     log_density: float
     log_determinant: float  # of K + ratio I

@@ -147,6 +147,6 @@ def _profiled_mean(fit: TrainingData, theta: Array, log_noise: float) -> float:
 
 
 def _generalized_mean(inverse: Array, values: Array) -> float:
-    """The constant that the evidence likes best; Rasmussen and Williams 2006, (2.41) for one constant basis."""
+    """Return the mean of the largest evidence; Rasmussen and Williams 2006, (2.41) for one constant basis."""
     sums = inverse.sum(axis=1)
     return float(sums @ values) / float(sums.sum())

@@ -14,23 +14,23 @@ Combine: TypeAlias = Callable[[int], IO]
 
 
 def conv_bn_relu(filters: int, kernel: int = 3, stride: int = 1, bias: bool = False) -> IO:
-    """A convolution, by default without bias, batch normalization, ReLU."""
+    """Build a convolution, by default without bias, batch normalization, ReLU."""
     return siso_sequential([ops.conv2d(filters, kernel, stride, bias=bias), ops.batch_norm(), ops.relu()])
 
 
 def relu_conv_bn(filters: int, kernel: int = 3, stride: int = 1, dilation: int = 1) -> IO:
-    """ReLU, a convolution without bias, batch normalization."""
+    """Build ReLU, a convolution without bias, batch normalization."""
     return siso_sequential([ops.relu(), ops.conv2d(filters, kernel, stride, dilation, bias=False), ops.batch_norm()])
 
 
 def relu_separable_bn(filters: int, kernel: int = 3, stride: int = 1, dilation: int = 1) -> IO:
-    """ReLU, a depthwise convolution, one of size 1, batch normalization."""
+    """Build ReLU, a depthwise convolution, one of size 1, batch normalization."""
     made = ops.separable_conv2d(filters, kernel, stride, dilation, bias=False)
     return siso_sequential([ops.relu(), made, ops.batch_norm()])
 
 
 def combine_outputs(outputs: Sequence[Outputs], combine: Combine = ops.add) -> Outputs:
-    """One thing of several: themselves where there is one."""
+    """Combine several outputs into one; a single one is returned as it is."""
     if len(outputs) == 1:
         return outputs[0]
     inputs, together = combine(len(outputs))
