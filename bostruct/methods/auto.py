@@ -17,7 +17,7 @@ from bostruct.methods.default_kernels import program_kernel, space_kernel, varia
 from bostruct.methods.nasbot import nasbot
 from bostruct.methods.refusals import refuse_without_kernel
 from bostruct.searchers.bayesian import BayesianSearch, best_predicted
-from bostruct.searchers.surroundings import mutations_of
+from bostruct.searchers.proposals import mutations_of
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.noise_selection import NoiseSelection
 from bostruct.surrogates.output_warping import OutputWarping

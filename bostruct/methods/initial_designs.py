@@ -9,7 +9,7 @@ import numpy as np
 
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.domains.joint import Joint
-from bostruct.searchers.designs import Design, PoolFirst, random_design
+from bostruct.searchers.proposals import Design, PoolFirst, random_design
 
 RANDOM_DESIGN_SIZE = 12  # points before a model of architectures is asked, where there is no pool
 

@@ -21,7 +21,7 @@ from bostruct.methods.default_kernels import architecture_kernel, joint_kernel
 from bostruct.methods.initial_designs import initial_design, pool_of
 from bostruct.methods.refusals import domain_label
 from bostruct.searchers.bayesian import BayesianSearch
-from bostruct.searchers.surroundings import mutations_of
+from bostruct.searchers.proposals import mutations_of
 from bostruct.surrogates.hyperparameters import ScalePriors
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.marginalized import MarginalizedGP

@@ -13,7 +13,7 @@ from bostruct.domains.space.decisions import coordinate_values
 from bostruct.domains.space.space import Space
 from bostruct.methods.refusals import domain_label
 from bostruct.searchers.bayesian import BayesianSearch
-from bostruct.searchers.surroundings import mutations_of, neighbors_of
+from bostruct.searchers.proposals import mutations_of, neighbors_of
 from bostruct.surrogates.forest import RandomForest
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Array, DomainError, HasMutation, HistoryView, Json, Point, State, Suggestion
+from bostruct.searchers.proposals import key_of
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,3 @@ def known_values(domain: HasMutation, history: HistoryView) -> dict[Hashable, fl
     history: all that was told so far.
     """
     return dict(zip(domain.keys(history.completed), map(float, history.values), strict=True))
-
-
-def key_of(domain: HasMutation, x: Point) -> Hashable:
-    return domain.keys(domain.join([x]))[0]

@@ -14,7 +14,6 @@ from bostruct.contracts import (
     Appraisal,
     Batch,
     HistoryView,
-    Info,
     Json,
     Maximizer,
     NumericalError,
@@ -25,9 +24,8 @@ from bostruct.contracts import (
     Suggestion,
     Surrogate,
 )
-from bostruct.searchers.designs import Design, random_design
+from bostruct.searchers.proposals import Design, fall_back, neighbors_of, random_design
 from bostruct.searchers.scores import AcquisitionScore, FeasibleScore
-from bostruct.searchers.surroundings import neighbors_of
 
 MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
 
@@ -138,7 +136,7 @@ class BayesianSearch:
         if len(history.seen) < self.n_initial:
             return Suggestion(self.design(self.domain, history.seen, rng), state, {"origin": "initial"})
         if not len(history.values):
-            return self._fallback(history, state, rng, "no trial has completed")
+            return fall_back(self.domain, history, state, rng, "no trial has completed")
         fit_rng, search_rng, random_rng = rng.spawn(3)
         try:
             posterior, learned, info = self.surrogate.condition(
@@ -146,7 +144,7 @@ class BayesianSearch:
             )
             score = self._score(history, posterior.believe(history.running), fit_rng)
         except NumericalError as error:
-            return self._fallback(history, state, random_rng, str(error))
+            return fall_back(self.domain, history, state, random_rng, str(error))
         best = np.argsort(history.values, kind="stable")[: self.n_starts]
         starts = take(self.domain, history.completed, best.tolist())
         maxima, found = self.maximizer(score, self.domain, starts, search_rng)
@@ -190,10 +188,6 @@ class BayesianSearch:
 
     def _unseen(self, xs: Batch, history: HistoryView) -> Batch:
         return take(self.domain, xs, [i for i, key in enumerate(self.domain.keys(xs)) if key not in history.seen])
-
-    def _fallback(self, history: HistoryView, state: State, rng: np.random.Generator, why: str) -> Suggestion:
-        info: Info = {"origin": "fallback", "why": why}
-        return Suggestion(self.domain.sample_unseen(history.seen, rng), state, info)
 
 
 def _best(xs: Batch, score: Score) -> Point:

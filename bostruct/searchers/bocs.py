@@ -21,6 +21,7 @@ from bostruct.contracts import (
     Suggestion,
 )
 from bostruct.searchers.bayesian import describe_part
+from bostruct.searchers.proposals import fall_back
 
 
 class Regression(Protocol):
@@ -82,23 +83,20 @@ class BOCS:
         if len(history.seen) < self.n_initial:
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "initial"})
         if not len(history.values):
-            return self._fallback(history, state, rng, "no trial has completed")
+            return fall_back(self.domain, history, state, rng, "no trial has completed")
         try:
             sample, state, info = self.regression.draw(history.completed, history.values, state, rng)
         except NumericalError as error:
-            return self._fallback(history, state, rng, str(error))
+            return fall_back(self.domain, history, state, rng, str(error))
         xs = self.minimizer.minimize(sample, self.domain, rng)
         x = self._unseen(xs, history)
         if x is None and len(xs):
             near = self.domain.neighbors(xs[0])
             x = self._unseen(near[np.argsort(sample(near), kind="stable")], history) if len(near) else None
         if x is None:
-            return self._fallback(history, state, rng, "no unseen point near the minimum")
+            return fall_back(self.domain, history, state, rng, "no unseen point near the minimum")
         return Suggestion(x, state, {"origin": "model", **info})
 
     def _unseen(self, xs: Batch, history: HistoryView) -> Point | None:
         keys = self.domain.keys(xs)
         return next((xs[i] for i, key in enumerate(keys) if key not in history.seen), None)
-
-    def _fallback(self, history: HistoryView, state: State, rng: np.random.Generator, why: str) -> Suggestion:
-        return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "fallback", "why": why})

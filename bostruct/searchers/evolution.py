@@ -11,7 +11,7 @@ import numpy as np
 from bostruct.checks import check_integer
 from bostruct.contracts import Array, DomainError, HasMutation, HistoryView, Json, Point, State, Suggestion
 from bostruct.searchers.bayesian import describe_part
-from bostruct.searchers.designs import Design, random_design
+from bostruct.searchers.proposals import Design, fall_back, key_of, random_design
 
 ParentSelection = Callable[[Array], Array]  # fitness (m,), in the order told -> chances (m,)
 
@@ -59,11 +59,11 @@ class EvolutionSearch:
             return Suggestion(self.design(self.domain, history.seen, rng), state, {"origin": "initial"})
         if not len(history.values):
             why = "no trial has completed"
-            return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "fallback", "why": why})
+            return fall_back(self.domain, history, state, rng, why)
         x = self._child(history, rng)
         if x is None:
             why = f"{self.tries} mutations met seen points alone"
-            return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "fallback", "why": why})
+            return fall_back(self.domain, history, state, rng, why)
         return Suggestion(x, state, {"origin": self.origin})
 
     def _child(self, history: HistoryView, rng: np.random.Generator) -> Point | None:
@@ -74,6 +74,6 @@ class EvolutionSearch:
                 x = self.domain.mutate(history.completed[parent], rng)
             except DomainError:  # bounds or constraints leave this parent no other point
                 continue
-            if self.domain.keys(self.domain.join([x]))[0] not in history.seen:
+            if key_of(self.domain, x) not in history.seen:
                 return x
         return None

@@ -28,6 +28,7 @@ from bostruct.contracts import (
     State,
     Suggestion,
 )
+from bostruct.searchers.proposals import key_of
 
 MAX_DRAWS = 100
 
@@ -121,7 +122,7 @@ class Hyperband:
                 found = sorted(rungs.completed(bracket, level), key=lambda one: one[0])
                 for _, _, x in found[: math.floor(len(found) / self.reduction)]:
                     higher = self._at_level(x, level + 1)
-                    if higher is not None and self.domain.keys(self.domain.join([higher]))[0] not in seen:
+                    if higher is not None and key_of(self.domain, higher) not in seen:
                         return higher
         return None
 
@@ -136,7 +137,7 @@ class Hyperband:
         key = self.fidelities.keys([x])[0]
         level = bracket if key not in rungs.bracket else rungs.highest[key] + 1
         found = self._at_level(x, level) if level < len(self.fidelities.costs) else None
-        return None if found is None or self.domain.keys(self.domain.join([found]))[0] in seen else found
+        return None if found is None or key_of(self.domain, found) in seen else found
 
     def _brackets(self, rungs: Rungs) -> list[int]:
         """Return the levels at which new points may begin, the bracket that lags behind its share most first."""

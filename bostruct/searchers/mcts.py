@@ -10,6 +10,7 @@ import numpy as np
 
 from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Array, HasDecisions, HistoryView, Infeasible, Json, Point, State, Suggestion
+from bostruct.searchers.proposals import fall_back, key_of
 
 
 @dataclass
@@ -133,12 +134,12 @@ class MCTS:
                 break
             made = self._descend(root, exhausted, rng)
             x = self._complete(made, rng)
-            if x is not None and self.domain.keys(self.domain.join([x]))[0] not in history.seen:
+            if x is not None and key_of(self.domain, x) not in history.seen:
                 return Suggestion(x, state, {"origin": "model", "depth": len(made), "nodes": _count_nodes(root)})
             if not self._cache.options(made):  # an end that leads nowhere; below others another draw may help
                 exhausted.add(made)
         why = "the tree is exhausted" if () in exhausted.prefixes else f"{self.tries} walks met seen points alone"
-        return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "fallback", "why": why})
+        return fall_back(self.domain, history, state, rng, why)
 
     def _grow_tree(self, history: HistoryView) -> tuple[TreeNode, ExhaustedPrefixes]:
         root, exhausted = TreeNode(), ExhaustedPrefixes(self._cache.options)

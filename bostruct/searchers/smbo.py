@@ -9,7 +9,7 @@ import numpy as np
 from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Domain, HistoryView, Json, NumericalError, State, Suggestion, Surrogate
 from bostruct.searchers.bayesian import describe_part, take
-from bostruct.searchers.designs import Design, random_design
+from bostruct.searchers.proposals import Design, fall_back, random_design
 
 
 @dataclass(frozen=True)
@@ -59,22 +59,19 @@ class SMBO:
         if rng.random() < self.exploration:
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "random"})
         if not len(history.values):
-            return self._fallback(history, state, rng, "no trial has completed")
+            return fall_back(self.domain, history, state, rng, "no trial has completed")
         try:
             posterior, learned, info = self.surrogate.condition(
                 history.completed, history.values, state["surrogate"], rng
             )
         except NumericalError as error:
-            return self._fallback(history, state, rng, str(error))
+            return fall_back(self.domain, history, state, rng, str(error))
         state = {"surrogate": learned}
         xs = self.domain.sample(self.candidates, rng)
         unseen = [i for i, key in enumerate(self.domain.keys(xs)) if key not in history.seen]
         if not unseen:
-            return self._fallback(history, state, rng, f"{self.candidates} draws met seen points alone")
+            return fall_back(self.domain, history, state, rng, f"{self.candidates} draws met seen points alone")
         fresh = take(self.domain, xs, unseen)
         means = posterior.screen(fresh).mean.mean(axis=0)
         best = int(np.argmin(means))
         return Suggestion(fresh[best], state, {"origin": "model", "predicted": float(means[best]), **info})
-
-    def _fallback(self, history: HistoryView, state: State, rng: np.random.Generator, why: str) -> Suggestion:
-        return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "fallback", "why": why})

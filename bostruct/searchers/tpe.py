@@ -11,6 +11,7 @@ import numpy as np
 
 from bostruct.checks import check_integer, optional_import
 from bostruct.contracts import Choice, HasChoices, HasDecisions, HistoryView, Infeasible, Json, Point, State, Suggestion
+from bostruct.searchers.proposals import fall_back, key_of
 
 ASKS = 32
 
@@ -55,10 +56,10 @@ class TPE:
         if len(history.seen) < self.n_startup:
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "initial"})
         for x in self._ask_optuna(history, rng):
-            if self.domain.keys(self.domain.join([x]))[0] not in history.seen:
+            if key_of(self.domain, x) not in history.seen:
                 return Suggestion(x, state, {"origin": "model"})
         why = f"{ASKS} suggestions of the sampler were seen or break constraints"
-        return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "fallback", "why": why})
+        return fall_back(self.domain, history, state, rng, why)
 
     def _ask_optuna(self, history: HistoryView, rng: np.random.Generator) -> Iterator[Point]:
         """Yield the valid points among those that Optuna suggests."""

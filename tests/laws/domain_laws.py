@@ -18,7 +18,7 @@ from bostruct.contracts import DomainError, PointError, SpaceExhausted
 from bostruct.domains.registry import domain_from_json
 
 CHILDREN = 40  # of which one has a value of the other parent
-MOST_NEIGHBORS = 20_000  # beyond, a law is checked on `some_neighbors` alone
+MOST_NEIGHBORS = 20_000  # beyond, a law is checked on `sample_neighbors` alone
 
 
 def check_domain(domain: Any, rng: np.random.Generator, m: int = 4, rebuildable: bool = True) -> None:

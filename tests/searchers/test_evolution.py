@@ -20,8 +20,8 @@ from bostruct.acquisition.selection import Aging, ByRank, by_fitness, uniform
 from bostruct.contracts import DomainError
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.problems.landscape import landscape
-from bostruct.searchers.designs import PoolFirst
 from bostruct.searchers.evolution import EvolutionSearch
+from bostruct.searchers.proposals import PoolFirst
 from bostruct.study.history import History
 from tests.architectures import GOLDEN, SMALL_CNN, SMALL_MLP
 from tests.laws.maxsat import bits

@@ -196,7 +196,7 @@ class SearchSpace(PartialProgram):
         """
         found = changes.list_at_most(changes.neighbors(self._walk, self._walk_of(x)), NEIGHBORS_LISTED)
         if found is None:
-            raise DomainError(f"neighbors: more than {NEIGHBORS_LISTED}; use some_neighbors")
+            raise DomainError(f"neighbors: more than {NEIGHBORS_LISTED}; use sample_neighbors")
         return found
 
     def sample_neighbors(self, x: Trace, m: int, rng: np.random.Generator) -> list[Trace]:

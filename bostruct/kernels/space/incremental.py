@@ -17,8 +17,8 @@ CachedValue = TypeVar("CachedValue")
 class LastCall(Generic[CachedValue]):
     """The value that was made for the last two arrays, which are told apart as objects and only read.
 
-    Moves from one base are scored in many small batches, all of which need what was made of the base. A pickle leaves
-    the value out: the arrays that it was made for stay behind.
+    Single changes of one base are scored in many small batches, all of which need what was made of the base. A pickle
+    leaves the value out: the arrays that it was made for stay behind.
     """
 
     def __init__(self, make: Callable[[IntArray, IntArray], CachedValue]) -> None:

@@ -1,0 +1,97 @@
+"""Proposals that methods share: initial designs, neighborhoods of a point, a random point where all else fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bostruct.contracts import (
+    Batch,
+    DomainError,
+    HasMutation,
+    HasNeighbors,
+    HistoryView,
+    Point,
+    State,
+    Suggestion,
+)
+
+MAX_SEEN_NEIGHBORS = 5_000
+N_MUTATIONS = 50
+
+Design = Callable[[Any, AbstractSet[Hashable], np.random.Generator], Point]
+"""(domain, seen, rng) -> an unseen point; raises SpaceExhausted where none is left."""
+
+
+def random_design(domain: Any, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
+    """Draw a random unseen point; raises SpaceExhausted where none is left.
+
+    domain: to draw from.
+    seen: keys of points that are not drawn.
+    rng: the only source of chance.
+    """
+    return domain.sample_unseen(seen, rng)
+
+
+@dataclass(frozen=True)
+class PoolFirst:
+    """The points of a pool in their order, then random ones."""
+
+    pool: Batch
+
+    def __call__(self, domain: Any, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
+        for x, key in zip(self.pool, domain.keys(self.pool), strict=True):
+            if key not in seen:
+                return x
+        return random_design(domain, seen, rng)
+
+
+def neighbors_of(domain: HasNeighbors, x: Point, rng: np.random.Generator) -> Batch:
+    """Return the neighbors of a point, or 5,000 of them, drawn at random.
+
+    domain: with neighbors.
+    x: one point.
+    rng: the only source of chance.
+    """
+    return domain.sample_neighbors(x, MAX_SEEN_NEIGHBORS, rng)
+
+
+def mutations_of(domain: HasMutation, x: Point, rng: np.random.Generator) -> Batch:
+    """Return 50 mutations of a point; none where the domain leaves none.
+
+    domain: with mutations.
+    x: one point.
+    rng: the only source of chance.
+    """
+    found: list[Any] = []
+    for _ in range(N_MUTATIONS):
+        try:
+            found.append(domain.mutate(x, rng))
+        except DomainError:  # bounds or constraints leave this point no other
+            break
+    return domain.join(found)
+
+
+def key_of(domain: Any, x: Point) -> Hashable:
+    """Return the key of one point.
+
+    domain: of the point.
+    x: one point.
+    """
+    return domain.keys(domain.join([x]))[0]
+
+
+def fall_back(domain: Any, history: HistoryView, state: State, rng: np.random.Generator, why: str) -> Suggestion:
+    """Suggest a random unseen point, and say why; raises SpaceExhausted where none is left.
+
+    domain: to draw from.
+    history: whose points are not drawn.
+    state: of the searcher, kept.
+    rng: the only source of chance.
+    why: goes on record with the trial.
+    """
+    return Suggestion(domain.sample_unseen(history.seen, rng), state, {"origin": "fallback", "why": why})
