@@ -39,6 +39,9 @@ _HOME = {
     "Infeasible": "bostruct.contracts",
     "ObjectiveError": "bostruct.study.loop",
     "SpaceExhausted": "bostruct.contracts",
+    "DomainError": "bostruct.contracts",
+    "StorageError": "bostruct.storage.schema",
+    "OtherVersion": "bostruct.study.records",
     "minimize": "bostruct.optimize",
     "maximize": "bostruct.optimize",
 }
@@ -46,7 +49,7 @@ _HOME = {
 if TYPE_CHECKING:
     from bostruct.analysis.importances import importance
     from bostruct.analysis.plots import plot_importance
-    from bostruct.contracts import BostructError, Infeasible, SpaceExhausted
+    from bostruct.contracts import BostructError, DomainError, Infeasible, SpaceExhausted
     from bostruct.domains.architecture.domain import Bounds, cnn_domain, mlp_domain
     from bostruct.domains.architecture.drawing import plot_architecture
     from bostruct.domains.architecture.value import Architecture
@@ -56,8 +59,10 @@ if TYPE_CHECKING:
     from bostruct.kernels.otmann.distance import otmann
     from bostruct.kernels.otmann.plot import plot_transport
     from bostruct.optimize import maximize, minimize
+    from bostruct.storage.schema import StorageError
     from bostruct.study.history import Trial
     from bostruct.study.loop import ObjectiveError
+    from bostruct.study.records import OtherVersion
     from bostruct.study.result import Result
     from bostruct.study.study import Study
 
@@ -67,16 +72,19 @@ __all__ = [
     "BostructError",
     "Bounds",
     "Categorical",
+    "DomainError",
     "Fidelity",
     "Graph",
     "Infeasible",
     "Integer",
     "ObjectiveError",
     "Ordinal",
+    "OtherVersion",
     "Real",
     "Result",
     "Space",
     "SpaceExhausted",
+    "StorageError",
     "Study",
     "Trial",
     "cnn_domain",
