@@ -38,10 +38,17 @@ class NoiseSelection:
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[GaussianPosterior, State, Info]:
         """Fit both models, each from its own last mode; (n,) values. A fit that failed counts as improbable."""
-        last = self.initial_state() if state is None else state
+        last = self._last_modes(state)
         quiet = self.quiet.condition(xs, values, last[0], rng)
         noisy = self.noisy.condition(xs, values, last[1], rng)
         gain = noisy[2].get("log_posterior", -math.inf) + self.log_odds - quiet[2].get("log_posterior", -math.inf)
         posterior, _, info = noisy if gain > 0.0 else quiet
         likelihoods = quiet[2]["likelihoods"] + noisy[2]["likelihoods"]
         return posterior, [quiet[1], noisy[1]], info | {"likelihoods": likelihoods}
+
+    def _last_modes(self, state: State) -> list[State]:
+        """Return the last mode of each model; a study of version 0.1.0 had one model, whose mode serves both."""
+        if state is None:
+            return self.initial_state()
+        is_pair = len(state) == 2 and all(mode is None or isinstance(mode, list) for mode in state)
+        return state if is_pair else [state, state]
