@@ -17,6 +17,7 @@ from numbers import Real
 from types import CodeType
 from typing import Any, NamedTuple, NoReturn
 
+from bostruct.checks import short_repr
 from bostruct.contracts import Infeasible
 from bostruct.execution.interrupts import handler_codes, is_from_handler
 
@@ -154,7 +155,7 @@ def evaluate(objective: Callable[[Any], Any], point: Any, handlers: frozenset[Co
         value = objective(point)
         if os.getpid() != process:
             sys.exit()
-        return _outcome_returned(value)
+        return _parse_returned(value)
     except BaseException as error:  # in no other variable: its frames, and what they hold, go with the outcome
         if os.getpid() != process:
             _end_fork(error)
@@ -168,7 +169,7 @@ def evaluate(objective: Callable[[Any], Any], point: Any, handlers: frozenset[Co
         return failure(error)
 
 
-def _outcome_returned(value: Any) -> Outcome:
+def _parse_returned(value: Any) -> Outcome:
     try:
         return outcome_of(value)
     except Exception as error:
@@ -215,5 +216,4 @@ def flush_output() -> None:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
-    return f"{text if len(text) <= 80 else text[:77] + '...'} ({type(value).__name__})"
+    return f"{short_repr(value)} ({type(value).__name__})"

@@ -201,7 +201,7 @@ class Result:
 
     def __repr__(self) -> str:
         return "\n".join(
-            _indented(name, value if isinstance(value, str) else in_full(value)) for name, value in self._summary()
+            _indent_text(name, value if isinstance(value, str) else in_full(value)) for name, value in self._summary()
         )
 
     def _repr_html_(self) -> str:
@@ -236,7 +236,7 @@ class Result:
         ]
 
 
-def _indented(name: str, text: str) -> str:
+def _indent_text(name: str, text: str) -> str:
     """Put a name and its text into two columns; the text is wrapped, but not between a key and its value."""
     margin = " " * 13
     whole = text.replace(": ", ":\N{NO-BREAK SPACE}")
