@@ -276,11 +276,11 @@ class Kernel(Protocol):
     @property
     def parameters(self) -> tuple[Parameter, ...]: ...
 
-    def prepare(self, xs: Batch, ys: Batch) -> Prepared:
+    def prepare(self, xs: Batch, ys: Batch | None = None) -> Prepared:
         """Compute all that does not depend on theta: the costly part of structured kernels.
 
         xs: n points.
-        ys: m points; the same object as xs where both are one batch.
+        ys: m points; None for xs with themselves, which a kernel may do at half the cost.
         """
         ...
 
@@ -315,15 +315,15 @@ class HasLine(Kernel, Protocol):
         ...
 
 
-class TwoBlockGram(NamedTuple):
-    """A line on which the points fall into two parts: K within each stays, and K between them is scaled.
+class BlockGram(NamedTuple):
+    """A line on which the points fall into parts: K within each stays, and K between any two of them is scaled.
 
-    gram: K at one place of the line. parts: positions of the points; a part may be empty. scale: K between the parts at
-    theta_i = t, in units of that in `gram`. whole: the line itself.
+    gram: K at one place of the line. parts: positions of the points, at least two parts; a part may be empty. scale: K
+    between parts at theta_i = t, in units of that in `gram`. whole: the line itself.
     """
 
     gram: Array
-    parts: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+    parts: tuple[npt.NDArray[np.int64], ...]
     scale: Callable[[float], float]
     whole: Callable[[float], Array]
 

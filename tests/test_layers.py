@@ -188,7 +188,7 @@ class TestTheChecksCanFail:
     @pytest.mark.parametrize(
         ("source", "module"),
         [
-            ("from bostruct.kernels.space.diffusion import DiffusionKernel", "bostruct.searchers.random"),
+            ("from bostruct.kernels.space.diffusion import ard_diffusion", "bostruct.searchers.random"),
             ("from bostruct.kernels.space import diffusion", "bostruct.searchers.random"),
             ("from ..kernels.space import diffusion", "bostruct.searchers.random"),
             ("def f():\n    import bostruct.methods", "bostruct.surrogates.map_gp"),

@@ -81,7 +81,7 @@ def _compare(search: Callable[..., Any], score: Score, miniature: bool) -> tuple
 
 
 def _correlations(kernel: Any, xs: Batch, state: Any) -> Array:
-    gram = kernel.gram(np.array(state[3]), kernel.prepare(xs, xs))
+    gram = kernel.gram(np.array(state[3]), kernel.prepare(xs))
     return gram[np.triu_indices(len(gram), 1)]
 
 

@@ -23,6 +23,7 @@ from benchmarks.speed.datasets import search_data
 from benchmarks.speed.report import Row, at_least, main, median, plain_row, time_call
 from bostruct.kernels.space import complete
 from bostruct.methods import combo
+from bostruct.methods.default_kernels import variable_graphs
 from bostruct.problems.contamination import contamination
 from bostruct.surrogates import block_evidence, gaussian
 from bostruct.surrogates.chain import ChainData, ChainTally, sweep
@@ -44,9 +45,9 @@ def measure(miniature: bool) -> list[Row]:
     for n, required in sizes.items():
         xs, values = search_data(problem, n, seed=0)
         data = ChainData(
-            surrogate.kernel, surrogate.kernel.prepare(xs, xs), values, surrogate.priors(values), surrogate.nugget
+            surrogate.kernel, surrogate.kernel.prepare(xs), values, surrogate.priors(values), surrogate.nugget
         )
-        spec = plain.problem([graph.laplacian() for graph in surrogate.kernel.graphs], xs, values)
+        spec = plain.problem([graph.laplacian() for graph in variable_graphs(problem.space)], xs, values)
         now = _burn_in(data, Hyperparameters(*plain.start(spec)), 2 if miniature else BURN_IN)
         ratio, ours, theirs, per_likelihood = _compare(data, spec, now, 1 if miniature else REPEATS)
         rows.append(at_least(f"plain sweep / our sweep, CPU, n = {n}", required, ratio))
@@ -61,7 +62,7 @@ def _profile(data: ChainData, now: Hyperparameters, miniature: bool) -> list[Row
     """Where the time of a fit goes, with the factorization as ever and with the whole matrix factored each time."""
     n, sweeps = len(data.values), 1 if miniature else FIT_SWEEPS
     split, with_split = _share_of_cholesky(data, now, sweeps)
-    with mock.patch.object(complete, "TWO_BLOCK_FROM", math.inf):
+    with mock.patch.object(complete, "BLOCKS_FROM", math.inf):
         whole, without = _share_of_cholesky(data, now, sweeps)
     limit = 0.0 if miniature else SHARE
     return [

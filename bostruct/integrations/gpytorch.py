@@ -62,7 +62,7 @@ class GramKernel(Kernel):
         self.kernel = kernel
         self.points = points
         self.n_choices = None if points is None and n_choices is None else _choice_counts(points, n_choices)
-        self._prepared = None if points is None else kernel.prepare(points, points)
+        self._prepared = None if points is None else kernel.prepare(points)
         for block in kernel.parameters:
             start = torch.full((*self.batch_shape, 1, block.size), block.initial, dtype=dtype)
             self.register_parameter(block.name, torch.nn.Parameter(start))

@@ -38,7 +38,7 @@ class WeightedSum:
         odds = Parameter("log_odds", 1, self.prior, self.initial)
         return (*self.first.parameters, *self.second.parameters, odds)
 
-    def prepare(self, xs: Batch, ys: Batch) -> WeightedSumPair:
+    def prepare(self, xs: Batch, ys: Batch | None = None) -> WeightedSumPair:
         return WeightedSumPair(self.first.prepare(xs, ys), self.second.prepare(xs, ys))
 
     def gram(self, theta: Array, prepared: WeightedSumPair) -> Array:

@@ -32,9 +32,8 @@ class PartKernel:
     def parameters(self) -> tuple[Parameter, ...]:
         return tuple(block._replace(name=f"{self.name}: {block.name}") for block in self.kernel.parameters)
 
-    def prepare(self, xs: Batch, ys: Batch) -> Prepared:
-        own = self.part(xs)
-        return self.kernel.prepare(own, own if ys is xs else self.part(ys))  # kernels spare work among equals
+    def prepare(self, xs: Batch, ys: Batch | None = None) -> Prepared:
+        return self.kernel.prepare(self.part(xs), None if ys is None else self.part(ys))
 
     def gram(self, theta: Array, prepared: Prepared) -> Array:
         """Return the Gram matrix (n, m).
@@ -90,7 +89,7 @@ class Product:
     def parameters(self) -> tuple[Parameter, ...]:
         return (*self.first.parameters, *self.second.parameters)
 
-    def prepare(self, xs: Batch, ys: Batch) -> ProductPair:
+    def prepare(self, xs: Batch, ys: Batch | None = None) -> ProductPair:
         return ProductPair(self.first.prepare(xs, ys), self.second.prepare(xs, ys))
 
     def gram(self, theta: Array, prepared: ProductPair) -> Array:

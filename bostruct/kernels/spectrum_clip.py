@@ -42,7 +42,7 @@ class Spectrum(NamedTuple):
 class SpectrumClip:
     """The kernel that spectrum clipping makes of a similarity (Chen et al. 2009, section 2.2).
 
-    The second batch of `prepare` is the training points; for them with themselves, pass the same object twice. Where
+    The second batch of `prepare` is the training points; the first alone are these with themselves. Where
     the Gram matrix of the training points is positive semi-definite, this is the similarity itself.
 
     similarity: has a kernel's methods; its Gram matrices may be indefinite.
@@ -54,9 +54,10 @@ class SpectrumClip:
     def parameters(self) -> tuple[Parameter, ...]:
         return self.similarity.parameters
 
-    def prepare(self, xs: Batch, ys: Batch) -> SpectrumClipPair:
-        own = self.similarity.prepare(ys, ys)
-        return SpectrumClipPair(own, None if xs is ys else self.similarity.prepare(xs, ys))
+    def prepare(self, xs: Batch, ys: Batch | None = None) -> SpectrumClipPair:
+        if ys is None:
+            return SpectrumClipPair(self.similarity.prepare(xs), None)
+        return SpectrumClipPair(self.similarity.prepare(ys), self.similarity.prepare(xs, ys))
 
     def gram(self, theta: Array, prepared: SpectrumClipPair) -> Array:
         """Return the Gram matrix (n, m).

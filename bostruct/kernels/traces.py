@@ -63,23 +63,23 @@ class TraceKernel:
     def parameters(self) -> tuple[Parameter, ...]:
         return (Parameter("log_rate", len(self.kinds) + 1, self.prior, self.initial),)
 
-    def prepare(self, xs: Batch, ys: Batch) -> Array:
+    def prepare(self, xs: Batch, ys: Batch | None = None) -> Array:
         """Return the distances by kind (g, n, m), the shared kind last.
 
         xs: n points.
-        ys: m points; the same object as xs where both are one batch.
+        ys: m points; None for xs with themselves.
         """
         own = [self.choices(x) for x in xs]
-        others = own if ys is xs else [self.choices(y) for y in ys]
+        others = own if ys is None else [self.choices(y) for y in ys]
         distances = np.zeros((len(self.kinds) + 1, len(own), len(others)))
         known = {kind: g for g, kind in enumerate(self.kinds)}
         places: list[dict[ChoiceKey, int]] = [{} for _ in distances]
-        for point in (*own, *(() if ys is xs else others)):
+        for point in (*own, *(() if ys is None else others)):
             for one in point:
                 met = places[known.get(one.kind, -1)]
                 met.setdefault(_choice_key(one), len(met))
         rows = _fill_tables(own, places, known)
-        columns = rows if ys is xs else _fill_tables(others, places, known)
+        columns = rows if ys is None else _fill_tables(others, places, known)
         for g, met in enumerate(places):
             ordered = np.array([place.ordered for place in met], dtype=bool)
             distances[g] = _distance(_split_columns(rows[g], ordered), _split_columns(columns[g], ordered))

@@ -53,7 +53,9 @@ def for_space(domain: Space) -> BayesianSearch:
 
     Raises DomainError.
     """
-    kernel = WeightedSum(MainEffects(variable_graphs(domain)), space_kernel(domain), Normal(0.4, 1.0), initial=0.4)
+    kernel = WeightedSum(
+        MainEffects.of_graphs(variable_graphs(domain)), space_kernel(domain), Normal(0.4, 1.0), initial=0.4
+    )
     quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0)  # log variances of standardized values
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
     return BayesianSearch(

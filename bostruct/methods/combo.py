@@ -11,7 +11,7 @@ from bostruct.acquisition.functions import ExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import Array
 from bostruct.domains.space.space import Space
-from bostruct.kernels.space.diffusion import DiffusionKernel
+from bostruct.kernels.space.diffusion import ard_diffusion, extreme_eigenvalues
 from bostruct.kernels.space.links import LogEdgeWeight
 from bostruct.methods.default_kernels import variable_graphs
 from bostruct.searchers.bayesian import BayesianSearch, best_observed
@@ -64,7 +64,8 @@ def combo(domain: Space) -> BayesianSearch:
 
     Raises DomainError.
     """
-    kernel = DiffusionKernel(variable_graphs(domain), EDGE_WEIGHT_PRIOR, LogEdgeWeight())
-    priors = ComboPriors(*kernel.extreme_eigenvalues(np.zeros(domain.d)))
+    graphs, link = variable_graphs(domain), LogEdgeWeight()
+    kernel = ard_diffusion(graphs, EDGE_WEIGHT_PRIOR, link)
+    priors = ComboPriors(*extreme_eigenvalues(graphs, link, np.zeros(len(graphs))))
     surrogate = MarginalizedGP(kernel, domain.join, priors)
     return BayesianSearch(domain, surrogate, ExpectedImprovement(), LocalSearch(), incumbent=best_observed)

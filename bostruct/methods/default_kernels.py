@@ -22,8 +22,9 @@ from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
 from bostruct.kernels.product import PartKernel, Product
-from bostruct.kernels.space.diffusion import DiffusionKernel
+from bostruct.kernels.space.diffusion import ard_diffusion
 from bostruct.kernels.space.links import LogLengthscale
+from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.spectrum_clip import Similarity
 from bostruct.kernels.traces import TraceKernel
 from bostruct.methods.refusals import domain_label, refuse_real
@@ -61,7 +62,7 @@ def joint_kernel(domain: Joint, settings: Otmann = REFERENCE) -> Similarity:
     return reduce(Product, factors)
 
 
-def space_kernel(domain: Space) -> DiffusionKernel:
+def space_kernel(domain: Space) -> SpaceKernel:
     """Build the diffusion kernel of a space, whose log-normal lengthscales grow as the root of the number of variables.
 
     The prior is that of Hvarfner et al. 2024, stated on the lengthscale that is equivalent to each edge weight. The
@@ -73,7 +74,7 @@ def space_kernel(domain: Space) -> DiffusionKernel:
     Raises DomainError.
     """
     prior = Normal(math.sqrt(2.0) + 0.5 * math.log(domain.d) - 3.0, 0.7)
-    return DiffusionKernel(variable_graphs(domain), prior, LogLengthscale(), initial=prior.mean, unit_diagonal=True)
+    return ard_diffusion(variable_graphs(domain), prior, LogLengthscale(), initial=prior.mean, unit_diagonal=True)
 
 
 def variable_graphs(domain: Space) -> tuple[VariableGraph, ...]:
@@ -97,7 +98,7 @@ def program_kernel(domain: SearchSpace) -> TraceKernel:
     xs = domain.sample(N_SCALE_POINTS, np.random.default_rng(0))
     kinds = tuple(sorted({one.kind for x in xs for one in domain.coordinates(x)}))
     flat = TraceKernel(domain.coordinates, kinds, Normal(0.0, 1.0), 0.0)
-    distances = flat.prepare(xs, xs).sum(axis=0)
+    distances = flat.prepare(xs).sum(axis=0)
     typical = float(np.median(distances[np.triu_indices(len(xs), 1)])) or 1.0
     return replace(flat, prior=bounded_normal(-math.log(typical), 1.0), initial=-math.log(typical))
 

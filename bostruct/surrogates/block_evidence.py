@@ -1,8 +1,9 @@
-"""The evidence along a coordinate that splits the points in two, without factoring the whole matrix each time.
+"""The evidence along a coordinate that splits the points in parts, without factoring the whole matrix each time.
 
-With the points in order of their part, K + ratio I is [[A, w B], [w B', C]], and only the scale w changes. A is
-factored once; each w then costs the factor of C - w^2 B' A^-1 B, the Schur complement, which is as large as the smaller
-part. These are the steps of a Cholesky factorization in blocks: nothing is approximated.
+With the points of the largest part first, K + ratio I is [[A, w B], [w B', P + w Q]], where P is K within each of the
+other parts, Q is K between them, and only the scale w changes. A is factored once; each w then costs the factor of
+P + w Q - w^2 B' A^-1 B, the Schur complement, which is as large as the other parts together. These are the steps of a
+Cholesky factorization in blocks: nothing is approximated.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from scipy.linalg.blas import dsyrk, dtrsm  # pyright: ignore[reportAttributeAccessIssue]
 from scipy.linalg.lapack import dpotrf  # pyright: ignore[reportAttributeAccessIssue]
 
-from bostruct.contracts import Array, TwoBlockGram
+from bostruct.contracts import Array, BlockGram
 from bostruct.surrogates.gaussian import add_to_diagonal, log_determinant, solve_lower
 
 
@@ -25,10 +26,8 @@ class EvidenceTerms(NamedTuple):
     quadratic: float
 
 
-def two_block_evidence(
-    line: TwoBlockGram, residual: Array, ratio: float
-) -> Callable[[float], EvidenceTerms | None] | None:
-    """Return the terms of the evidence as a function of theta_i; None where the larger block is not positive definite.
+def block_evidence(line: BlockGram, residual: Array, ratio: float) -> Callable[[float], EvidenceTerms | None] | None:
+    """Return the terms of the evidence as a function of theta_i; None where the largest block is not positive definite.
 
     line: the Gram matrix along theta_i.
     residual: values less the mean (n,).
@@ -36,7 +35,8 @@ def two_block_evidence(
 
     The function returns None where the whole matrix is not positive definite.
     """
-    small, large = sorted(line.parts, key=len)
+    *others_in_parts, large = sorted(line.parts, key=len)
+    small = np.concatenate(others_in_parts)
     # two takes are three times as fast as one index of both axes
     own, others = line.gram.take(large, axis=0).take(large, axis=1), line.gram.take(small, axis=0)
     lower, failed = dpotrf(add_to_diagonal(own, ratio).T, 1, 0, 1)
@@ -49,6 +49,7 @@ def two_block_evidence(
     crossed = dtrsm(1.0, lower, others.take(large, axis=1).T, lower=1, overwrite_b=1)  # (large, small)
     removed = dsyrk(1.0, crossed, trans=1, lower=1)
     rest = add_to_diagonal(others.take(small, axis=1), ratio).T
+    between = _take_between(rest, [len(part) for part in others_in_parts])
     told, explained = residual[small], crossed.T @ white
     schur = np.empty_like(rest)
 
@@ -56,6 +57,8 @@ def two_block_evidence(
         scale = line.scale(t)
         np.multiply(removed, -scale * scale, schur)
         np.add(schur, rest, schur)
+        if between is not None:
+            np.add(schur, scale * between, schur)
         inner, failed = dpotrf(schur, 1, 0, 1)
         if failed:
             return None
@@ -63,3 +66,18 @@ def two_block_evidence(
         return EvidenceTerms(determinant + log_determinant(inner), quadratic + float(left.dot(left)))
 
     return along
+
+
+def _take_between(gram: Array, sizes: list[int]) -> Array | None:
+    """Split K among the smaller parts: return what lies between parts, and leave what lies within; None for one part.
+
+    gram: K, the parts one after the other, which is changed.
+    sizes: of the parts.
+    """
+    if len(sizes) == 1:
+        return None
+    part = np.repeat(np.arange(len(sizes)), sizes)
+    apart = part[:, None] != part
+    between = np.where(apart, gram, 0.0)
+    gram[apart] = 0.0
+    return between

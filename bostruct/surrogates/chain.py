@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.contracts import Array, HasLine, Prepared, TwoBlockGram
-from bostruct.surrogates.block_evidence import two_block_evidence
+from bostruct.contracts import Array, BlockGram, HasLine, Prepared
+from bostruct.surrogates.block_evidence import block_evidence
 from bostruct.surrogates.gaussian import cholesky, evidence, evidence_from, log_determinant, solve_lower
 from bostruct.surrogates.hyperparameters import Hyperparameters, ScalePriors
 from bostruct.surrogates.slice_sampling import Draw, slice_update
@@ -77,7 +77,7 @@ def _log_likelihood(
     line: Callable[[float], Array], residual: Array, hyper: Hyperparameters, nugget: float, tally: ChainTally
 ) -> Callable[[float], float]:
     ratio, log_amplitude, n = hyper.ratio(nugget), hyper.log_amplitude, len(residual)
-    split = two_block_evidence(line, residual, ratio) if isinstance(line, TwoBlockGram) else None
+    split = block_evidence(line, residual, ratio) if isinstance(line, BlockGram) else None
 
     def likelihood(t: float) -> float:
         if split is not None and (parts := split(t)) is not None:

@@ -77,7 +77,7 @@ class MAPGP:
         shift, scale = float(np.mean(values)), float(np.std(values))
         if scale <= max(NEGLIGIBLE_SPREAD * float(np.max(np.abs(values))), SMALLEST_SCALE):
             scale = 1.0
-        fit = TrainingData(self.kernel, self.kernel.prepare(xs, xs), (values - shift) / scale)
+        fit = TrainingData(self.kernel, self.kernel.prepare(xs), (values - shift) / scale)
         starts = [self._start(), *([] if state is None else [np.array(state)])]
         best, info = self._maximize(fit, starts)
         log_noise, theta = float(best[0]), best[1:]

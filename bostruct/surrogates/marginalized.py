@@ -60,7 +60,7 @@ class MarginalizedGP:
         """
         check_values(values)
         tally = ChainTally()
-        data = ChainData(self.kernel, self.kernel.prepare(xs, xs), values, self.priors(values), self.nugget)
+        data = ChainData(self.kernel, self.kernel.prepare(xs), values, self.priors(values), self.nugget)
         if state is None:
             now = self.start(values)
             for _ in range(self.burn_in):

@@ -53,7 +53,7 @@ def fit_member(kernel: Kernel, xs: Batch, residual: Array | None, hyper: Hyperpa
     hyper: the sample.
     nugget: share of the amplitude added to the diagonal of K, at least 0.
     """
-    gram = kernel.gram(hyper.theta, kernel.prepare(xs, xs))
+    gram = kernel.gram(hyper.theta, kernel.prepare(xs))
     ratio = hyper.ratio(nugget)
     lower, jitter = cholesky(gram.copy, ratio)
     whitener = inverse_lower(lower)

@@ -53,7 +53,7 @@ class PSDDiagnostics:
         Returns the posterior, the state for the next call, and what goes on record. Raises what `surrogate` raises.
         """
         posterior, state, info = self.surrogate.condition(xs, values, state, rng)
-        prepared = self.similarity.prepare(xs, xs)
+        prepared = self.similarity.prepare(xs)
         grams = [self.similarity.gram(one.hyper.theta, prepared) for one in posterior.members]
         return posterior, state, info | psd_diagnostics(grams)
 

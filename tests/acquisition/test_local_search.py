@@ -16,7 +16,7 @@ from bostruct.acquisition.functions import (
     ProbabilityOfImprovement,
 )
 from bostruct.acquisition.local_search import LocalSearch, ascend, first_occurrences
-from bostruct.kernels.space.diffusion import DiffusionKernel
+from bostruct.kernels.space.diffusion import ard_diffusion
 from bostruct.kernels.space.links import LogEdgeWeight
 from bostruct.methods import auto, combo
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR
@@ -161,7 +161,7 @@ def real_posterior(
     space: bo.Space, n: int, regime: float, rng: np.random.Generator
 ) -> tuple[AcquisitionScore, np.ndarray]:
     """What COMBO's posterior looks like: ten samples, log edge weights around `regime`."""
-    kernel = DiffusionKernel(variable_graphs(space), EDGE_WEIGHT_PRIOR, LogEdgeWeight())
+    kernel = ard_diffusion(variable_graphs(space), EDGE_WEIGHT_PRIOR, LogEdgeWeight())
     xs = space.sample(n, rng)
     values = rng.normal(size=n)
     hypers = [

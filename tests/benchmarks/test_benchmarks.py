@@ -16,6 +16,7 @@ from benchmarks.speed.__main__ import PAGE, SCRIPTS, with_table
 from benchmarks.speed.datasets import search_data
 from benchmarks.speed.report import at_least, at_most, table
 from bostruct.methods import combo
+from bostruct.methods.default_kernels import variable_graphs
 from bostruct.problems.contamination import contamination
 from bostruct.surrogates.chain import ChainData, ChainTally, sweep
 from bostruct.surrogates.gaussian import evidence
@@ -25,24 +26,24 @@ ROOT = Path(__file__).parents[2]
 MIXED = bo.Space({"a": bool, "b": ["x", "y", "z"], "c": range(4), "d": bool})
 
 
-def problems() -> list[tuple[Any, Any, Any]]:
-    """Surrogate, points and values: mixed variables, bits below and above the size from which lines are bisected."""
+def problems() -> list[tuple[bo.Space, Any, Any, Any]]:
+    """Space, surrogate, points and values: mixed variables, bits below and above the size of blocks."""
     rng = np.random.default_rng(0)
     xs = MIXED.sample(14, rng)
-    cases = [(combo(MIXED).surrogate, xs, xs.sum(axis=1) + rng.normal(size=14))]
+    cases = [(MIXED, combo(MIXED).surrogate, xs, xs.sum(axis=1) + rng.normal(size=14))]
     bits = contamination()
-    return cases + [(combo(bits.space).surrogate, *search_data(bits, n, 0)) for n in (25, 90)]
+    return cases + [(bits.space, combo(bits.space).surrogate, *search_data(bits, n, 0)) for n in (25, 90)]
 
 
-def plain_problem(surrogate: Any, xs: Any, values: Any) -> plain.Problem:
-    return plain.problem([graph.laplacian() for graph in surrogate.kernel.graphs], xs, values)
+def plain_problem(space: bo.Space, xs: Any, values: Any) -> plain.Problem:
+    return plain.problem([graph.laplacian() for graph in variable_graphs(space)], xs, values)
 
 
 @pytest.mark.parametrize("case", range(3))
 def test_the_plain_log_posterior_is_ours(case: int) -> None:
-    surrogate, xs, values = problems()[case]
-    spec, priors = plain_problem(surrogate, xs, values), surrogate.priors(values)
-    gram, rng = surrogate.kernel.prepare(xs, xs), np.random.default_rng(case)
+    space, surrogate, xs, values = problems()[case]
+    spec, priors = plain_problem(space, xs, values), surrogate.priors(values)
+    gram, rng = surrogate.kernel.prepare(xs), np.random.default_rng(case)
     for _ in range(10):
         mean = rng.uniform(values.min(), values.max())
         hyper = Hyperparameters(mean, rng.uniform(-3, 4), rng.uniform(-8, 2), rng.uniform(-5, 2, len(xs[0])))
@@ -57,11 +58,9 @@ def test_the_plain_log_posterior_is_ours(case: int) -> None:
 
 @pytest.mark.parametrize("case", range(3))
 def test_the_plain_sampler_makes_the_same_chain(case: int) -> None:
-    surrogate, xs, values = problems()[case]
-    spec = plain_problem(surrogate, xs, values)
-    data = ChainData(
-        surrogate.kernel, surrogate.kernel.prepare(xs, xs), values, surrogate.priors(values), surrogate.nugget
-    )
+    space, surrogate, xs, values = problems()[case]
+    spec = plain_problem(space, xs, values)
+    data = ChainData(surrogate.kernel, surrogate.kernel.prepare(xs), values, surrogate.priors(values), surrogate.nugget)
     ours, theirs = surrogate.start(values), plain.start(spec)
     np.testing.assert_allclose(np.hstack(ours), np.hstack(theirs))
     own, other = np.random.default_rng(7), np.random.default_rng(7)

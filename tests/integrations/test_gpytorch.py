@@ -18,8 +18,9 @@ import bostruct as bo
 from bostruct.contracts import DomainError, Parameter, Prior
 from bostruct.domains.space.space import Space
 from bostruct.integrations.gpytorch import GramKernel, diffusion_kernel
-from bostruct.kernels.space.diffusion import DiffusionKernel
+from bostruct.kernels.space.diffusion import ard_diffusion
 from bostruct.kernels.space.links import LogEdgeWeight
+from bostruct.kernels.space.product import SpaceKernel
 from bostruct.methods import combo
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR
 from bostruct.methods.default_kernels import space_kernel, variable_graphs
@@ -34,9 +35,9 @@ def points(n: int, seed: int = 0) -> Any:
     return SPACE.sample(n, np.random.default_rng(seed))
 
 
-def published_kernel() -> DiffusionKernel:
+def published_kernel() -> SpaceKernel:
     """Its diagonal depends on theta."""
-    return DiffusionKernel(variable_graphs(SPACE), EDGE_WEIGHT_PRIOR, LogEdgeWeight(), initial=-0.5)
+    return ard_diffusion(variable_graphs(SPACE), EDGE_WEIGHT_PRIOR, LogEdgeWeight(), initial=-0.5)
 
 
 def values_of(xs: Any) -> torch.Tensor:
@@ -250,7 +251,7 @@ def test_a_prior_without_a_gradient_is_refused() -> None:
             return 0.0 * theta
 
     flat: Prior = Flat()
-    kernel = DiffusionKernel(variable_graphs(SPACE), flat, LogEdgeWeight())
+    kernel = ard_diffusion(variable_graphs(SPACE), flat, LogEdgeWeight())
     assert kernel.parameters == (Parameter(NAME, SPACE.d, flat, 0.0),)
     with pytest.raises(DomainError, match="expected one with a gradient for log_edge_weight, got Flat"):
         GramKernel(kernel, priors=True)

@@ -7,8 +7,9 @@ import bostruct as bo
 from bostruct.kernels.otmann import distance, table
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel
 from bostruct.kernels.product import PartKernel, Product
-from bostruct.kernels.space.diffusion import DiffusionKernel
+from bostruct.kernels.space.diffusion import ard_diffusion
 from bostruct.kernels.space.links import LogLengthscale
+from bostruct.kernels.space.product import SpaceKernel
 from bostruct.methods.combo import ComboPriors
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.marginalized import MarginalizedGP
@@ -21,9 +22,9 @@ NETWORKS = bo.joint_domain({"architecture": SMALL_CNN, "training": TRAINING})
 OTMANN = OtmannKernel(DistanceTerms(Normal(-11.5, 2.0), -11.5), DistanceTerms(Normal(0.0, 1.0), 0.0))
 
 
-def diffusion(space: bo.Space) -> DiffusionKernel:
+def diffusion(space: bo.Space) -> SpaceKernel:
     graphs = tuple(variable.graph for variable in space.variables.values())
-    return DiffusionKernel(graphs, Normal(0.0, 1.0), LogLengthscale())
+    return ard_diffusion(graphs, Normal(0.0, 1.0), LogLengthscale())
 
 
 def seen_through(domain, name: str, kernel) -> PartKernel:
@@ -82,8 +83,8 @@ def test_diffusion_over_parts_is_diffusion_over_the_space_of_all_their_variables
     theta = rng.normal(size=4)
     xs = domain.sample(8, rng)
     rows, expected = np.array([np.concatenate(x.parts) for x in xs]), diffusion(whole)
-    gram = expected.gram(theta, expected.prepare(rows, rows))
-    np.testing.assert_allclose(product.gram(theta, product.prepare(xs, xs)), gram, rtol=1e-12)
+    gram = expected.gram(theta, expected.prepare(rows))
+    np.testing.assert_allclose(product.gram(theta, product.prepare(xs)), gram, rtol=1e-12)
     np.testing.assert_allclose(product.diag(theta, xs), expected.diag(theta, rows), rtol=1e-12)
 
 
@@ -102,8 +103,8 @@ def test_no_distance_is_computed_twice(monkeypatch, rng):
     trained = [TRAINING.present(row) for row in TRAINING.sample(12, rng)]
     pairs = zip([*networks, *networks], trained, strict=True)
     xs = [NETWORKS.parse({"architecture": network, "training": how}) for network, how in pairs]
-    kernel.prepare(xs, xs)
-    kernel.prepare(xs, xs)
+    kernel.prepare(xs)
+    kernel.prepare(xs)
     assert sum(counted) == 6 * 5 // 2
 
 

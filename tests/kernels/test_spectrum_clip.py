@@ -46,12 +46,10 @@ def test_a_definite_similarity_stays_as_it_is(training):
     theta = np.concatenate([np.full(block.size, block.initial) for block in similarity.parameters])
     check_gram(kernel, training, strangers, theta)
     check_line(kernel, training, strangers, theta, theta + 0.5)
-    expected = similarity.gram(theta, similarity.prepare(training, training))
-    np.testing.assert_array_equal(kernel.gram(theta, kernel.prepare(training, training)), expected)
+    expected = similarity.gram(theta, similarity.prepare(training))
+    np.testing.assert_array_equal(kernel.gram(theta, kernel.prepare(training)), expected)
     cotangent = np.random.default_rng(2).normal(size=expected.shape)
-    found, known = (
-        k.gram_and_pullback(theta, k.prepare(training, training))[1](cotangent) for k in (kernel, similarity)
-    )
+    found, known = (k.gram_and_pullback(theta, k.prepare(training))[1](cotangent) for k in (kernel, similarity))
     np.testing.assert_array_equal(found, known)
 
 
@@ -60,7 +58,7 @@ def test_the_published_square_is_clipped_to_the_nearest_definite_matrix(training
     values, vectors = np.linalg.eigh(raw)
     assert values[0] < -1e-4  # or there would be nothing to test
     kernel = SpectrumClip(INDEFINITE)
-    gram = kernel.gram(THETA, kernel.prepare(training, training))
+    gram = kernel.gram(THETA, kernel.prepare(training))
     np.testing.assert_allclose(gram, (vectors * np.maximum(values, 0.0)) @ vectors.T, atol=1e-10)
     assert np.linalg.eigvalsh(gram)[0] >= -1e-10
 
@@ -68,7 +66,7 @@ def test_the_published_square_is_clipped_to_the_nearest_definite_matrix(training
 def test_candidates_are_projected_as_training_points_are(training):
     """A training point, met as a candidate, has the row that it has in training."""
     kernel = SpectrumClip(INDEFINITE)
-    gram = kernel.gram(THETA, kernel.prepare(training, training))
+    gram = kernel.gram(THETA, kernel.prepare(training))
     across = kernel.gram(THETA, kernel.prepare(training[5:9], training))
     np.testing.assert_allclose(across, gram[5:9], atol=1e-10)
     strangers = list(some(5, 3))
@@ -80,7 +78,7 @@ def test_candidates_are_projected_as_training_points_are(training):
 
 def test_a_line_is_the_gram_matrix(training):
     kernel = SpectrumClip(INDEFINITE)
-    for prepared in (kernel.prepare(training, training), kernel.prepare(list(some(5, 3)), training)):
+    for prepared in (kernel.prepare(training), kernel.prepare(list(some(5, 3)), training)):
         moved = THETA.copy()
         moved[6] = 0.3
         np.testing.assert_allclose(kernel.line(THETA, 6, prepared)(0.3), kernel.gram(moved, prepared), atol=1e-10)
@@ -88,7 +86,7 @@ def test_a_line_is_the_gram_matrix(training):
 
 def test_the_gradient_of_what_was_clipped(training):
     kernel = SpectrumClip(INDEFINITE)
-    prepared = kernel.prepare(training, training)
+    prepared = kernel.prepare(training)
     gram, pullback = kernel.gram_and_pullback(THETA, prepared)
     np.testing.assert_allclose(gram, kernel.gram(THETA, prepared), atol=1e-10)
     cotangent = np.random.default_rng(4).normal(size=gram.shape)

@@ -36,7 +36,7 @@ def near_initial(kernel: Any, rng: np.random.Generator, reach: float) -> Array:
 
 def check_gram(kernel: Any, xs: Any, ys: Any, theta: Array) -> None:
     """Symmetric, positive semi-definite, with `diag` on its diagonal; the other way round is its transpose."""
-    gram, diag = kernel.gram(theta, kernel.prepare(xs, xs)), kernel.diag(theta, xs)
+    gram, diag = kernel.gram(theta, kernel.prepare(xs)), kernel.diag(theta, xs)
     assert gram.shape == (len(xs), len(xs))
     assert diag.shape == (len(xs),)
     assert np.all(np.isfinite(gram))
@@ -59,7 +59,7 @@ def check_line(kernel: Any, xs: Any, ys: Any, theta: Array, other: Array) -> Non
 
     With the Gram matrix at theta given, and without; what is given stays as it was.
     """
-    for prepared in (kernel.prepare(xs, xs), kernel.prepare(xs, ys)):
+    for prepared in (kernel.prepare(xs), kernel.prepare(xs, ys)):
         known = kernel.gram(theta, prepared)
         known.flags.writeable = False
         for i in range(len(theta)):

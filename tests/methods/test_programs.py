@@ -225,7 +225,7 @@ def test_ordered_values_are_alike_by_their_distance():
     key = "SISORepeat-0/SISOOr-0[dense]/Dense-0.units"
     xs = [space.parse(path | {key: units}) for units in (1.0, 2.0, 4.0)]
     kernel = program_kernel(space)
-    gram = kernel.gram(np.zeros(kernel.parameters[0].size), kernel.prepare(xs, xs))
+    gram = kernel.gram(np.zeros(kernel.parameters[0].size), kernel.prepare(xs))
     np.testing.assert_allclose(gram[0], np.exp([0.0, -1.0 / 3.0, -1.0]))
 
 

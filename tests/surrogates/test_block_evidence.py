@@ -1,4 +1,4 @@
-"""The evidence by parts is the evidence, and lines that are known to bisect say so truly."""
+"""The evidence by parts is the evidence, and lines that fall into parts say so truly."""
 
 from __future__ import annotations
 
@@ -10,37 +10,43 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bostruct as bo
-from bostruct.contracts import TwoBlockGram
+from bostruct.contracts import BlockGram
 from bostruct.kernels.space import complete
-from bostruct.kernels.space.complete import TWO_BLOCK_FROM
+from bostruct.kernels.space.complete import BLOCKS_FROM
 from bostruct.methods import combo
-from bostruct.surrogates.block_evidence import two_block_evidence
+from bostruct.surrogates.block_evidence import block_evidence
 from bostruct.surrogates.chain import ChainData, ChainTally, sweep
 
-N = TWO_BLOCK_FROM + 5
+N = BLOCKS_FROM + 5
 
 
 def line_of(space: Any, xs: Any, theta: Any, i: int) -> Any:
     kernel: Any = combo(space).surrogate
-    prepared = kernel.kernel.prepare(xs, xs)
+    prepared = kernel.kernel.prepare(xs)
     return kernel.kernel, kernel.kernel.line(theta, i, prepared, kernel.kernel.gram(theta, prepared)), prepared
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.02, 0.3, 0.9, 1.0]), st.floats(-8.0, 3.0))
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([0.0, 0.02, 0.3, 0.9, 1.0]),
+    st.floats(-8.0, 3.0),
+    st.sampled_from([1, 2]),
+)
 @settings(deadline=None, max_examples=60)
-def test_parts_are_those_of_the_whole_matrix(seed: int, share: float, t: float) -> None:
+def test_parts_are_those_of_the_whole_matrix(seed: int, share: float, t: float, i: int) -> None:
+    """Of a variable with two choices, and of one with three."""
     rng = np.random.default_rng(seed)
     space = bo.Space({"a": bool, "b": bool, "c": ["x", "y", "z"], **{f"d{i}": bool for i in range(6)}})
     xs = space.sample(N, rng)
     xs[:, 1] = rng.random(N) < share
     theta, ratio, residual = rng.uniform(-4.0, 1.0, space.d), 10.0 ** rng.uniform(-4, 1), rng.normal(size=N)
-    kernel, line, prepared = line_of(space, xs, theta, 1)
-    assert isinstance(line, TwoBlockGram)
-    along = two_block_evidence(line, residual, ratio)
+    kernel, line, prepared = line_of(space, xs, theta, i)
+    assert isinstance(line, BlockGram)
+    along = block_evidence(line, residual, ratio)
     assert along is not None
     found = along(t)
     moved = theta.copy()
-    moved[1] = t
+    moved[i] = t
     gram = kernel.gram(moved, prepared)
     np.testing.assert_allclose(line(t), gram, rtol=1e-10)
     whole = gram + ratio * np.eye(N)
@@ -53,24 +59,24 @@ def test_a_matrix_that_is_not_positive_definite_is_reported() -> None:
     space = bo.Space({"a": bool, "b": bool})
     xs = space.sample(N, np.random.default_rng(0))
     _, line, _ = line_of(space, xs, np.zeros(2), 0)
-    assert two_block_evidence(line, np.ones(N), -2.0) is None  # the part that stays is already indefinite
+    assert block_evidence(line, np.ones(N), -2.0) is None  # the part that stays is already indefinite
     barely = line._replace(scale=lambda t: t)
-    along = two_block_evidence(barely, np.ones(N), 0.1)
+    along = block_evidence(barely, np.ones(N), 0.1)
     assert along is not None
     assert along(1.0) is not None
     assert along(50.0) is None
 
 
-@pytest.mark.parametrize("n", [TWO_BLOCK_FROM - 1, N])
+@pytest.mark.parametrize("n", [BLOCKS_FROM - 1, N])
 def test_chains_do_not_depend_on_how_the_evidence_is_computed(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     space = bo.Space({f"x{i}": bool for i in range(5)} | {"c": ["x", "y", "z"]})
     surrogate: Any = combo(space).surrogate
     xs = space.sample(n, np.random.default_rng(1))
     values = xs[:, 0] + 0.5 * xs[:, 1] * xs[:, 5] + 0.1 * np.random.default_rng(2).normal(size=n)
     ends = []
-    for limit in (TWO_BLOCK_FROM, 10**9):
-        monkeypatch.setattr(complete, "TWO_BLOCK_FROM", limit)
-        data = ChainData(surrogate.kernel, surrogate.kernel.prepare(xs, xs), values, surrogate.priors(values), 1e-6)
+    for limit in (BLOCKS_FROM, 10**9):
+        monkeypatch.setattr(complete, "BLOCKS_FROM", limit)
+        data = ChainData(surrogate.kernel, surrogate.kernel.prepare(xs), values, surrogate.priors(values), 1e-6)
         now, rng = surrogate.start(values), np.random.default_rng(3)
         for _ in range(4):
             now = sweep(data, now, rng, ChainTally())

@@ -13,8 +13,9 @@ from scipy.stats import multivariate_normal
 import bostruct as bo
 from bostruct.acquisition.functions import ExpectedImprovement
 from bostruct.contracts import Array, NumericalError
-from bostruct.kernels.space.diffusion import DiffusionKernel
+from bostruct.kernels.space.diffusion import ard_diffusion
 from bostruct.kernels.space.links import LogEdgeWeight
+from bostruct.kernels.space.product import SpaceKernel
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR
 from bostruct.methods.default_kernels import variable_graphs
 from bostruct.study.threads import ThreadLimit
@@ -38,8 +39,8 @@ def one_thread():
         yield
 
 
-def kernel_of(space: bo.Space) -> DiffusionKernel:
-    return DiffusionKernel(variable_graphs(space), EDGE_WEIGHT_PRIOR, LogEdgeWeight())
+def kernel_of(space: bo.Space) -> SpaceKernel:
+    return ard_diffusion(variable_graphs(space), EDGE_WEIGHT_PRIOR, LogEdgeWeight())
 
 
 def posterior_of(space: bo.Space, xs: Array, values: Array, hypers: list[Hyperparameters]) -> GaussianPosterior:
@@ -59,7 +60,7 @@ def posterior_of(space: bo.Space, xs: Array, values: Array, hypers: list[Hyperpa
 )
 def test_published_evidence(log_amplitude, mean, log_noise, expected):
     kernel = kernel_of(GOLDEN_SPACE)
-    gram = kernel.gram(GOLDEN_THETA, kernel.prepare(GOLDEN_POINTS, GOLDEN_POINTS))
+    gram = kernel.gram(GOLDEN_THETA, kernel.prepare(GOLDEN_POINTS))
     ratio = Hyperparameters(mean, log_amplitude, log_noise, GOLDEN_THETA).ratio(NUGGET)
     found = evidence(gram.copy, GOLDEN_VALUES - mean, log_amplitude, ratio)
     assert found.log_density == pytest.approx(expected, abs=1e-10)
@@ -97,7 +98,7 @@ def problems(draw: st.DrawFn):
     return space, xs, values, hyper, rng
 
 
-def dense(kernel: DiffusionKernel, hyper: Hyperparameters, xs: Array, ys: Array) -> Array:
+def dense(kernel: SpaceKernel, hyper: Hyperparameters, xs: Array, ys: Array) -> Array:
     """Covariance of the latent function, with the nugget where the points of two batches are the same batch."""
     gram = kernel.gram(hyper.theta, kernel.prepare(xs, ys)) + (NUGGET * np.eye(len(xs)) if xs is ys else 0.0)
     return math.exp(hyper.log_amplitude) * gram
@@ -109,7 +110,7 @@ def test_evidence_and_prediction_equal_the_dense_formulas(problem):
     space, xs, values, hyper, rng = problem
     kernel = kernel_of(space)
     total = dense(kernel, hyper, xs, xs) + math.exp(hyper.log_noise) * np.eye(len(xs))
-    gram = kernel.gram(hyper.theta, kernel.prepare(xs, xs))
+    gram = kernel.gram(hyper.theta, kernel.prepare(xs))
     found = evidence(gram.copy, values - hyper.mean, hyper.log_amplitude, hyper.ratio(NUGGET))
     expected = multivariate_normal(np.full(len(xs), hyper.mean), total).logpdf(values)
     assert found.log_density == pytest.approx(expected, rel=1e-8, abs=1e-8)

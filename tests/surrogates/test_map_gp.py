@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal
 
 import bostruct as bo
 from bostruct.contracts import NumericalError
-from bostruct.kernels.space.diffusion import DiffusionKernel
+from bostruct.kernels.space.diffusion import ard_diffusion
 from bostruct.kernels.space.links import LogLengthscale
 from bostruct.methods.default_kernels import variable_graphs
 from bostruct.study.threads import ThreadLimit
@@ -31,7 +31,7 @@ def one_thread():
 
 
 def surrogate_of(space: bo.Space, noise: Normal = NOISE, initial_log_noise: float = -5.0) -> MAPGP:
-    kernel = DiffusionKernel(
+    kernel = ard_diffusion(
         variable_graphs(space), Normal(-0.5, 1.5), LogLengthscale(), initial=-0.5, unit_diagonal=True
     )
     return MAPGP(kernel, space.join, noise, initial_log_noise)
@@ -43,7 +43,7 @@ def additive_values(space: bo.Space, xs, rng: np.random.Generator):
 
 
 def standardized(surrogate: MAPGP, xs, values) -> TrainingData:
-    return TrainingData(surrogate.kernel, surrogate.kernel.prepare(xs, xs), (values - values.mean()) / values.std())
+    return TrainingData(surrogate.kernel, surrogate.kernel.prepare(xs), (values - values.mean()) / values.std())
 
 
 @given(spaces(5), st.integers(3, 12), rngs())
@@ -71,7 +71,7 @@ def test_log_posterior_is_evidence_at_the_best_mean_plus_priors(space, n, rng):
     log_noise, theta = rng.uniform(-4, 0), rng.uniform(-2, 1, space.d)
     found, _ = surrogate.log_posterior(fit, np.concatenate([[log_noise], theta]))
     kernel = surrogate.kernel
-    covariance = kernel.gram(theta, kernel.prepare(xs, xs)) + math.exp(log_noise) * np.eye(n)
+    covariance = kernel.gram(theta, kernel.prepare(xs)) + math.exp(log_noise) * np.eye(n)
     weights = np.linalg.solve(covariance, np.ones(n))
     mean = weights @ fit.values / weights.sum()
     prior = NOISE.log_density(log_noise) + sum(kernel.prior.log_density(t) for t in theta)

@@ -12,7 +12,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import Array, NumericalError
-from bostruct.kernels.space.diffusion import DiffusionKernel
+from bostruct.kernels.space.product import SpaceKernel
 from bostruct.methods import combo
 from bostruct.study.threads import ThreadLimit
 from bostruct.surrogates.chain import ChainData, ChainTally, sweep
@@ -70,7 +70,7 @@ def run(space: bo.Space, xs: Array, values: Array, sweeps: int, seed: int) -> Ar
     surrogate, rng = surrogate_of(space), np.random.default_rng(seed)
     now = surrogate.start(values)
     kernel = kernel_of(space)
-    data = ChainData(kernel, kernel.prepare(xs, xs), values, surrogate.priors(values), surrogate.nugget)
+    data = ChainData(kernel, kernel.prepare(xs), values, surrogate.priors(values), surrogate.nugget)
     states = []
     for _ in range(sweeps):
         now = sweep(data, now, rng, ChainTally())
@@ -101,7 +101,7 @@ def test_whole_posterior_at_length():
 def plain_sweep(space: bo.Space, xs: Array, values: Array, now: Hyperparameters, rng: np.random.Generator):
     """The published algorithm as straight as it is written: the whole density anew wherever it is asked for."""
     kernel, priors = kernel_of(space), surrogate_of(space).priors(values)
-    prepared = kernel.prepare(xs, xs)
+    prepared = kernel.prepare(xs)
     all_priors = [*priors, *[kernel.prior] * space.d]
 
     def log_density(packed: Array, k: int) -> float:
@@ -141,7 +141,7 @@ def test_chain_is_that_of_the_plain_algorithm(n, kinds):
     xs = space.sample(n, rng)
     values = xs @ rng.normal(size=space.d) + 0.3 * rng.normal(size=n)
     surrogate, kernel = surrogate_of(space), kernel_of(space)
-    data = ChainData(kernel, kernel.prepare(xs, xs), values, surrogate.priors(values), surrogate.nugget)
+    data = ChainData(kernel, kernel.prepare(xs), values, surrogate.priors(values), surrogate.nugget)
     ours = plain = surrogate.start(values)
     ours_rng, plain_rng = np.random.default_rng(1), np.random.default_rng(1)
     for _ in range(4):
@@ -155,7 +155,7 @@ class CountedKernel:
     """The kernel of a space, which counts what is asked of it."""
 
     def __init__(self, space: bo.Space) -> None:
-        self.kernel: DiffusionKernel = kernel_of(space)
+        self.kernel: SpaceKernel = kernel_of(space)
         self.parameters = self.kernel.parameters
         self.calls: dict[str, int] = {"prepare": 0, "gram": 0, "line": 0, "along": 0}
 

@@ -1,11 +1,13 @@
-"""Points given by what sets each apart from a point near by: one variable, at another vertex.
+"""Points given by what sets each apart from a point near by: one variable, at another value.
 
 A neighborhood of d variables is d numbers so, not d rows of d, and a kernel on a product need look at one factor only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,14 +15,73 @@ import numpy as np
 from bostruct.contracts import IntArray
 
 
+@dataclass(frozen=True)
+class Layout:
+    """The columns of a point that each variable owns: `widths[i]` of them, one variable after the other."""
+
+    widths: tuple[int, ...]
+
+    @classmethod
+    def of_single_columns(cls, d: int) -> Layout:
+        """Return the layout of d variables with one column each."""
+        return cls((1,) * d)
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of a point."""
+        return int(self.ends[-1])
+
+    @cached_property
+    def is_simple(self) -> bool:
+        """True where every variable has one column, so that variable i is column i."""
+        return all(width == 1 for width in self.widths)
+
+    @cached_property
+    def ends(self) -> IntArray:
+        """The column after the last of each variable (d,)."""
+        return np.cumsum(self.widths)
+
+    @cached_property
+    def starts(self) -> IntArray:
+        """The first column of each variable (d,)."""
+        return self.ends - self._widths
+
+    @cached_property
+    def _widths(self) -> IntArray:
+        return np.array(self.widths, dtype=np.int64)
+
+    def columns(self, i: int) -> slice:
+        """Return the columns of variable i."""
+        return slice(int(self.starts[i]), int(self.ends[i]))
+
+    def columns_of(self, variables: IntArray, width: int) -> IntArray:
+        """Return the columns of several variables (r, width); of a narrower variable the last column is repeated.
+
+        variables: positions (r,).
+        width: int, that of the widest of them.
+        """
+        return self.starts[variables][:, None] + np.minimum(np.arange(width), self._widths[variables][:, None] - 1)
+
+
+def pad_columns(values: Sequence[IntArray]) -> IntArray:
+    """Join the columns of variables (k_i, w_i) into one array, where the last column of a narrow one is repeated.
+
+    values: one array for each variable, at least one.
+    """
+    width = max(one.shape[1] for one in values)
+    wide = [one if one.shape[1] == width else one[:, np.minimum(np.arange(width), one.shape[1] - 1)] for one in values]
+    return np.concatenate(wide)
+
+
 @dataclass(frozen=True, eq=False)
 class SingleChanges:
     """Rows that each differ from a base row in one variable.
 
-    base: integer rows (b, d), which never change.
+    base: integer rows (b, columns), which never change.
     of: (m,), the base row of each row.
     which: (m,), the variable that differs.
-    vertices: (m,), the vertex of that variable.
+    values: (m, w), the new columns of that variable; of a variable narrower than w the last column is repeated.
+    layout: the columns of each variable.
 
     A batch like an integer array: it has a length, is indexed by integers, slices and arrays, and turns into rows
     wherever NumPy asks for an array.
@@ -29,7 +90,8 @@ class SingleChanges:
     base: IntArray
     of: IntArray
     which: IntArray
-    vertices: IntArray
+    values: IntArray
+    layout: Layout
 
     def __len__(self) -> int:
         return len(self.of)
@@ -37,26 +99,28 @@ class SingleChanges:
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, int | np.integer):
             return self[np.array([index])].rows()[0]
-        return SingleChanges(self.base, self.of[index], self.which[index], self.vertices[index])
+        return SingleChanges(self.base, self.of[index], self.which[index], self.values[index], self.layout)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> IntArray:
         del copy  # rows are always new
         return self.rows().astype(dtype or np.int64, copy=False)
 
-    def rows(self) -> IntArray:
-        """Return the batch as an integer array (m, d)."""
-        rows = self.base[self.of]
-        rows[np.arange(len(self)), self.which] = self.vertices
-        return rows
+    @property
+    def before(self) -> IntArray:
+        """The columns of each row's variable in its base row (m, w)."""
+        if self.layout.is_simple:
+            return self.base[self.of, self.which][:, None]
+        return self.base[self.of[:, None], self.layout.columns_of(self.which, self.values.shape[1])]
 
-    def column(self, i: int) -> IntArray:
-        """Return the vertices of variable i (m,)."""
-        return np.where(self.which == i, self.vertices, self.base[self.of, i])
+    def rows(self) -> IntArray:
+        """Return the batch as an integer array (m, columns)."""
+        rows = self.base[self.of]
+        if self.layout.is_simple:
+            rows[np.arange(len(self)), self.which] = self.values[:, 0]
+        else:
+            columns = self.layout.columns_of(self.which, self.values.shape[1])
+            rows[np.arange(len(self))[:, None], columns] = self.values
+        return rows
 
 
 SpaceBatch: TypeAlias = IntArray | SingleChanges
-
-
-def column(xs: SpaceBatch, i: int) -> IntArray:
-    """Return the vertices of variable i of a batch (m,)."""
-    return xs.column(i) if isinstance(xs, SingleChanges) else xs[:, i]

@@ -24,7 +24,7 @@ from bostruct.domains.space.constraints import (
     valid_mask,
 )
 from bostruct.domains.space.decisions import Coordinate, coordinate, resample, roll_out, token_table
-from bostruct.domains.space.single_changes import SingleChanges
+from bostruct.domains.space.single_changes import Layout, SingleChanges
 from bostruct.domains.space.variables import Variable, variable, variable_from_json
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 
@@ -65,6 +65,7 @@ class Space:
         self.n_choices.flags.writeable = False
         self.n_points: int = math.prod(self.n_choices.tolist())  # before constraints
         self.positions: dict[str, int] = {name: i for i, name in enumerate(self.variables)}
+        self.layout = Layout.of_single_columns(len(self.variables))
 
     def __repr__(self) -> str:
         rules = f", {len(self.constraints)} constraints" if self.constraints else ""
@@ -244,9 +245,8 @@ class Space:
         found = [self._sample_changes(x, m, rng, leaps) for x in xs]
         of = np.repeat(np.arange(len(found)), [len(which) for which, _ in found])
         which, vertices = (np.concatenate(part) for part in zip(*found, strict=True))
-        return SingleChanges(
-            np.array(xs, dtype=np.int64), of, which, vertices
-        ), of  # a base of its own, which never changes
+        base = np.array(xs, dtype=np.int64)  # of its own, which never changes
+        return SingleChanges(base, of, which, vertices[:, None], self.layout), of
 
     def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
         """Return a valid neighbor of x (d,), each equally likely.

@@ -54,13 +54,13 @@ class OtmannKernel:
             Parameter("log rate of normalized distance", size, self.normalized.prior, self.normalized.initial),
         )
 
-    def prepare(self, xs: Sequence[Architecture], ys: Sequence[Architecture]) -> Array:
+    def prepare(self, xs: Sequence[Architecture], ys: Sequence[Architecture] | None = None) -> Array:
         """Return each distance, raised to its power (p, n, m).
 
         xs: n architectures.
-        ys: m architectures; the same object as xs where both are one batch.
+        ys: m architectures; None for xs with themselves.
         """
-        far = self._table.among(xs) if xs is ys else self._table.between(xs, ys)
+        far = self._table.among(xs) if ys is None else self._table.between(xs, ys)
         half = len(self.settings.weights)
         for part, terms in ((far[:half], self.distance), (far[half:], self.normalized)):
             if terms.power != 1.0:
@@ -146,11 +146,11 @@ class OtmannSumKernel:
         share = Parameter("logit share of normalized distance", 1, self.share_prior, self.initial_logit)
         return (*self.both.parameters, share)
 
-    def prepare(self, xs: Sequence[Architecture], ys: Sequence[Architecture]) -> Array:
+    def prepare(self, xs: Sequence[Architecture], ys: Sequence[Architecture] | None = None) -> Array:
         """Return each distance, raised to its power (p - 1, n, m).
 
         xs: n architectures.
-        ys: m architectures; the same object as xs where both are one batch.
+        ys: m architectures; None for xs with themselves.
         """
         return self.both.prepare(xs, ys)
 

@@ -1,4 +1,4 @@
-"""The part of log K that comes from variables on complete graphs, all at once.
+"""Variables on complete graphs, all at once: their kernels are two numbers each, equal and different.
 
 log F_i is 0 where two points agree in variable i and log rho_i where they do not, so their sum is a constant minus a
 product of codes: -1 and 1 for two choices, [a != b] = 1/2 - ab/2; else one column a choice, [a != b] = 1 - [a = b].
@@ -14,21 +14,33 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.contracts import Array, IntArray, TwoBlockGram
-from bostruct.domains.space.graphs import VariableGraph
+from bostruct.contracts import Array, BlockGram, IntArray
+from bostruct.kernels.space.factor import VariableChanges
 from bostruct.kernels.space.links import Link
 
-TWO_BLOCK_FROM = 80  # points; below, small matrices cost less than setting up smaller ones
+BLOCKS_FROM = 80  # points; below, small matrices cost less than setting up smaller ones
+SMALLEST_BLOCK = 0.2  # of the points, in the largest block; with less in it, blocks save next to nothing
 MAX_CODES = 4096  # columns; beyond, variables are added one by one and memory stays at (n, m)
 
 
 class CompletePair(NamedTuple):
-    """Two batches as vertices (n, c), (m, c), and as codes where codes have few columns."""
+    """Two batches as choices (n, c), (m, c), and as codes where codes have few columns.
+
+    alone: True for one batch with itself.
+    """
 
     xs: IntArray
     ys: IntArray
     x_codes: Array | None
     y_codes: Array | None
+    alone: bool
+
+
+class CompleteChanges(NamedTuple):
+    """The variable that each change is in (r,), and the change in whether it differs from y: -1, 0 or 1 (r, m)."""
+
+    which: IntArray
+    change: npt.NDArray[np.int8]
 
 
 def complete_line(
@@ -53,104 +65,144 @@ def complete_line(
     return along
 
 
-def two_block_line(gram: Array, vertices: IntArray, rho: Callable[[float], float], there: float) -> TwoBlockGram:
-    """Return K along the parameter of a variable with two choices, for one batch with itself.
+def block_line(gram: Array, choices: IntArray, rho: Callable[[float], float], there: float) -> BlockGram:
+    """Return K along the parameter of a variable, for one batch with itself: a block for each choice.
 
     gram: K (n, n) where this variable's rho is `there`.
-    vertices: the choice of each point (n,), 0 or 1.
+    choices: the choice of each point (n,).
     rho: parameter -> rho.
     there: rho that is part of `gram`.
     """
-    parts = np.flatnonzero(vertices == 0), np.flatnonzero(vertices)
-    small, large = sorted(parts, key=len)
+    n_choices = max(int(choices.max(initial=0)) + 1, 2)
+    parts = tuple(np.flatnonzero(choices == choice) for choice in range(n_choices))
+    largest = max(parts, key=len)
+    others = np.flatnonzero(choices != choices[largest[0]]) if len(largest) else np.arange(0)
 
     def scale(t: float) -> float:
         return rho(t) / there
 
     def whole(t: float) -> Array:
-        out, rows = gram.copy(), gram.take(small, axis=0)
-        rows[:, large] *= scale(t)
-        out[small] = rows
-        out[:, small] = rows.T
+        out, rows = gram.copy(), gram.take(others, axis=0)
+        if len(parts) == 2:  # all others have the same choice
+            rows[:, largest] *= scale(t)
+        else:
+            rows *= np.where(choices[others][:, None] != choices, scale(t), 1.0)
+        out[others] = rows
+        out[:, others] = rows.T
         return out
 
-    return TwoBlockGram(gram, parts, scale, whole)
+    return BlockGram(gram, parts, scale, whole)
 
 
 @dataclass(frozen=True)
-class CompletePart:
-    """The variables on complete graphs.
+class CompleteFactor:
+    """The factor of variables on complete graphs, one column each (Oh et al. 2019, section 2.2, in closed form).
 
-    which: their positions in the space (c,). graphs: theirs. link: meaning of theta.
+    sizes: the number of choices of each variable.
+    link: the meaning of theta.
     """
 
-    which: tuple[int, ...]
-    graphs: tuple[VariableGraph, ...]
+    sizes: tuple[int, ...]
     link: Link
 
-    def prepare(self, xs: IntArray, ys: IntArray) -> CompletePair:
-        own_xs = xs[:, self.which]
-        own_ys = own_xs if ys is xs else ys[:, self.which]
-        if self._columns.sum() > MAX_CODES:
-            return CompletePair(own_xs, own_ys, None, None)
-        x_codes = self._codes(own_xs)
-        return CompletePair(own_xs, own_ys, x_codes, x_codes if ys is xs else self._codes(own_ys))
+    @property
+    def n_variables(self) -> int:
+        """The number of its variables."""
+        return len(self.sizes)
 
-    def log_rho(self, theta: Array) -> Array:
-        """Return log rho of each variable (c,).
+    @property
+    def has_unit_diagonal(self) -> bool:
+        """True: equal choices correlate fully."""
+        return True
 
-        theta: (c,).
+    def prepare(self, xs: IntArray, ys: IntArray | None = None) -> CompletePair:
+        """Encode the choices, where codes have few columns.
+
+        xs: choices of n points (n, c).
+        ys: choices of m points (m, c); None for xs with themselves.
         """
-        return self.link.complete(theta, self._sizes)
+        others = xs if ys is None else ys
+        if self._columns.sum() > MAX_CODES:
+            return CompletePair(xs, others, None, None, ys is None)
+        x_codes = self._codes(xs)
+        return CompletePair(xs, others, x_codes, x_codes if ys is None else self._codes(ys), ys is None)
 
-    def rho(self, theta: float, i: int) -> float:
-        return self.link.rho(theta, float(self._sizes[i]))
-
-    def log_gram(self, theta: Array, pair: CompletePair, without: int | None = None) -> Array:
+    def log_gram(self, theta: Array, prepared: CompletePair, without: int | None = None) -> Array:
         """Return the part of log K that comes from these variables (n, m).
 
         theta: (c,).
-        pair: of n and m points.
-        without: position among the c variables of one to leave out; None for none.
+        prepared: of n and m points.
+        without: position of a variable to leave out; None for none.
         """
-        log_rho = self.log_rho(theta)
+        log_rho = self.link.complete(theta, self._sizes)
         if without is not None:
             log_rho[without] = 0.0
-        if pair.x_codes is not None and pair.y_codes is not None:
+        if prepared.x_codes is not None and prepared.y_codes is not None:
             share = log_rho * self._share
-            log_gram = (pair.x_codes * np.repeat(-share, self._columns)) @ pair.y_codes.T
+            log_gram = (prepared.x_codes * np.repeat(-share, self._columns)) @ prepared.y_codes.T
             log_gram += share.sum()
             return log_gram
-        log_gram = np.zeros((len(pair.xs), len(pair.ys)))
+        log_gram = np.zeros((len(prepared.xs), len(prepared.ys)))
         for i, change in enumerate(log_rho):
-            np.add(log_gram, change, out=log_gram, where=differ(pair, i))
+            np.add(log_gram, change, out=log_gram, where=differ(prepared, i))
         return log_gram
 
-    def gradient(self, theta: Array, pair: CompletePair, weighted: Array) -> Array:
+    def log_diag(self, theta: Array, xs: IntArray) -> Array:
+        """Return zeros (n,): equal choices correlate fully.
+
+        theta: (c,).
+        xs: choices of n points (n, c).
+        """
+        del theta
+        return np.zeros(len(xs))
+
+    def gradient(self, theta: Array, prepared: CompletePair, weighted: Array) -> Array:
         """Return the gradient of sum(weighted * log K) in theta (c,).
 
         theta: (c,).
-        pair: of n and m points.
+        prepared: of n and m points.
         weighted: (n, m).
         """
         slope = self.link.complete_slope(theta, self._sizes)
-        if pair.x_codes is not None and pair.y_codes is not None:
-            columns = np.einsum("nc,nc->c", pair.x_codes, weighted @ pair.y_codes)
+        if prepared.x_codes is not None and prepared.y_codes is not None:
+            columns = np.einsum("nc,nc->c", prepared.x_codes, weighted @ prepared.y_codes)
             return slope * self._share * (weighted.sum() - np.add.reduceat(columns, self._first))
-        return slope * np.array([np.sum(weighted, where=differ(pair, i)) for i in range(len(self.which))])
+        return slope * np.array([np.sum(weighted, where=differ(prepared, i)) for i in range(len(self.sizes))])
 
-    def line(self, i: int, pair: CompletePair, gram: Array, there: float) -> Callable[[float], Array]:
-        """Return K along theta_i.
+    def line(
+        self, i: int, theta: float, prepared: CompletePair, gram: Array, *, carried: bool
+    ) -> Callable[[float], Array]:
+        """Return K along the parameter of one variable, in blocks where that saves work.
 
-        i: position among the c variables.
-        pair: of n and m points.
-        gram: K (n, m) where this variable's rho is `there`.
-        there: rho that is part of `gram`.
+        i: position of the variable.
+        theta: its parameter now.
+        prepared: of n and m points.
+        gram: K (n, m).
+        carried: True where `gram` holds the kernel of variable i at `theta`.
         """
         rho = partial(self.link.rho, size=float(self._sizes[i]))
-        if self._sizes[i] == 2 and pair.ys is pair.xs and len(gram) >= TWO_BLOCK_FROM:
-            return two_block_line(gram, pair.xs[:, i], rho, there)
-        return complete_line(gram, differ(pair, i), rho, there)
+        there = rho(theta) if carried else 1.0
+        if prepared.alone and len(gram) >= BLOCKS_FROM:
+            choices = prepared.xs[:, i]
+            if self.sizes[i] == 2 or np.bincount(choices).max() >= SMALLEST_BLOCK * len(choices):
+                return block_line(gram, choices, rho, there)
+        return complete_line(gram, differ(prepared, i), rho, there)
+
+    def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> CompleteChanges:
+        """Tell of each change whether its variable differs from y's before and after it.
+
+        changes: r changes.
+        ys: choices of m points (m, c).
+        """
+        return CompleteChanges(changes.which, disagreement_change(changes, ys))
+
+    def log_change(self, theta: Array, prepared: CompleteChanges) -> Array:
+        """Return by how much each change adds to log K (r, m).
+
+        theta: (c,).
+        prepared: of `prepare_changes`.
+        """
+        return prepared.change * self.link.complete(theta, self._sizes)[prepared.which][:, None]
 
     def _codes(self, xs: IntArray) -> Array:
         two = self._sizes == 2
@@ -161,7 +213,7 @@ class CompletePart:
 
     @cached_property
     def _sizes(self) -> Array:
-        return np.array([float(graph.size) for graph in self.graphs])
+        return np.array(self.sizes, dtype=np.float64)
 
     @cached_property
     def _columns(self) -> IntArray:
@@ -176,10 +228,22 @@ class CompletePart:
         return np.where(self._sizes == 2, 0.5, 1.0)
 
 
-def differ(pair: CompletePair, i: int) -> npt.NDArray[np.bool_]:
+def differ(prepared: CompletePair, i: int) -> npt.NDArray[np.bool_]:
     """Tell for each pair of points whether they disagree in one variable, (n, m) of bool.
 
-    pair: of n and m points.
-    i: position among the c variables.
+    prepared: of n and m points.
+    i: position of the variable.
     """
-    return pair.xs[:, i][:, None] != pair.ys[:, i]
+    return prepared.xs[:, i][:, None] != prepared.ys[:, i]
+
+
+def disagreement_change(changes: VariableChanges, ys: IntArray) -> npt.NDArray[np.int8]:
+    """Return the change, by each change, in whether its variable differs from y's: -1, 0 or 1 (r, m).
+
+    changes: r changes of variables with one column.
+    ys: choices of m points (m, c).
+    """
+    theirs = ys.T[changes.which]
+    now = changes.after[:, :1] != theirs
+    before = changes.before[:, :1] != theirs
+    return now.view(np.int8) - before.view(np.int8)

@@ -1,15 +1,12 @@
-"""Updates of a sum over variables when one variable changes."""
+"""What is made for one call and serves the next ones: of the same two batches, or of the same parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
-from bostruct.contracts import IntArray
-from bostruct.domains.space.single_changes import SingleChanges
+from bostruct.contracts import Array, IntArray
 
 CachedValue = TypeVar("CachedValue")
 
@@ -35,24 +32,28 @@ class LastCall(Generic[CachedValue]):
         return {**self.__dict__, "_last": None}
 
 
-def rows_by_variable(which: IntArray) -> Iterator[tuple[int, IntArray]]:
-    """Yield each variable that is moved, with the rows that move it.
+class LastThetas(Generic[CachedValue]):
+    """The values that were made for the last few parameter vectors: a search asks for the same ones at every step.
 
-    which: the variable that each row moves (m,).
+    make: theta -> value, which callers only read.
+    most: values that are kept, at least 1.
+
+    A pickle leaves the values out.
     """
-    order = np.argsort(which, kind="stable")
-    cuts = np.flatnonzero(np.diff(which[order])) + 1
-    for rows in np.split(order, cuts) if len(order) else ():
-        yield int(which[rows[0]]), rows
 
+    def __init__(self, make: Callable[[Array], CachedValue], most: int) -> None:
+        self._make, self._most = make, most
+        self._known: OrderedDict[bytes, CachedValue] = OrderedDict()
 
-def disagreement_change(moves: SingleChanges, ys: IntArray) -> npt.NDArray[np.int8]:
-    """Return the change, by each move, in whether its variable differs from y's: -1, 0 or 1 (m, n).
+    def __call__(self, theta: Array) -> CachedValue:
+        key = theta.tobytes()
+        if key in self._known:
+            self._known.move_to_end(key)
+            return self._known[key]
+        value = self._known[key] = self._make(theta)
+        if len(self._known) > self._most:
+            self._known.popitem(last=False)
+        return value
 
-    moves: m single changes.
-    ys: n points.
-    """
-    theirs = ys.T[moves.which]
-    now = moves.vertices[:, None] != theirs
-    before = moves.base[moves.of, moves.which][:, None] != theirs
-    return now.view(np.int8) - before.view(np.int8)
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_known": OrderedDict()}

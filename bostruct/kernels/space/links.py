@@ -10,8 +10,7 @@ import numpy as np
 from scipy.special import ellipkm1
 
 from bostruct.contracts import Array
-from bostruct.domains.space.graphs import VariableGraph
-from bostruct.kernels.space.spectra import complete_log_correlation, complete_slope, eigenvalues
+from bostruct.kernels.space.spectra import complete_log_correlation, complete_slope
 
 LARGEST_EDGE_WEIGHT = 1e300  # edge weight: short of infinity, which times the eigenvalue 0 is no number
 
@@ -49,11 +48,13 @@ class Link(Protocol):
         """
         ...
 
-    def beta(self, theta: float, graph: VariableGraph) -> tuple[float, float]:
-        """Return the edge weight of a factor, and the derivative of its logarithm in theta.
+    def edge_weights(self, theta: Array, gap: float) -> tuple[Array, Array]:
+        """Return the edge weights of variables on equal graphs, and the derivatives of their logarithms in theta.
 
-        theta: parameter.
-        graph: of the variable.
+        theta: parameters (c,).
+        gap: the smallest positive eigenvalue of the graph's Laplacian.
+
+        Returns two arrays (c,).
         """
         ...
 
@@ -74,9 +75,9 @@ class LogEdgeWeight:
         fade = -size * math.exp(min(theta, LARGEST_EXPONENT))
         return -math.expm1(fade) / (1.0 + (size - 1.0) * math.exp(fade))
 
-    def beta(self, theta: float, graph: VariableGraph) -> tuple[float, float]:
-        del graph  # the edge weight itself
-        return math.exp(theta), 1.0
+    def edge_weights(self, theta: Array, gap: float) -> tuple[Array, Array]:
+        del gap  # the edge weight itself
+        return np.exp(theta), np.ones_like(theta)
 
 
 @dataclass(frozen=True)
@@ -108,18 +109,19 @@ class LogLengthscale:
         del size
         return math.exp(-0.5 * math.exp(min(-2.0 * theta, LARGEST_EXPONENT)))
 
-    def beta(self, theta: float, graph: VariableGraph) -> tuple[float, float]:
+    def edge_weights(self, theta: Array, gap: float) -> tuple[Array, Array]:
         fade, slope = _fade(theta)
-        return min(fade / float(eigenvalues(graph)[1]), LARGEST_EDGE_WEIGHT), slope
+        return np.minimum(fade / gap, LARGEST_EDGE_WEIGHT), slope
 
 
-def _fade(theta: float) -> tuple[float, float]:
+def _fade(theta: Array) -> tuple[Array, Array]:
     """Return -log q of the nome q at which the ends of a path correlate as the RBF's, and the slope of its logarithm.
 
     The slope follows from the derivative of the nome in its parameter m = 1 - p, -pi^2 / (4 m (1 - m) K(m)^2).
     """
-    half = math.exp(min(-2.0 * theta, LARGEST_EXPONENT))  # 1 / l^2
-    p, rest = math.exp(-2.0 * half), max(-math.expm1(-2.0 * half), SMALLEST_PARAMETER)
-    above = float(ellipkm1(rest))  # K(p)
-    below = float(ellipkm1(p)) if p > SMALLEST_NORMAL else math.log(4.0) + half  # K(1 - p), log(16 / p) / 2
+    half = np.exp(np.minimum(-2.0 * theta, LARGEST_EXPONENT))  # 1 / l^2
+    p, rest = np.exp(-2.0 * half), np.maximum(-np.expm1(-2.0 * half), SMALLEST_PARAMETER)
+    above = ellipkm1(rest)  # K(p)
+    small = p <= SMALLEST_NORMAL
+    below = np.where(small, math.log(4.0) + half, ellipkm1(np.where(small, 1.0, p)))  # K(1 - p), log(16 / p) / 2
     return math.pi * above / below, math.pi * half / (rest * above * below)

@@ -1,43 +1,92 @@
 """A linear kernel on the choices themselves: functions that are sums of one effect a variable.
 
-K(x, x') = (1/d) sum_i E_i(x_i, x'_i), where E_i is centered, so that effects sum to zero over the choices, and has mean
-diagonal 1. On a complete graph E_i = (k [a = b] - 1) / (k - 1); elsewhere it is centered diffusion for a fixed time,
-whose effects are smooth along the graph.
+K(x, x') = (1/d) sum_i E_i(x_i, x'_i), where E_i has mean diagonal 1. On graphs E_i is centered, so that effects sum to
+zero over the choices: on a complete graph E_i = (k [a = b] - 1) / (k - 1); elsewhere it is centered diffusion for a
+fixed time, whose effects are smooth along the graph. Any other kind of variable brings its own effect.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from bostruct.contracts import Array, IntArray, Parameter
 from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
-from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch, column
-from bostruct.kernels.space.incremental import LastCall, disagreement_change, rows_by_variable
+from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
+from bostruct.kernels.space.complete import disagreement_change
+from bostruct.kernels.space.factor import VariableChanges
+from bostruct.kernels.space.incremental import LastCall
 from bostruct.kernels.space.links import LogLengthscale
-from bostruct.kernels.space.spectra import diffusion
+from bostruct.kernels.space.spectra import diffusion, eigenvalues
 
 LENGTHSCALE = 0.5  # of effects along a graph, in units of its length
 
 
-@lru_cache(maxsize=256)
-def centered_effects(graph: VariableGraph) -> Array:
-    """Return the effect kernel E between all vertices of a graph (k, k), centered, its mean diagonal 1.
+class Effect(Protocol):
+    """The effect kernel of one variable: how alike its values are in what they do."""
 
-    graph: of one variable, with k vertices.
+    def gram(self, xs: IntArray, ys: IntArray) -> Array:
+        """Return the kernel between values (n, m).
+
+        xs: own columns of n points (n, w).
+        ys: own columns of m points (m, w).
+        """
+        ...
+
+    def diag(self, xs: IntArray) -> Array:
+        """Return the kernel of each value with itself (n,).
+
+        xs: own columns of n points (n, w).
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class GraphEffect:
+    """The centered effect of a variable on a graph.
+
+    graph: of the variable, with k vertices.
     """
-    k = graph.size
-    if isinstance(graph, CompleteGraph):
-        return (k * np.eye(k) - 1.0) / (k - 1.0)
-    own = np.arange(k)
-    between = diffusion(graph, LogLengthscale().beta(math.log(LENGTHSCALE), graph)[0], own, own).between
-    centered = between - between.mean(axis=0) - between.mean(axis=1)[:, None] + between.mean()
-    return centered * (k / np.trace(centered))
+
+    graph: VariableGraph
+
+    def gram(self, xs: IntArray, ys: IntArray) -> Array:
+        """Return the kernel between vertices (n, m).
+
+        xs: vertices (n, 1).
+        ys: vertices (m, 1).
+        """
+        return self.table[xs[:, 0]][:, ys[:, 0]]
+
+    def diag(self, xs: IntArray) -> Array:
+        """Return the kernel of each vertex with itself (n,).
+
+        xs: vertices (n, 1).
+        """
+        return self.table.diagonal()[xs[:, 0]]
+
+    @property
+    def is_complete(self) -> bool:
+        """True on a complete graph."""
+        return isinstance(self.graph, CompleteGraph)
+
+    @cached_property
+    def table(self) -> Array:
+        """The kernel between all vertices (k, k), centered, its mean diagonal 1."""
+        k = self.graph.size
+        if isinstance(self.graph, CompleteGraph):
+            return (k * np.eye(k) - 1.0) / (k - 1.0)
+        gap = float(eigenvalues(self.graph)[1])
+        beta = float(LogLengthscale().edge_weights(np.array([math.log(LENGTHSCALE)]), gap)[0][0])
+        between = diffusion(self.graph, beta, np.arange(k), np.arange(k)).between
+        centered = between - between.mean(axis=0) - between.mean(axis=1)[:, None] + between.mean()
+        return centered * (k / np.trace(centered))
 
 
 @dataclass(frozen=True)
@@ -46,45 +95,78 @@ class MainEffects:
 
     It has no parameters: its Gram matrix is made once, by `prepare`.
 
-    graphs: one for each variable, d of them.
+    effects: one for each variable, d of them.
+    layout: the columns of each variable.
     """
 
-    graphs: tuple[VariableGraph, ...]
+    effects: tuple[Effect, ...]
+    layout: Layout
+
+    @classmethod
+    def of_graphs(cls, graphs: Sequence[VariableGraph]) -> MainEffects:
+        """Build the kernel of variables on graphs, one column each.
+
+        graphs: one for each variable; equal ones share their effect.
+        """
+        effects = {graph: GraphEffect(graph) for graph in graphs}
+        return cls(tuple(effects[graph] for graph in graphs), Layout.of_single_columns(len(graphs)))
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
+        """None."""
         return ()
 
-    def prepare(self, xs: SpaceBatch, ys: IntArray) -> Array:
+    def prepare(self, xs: SpaceBatch, ys: IntArray | None = None) -> Array:
         """Return the Gram matrix itself (n, m).
 
         xs: n points, or single changes of points.
-        ys: m points.
+        ys: m points; None for xs with themselves.
         """
         if isinstance(xs, SingleChanges):
-            return self._prepare_changes(xs, ys)
+            return self._prepare_changes(xs, xs.rows() if ys is None else ys)
+        ys = xs if ys is None else ys
         gram = np.zeros((len(xs), len(ys)))
-        signs = [i for i, graph in enumerate(self.graphs) if graph.size == 2]
-        if signs:  # of two choices every effect is a sign: one product serves all
+        if signs := self._signs:  # of two choices every effect is a sign: one product serves all
             gram += (2.0 * xs[:, signs] - 1.0) @ (2.0 * ys[:, signs] - 1.0).T
         for i in self._others:
-            gram += centered_effects(self.graphs[i])[xs[:, i]][:, ys[:, i]]
-        return gram / len(self.graphs)
+            own = self.layout.columns(i)
+            gram += self.effects[i].gram(xs[:, own], ys[:, own])
+        return gram / len(self.effects)
 
-    def _prepare_changes(self, moves: SingleChanges, ys: IntArray) -> Array:
+    def _prepare_changes(self, changes: SingleChanges, ys: IntArray) -> Array:
         """Return the Gram matrix of single changes from that of their base: in each row one effect is another."""
-        change = disagreement_change(moves, ys) * self._step[moves.which][:, None]
-        others = np.flatnonzero(self._on_path[moves.which])
-        for i, found in rows_by_variable(moves.which[others]):
-            rows, effects = others[found], centered_effects(self.graphs[i])
-            theirs = ys[:, i]
-            before = effects[moves.base[moves.of[rows], i][:, None], theirs]
-            change[rows] = effects[moves.vertices[rows][:, None], theirs] - before
-        change /= len(self.graphs)
-        change += self._bases(moves.base, ys)[moves.of]
+        before, after = changes.before, changes.values
+        simple = self._is_complete[changes.which]
+        change = np.empty((len(changes), len(ys)))
+        if simple.all():
+            moved = VariableChanges(self.layout.starts[changes.which], before, after)
+            change = disagreement_change(moved, ys) * self._step[changes.which][:, None]
+        else:
+            for effect, served in self._served.values():
+                rows = np.flatnonzero(np.isin(changes.which, served))
+                if len(rows):
+                    change[rows] = self._change_effect(effect, changes.which[rows], before[rows], after[rows], ys)
+        change /= len(self.effects)
+        change += self._bases(changes.base, ys)[changes.of]
+        return change
+
+    def _change_effect(self, effect: Effect, which: IntArray, before: IntArray, after: IntArray, ys: IntArray) -> Array:
+        """Return by how much changes of variables that share an effect change it (r, m)."""
+        if isinstance(effect, GraphEffect):
+            steps = effect.table[after[:, 0]] - effect.table[before[:, 0]]
+            return np.take_along_axis(steps, ys.T[self.layout.starts[which]], axis=1)
+        change = np.empty((len(which), len(ys)))
+        for i in np.unique(which).tolist():
+            rows, width, theirs = np.flatnonzero(which == i), self.layout.widths[i], ys[:, self.layout.columns(i)]
+            change[rows] = effect.gram(after[rows, :width], theirs) - effect.gram(before[rows, :width], theirs)
         return change
 
     def gram(self, theta: Array, prepared: Array) -> Array:
+        """Return the Gram matrix (n, m).
+
+        theta: (0,), unused.
+        prepared: of n and m points.
+        """
         del theta  # there is none
         return prepared.copy()
 
@@ -95,12 +177,19 @@ class MainEffects:
         xs: n points.
         """
         del theta
-        total = np.full(len(xs), float(len(self.graphs) - len(self._paths)))  # on complete graphs each is 1
-        for i in self._paths:
-            total += centered_effects(self.graphs[i]).diagonal()[column(xs, i)]
-        return total / len(self.graphs)
+        uneven = [i for i, complete in enumerate(self._is_complete) if not complete]
+        total = np.full(len(xs), float(len(self.effects) - len(uneven)))  # on complete graphs each is 1
+        rows = xs.rows() if uneven and isinstance(xs, SingleChanges) else xs
+        for i in uneven:
+            total += self.effects[i].diag(rows[:, self.layout.columns(i)])
+        return total / len(self.effects)
 
     def gram_and_pullback(self, theta: Array, prepared: Array) -> tuple[Array, Callable[[Array], Array]]:
+        """Return the Gram matrix, and the gradient in no parameters (0,).
+
+        theta: (0,), unused.
+        prepared: of n and m points.
+        """
         return self.gram(theta, prepared), lambda _: np.zeros(0)
 
     @cached_property
@@ -108,19 +197,29 @@ class MainEffects:
         return LastCall(self.prepare)
 
     @cached_property
-    def _on_path(self) -> npt.NDArray[np.bool_]:
-        return np.isin(np.arange(len(self.graphs)), self._paths)
+    def _is_complete(self) -> npt.NDArray[np.bool_]:
+        return np.array([isinstance(one, GraphEffect) and one.is_complete for one in self.effects])
 
     @cached_property
     def _step(self) -> Array:
         """The change of a complete graph's effect when two choices that agreed no longer do, (d,)."""
-        return np.array([-graph.size / (graph.size - 1.0) for graph in self.graphs])
+        sizes = [one.graph.size if isinstance(one, GraphEffect) else 2 for one in self.effects]
+        return np.array([-size / (size - 1.0) for size in sizes])
 
     @cached_property
-    def _paths(self) -> list[int]:
-        """Variables on graphs that are not complete."""
-        return [i for i, graph in enumerate(self.graphs) if not isinstance(graph, CompleteGraph)]
+    def _served(self) -> dict[int, tuple[Effect, list[int]]]:
+        """Each effect, by its identity, and the variables that share it."""
+        found: dict[int, tuple[Effect, list[int]]] = {}
+        for i, effect in enumerate(self.effects):
+            found.setdefault(id(effect), (effect, []))[1].append(i)
+        return found
+
+    @cached_property
+    def _signs(self) -> list[int]:
+        """The columns of variables with two choices."""
+        two = [isinstance(one, GraphEffect) and one.graph.size == 2 for one in self.effects]
+        return self.layout.starts[np.flatnonzero(two)].tolist()
 
     @cached_property
     def _others(self) -> list[int]:
-        return [i for i, graph in enumerate(self.graphs) if graph.size != 2]
+        return [i for i, one in enumerate(self.effects) if not (isinstance(one, GraphEffect) and one.graph.size == 2)]

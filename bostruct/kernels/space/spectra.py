@@ -1,13 +1,14 @@
 """Diffusion on the graph of one variable.
 
 F(beta) = exp(-beta L) / mean of its diagonal, for the Laplacian L of the graph (Kondor and Lafferty 2002; Oh et al.
-2019, equation 3). Entries are kept as logarithms, since products over hundreds of variables underflow.
+2019, equation 3). Variables on equal graphs share one spectrum, and their diffusion is computed together.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -38,33 +39,142 @@ def complete_slope(size: Array, beta: Array) -> Array:
     return beta * size * q * (-1.0 / np.expm1(-size * beta) + (size - 1.0) / (1.0 + (size - 1.0) * q))
 
 
-class Eigensystem(NamedTuple):
-    """Eigenvalues ascending (k,), the first 0; eigenvectors as columns (k, k)."""
+class Diffusion(Protocol):
+    """Matrices U diag(w) U^T of c variables, for the eigenvectors U of their graph and weights w of each."""
+
+    def between(self, left: IntArray, right: IntArray) -> Array:
+        """Return their entries between some vertices (c, u, v).
+
+        left, right: vertices (u,) and (v,).
+        """
+        ...
+
+    def diagonal(self, vertices: IntArray) -> Array:
+        """Return their diagonals at some vertices (c, u).
+
+        vertices: (u,).
+        """
+        ...
+
+
+class Spectrum(Protocol):
+    """The eigensystem of a graph's Laplacian, with k vertices."""
+
+    @property
+    def values(self) -> Array:
+        """The eigenvalues, ascending (k,); the first is 0."""
+        ...
+
+    def diffuse(self, weights: Array) -> Diffusion:
+        """Return the matrices U diag(w) U^T.
+
+        weights: one row w for each variable (c, k).
+        """
+        ...
+
+
+def heat_weights(values: Array, beta: Array) -> tuple[Array, Array]:
+    """Return the eigenvalues of F(beta), and their derivatives in log beta, (c, k) each.
+
+    values: eigenvalues of the Laplacian (k,).
+    beta: edge weights (c,).
+    """
+    exponent = -beta[:, None] * values
+    decay = np.exp(exponent)
+    mean = decay.mean(axis=1, keepdims=True)
+    change = exponent * decay
+    slope = (change - decay * (change.mean(axis=1, keepdims=True) / mean)) / mean
+    return decay / mean, slope
+
+
+class Waves(NamedTuple):
+    """Diffusion on a path: its eigenvectors are cosines, which makes F a Toeplitz plus a Hankel matrix.
+
+    waves: sums of weighted cosines (c, 2 k).
+    """
+
+    waves: Array
+
+    def between(self, left: IntArray, right: IntArray) -> Array:
+        """Return the entries between some vertices (c, u, v)."""
+        n = self.waves.shape[1]
+        return self.waves[:, np.abs(left[:, None] - right)] + self.waves[:, (left[:, None] + right + 1) % n]
+
+    def diagonal(self, vertices: IntArray) -> Array:
+        """Return the diagonals at some vertices (c, u)."""
+        return self.waves[:, :1] + self.waves[:, (2 * vertices + 1) % self.waves.shape[1]]
+
+
+@dataclass(frozen=True)
+class PathSpectrum:
+    """The spectrum of a path, in closed form.
+
+    graph: the path.
+    """
+
+    graph: PathGraph
+
+    @cached_property
+    def values(self) -> Array:
+        """The eigenvalues, ascending (k,)."""
+        k = self.graph.size
+        return self.graph.weight * (2.0 - 2.0 * np.cos(np.pi * np.arange(k) / k))
+
+    def diffuse(self, weights: Array) -> Waves:
+        """Return the matrices U diag(w) U^T, for weights (c, k)."""
+        padded = np.concatenate([weights, np.zeros((len(weights), 1))], axis=1)
+        return Waves(np.fft.irfft(padded, n=2 * weights.shape[1], axis=1))
+
+
+class WeightedVectors(NamedTuple):
+    """Diffusion on any graph. vectors: eigenvectors (k, k), columns. weights: (c, k)."""
+
+    vectors: Array
+    weights: Array
+
+    def between(self, left: IntArray, right: IntArray) -> Array:
+        """Return the entries between some vertices (c, u, v)."""
+        return (self.vectors[left] * self.weights[:, None, :]) @ self.vectors[right].T
+
+    def diagonal(self, vertices: IntArray) -> Array:
+        """Return the diagonals at some vertices (c, u)."""
+        return self.weights @ (self.vectors[vertices] ** 2).T
+
+
+@dataclass(frozen=True, eq=False)
+class DenseSpectrum:
+    """The spectrum of any graph. values: ascending (k,). vectors: (k, k), columns."""
 
     values: Array
     vectors: Array
 
+    def diffuse(self, weights: Array) -> WeightedVectors:
+        """Return the matrices U diag(w) U^T, for weights (c, k)."""
+        return WeightedVectors(self.vectors, weights)
+
 
 @lru_cache(maxsize=256)
+def spectrum_of(graph: VariableGraph) -> Spectrum:
+    """Return the spectrum of a graph's Laplacian, once for equal graphs.
+
+    graph: of one variable. Its hash may be slow, so a kernel asks once.
+    """
+    if isinstance(graph, PathGraph):
+        return PathSpectrum(graph)
+    values, vectors = np.linalg.eigh(graph.laplacian())
+    values[0] = 0.0  # exactly, and it alone: the graph is connected, however light the edges that connect it
+    values[1:] = np.maximum(values[1:], graph.size * np.finfo(np.float64).eps * values[-1])
+    return DenseSpectrum(values, vectors)
+
+
 def eigenvalues(graph: VariableGraph) -> Array:
     """Return the eigenvalues of a graph's Laplacian, ascending (k,).
 
     graph: of one variable, with k vertices.
     """
-    k = graph.size
     if isinstance(graph, CompleteGraph):
-        return np.concatenate([[0.0], np.full(k - 1, float(k))])
-    if isinstance(graph, PathGraph):
-        return graph.weight * (2.0 - 2.0 * np.cos(np.pi * np.arange(k) / k))
-    return eigensystem(graph).values
-
-
-@lru_cache(maxsize=256)
-def eigensystem(graph: VariableGraph) -> Eigensystem:
-    values, vectors = np.linalg.eigh(graph.laplacian())
-    values[0] = 0.0  # exactly, and it alone: the graph is connected, however light the edges that connect it
-    values[1:] = np.maximum(values[1:], graph.size * np.finfo(np.float64).eps * values[-1])
-    return Eigensystem(values, vectors)
+        return np.concatenate([[0.0], np.full(graph.size - 1, float(graph.size))])
+    return spectrum_of(graph).values
 
 
 class DiffusionTable(NamedTuple):
@@ -76,61 +186,28 @@ class DiffusionTable(NamedTuple):
 
 
 def diffusion(graph: VariableGraph, beta: float, left: IntArray, right: IntArray) -> DiffusionTable:
-    """Return F(beta) between some vertices.
+    """Return F(beta) between some vertices of one graph.
 
     graph: of one variable.
     beta: edge weight.
     left, right: vertices (u,) and (v,).
     """
-    if isinstance(graph, PathGraph):
-        return _on_path(_path_waves(graph, beta), left, right)
-    return _spectral(graph, _decay_spectrum(graph, beta), left, right)
-
-
-def _decay_spectrum(graph: VariableGraph, beta: float) -> Array:
-    """Return the eigenvalues of F(beta) (k,)."""
-    decay = np.exp(-beta * eigenvalues(graph))
-    return decay / decay.mean()
-
-
-@lru_cache(maxsize=1024)
-def _path_waves(graph: PathGraph, beta: float) -> Array:
-    """Return cached waves of a path, for callers that only read them: a search asks for the same ones at every step."""
-    return _waves(_decay_spectrum(graph, beta))
-
-
-def _waves(weights: Array) -> Array:
-    """Return the sums of weighted cosines of which F on a path is made (2 k,)."""
-    return np.fft.irfft(np.append(weights, 0.0), n=2 * len(weights))
-
-
-def _on_path(waves: Array, left: IntArray, right: IntArray) -> DiffusionTable:
-    """Return F on a path: its eigenvectors are cosines, which makes F a Toeplitz plus a Hankel matrix."""
-    between = waves[np.abs(left[:, None] - right)] + waves[(left[:, None] + right + 1) % len(waves)]
-    return DiffusionTable(between, *(waves[0] + waves[(2 * v + 1) % len(waves)] for v in (left, right)))
+    return diffusion_and_slope(graph, beta, left, right)[0]
 
 
 def diffusion_and_slope(
     graph: VariableGraph, beta: float, left: IntArray, right: IntArray
 ) -> tuple[DiffusionTable, DiffusionTable]:
-    """Return F(beta) between some vertices, and its derivative in log beta.
+    """Return F(beta) between some vertices of one graph, and its derivative in log beta.
 
     graph: of one variable.
     beta: edge weight.
     left, right: vertices (u,) and (v,).
     """
-    values = eigenvalues(graph)
-    decay = np.exp(-beta * values)
-    mean = decay.mean()
-    change = -beta * values * decay
-    slope = (change - decay * (change.mean() / mean)) / mean
-    return _spectral(graph, decay / mean, left, right), _spectral(graph, slope, left, right)
+    spectrum = spectrum_of(graph)
+    own, slope = (spectrum.diffuse(weights) for weights in heat_weights(spectrum.values, np.array([beta])))
+    return _table(own, left, right), _table(slope, left, right)
 
 
-def _spectral(graph: VariableGraph, weights: Array, left: IntArray, right: IntArray) -> DiffusionTable:
-    """Return U diag(weights) U^T between some vertices, for the eigenvectors U of the Laplacian."""
-    if isinstance(graph, PathGraph):
-        return _on_path(_waves(weights), left, right)
-    vectors = eigensystem(graph).vectors
-    between = (vectors[left] * weights) @ vectors[right].T
-    return DiffusionTable(between, *((vectors[v] ** 2) @ weights for v in (left, right)))
+def _table(own: Diffusion, left: IntArray, right: IntArray) -> DiffusionTable:
+    return DiffusionTable(own.between(left, right)[0], own.diagonal(left)[0], own.diagonal(right)[0])

@@ -1,141 +1,248 @@
-"""The part of log K that comes from one variable on a graph that is not complete: a look-up in its table."""
+"""Variables on equal graphs that are not complete: their kernels are look-ups in tables of diffusion."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.graphs import VariableGraph
+from bostruct.kernels.space.factor import VariableChanges
+from bostruct.kernels.space.incremental import LastThetas
 from bostruct.kernels.space.links import Link
-from bostruct.kernels.space.spectra import SMALLEST_ENTRY, diffusion, diffusion_and_slope
+from bostruct.kernels.space.spectra import SMALLEST_ENTRY, Diffusion, Spectrum, heat_weights, spectrum_of
 
 MAX_WHOLE_TABLE = 64  # vertices; up to here tables are kept whole (32 KB each), beyond only for the vertices that occur
+MAX_CODES = 4096  # columns; beyond, variables are added one by one and memory stays at (n, m)
+MAX_KEPT = 2**23  # numbers in the tables that are kept for the parameters that a search asks for again
 
 
 class TablePair(NamedTuple):
-    """The vertices that occur in either batch, and the cell of their table for each pair of points.
+    """The cells of the tables for each pair of points.
 
-    left, right: vertices (u,) and (v,). rows, columns: positions among these of each point, (n,) and (m,).
+    left, right: vertices of the tables' rows and columns (u,) and (v,). rows, columns: positions among these of each
+    point, (c, n) and (c, m). codes: one column a variable and row of its table (n, c u), 1 where a point has it; None
+    where that is too many.
     """
 
     left: IntArray
     right: IntArray
     rows: IntArray
     columns: IntArray
-
-    def spread(self, table: Array) -> Array:
-        """Look up the cell of each pair of points (n, m).
-
-        table: (u, v).
-        """
-        return table[self.rows][:, self.columns]
-
-    def sum_by_cell(self, weighted: Array) -> Array:
-        """Sum over the pairs of points that share a cell (u, v).
-
-        weighted: (n, m).
-        """
-        by_column = weighted @ (self.columns[:, None] == np.arange(len(self.right))).astype(np.float64)
-        return (self.rows[:, None] == np.arange(len(self.left))).astype(np.float64).T @ by_column
+    codes: Array | None
 
 
-def _log_table(graph: VariableGraph, beta: float, unit_diagonal: bool, left: IntArray, right: IntArray) -> Array:
-    table = diffusion(graph, beta, left, right)
-    logarithm = np.log(np.maximum(table.between, SMALLEST_ENTRY))
-    if unit_diagonal:
-        logarithm -= 0.5 * (np.log(table.left)[:, None] + np.log(table.right))
-    return logarithm
+class TableChanges(NamedTuple):
+    """The cells of the tables before and after each change.
 
+    left, right: vertices of the tables' rows and columns (u,) and (v,). columns: of each point y, (c, m). which: the
+    variable of each change (r,). before, after: its rows of the table (r,).
+    """
 
-@lru_cache(maxsize=1024)
-def _whole_log_table(graph: VariableGraph, beta: float, unit_diagonal: bool) -> Array:
-    """Return log F between all vertices, cached for callers that only read it: a search asks for it at every step."""
-    return _log_table(graph, beta, unit_diagonal, all_vertices(graph.size), all_vertices(graph.size))
-
-
-@lru_cache(maxsize=128)
-def all_vertices(size: int) -> IntArray:
-    return np.arange(size)
+    left: IntArray
+    right: IntArray
+    columns: IntArray
+    which: IntArray
+    before: IntArray
+    after: IntArray
 
 
 @dataclass(frozen=True)
-class TablePart:
-    """One variable on a graph that is not complete.
+class TableFactor:
+    """The factor of variables on one graph that is not complete: diffusion (Oh et al. 2019, section 2.2).
 
-    which: its position in the space. graph: its own. link: meaning of theta. unit_diagonal: scale F to F(a, a) = 1.
+    graph: that all of them have; with more than 64 vertices, of one variable alone.
+    n_variables: c.
+    link: the meaning of theta.
+    unit_diagonal: scale F to F(a, a) = 1; else the mean of its diagonal is 1.
     """
 
-    which: int
     graph: VariableGraph
+    n_variables: int
     link: Link
     unit_diagonal: bool
 
-    def prepare(self, xs: IntArray, ys: IntArray) -> TablePair:
-        """Find the cell of each pair of points.
+    @property
+    def has_unit_diagonal(self) -> bool:
+        """True where F(a, a) = 1."""
+        return self.unit_diagonal
 
-        xs, ys: vertices of this variable (n,) and (m,).
+    def prepare(self, xs: IntArray, ys: IntArray | None = None) -> TablePair:
+        """Find the cell of each pair of points in the table of each variable.
+
+        xs: vertices of n points (n, c).
+        ys: vertices of m points (m, c); None for xs with themselves.
         """
-        if self.graph.size <= MAX_WHOLE_TABLE:
-            return TablePair(all_vertices(self.graph.size), all_vertices(self.graph.size), xs, ys)
-        left, rows = np.unique(xs, return_inverse=True)
-        right, columns = np.unique(ys, return_inverse=True)
-        return TablePair(left, right, rows, columns)
+        left, rows = self._occurring(xs)
+        right, columns = (left, rows) if ys is None else self._occurring(ys)
+        wide = self.n_variables > 1 and self.n_variables * len(left) <= MAX_CODES
+        return TablePair(left, right, rows.T, columns.T, self._codes(rows, len(left)) if wide else None)
 
-    def log_table(self, theta: float, pair: TablePair) -> Array:
-        """Return log F between the vertices that occur (u, v), for callers that only read it.
+    def log_gram(self, theta: Array, prepared: TablePair, without: int | None = None) -> Array:
+        """Return the part of log K that comes from these variables (n, m).
 
-        theta: of this variable.
-        pair: of `prepare`.
+        theta: (c,).
+        prepared: of n and m points.
+        without: position of a variable to leave out; None for none.
         """
-        beta = self.link.beta(theta, self.graph)[0]
-        if self.graph.size <= MAX_WHOLE_TABLE:
-            return _whole_log_table(self.graph, beta, self.unit_diagonal)
-        return _log_table(self.graph, beta, self.unit_diagonal, pair.left, pair.right)
+        tables = self._log_tables(theta, prepared.left, prepared.right)
+        if prepared.codes is not None:
+            spread = np.take_along_axis(tables, prepared.columns[:, None, :], axis=2)  # (c, u, m)
+            if without is not None:
+                spread[without] = 0.0
+            return prepared.codes @ spread.reshape(-1, spread.shape[2])
+        log_gram = np.zeros((prepared.rows.shape[1], prepared.columns.shape[1]))
+        for i, (table, rows, columns) in enumerate(zip(tables, prepared.rows, prepared.columns, strict=True)):
+            if i != without:
+                log_gram += table[rows][:, columns]
+        return log_gram
 
-    def log_diag(self, theta: float, vertices: IntArray) -> Array:
-        """Return log F(a, a) at each vertex (n,).
+    def log_diag(self, theta: Array, xs: IntArray) -> Array:
+        """Return the part of log k(x, x) that comes from these variables (n,).
 
-        theta: of this variable.
-        vertices: (n,).
+        theta: (c,).
+        xs: vertices of n points (n, c).
         """
         if self.unit_diagonal:
-            return np.zeros(len(vertices))
-        own = np.arange(self.graph.size)
-        table = diffusion(self.graph, self.link.beta(theta, self.graph)[0], own, own[:1])
-        return np.log(table.left)[vertices]
+            return np.zeros(len(xs))
+        logs = np.log(self._heat(theta).diagonal(np.arange(self.graph.size)))
+        return np.take_along_axis(logs, xs.T, axis=1).sum(axis=0)
 
-    def gradient(self, theta: float, pair: TablePair, weighted: Array) -> float:
-        """Return the derivative of sum(weighted * log K) in theta.
+    def gradient(self, theta: Array, prepared: TablePair, weighted: Array) -> Array:
+        """Return the gradient of sum(weighted * log K) in theta (c,).
 
-        theta: of this variable.
-        pair: of `prepare`.
+        theta: (c,).
+        prepared: of n and m points.
         weighted: (n, m).
         """
-        beta, log_beta_slope = self.link.beta(theta, self.graph)
-        table, slope = diffusion_and_slope(self.graph, beta, pair.left, pair.right)
+        left, right = prepared.left, prepared.right
+        beta, log_beta_slope = self._edge_weights(theta)
+        own, slope = (self._spectrum.diffuse(w) for w in heat_weights(self._spectrum.values, beta))
+        between = own.between(left, right)
         change = np.where(
-            table.between > SMALLEST_ENTRY, slope.between / np.maximum(table.between, SMALLEST_ENTRY), 0.0
+            between > SMALLEST_ENTRY, slope.between(left, right) / np.maximum(between, SMALLEST_ENTRY), 0.0
         )
         if self.unit_diagonal:
-            change -= 0.5 * ((slope.left / table.left)[:, None] + slope.right / table.right)
-        return log_beta_slope * float(np.sum(pair.sum_by_cell(weighted) * change))
+            change -= 0.5 * (slope.diagonal(left) / own.diagonal(left))[:, :, None]
+            change -= 0.5 * (slope.diagonal(right) / own.diagonal(right))[:, None, :]
+        if prepared.codes is not None:
+            by_row = (prepared.codes.T @ weighted).reshape(self.n_variables, len(left), -1)
+            spread = np.take_along_axis(change, prepared.columns[:, None, :], axis=2)
+            return log_beta_slope * np.einsum("cum,cum->c", by_row, spread)
+        cells = [_sum_by_cell(weighted, r, c, change.shape[1:]) for r, c in zip(*prepared[2:4], strict=True)]
+        return log_beta_slope * np.einsum("cuv,cuv->c", np.array(cells), change)
 
-    def line(self, pair: TablePair, rest: Array) -> Callable[[float], Array]:
-        """Return K along theta; each call overwrites what the last returned.
+    def line(
+        self, i: int, theta: float, prepared: TablePair, gram: Array, *, carried: bool
+    ) -> Callable[[float], Array]:
+        """Return K along the parameter of one variable; each call overwrites what the last returned.
 
-        pair: of `prepare`.
-        rest: the product of all other factors (n, m).
+        i: position of the variable.
+        theta: its parameter now.
+        prepared: of n and m points.
+        gram: K (n, m).
+        carried: True where `gram` holds the kernel of variable i at `theta`.
         """
-        cells = pair.rows[:, None] * len(pair.right) + pair.columns
+        left, right = prepared.left, prepared.right
+        cells = prepared.rows[i][:, None] * len(right) + prepared.columns[i]
+
+        def table(t: float) -> Array:
+            return np.exp(self._make_log_tables(self._heat_of(np.array([t])), left, right)[0])
+
+        rest = gram / table(theta).take(cells) if carried else gram
         out = np.empty_like(rest)
 
         def along(t: float) -> Array:
-            np.take(np.exp(self.log_table(t, pair)), cells, out=out, mode="clip")
+            np.take(table(t), cells, out=out, mode="clip")
             return np.multiply(out, rest, out=out)
 
         return along
+
+    def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> TableChanges:
+        """Find the cells before and after each change.
+
+        changes: r changes.
+        ys: vertices of m points (m, c).
+        """
+        before, after = changes.before[:, 0], changes.after[:, 0]
+        left, rows = self._occurring(np.concatenate([before, after])[:, None])
+        right, columns = self._occurring(ys)
+        r = len(before)
+        return TableChanges(left, right, columns.T, changes.which, rows[:r, 0], rows[r:, 0])
+
+    def log_change(self, theta: Array, prepared: TableChanges) -> Array:
+        """Return by how much each change adds to log K (r, m).
+
+        theta: (c,).
+        prepared: of `prepare_changes`.
+        """
+        left, right, columns, which, before, after = prepared
+        tables = self._log_tables(theta, left, right)
+        steps = tables[which, after]  # (r, v)
+        steps -= tables[which, before]
+        return np.take_along_axis(steps, columns[which], axis=1)
+
+    def _occurring(self, xs: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the vertices of the tables, and the position of each point's among them (n, c)."""
+        if self.graph.size <= MAX_WHOLE_TABLE:
+            return self._all, xs
+        vertices, positions = np.unique(xs, return_inverse=True)
+        return vertices, positions.reshape(xs.shape)
+
+    def _codes(self, rows: IntArray, size: int) -> Array:
+        codes = np.zeros((len(rows), self.n_variables * size))
+        codes[np.arange(len(rows))[:, None], np.arange(self.n_variables) * size + rows] = 1.0
+        return codes
+
+    def _log_tables(self, theta: Array, left: IntArray, right: IntArray) -> Array:
+        """Return log F of each variable between some vertices (c, u, v), for callers that only read it."""
+        if self.graph.size <= MAX_WHOLE_TABLE:
+            return self._whole_log_tables(theta)
+        return self._make_log_tables(self._heat(theta), left, right)
+
+    def _make_log_tables(self, heat: Diffusion, left: IntArray, right: IntArray) -> Array:
+        logs = np.log(np.maximum(heat.between(left, right), SMALLEST_ENTRY))
+        if self.unit_diagonal:
+            logs -= 0.5 * np.log(heat.diagonal(left))[:, :, None]
+            logs -= 0.5 * np.log(heat.diagonal(right))[:, None, :]
+        return logs
+
+    def _heat_of(self, theta: Array) -> Diffusion:
+        return self._spectrum.diffuse(heat_weights(self._spectrum.values, self._edge_weights(theta)[0])[0])
+
+    def _edge_weights(self, theta: Array) -> tuple[Array, Array]:
+        return self.link.edge_weights(theta, float(self._spectrum.values[1]))
+
+    @cached_property
+    def _heat(self) -> LastThetas[Diffusion]:
+        return LastThetas(self._heat_of, max(1, MAX_KEPT // (2 * self.n_variables * self.graph.size)))
+
+    @cached_property
+    def _whole_log_tables(self) -> LastThetas[Array]:
+        return LastThetas(self._make_whole, max(1, MAX_KEPT // (self.n_variables * self.graph.size**2)))
+
+    def _make_whole(self, theta: Array) -> Array:
+        return self._make_log_tables(self._heat_of(theta), self._all, self._all)
+
+    @cached_property
+    def _spectrum(self) -> Spectrum:
+        return spectrum_of(self.graph)
+
+    @cached_property
+    def _all(self) -> IntArray:
+        return np.arange(self.graph.size)
+
+
+def _sum_by_cell(weighted: Array, rows: IntArray, columns: IntArray, shape: tuple[int, ...]) -> Array:
+    """Sum over the pairs of points that share a cell of a table (u, v).
+
+    weighted: (n, m).
+    rows, columns: the cell of each point, (n,) and (m,).
+    shape: (u, v).
+    """
+    by_column = weighted @ (columns[:, None] == np.arange(shape[1])).astype(np.float64)
+    return (rows[:, None] == np.arange(shape[0])).astype(np.float64).T @ by_column

@@ -34,9 +34,9 @@ def test_the_formula():
     exponent = 1e-4 * far[..., 0] + 2e-4 * far[..., 1]
     exponent2 = 3.0 * normalized[..., 0] ** 2 + 0.5 * normalized[..., 1] ** 2
     expected = np.exp(-exponent - exponent2)
-    np.testing.assert_allclose(kernel.gram(theta, kernel.prepare(xs, xs)), expected, rtol=1e-12)
+    np.testing.assert_allclose(kernel.gram(theta, kernel.prepare(xs)), expected, rtol=1e-12)
     both = OtmannSumKernel(kernel, Normal(0.0, 1.0))
-    mixed = both.gram(np.append(theta, np.log(3.0)), both.prepare(xs, xs))
+    mixed = both.gram(np.append(theta, np.log(3.0)), both.prepare(xs))
     np.testing.assert_allclose(mixed, 0.25 * np.exp(-exponent) + 0.75 * np.exp(-exponent2), rtol=1e-12)
 
 
@@ -45,7 +45,7 @@ def test_power_one_is_positive_definite_and_the_published_square_is_not():
     domain = cnn_domain(Bounds(max_layers=36))
     rng = np.random.default_rng(0)
     xs = [*domain.pool, *domain.sample(60 - len(domain.pool), rng)]
-    linear = KERNEL.prepare(xs, xs)
+    linear = KERNEL.prepare(xs)
     flat = np.full(4, np.log(1e-30))  # a rate so small that its distances do not count
     smallest = {1.0: [], 2.0: []}
     for _ in range(20):
@@ -77,13 +77,13 @@ def test_a_new_point_costs_its_distances_to_those_known(counted):
     xs = list(GOLDEN.values())[:12]
     kernel = OtmannKernel(DISTANCE, NORMALIZED)
     batch = xs[:8]
-    first = kernel.prepare(batch, batch)
-    np.testing.assert_array_equal(kernel.prepare(batch, batch), first)
+    first = kernel.prepare(batch)
+    np.testing.assert_array_equal(kernel.prepare(batch), first)
     assert sum(counted) == 8 * 7 // 2
-    whole = kernel.prepare(xs, xs)
+    whole = kernel.prepare(xs)
     assert sum(counted) == 12 * 11 // 2
     reverse = xs[::-1]
-    np.testing.assert_array_equal(kernel.prepare(reverse, reverse), whole[:, ::-1, ::-1])
+    np.testing.assert_array_equal(kernel.prepare(reverse), whole[:, ::-1, ::-1])
     assert sum(counted) == 12 * 11 // 2
     np.testing.assert_array_equal(kernel.prepare([xs[3], xs[1]], xs), whole[:, [3, 1]])
     assert sum(counted) == 12 * 11 // 2
@@ -101,7 +101,7 @@ def test_the_table_of_distances_is_bounded(monkeypatch):
     xs = list(GOLDEN.values())[:12]
     for first in range(6):
         batch = xs[first : first + 4]
-        found = kernel.prepare(batch, batch)
+        found = kernel.prepare(batch)
         np.testing.assert_allclose(found, KERNEL.prepare(batch, list(batch)), rtol=1e-12, atol=1e-9)
     assert len(kernel._table.architectures) <= 5
 
@@ -113,19 +113,19 @@ def test_beyond_its_bound_the_table_keeps_what_is_asked_for(monkeypatch, counted
     xs, out = list(GOLDEN.values())[:12], list(GOLDEN.values())[12]
     candidates = list(GOLDEN.values())[13:15]
     batch = xs[:8]
-    kernel.prepare(batch, batch)
+    kernel.prepare(batch)
     for n in range(9, 12):
         counted.clear()
         batch, joined = xs[:n], [*xs[:n], out]
-        kernel.prepare(batch, batch)
-        found = kernel.prepare(joined, joined)
+        kernel.prepare(batch)
+        found = kernel.prepare(joined)
         assert sum(counted) <= n - 1 + n  # of the newest point and, where it had to go, of the other one
         np.testing.assert_allclose(found, KERNEL.prepare(joined, list(joined)), rtol=1e-12, atol=1e-9)
         counted.clear()
         for _ in range(3):
-            kernel.prepare(batch, batch)
+            kernel.prepare(batch)
             kernel.prepare(candidates, batch)
-            kernel.prepare(joined, joined)
+            kernel.prepare(joined)
             kernel.prepare(candidates, joined)
         assert sum(counted) == 2 * (n + 1)
         assert len(kernel._table.architectures) <= 1.25 * (n + 1)
@@ -134,9 +134,9 @@ def test_beyond_its_bound_the_table_keeps_what_is_asked_for(monkeypatch, counted
 def test_a_second_study_does_not_pay_for_the_first(counted):
     kernel = OtmannKernel(DISTANCE, NORMALIZED)
     first, second = list(GOLDEN.values())[:7], list(GOLDEN.values())[5:12]
-    kernel.prepare(first, first)
+    kernel.prepare(first)
     counted.clear()
-    found = kernel.prepare(second, second)
+    found = kernel.prepare(second)
     assert sum(counted) == 7 * 6 // 2 - 1  # they share a pair
     np.testing.assert_allclose(found, KERNEL.prepare(second, list(second)), rtol=1e-12, atol=1e-9)
     counted.clear()

@@ -19,8 +19,10 @@ import bostruct as bo
 from bostruct.contracts import Array
 from bostruct.domains.space.graphs import CompleteGraph, PathGraph, WeightedGraph
 from bostruct.kernels.space import complete
-from bostruct.kernels.space.diffusion import DiffusionKernel
+from bostruct.kernels.space.diffusion import ard_diffusion, extreme_eigenvalues
 from bostruct.kernels.space.links import Link, LogEdgeWeight, LogLengthscale
+from bostruct.kernels.space.product import SpaceKernel
+from bostruct.kernels.space.spectra import eigenvalues
 from bostruct.methods import auto
 from bostruct.methods.default_kernels import variable_graphs
 from bostruct.study.threads import ThreadLimit
@@ -50,15 +52,15 @@ def one_thread():
         yield
 
 
-def kernel_of(space: bo.Space, link: Link, unit_diagonal: bool = False) -> DiffusionKernel:
-    return DiffusionKernel(variable_graphs(space), PRIOR, link, 0.0, unit_diagonal)
+def kernel_of(space: bo.Space, link: Link, unit_diagonal: bool = False) -> SpaceKernel:
+    return ard_diffusion(variable_graphs(space), PRIOR, link, 0.0, unit_diagonal)
 
 
 @contextmanager
 def codes(used: bool) -> Iterator[None]:
     """Whether complete variables go through codes or one by one; lines of small batches are split as of large."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(complete, "TWO_BLOCK_FROM", 1)
+        patch.setattr(complete, "BLOCKS_FROM", 1)
         if not used:
             patch.setattr(complete, "MAX_CODES", 0)
         yield
@@ -175,7 +177,7 @@ def test_equals_the_exponential_of_the_product_graph(space, unit_diagonal, with_
     ):
         kernel = kernel_of(space, link, unit_diagonal)
         with codes(with_codes):
-            gram = kernel.gram(theta, kernel.prepare(everything, everything))
+            gram = kernel.gram(theta, kernel.prepare(everything))
         expected = brute_force(space, betas, unit_diagonal)
         np.testing.assert_allclose(gram, expected, rtol=0, atol=1e-10 * expected.max())
 
@@ -186,7 +188,7 @@ def test_published_gram_matrix(with_codes):
     kernel = kernel_of(space, LogEdgeWeight())
     theta = np.log([0.5, 1.0, 0.2])
     with codes(with_codes):
-        gram = kernel.gram(theta, kernel.prepare(GOLDEN_POINTS, GOLDEN_POINTS))
+        gram = kernel.gram(theta, kernel.prepare(GOLDEN_POINTS))
     golden = np.array([float(word) for word in GOLDEN_GRAM.split()])
     np.testing.assert_allclose(gram[np.triu_indices(6)], golden, rtol=0, atol=1e-10)
     np.testing.assert_allclose(kernel.diag(theta, GOLDEN_POINTS), gram.diagonal(), rtol=1e-12)
@@ -196,7 +198,7 @@ def test_published_gram_matrix(with_codes):
 @settings(deadline=None, max_examples=30)
 def test_extreme_eigenvalues_are_those_of_the_whole_space(space, rng):
     theta = rng.uniform(-3.0, 0.0, space.d)
-    found = kernel_of(space, LogEdgeWeight()).extreme_eigenvalues(theta)
+    found = extreme_eigenvalues(variable_graphs(space), LogEdgeWeight(), theta)
     spectrum = np.linalg.eigvalsh(brute_force(space, np.exp(theta).tolist(), False))
     assert math.exp(found[1]) == pytest.approx(spectrum[-1], rel=1e-9)
     assert math.exp(found[0]) == pytest.approx(spectrum[0], rel=1e-6, abs=1e-12 * spectrum[-1])
@@ -208,7 +210,7 @@ def test_scale_of_edge_weights_is_invisible_to_lengthscales(unit_diagonal):
     scaled = bo.Space({"a": bo.Ordinal(range(7), 1e5), "b": bo.Ordinal(range(4), 1e-5)})
     xs = plain.enumerate()
     kernels = [kernel_of(space, LogLengthscale(), unit_diagonal) for space in (plain, scaled)]
-    grams = [kernel.gram(np.array([-1.0, 0.5]), kernel.prepare(xs, xs)) for kernel in kernels]
+    grams = [kernel.gram(np.array([-1.0, 0.5]), kernel.prepare(xs)) for kernel in kernels]
     np.testing.assert_allclose(grams[0], grams[1], rtol=0, atol=1e-12)
 
 
@@ -224,7 +226,7 @@ def test_extreme_parameters_give_finite_lawful_matrices(link, theta):
     for unit_diagonal in (True, False):
         kernel = kernel_of(space, link, unit_diagonal)
         point = np.full(space.d, theta)
-        gram, pullback = kernel.gram_and_pullback(point, kernel.prepare(xs, xs))
+        gram, pullback = kernel.gram_and_pullback(point, kernel.prepare(xs))
         assert np.all(np.isfinite(gram))
         np.testing.assert_allclose(gram.diagonal(), kernel.diag(point, xs), rtol=1e-10)
         assert np.all(np.isfinite(pullback(rng.normal(size=gram.shape))))
@@ -241,7 +243,7 @@ def test_thousand_variables(with_codes):
     kernel = kernel_of(space, LogEdgeWeight())
     theta = np.full(1000, math.log(0.3))
     with codes(with_codes):
-        gram = kernel.gram(theta, kernel.prepare(xs, xs))
+        gram = kernel.gram(theta, kernel.prepare(xs))
     q = math.exp(-0.9)
     assert gram[0, 1] == pytest.approx((1 - q) / (1 + 2 * q), rel=1e-10)
     assert gram[0, 2] == pytest.approx(math.tanh(0.3), rel=1e-10)
@@ -255,9 +257,9 @@ def test_graph_that_hardly_holds_together_stays_one_graph():
     light = WeightedGraph(4, ((0, 1, 1e6), (1, 2, 1e-12), (2, 3, 1e6)))
     four = np.arange(4)[:, None]
     for link in LINKS:
-        kernel = DiffusionKernel((light,), PRIOR, link)
+        kernel = ard_diffusion((light,), PRIOR, link)
         for theta in (-12.0, 0.0, 9.0):
-            gram = kernel.gram(np.array([theta]), kernel.prepare(four, four))
+            gram = kernel.gram(np.array([theta]), kernel.prepare(four))
             assert np.all(np.isfinite(gram))
             assert gram[0, 1] == pytest.approx(gram[0, 0], rel=1e-4)
             assert gram[0, 2] <= gram[0, 1]
@@ -268,7 +270,7 @@ def test_two_choices_have_one_correlation_however_they_are_joined():
     weight = bo.Space({"x": bo.Ordinal([0, 1])})
     both = np.array([[0], [1]])
     kernel = kernel_of(weight, LogEdgeWeight())
-    gram = kernel.gram(np.array([math.log(beta)]), kernel.prepare(both, both))
+    gram = kernel.gram(np.array([math.log(beta)]), kernel.prepare(both))
     np.testing.assert_allclose(gram, [[1.0, math.tanh(beta)], [math.tanh(beta), 1.0]], atol=1e-14)
 
 
@@ -281,13 +283,14 @@ def test_a_kernel_that_was_used_can_be_pickled():
         moves, _ = space.sample_neighborhoods(xs[:2], 4, rng)
         expected = kernel.gram(theta, kernel.prepare(moves, xs))
         sent = pickle.loads(pickle.dumps(kernel))
-        assert np.array_equal(sent.gram(theta, sent.prepare(xs, xs)), kernel.gram(theta, kernel.prepare(xs, xs)))
+        assert np.array_equal(sent.gram(theta, sent.prepare(xs)), kernel.gram(theta, kernel.prepare(xs)))
         assert np.array_equal(sent.gram(theta, sent.prepare(moves, xs)), expected)
 
 
 @pytest.mark.parametrize("theta", np.linspace(-4.0, -2.0, 401))
 def test_the_lengthscale_of_a_path_moves_smoothly_where_the_nome_underflows(theta):
     graph, step = PathGraph(3), 1e-5
-    _, slope = LogLengthscale().beta(theta, graph)
-    ahead, behind = (math.log(LogLengthscale().beta(theta + sign * step, graph)[0]) for sign in (1, -1))
+    gap, link = float(eigenvalues(graph)[1]), LogLengthscale()
+    slope = link.edge_weights(np.array([theta]), gap)[1][0]
+    ahead, behind = (math.log(link.edge_weights(np.array([theta + sign * step]), gap)[0][0]) for sign in (1, -1))
     assert (ahead - behind) / (2 * step) == pytest.approx(slope, rel=1e-7)

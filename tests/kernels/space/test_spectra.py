@@ -117,15 +117,21 @@ def test_slopes_of_links_are_derivatives(link: Link, graph, theta):
     log_rho = link.complete(np.full(2, theta), sizes)
     rho = [link.rho(theta, size) for size in sizes]
     np.testing.assert_allclose(rho, np.exp(log_rho), rtol=1e-13, atol=1e-300)
-    beta = [link.beta(theta + step, graph)[0] for step in (1e-6, -1e-6)]
-    assert link.beta(theta, graph)[1] == pytest.approx(math.log(beta[0] / beta[1]) / 2e-6, rel=1e-6)
+    beta = [edge_weight(link, theta + step, graph)[0] for step in (1e-6, -1e-6)]
+    assert edge_weight(link, theta, graph)[1] == pytest.approx(math.log(beta[0] / beta[1]) / 2e-6, rel=1e-6)
+
+
+def edge_weight(link: Link, theta: float, graph: VariableGraph) -> tuple[float, float]:
+    """The edge weight of one variable, and the derivative of its logarithm."""
+    weights, slopes = link.edge_weights(np.array([theta]), float(eigenvalues(graph)[1]))
+    return float(weights[0]), float(slopes[0])
 
 
 def test_lengthscale_on_a_path_is_that_of_a_gaussian():
     """Far from its ends, a path of k steps over [0, 1] correlates as exp(-distance^2 / (2 lengthscale^2))."""
     graph, lengthscale = PathGraph(400), 0.05
     middle = np.arange(150, 250)
-    beta = LogLengthscale().beta(math.log(lengthscale), graph)[0]
+    beta = edge_weight(LogLengthscale(), math.log(lengthscale), graph)[0]
     table = diffusion(graph, beta, middle, middle)
     correlation = table.between / np.sqrt(np.outer(table.left, table.right))
     distance = (middle[:, None] - middle) / 400
@@ -168,13 +174,13 @@ def test_any_graph_goes_from_independent_to_equal_choices(graph):
 def correlation(graph: VariableGraph, lengthscale: float) -> Array:
     """Between all vertices (k, k), under `LogLengthscale`."""
     everything = np.arange(graph.size)
-    table = diffusion(graph, LogLengthscale().beta(math.log(lengthscale), graph)[0], everything, everything)
+    table = diffusion(graph, edge_weight(LogLengthscale(), math.log(lengthscale), graph)[0], everything, everything)
     return table.between / np.sqrt(np.outer(table.left, table.right))
 
 
 @pytest.mark.parametrize("theta", [-700.0, -20.0, -9.0, -3.0, 9.0, 50.0, 700.0])
 def test_a_lengthscale_has_an_edge_weight_however_short_or_long(theta):
-    beta, slope = LogLengthscale().beta(theta, PathGraph(11))
+    beta, slope = edge_weight(LogLengthscale(), theta, PathGraph(11))
     assert math.isfinite(beta)
     assert beta >= 0.0
     assert 0.0 <= slope <= 2.0

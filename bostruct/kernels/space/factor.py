@@ -1,0 +1,102 @@
+"""The contract of a factor: what a kind of variable adds to the product kernel of a space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+from bostruct.contracts import Array, IntArray
+
+
+class VariableChanges(NamedTuple):
+    """Changes of single variables, among those that one factor serves.
+
+    which: the variable that each of r changes is in, as its position among the factor's variables (r,).
+    before: the columns of that variable before the change (r, w); of a narrower variable the first ones count.
+    after: the same after the change (r, w).
+    """
+
+    which: IntArray
+    before: IntArray
+    after: IntArray
+
+
+class Factor(Protocol):
+    """A product of kernels of single variables, one for each of c variables of one kind, with one parameter each.
+
+    A factor sees its own columns alone: xs holds the columns of its variables, in order, (n, w). Its kernels are
+    positive, because what they add to the product travels as logarithms: products over hundreds of variables underflow.
+    """
+
+    @property
+    def n_variables(self) -> int:
+        """The number of its variables, c."""
+        ...
+
+    @property
+    def has_unit_diagonal(self) -> bool:
+        """True where each kernel of a value with itself is 1, whatever theta is."""
+        ...
+
+    def prepare(self, xs: IntArray, ys: IntArray | None = None) -> Any:
+        """Compute what does not depend on theta.
+
+        xs: own columns of n points (n, w).
+        ys: own columns of m points (m, w); None for xs with themselves.
+        """
+        ...
+
+    def log_gram(self, theta: Array, prepared: Any, without: int | None = None) -> Array:
+        """Return the sum of the logarithms of the kernels (n, m), a new array.
+
+        theta: (c,), one parameter for each variable.
+        prepared: what `prepare` returned.
+        without: position of a variable to leave out; None for none.
+        """
+        ...
+
+    def log_diag(self, theta: Array, xs: IntArray) -> Array:
+        """Return `log_gram` of each point with itself (n,).
+
+        theta: (c,).
+        xs: own columns of n points (n, w).
+        """
+        ...
+
+    def gradient(self, theta: Array, prepared: Any, weighted: Array) -> Array:
+        """Return the gradient of sum(weighted * log_gram) in theta (c,).
+
+        theta: (c,).
+        prepared: what `prepare` returned for n and m points.
+        weighted: (n, m).
+        """
+        ...
+
+    def line(self, i: int, theta: float, prepared: Any, gram: Array, *, carried: bool) -> Callable[[float], Array]:
+        """Return the Gram matrix of the whole product as a function of one parameter.
+
+        i: position of the variable, in 0..c - 1.
+        theta: its parameter now.
+        prepared: what `prepare` returned for n and m points.
+        gram: the product (n, m), which is only read.
+        carried: True where `gram` holds the kernel of variable i at `theta`; False where it leaves that out.
+
+        Each call may overwrite what the last one returned.
+        """
+        ...
+
+    def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> Any:
+        """Compute what does not depend on theta of r changes of single variables.
+
+        changes: of its variables.
+        ys: own columns of m points (m, w).
+        """
+        ...
+
+    def log_change(self, theta: Array, prepared: Any) -> Array:
+        """Return by how much each change adds to `log_gram` (r, m).
+
+        theta: (c,).
+        prepared: what `prepare_changes` returned.
+        """
+        ...

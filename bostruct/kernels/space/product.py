@@ -1,0 +1,220 @@
+"""The product kernel of a space: one factor for each variable, multiplied as sums of logarithms.
+
+K(x, x') = prod_i F_i(x_i, x'_i) (Oh et al. 2019, equation 3, where the F_i are diffusion on graphs). The product knows
+no kind of variable: variables of one kind share a `Factor`, which sees their columns alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bostruct.contracts import Array, IntArray, Parameter, Prior
+from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch
+from bostruct.kernels.space.factor import Factor, VariableChanges
+from bostruct.kernels.space.incremental import LastCall
+
+SMALLEST_REUSABLE = 1e-260  # doubles end at 1e-308
+
+
+class PlacedFactor(NamedTuple):
+    """A factor, and the variables of the space that it serves.
+
+    factor: of c variables.
+    variables: their positions in the space, in the factor's order; their parameters in theta have the same ones.
+    columns: the columns of a point that hold them, in the factor's order.
+    """
+
+    factor: Factor
+    variables: tuple[int, ...]
+    columns: tuple[int, ...]
+
+
+class SpacePair(NamedTuple):
+    """Two batches as the factors compare them, whatever theta is. shape: (n, m)."""
+
+    shape: tuple[int, int]
+    parts: tuple[Any, ...]
+
+
+class BaseGrams(NamedTuple):
+    """The matrices that all single changes of some base points share.
+
+    pair: the base points and the training points. log_grams: log K between these, by the bytes of theta.
+    """
+
+    pair: SpacePair
+    log_grams: dict[bytes, Array]
+
+
+class ChangesPair(NamedTuple):
+    """Two batches of which the first is `SingleChanges`.
+
+    base: what is known of their base. of: the base point of each change (n,). parts: of each factor that has any, its
+    position, the rows of its changes (None for all rows), and what it made of them.
+    """
+
+    base: BaseGrams
+    of: IntArray
+    parts: tuple[tuple[int, IntArray | None, Any], ...]
+
+
+@dataclass(frozen=True)
+class SpaceKernel:
+    """The product of one positive kernel for each variable of a space (Oh et al. 2019, equation 3).
+
+    Points are rows of integers. theta (d,) has one parameter for each variable, in the order of the space.
+
+    factors: between them they serve every variable once.
+    name: of the parameters, for people.
+    prior: of each theta_i.
+    initial: theta_i at first.
+    """
+
+    factors: tuple[PlacedFactor, ...]
+    name: str
+    prior: Prior
+    initial: float = 0.0
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters: one block, as long as there are variables."""
+        return (Parameter(self.name, len(self._home), self.prior, self.initial),)
+
+    def prepare(self, xs: SpaceBatch, ys: IntArray | None = None) -> SpacePair | ChangesPair:
+        """Compute what does not depend on theta.
+
+        xs: n points, as rows or as single changes.
+        ys: m points, as rows; None for xs with themselves.
+        """
+        if isinstance(xs, SingleChanges):
+            return self._prepare_changes(xs, xs.rows() if ys is None else ys)
+        return self._prepare_rows(xs, ys)
+
+    def gram(self, theta: Array, prepared: SpacePair | ChangesPair) -> Array:
+        """Return the Gram matrix (n, m).
+
+        theta: (d,).
+        prepared: of n and m points.
+        """
+        changed = isinstance(prepared, ChangesPair)
+        log_gram = self._log_gram_of_changes(theta, prepared) if changed else self._log_gram(theta, prepared)
+        return np.exp(log_gram, out=log_gram)
+
+    def diag(self, theta: Array, xs: SpaceBatch) -> Array:
+        """Return k(x, x) of each point (n,).
+
+        theta: (d,).
+        xs: n points.
+        """
+        rows = xs.rows() if isinstance(xs, SingleChanges) and not self._has_unit_diagonal else xs
+        total = np.zeros(len(xs))
+        for (factor, _, columns), variables in zip(self.factors, self._variables, strict=True):
+            if not factor.has_unit_diagonal:
+                total += factor.log_diag(theta[variables], rows[:, columns])
+        return np.exp(total, out=total)
+
+    def line(self, theta: Array, i: int, prepared: SpacePair, gram: Array | None = None) -> Callable[[float], Array]:
+        """Return the Gram matrix as a function of theta_i; each call overwrites what the last returned.
+
+        theta: (d,).
+        i: position of the variable, in 0..d - 1.
+        prepared: of n and m points.
+        gram: the Gram matrix at theta, where known. Dividing by one factor gives the product of the others, as long as
+            none of its entries is near the end of the doubles; else their logarithms are added up.
+        """
+        carried = gram is not None and float(gram.min()) > SMALLEST_REUSABLE
+        if gram is None or not carried:
+            gram = self._log_gram(theta, prepared, without=i)
+            np.exp(gram, out=gram)
+        at, place = self._home[i]
+        return self.factors[at].factor.line(place, float(theta[i]), prepared.parts[at], gram, carried=carried)
+
+    def gram_and_pullback(self, theta: Array, prepared: SpacePair) -> tuple[Array, Callable[[Array], Array]]:
+        """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (d,).
+
+        theta: (d,).
+        prepared: of n and m points.
+        """
+        gram = self.gram(theta, prepared)
+
+        def pullback(cotangent: Array) -> Array:
+            weighted = cotangent * gram
+            gradient = np.empty(len(self._home))
+            for placed, variables, part in zip(self.factors, self._variables, prepared.parts, strict=True):
+                gradient[variables] = placed.factor.gradient(theta[variables], part, weighted)
+            return gradient
+
+        return gram, pullback
+
+    def _prepare_rows(self, xs: IntArray, ys: IntArray | None) -> SpacePair:
+        parts = [factor.prepare(xs[:, own], None if ys is None else ys[:, own]) for factor, _, own in self.factors]
+        return SpacePair((len(xs), len(xs if ys is None else ys)), tuple(parts))
+
+    def _prepare_changes(self, changes: SingleChanges, ys: IntArray) -> ChangesPair:
+        parts = []
+        at, place = self._factor_of[changes.which], self._place_of[changes.which]
+        for k, (factor, _, columns) in enumerate(self.factors):
+            rows = np.flatnonzero(at == k)
+            if not len(rows):
+                continue
+            alone = len(rows) == len(at)
+            own = changes if alone else changes[rows]
+            moved = VariableChanges(place if alone else place[rows], own.before, own.values)
+            parts.append((k, None if alone else rows, factor.prepare_changes(moved, ys[:, columns])))
+        return ChangesPair(self._bases(changes.base, ys), changes.of, tuple(parts))
+
+    def _log_gram(self, theta: Array, prepared: SpacePair, without: int | None = None) -> Array:
+        """Return log K (n, m); without: a variable to leave out."""
+        at, place = self._home[without] if without is not None else (None, None)
+        total: Array | None = None
+        for k, (placed, part) in enumerate(zip(self.factors, prepared.parts, strict=True)):
+            own = placed.factor.log_gram(theta[self._variables[k]], part, place if k == at else None)
+            total = own if total is None else np.add(total, own, out=total)
+        return np.zeros(prepared.shape) if total is None else total
+
+    def _log_gram_of_changes(self, theta: Array, prepared: ChangesPair) -> Array:
+        known, key = prepared.base.log_grams, theta.tobytes()
+        if key not in known:
+            known[key] = self._log_gram(theta, prepared.base.pair)
+        log_gram = known[key][prepared.of]
+        for k, rows, part in prepared.parts:
+            change = self.factors[k].factor.log_change(theta[self._variables[k]], part)
+            if rows is None:
+                log_gram += change
+            else:
+                log_gram[rows] += change
+        return log_gram
+
+    def _base(self, xs: IntArray, ys: IntArray) -> BaseGrams:
+        return BaseGrams(self._prepare_rows(xs, ys), {})
+
+    @cached_property
+    def _bases(self) -> LastCall[BaseGrams]:
+        return LastCall(self._base)
+
+    @cached_property
+    def _has_unit_diagonal(self) -> bool:
+        return all(placed.factor.has_unit_diagonal for placed in self.factors)
+
+    @cached_property
+    def _variables(self) -> list[IntArray]:
+        return [np.array(placed.variables, dtype=np.int64) for placed in self.factors]
+
+    @cached_property
+    def _home(self) -> list[tuple[int, int]]:
+        """The factor that serves each variable, and the variable's position there."""
+        homes = {v: (k, j) for k, placed in enumerate(self.factors) for j, v in enumerate(placed.variables)}
+        return [homes[v] for v in range(len(homes))]
+
+    @cached_property
+    def _factor_of(self) -> IntArray:
+        return np.array([at for at, _ in self._home], dtype=np.int64)
+
+    @cached_property
+    def _place_of(self) -> IntArray:
+        return np.array([place for _, place in self._home], dtype=np.int64)
