@@ -129,20 +129,23 @@ class GaussianPosterior:
     def _predict_in_blocks(self, xs: Batch, explained: Callable[[Member, Array], Array]) -> Prediction:
         mean = np.empty((len(self.members), len(xs)))
         variance = np.empty_like(mean)
+        gram_and_diag = self._gram_and_diag  # asked once: telling what a kernel can do takes microseconds
         for first in range(0, len(xs), BLOCK):
             block = slice(first, min(first + BLOCK, len(xs)))
             prepared = self.kernel.prepare(xs[block], self.xs)
             for s, one in enumerate(self.members):
-                gram, diag = self._gram_and_diag(one.hyper.theta, xs[block], prepared)
+                gram, diag = gram_and_diag(one.hyper.theta, xs[block], prepared)
                 mean[s, block] = one.hyper.mean + gram @ one.weights
                 left = np.exp(one.hyper.log_amplitude) * (diag + self.nugget - explained(one, gram))
                 variance[s, block] = np.maximum(left, SMALLEST_VARIANCE)
         return Prediction(self.shift + self.scale * mean, self.scale**2 * variance)
 
-    def _gram_and_diag(self, theta: Array, xs: Batch, prepared: Prepared) -> tuple[Array, Array]:
-        if isinstance(self.kernel, DependsOnTraining):
-            return self.kernel.gram_and_diag(theta, xs, prepared)
-        return self.kernel.gram(theta, prepared), self.kernel.diag(theta, xs)
+    @property
+    def _gram_and_diag(self) -> Callable[[Array, Batch, Prepared], tuple[Array, Array]]:
+        kernel = self.kernel
+        if isinstance(kernel, DependsOnTraining):
+            return kernel.gram_and_diag
+        return lambda theta, xs, prepared: (kernel.gram(theta, prepared), kernel.diag(theta, xs))
 
 
 @dataclass(frozen=True, eq=False)

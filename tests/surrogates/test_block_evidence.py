@@ -23,7 +23,11 @@ N = BLOCKS_FROM + 5
 def line_of(space: Any, xs: Any, theta: Any, i: int) -> Any:
     kernel: Any = combo(space).surrogate
     prepared = kernel.kernel.prepare(xs)
-    return kernel.kernel, kernel.kernel.line(theta, i, prepared, kernel.kernel.gram(theta, prepared)), prepared
+    with pytest.MonkeyPatch.context() as patch:  # blocks of more than two choices at every size
+        patch.setattr(complete, "MANY_BLOCKS_FROM", 1)
+        patch.setattr(complete, "LARGEST_BLOCK", 0.0)
+        line = kernel.kernel.line(theta, i, prepared, kernel.kernel.gram(theta, prepared))
+    return kernel.kernel, line, prepared
 
 
 @given(

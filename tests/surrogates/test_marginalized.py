@@ -159,7 +159,7 @@ class CountedKernel:
         self.parameters = self.kernel.parameters
         self.calls: dict[str, int] = {"prepare": 0, "gram": 0, "line": 0, "along": 0}
 
-    def prepare(self, xs: Array, ys: Array) -> Any:
+    def prepare(self, xs: Array, ys: Array | None = None) -> Any:
         self.calls["prepare"] += 1
         return self.kernel.prepare(xs, ys)
 

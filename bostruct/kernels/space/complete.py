@@ -18,8 +18,9 @@ from bostruct.contracts import Array, BlockGram, IntArray
 from bostruct.kernels.space.factor import VariableChanges
 from bostruct.kernels.space.links import Link
 
-BLOCKS_FROM = 80  # points; below, small matrices cost less than setting up smaller ones
-SMALLEST_BLOCK = 0.2  # of the points, in the largest block; with less in it, blocks save next to nothing
+BLOCKS_FROM = 80  # points, of two choices; below, small matrices cost less than setting up smaller ones
+MANY_BLOCKS_FROM = 140  # points, of more choices
+LARGEST_BLOCK = 0.5  # share of the points in the largest block from which more than two blocks save work
 MAX_CODES = 4096  # columns; beyond, variables are added one by one and memory stays at (n, m)
 
 
@@ -182,10 +183,8 @@ class CompleteFactor:
         """
         rho = partial(self.link.rho, size=float(self._sizes[i]))
         there = rho(theta) if carried else 1.0
-        if prepared.alone and len(gram) >= BLOCKS_FROM:
-            choices = prepared.xs[:, i]
-            if self.sizes[i] == 2 or np.bincount(choices).max() >= SMALLEST_BLOCK * len(choices):
-                return block_line(gram, choices, rho, there)
+        if prepared.alone and _has_large_blocks(prepared.xs[:, i], self.sizes[i]):
+            return block_line(gram, prepared.xs[:, i], rho, there)
         return complete_line(gram, differ(prepared, i), rho, there)
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> CompleteChanges:
@@ -226,6 +225,14 @@ class CompleteFactor:
     @cached_property
     def _share(self) -> Array:
         return np.where(self._sizes == 2, 0.5, 1.0)
+
+
+def _has_large_blocks(choices: IntArray, size: int) -> bool:
+    """Tell whether factoring in blocks saves work, measured on 90 to 270 points of 3 to 8 choices."""
+    n = len(choices)
+    if size == 2:
+        return n >= BLOCKS_FROM
+    return n >= MANY_BLOCKS_FROM and np.bincount(choices).max() >= LARGEST_BLOCK * n
 
 
 def differ(prepared: CompletePair, i: int) -> npt.NDArray[np.bool_]:

@@ -42,6 +42,10 @@ def complete_slope(size: Array, beta: Array) -> Array:
 class Diffusion(Protocol):
     """Matrices U diag(w) U^T of c variables, for the eigenvectors U of their graph and weights w of each."""
 
+    def whole(self) -> Array:
+        """Return all their entries (c, k, k)."""
+        ...
+
     def between(self, left: IntArray, right: IntArray) -> Array:
         """Return their entries between some vertices (c, u, v).
 
@@ -73,18 +77,26 @@ class Spectrum(Protocol):
         ...
 
 
-def heat_weights(values: Array, beta: Array) -> tuple[Array, Array]:
-    """Return the eigenvalues of F(beta), and their derivatives in log beta, (c, k) each.
+def heat_weights(values: Array, beta: Array) -> Array:
+    """Return the eigenvalues of F(beta) (c, k).
 
     values: eigenvalues of the Laplacian (k,).
     beta: edge weights (c,).
     """
-    exponent = -beta[:, None] * values
-    decay = np.exp(exponent)
-    mean = decay.mean(axis=1, keepdims=True)
-    change = exponent * decay
-    slope = (change - decay * (change.mean(axis=1, keepdims=True) / mean)) / mean
-    return decay / mean, slope
+    decay = np.exp(-beta[:, None] * values)
+    decay /= np.add.reduce(decay, axis=1, keepdims=True) / len(values)
+    return decay
+
+
+def heat_slopes(values: Array, beta: Array) -> Array:
+    """Return the derivatives of `heat_weights` in log beta (c, k).
+
+    values: eigenvalues of the Laplacian (k,).
+    beta: edge weights (c,).
+    """
+    weights = heat_weights(values, beta)
+    change = -beta[:, None] * values * weights
+    return change - weights * change.mean(axis=1, keepdims=True)
 
 
 class Waves(NamedTuple):
@@ -95,14 +107,29 @@ class Waves(NamedTuple):
 
     waves: Array
 
+    def whole(self) -> Array:
+        """Return all entries (c, k, k)."""
+        apart, across = _path_cells(self.waves.shape[1] // 2)
+        return self.waves.take(apart, axis=1) + self.waves.take(across, axis=1)
+
     def between(self, left: IntArray, right: IntArray) -> Array:
         """Return the entries between some vertices (c, u, v)."""
-        n = self.waves.shape[1]
-        return self.waves[:, np.abs(left[:, None] - right)] + self.waves[:, (left[:, None] + right + 1) % n]
+        apart, across = _wave_cells(left, right, self.waves.shape[1])
+        return self.waves.take(apart, axis=1) + self.waves.take(across, axis=1)
 
     def diagonal(self, vertices: IntArray) -> Array:
         """Return the diagonals at some vertices (c, u)."""
         return self.waves[:, :1] + self.waves[:, (2 * vertices + 1) % self.waves.shape[1]]
+
+
+def _wave_cells(left: IntArray, right: IntArray, n: int) -> tuple[IntArray, IntArray]:
+    return np.abs(left[:, None] - right), (left[:, None] + right + 1) % n
+
+
+@lru_cache(maxsize=64)
+def _path_cells(k: int) -> tuple[IntArray, IntArray]:
+    """Return the cells of a whole path, for callers that only read them."""
+    return _wave_cells(np.arange(k), np.arange(k), 2 * k)
 
 
 @dataclass(frozen=True)
@@ -131,6 +158,10 @@ class WeightedVectors(NamedTuple):
 
     vectors: Array
     weights: Array
+
+    def whole(self) -> Array:
+        """Return all entries (c, k, k)."""
+        return (self.vectors * self.weights[:, None, :]) @ self.vectors.T
 
     def between(self, left: IntArray, right: IntArray) -> Array:
         """Return the entries between some vertices (c, u, v)."""
@@ -205,7 +236,7 @@ def diffusion_and_slope(
     left, right: vertices (u,) and (v,).
     """
     spectrum = spectrum_of(graph)
-    own, slope = (spectrum.diffuse(weights) for weights in heat_weights(spectrum.values, np.array([beta])))
+    own, slope = (spectrum.diffuse(of(spectrum.values, np.array([beta]))) for of in (heat_weights, heat_slopes))
     return _table(own, left, right), _table(slope, left, right)
 
 

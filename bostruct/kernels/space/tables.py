@@ -14,7 +14,7 @@ from bostruct.domains.space.graphs import VariableGraph
 from bostruct.kernels.space.factor import VariableChanges
 from bostruct.kernels.space.incremental import LastThetas
 from bostruct.kernels.space.links import Link
-from bostruct.kernels.space.spectra import SMALLEST_ENTRY, Diffusion, Spectrum, heat_weights, spectrum_of
+from bostruct.kernels.space.spectra import SMALLEST_ENTRY, Diffusion, Spectrum, heat_slopes, heat_weights, spectrum_of
 
 MAX_WHOLE_TABLE = 64  # vertices; up to here tables are kept whole (32 KB each), beyond only for the vertices that occur
 MAX_CODES = 4096  # columns; beyond, variables are added one by one and memory stays at (n, m)
@@ -121,14 +121,15 @@ class TableFactor:
         """
         left, right = prepared.left, prepared.right
         beta, log_beta_slope = self._edge_weights(theta)
-        own, slope = (self._spectrum.diffuse(w) for w in heat_weights(self._spectrum.values, beta))
-        between = own.between(left, right)
-        change = np.where(
-            between > SMALLEST_ENTRY, slope.between(left, right) / np.maximum(between, SMALLEST_ENTRY), 0.0
-        )
+        own, slope = self._heat(theta), self._spectrum.diffuse(heat_slopes(self._spectrum.values, beta))
+        between = self._entries(own, left, right)
+        change = self._entries(slope, left, right)
+        change /= np.maximum(between, SMALLEST_ENTRY)
+        change[between <= SMALLEST_ENTRY] = 0.0
         if self.unit_diagonal:
-            change -= 0.5 * (slope.diagonal(left) / own.diagonal(left))[:, :, None]
-            change -= 0.5 * (slope.diagonal(right) / own.diagonal(right))[:, None, :]
+            rows = 0.5 * slope.diagonal(left) / own.diagonal(left)
+            change -= rows[:, :, None]
+            change -= (rows if right is left else 0.5 * slope.diagonal(right) / own.diagonal(right))[:, None, :]
         if prepared.codes is not None:
             by_row = (prepared.codes.T @ weighted).reshape(self.n_variables, len(left), -1)
             spread = np.take_along_axis(change, prepared.columns[:, None, :], axis=2)
@@ -205,14 +206,19 @@ class TableFactor:
         return self._make_log_tables(self._heat(theta), left, right)
 
     def _make_log_tables(self, heat: Diffusion, left: IntArray, right: IntArray) -> Array:
-        logs = np.log(np.maximum(heat.between(left, right), SMALLEST_ENTRY))
+        logs = self._entries(heat, left, right)
+        np.log(np.maximum(logs, SMALLEST_ENTRY, out=logs), out=logs)
         if self.unit_diagonal:
-            logs -= 0.5 * np.log(heat.diagonal(left))[:, :, None]
-            logs -= 0.5 * np.log(heat.diagonal(right))[:, None, :]
+            rows = 0.5 * np.log(heat.diagonal(left))
+            logs -= rows[:, :, None]
+            logs -= (rows if right is left else 0.5 * np.log(heat.diagonal(right)))[:, None, :]
         return logs
 
+    def _entries(self, heat: Diffusion, left: IntArray, right: IntArray) -> Array:
+        return heat.whole() if self.graph.size <= MAX_WHOLE_TABLE else heat.between(left, right)
+
     def _heat_of(self, theta: Array) -> Diffusion:
-        return self._spectrum.diffuse(heat_weights(self._spectrum.values, self._edge_weights(theta)[0])[0])
+        return self._spectrum.diffuse(heat_weights(self._spectrum.values, self._edge_weights(theta)[0]))
 
     def _edge_weights(self, theta: Array) -> tuple[Array, Array]:
         return self.link.edge_weights(theta, float(self._spectrum.values[1]))

@@ -61,6 +61,8 @@ def codes(used: bool) -> Iterator[None]:
     """Whether complete variables go through codes or one by one; lines of small batches are split as of large."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(complete, "BLOCKS_FROM", 1)
+        patch.setattr(complete, "MANY_BLOCKS_FROM", 1)
+        patch.setattr(complete, "LARGEST_BLOCK", 0.0)
         if not used:
             patch.setattr(complete, "MAX_CODES", 0)
         yield
