@@ -14,13 +14,13 @@ __version__ = "0.2.0"
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent until a program listens
 
 _HOME = {
-    "Binary": "bostruct.domains.space.variables",
-    "Categorical": "bostruct.domains.space.variables",
-    "Ordinal": "bostruct.domains.space.variables",
-    "Integer": "bostruct.domains.space.variables",
-    "Fidelity": "bostruct.domains.space.variables",
-    "Graph": "bostruct.domains.space.variables",
-    "Real": "bostruct.domains.space.variables",
+    "Binary": "bostruct.domains.space.binary",
+    "Categorical": "bostruct.domains.space.categorical",
+    "Ordinal": "bostruct.domains.space.ordinal",
+    "Integer": "bostruct.domains.space.integer",
+    "Fidelity": "bostruct.domains.space.fidelity",
+    "Graph": "bostruct.domains.space.graph",
+    "Real": "bostruct.domains.space.real",
     "Space": "bostruct.domains.space.space",
     "Architecture": "bostruct.domains.architecture.value",
     "Bounds": "bostruct.domains.architecture.domain",
@@ -54,8 +54,14 @@ if TYPE_CHECKING:
     from bostruct.domains.architecture.drawing import plot_architecture
     from bostruct.domains.architecture.value import Architecture
     from bostruct.domains.joint import joint_domain
+    from bostruct.domains.space.binary import Binary
+    from bostruct.domains.space.categorical import Categorical
+    from bostruct.domains.space.fidelity import Fidelity
+    from bostruct.domains.space.graph import Graph
+    from bostruct.domains.space.integer import Integer
+    from bostruct.domains.space.ordinal import Ordinal
+    from bostruct.domains.space.real import Real
     from bostruct.domains.space.space import Space
-    from bostruct.domains.space.variables import Binary, Categorical, Fidelity, Graph, Integer, Ordinal, Real
     from bostruct.kernels.otmann.distance import otmann
     from bostruct.kernels.otmann.plot import plot_transport
     from bostruct.optimize import maximize, minimize

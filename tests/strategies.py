@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import bostruct as bo
-from bostruct.domains.space.variables import Variable
+from bostruct.domains.space.variable import Variable
 
 SCALARS = st.one_of(
     st.integers(-(2**70), 2**70), st.floats(allow_nan=False), st.text(max_size=5), st.booleans(), st.none()

@@ -11,9 +11,8 @@ import numpy as np
 
 from bostruct.contracts import Batch, DomainError, IntArray, Point
 from bostruct.domains.joint import Joint
+from bostruct.domains.space.fidelity import Fidelity
 from bostruct.domains.space.space import Space
-
-FIDELITY_KIND = "Fidelity"
 
 
 @dataclass(frozen=True)
@@ -109,5 +108,5 @@ class FidelityLevels:
             for part, space in parts
             if isinstance(space, Space)
             for name, variable in space.variables.items()
-            if variable.kind == FIDELITY_KIND
+            if isinstance(variable, Fidelity)
         ]

@@ -12,8 +12,8 @@ from bostruct.acquisition.local_search import LocalSearch
 from bostruct.domains.language.space import SearchSpace
 from bostruct.domains.space.space import Space
 from bostruct.kernels.blend import WeightedSum
-from bostruct.kernels.space.main_effects import MainEffects
-from bostruct.methods.default_kernels import program_kernel, space_kernel, variable_graphs
+from bostruct.kernels.space.registry import main_effects
+from bostruct.methods.default_kernels import program_kernel, space_kernel
 from bostruct.methods.nasbot import nasbot
 from bostruct.methods.refusals import refuse_without_kernel
 from bostruct.searchers.bayesian import BayesianSearch, best_predicted
@@ -53,9 +53,8 @@ def for_space(domain: Space) -> BayesianSearch:
 
     Raises DomainError.
     """
-    kernel = WeightedSum(
-        MainEffects.of_graphs(variable_graphs(domain)), space_kernel(domain), Normal(0.4, 1.0), initial=0.4
-    )
+    interactions = space_kernel(domain)
+    kernel = WeightedSum(main_effects(domain), interactions, Normal(0.4, 1.0), initial=0.4)
     quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0)  # log variances of standardized values
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
     return BayesianSearch(

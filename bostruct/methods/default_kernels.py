@@ -16,15 +16,16 @@ from bostruct.domains.language.errors import LanguageError
 from bostruct.domains.language.features import LRUCache
 from bostruct.domains.language.space import SearchSpace
 from bostruct.domains.language.trace import Trace
+from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.graphs import VariableGraph
 from bostruct.domains.space.space import Space
 from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
 from bostruct.kernels.product import PartKernel, Product
-from bostruct.kernels.space.diffusion import ard_diffusion
 from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.product import SpaceKernel
+from bostruct.kernels.space.registry import product_kernel
 from bostruct.kernels.spectrum_clip import Similarity
 from bostruct.kernels.traces import TraceKernel
 from bostruct.methods.refusals import domain_label, refuse_real
@@ -73,8 +74,9 @@ def space_kernel(domain: Space) -> SpaceKernel:
 
     Raises DomainError.
     """
+    refuse_real("a diffusion kernel (auto, combo, nasbot, model-based-hyperband)", domain)
     prior = Normal(math.sqrt(2.0) + 0.5 * math.log(domain.d) - 3.0, 0.7)
-    return ard_diffusion(variable_graphs(domain), prior, LogLengthscale(), initial=prior.mean, unit_diagonal=True)
+    return product_kernel(domain, prior, LogLengthscale(), initial=prior.mean, unit_diagonal=True)
 
 
 def variable_graphs(domain: Space) -> tuple[VariableGraph, ...]:
@@ -85,7 +87,7 @@ def variable_graphs(domain: Space) -> tuple[VariableGraph, ...]:
     if not isinstance(domain, Space):
         raise DomainError(f"method: combo needs a Space, got {domain_label(domain)}")
     refuse_real("a diffusion kernel (auto, combo, nasbot, model-based-hyperband)", domain)
-    return tuple(variable.graph for variable in domain.variables.values())
+    return tuple(variable.graph for variable in domain.variables.values() if isinstance(variable, ChoiceVariable))
 
 
 def program_kernel(domain: SearchSpace) -> TraceKernel:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from bostruct.contracts import Array, IntArray
+from bostruct.domains.space.ordinal import Ordinal
 from bostruct.domains.space.space import Space
-from bostruct.domains.space.variables import Ordinal
 from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, Problem, prove_by_enumeration
 
 SOURCE = "Branin 1972; grid of Oh et al., NeurIPS 2019 (COMBO)"

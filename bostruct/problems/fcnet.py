@@ -15,8 +15,9 @@ from bostruct.contracts import Array, IntArray
 from bostruct.domains.architecture.cells import PERCEPTRON_CHOICES
 from bostruct.domains.architecture.table import TableDomain, shared_table
 from bostruct.domains.joint import JointPoint, joint_domain
+from bostruct.domains.space.categorical import Categorical
+from bostruct.domains.space.ordinal import Ordinal
 from bostruct.domains.space.space import Space
-from bostruct.domains.space.variables import Categorical, Ordinal
 from bostruct.problems import official
 from bostruct.problems.architectures import ArchitectureProblem
 from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, Problem, prove_by_enumeration

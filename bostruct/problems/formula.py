@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Array, IntArray
+from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.space import Space
-from bostruct.domains.space.variables import Binary
 from bostruct.problems.base import evaluate_in_chunks
 
 CHUNK_CELLS = 4_000_000

@@ -18,7 +18,7 @@ from bostruct.domains.architecture.modifier_outcomes import enumerate_changes
 from bostruct.domains.architecture.modifiers import MODIFIERS
 from bostruct.domains.architecture.pools import cnn_pool, mlp_pool
 from bostruct.domains.architecture.value import Architecture, check_architecture
-from bostruct.domains.space.variables import to_python
+from bostruct.domains.space.choices import to_python
 from bostruct.domains.unseen import DRAW_BLOCKS, DRAWS_UNSEEN, draw_unseen
 
 MODIFIERS_PER_MUTATION = (

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Json, PointError
-from bostruct.domains.space.variables import to_python
+from bostruct.domains.space.choices import to_python
 
 SHORTHAND = re.compile(r"(?P<label>.+?)(?:-(?P<units>\d+))?(?:/(?P<stride>\d+))?")
 Attributes = tuple[tuple[str, Json], ...]

@@ -13,7 +13,7 @@ from bostruct.checks import short_repr
 from bostruct.contracts import PointError
 from bostruct.domains.architecture.labels import Family
 from bostruct.domains.architecture.layers import Layer
-from bostruct.domains.space.variables import to_python
+from bostruct.domains.space.choices import to_python
 
 Edges = tuple[tuple[int, int], ...]
 AdjacencyLists = tuple[tuple[int, ...], ...]

@@ -1,44 +1,54 @@
-"""Find the vertices of its variables that a point of a space is one change away from."""
+"""Find the values of its variables that a point of a space is one change away from."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
 from bostruct.contracts import IntArray
-from bostruct.domains.space.graphs import MAX_CHOICES, DyadicGraph, PathGraph, VariableGraph
+from bostruct.domains.space.choices import ChoiceVariable
+from bostruct.domains.space.graphs import MAX_CHOICES
+from bostruct.domains.space.single_changes import Layout, pad_columns
+from bostruct.domains.space.variable import Variable
 
 
 class Adjacency:
-    """The single changes of points whose variables have these graphs.
+    """The single changes of points of a space.
 
-    graphs: the graph of each variable, in order.
+    variables: of the space, in order.
+    layout: the columns of each.
 
     Equal graphs are one; what is adjacent is kept by their positions, for large graphs are slow to hash.
     """
 
-    def __init__(self, graphs: Sequence[VariableGraph]) -> None:
-        self.steps = list(dict.fromkeys(graphs))
-        self.leaps = [DyadicGraph(g.size) if isinstance(g, PathGraph) else g for g in self.steps]
-        position = {graph: i for i, graph in enumerate(self.steps)}
-        self.positions = [position[graph] for graph in graphs]
+    def __init__(self, variables: Sequence[Variable], layout: Layout) -> None:
+        self.variables, self.layout = variables, layout
+        shared: dict[Hashable, int] = {}
+        self.positions = [
+            shared.setdefault(one.graph if isinstance(one, ChoiceVariable) else -i - 1, len(shared))
+            for i, one in enumerate(variables)
+        ]
         self.known: dict[tuple[int, int, bool], IntArray] = {}
 
     def single_changes(self, x: IntArray, leaps: bool = False) -> tuple[IntArray, IntArray]:
-        """Return (which, vertices) of all moves from x: variable 0 first, its vertices ascending.
+        """Return (which, values) of all changes from x: variable 0 first, each in the order of its neighbors.
 
-        x: integer row (d,).
+        x: integer row (columns,).
         leaps: bool, True for steps of half their choices, a quarter and so on in ordered variables too.
         """
-        adjacent = [self._adjacent(i, int(v), leaps) for i, v in zip(self.positions, x, strict=True)]
-        return np.repeat(np.arange(len(adjacent)), [len(one) for one in adjacent]), np.concatenate(adjacent)
+        row = x.tolist()
+        near = [
+            self._neighbors(i, row[start:end], leaps)
+            for i, (start, end) in enumerate(zip(self.layout.starts.tolist(), self.layout.ends.tolist(), strict=True))
+        ]
+        return np.repeat(np.arange(len(near)), [len(one) for one in near]), pad_columns(near)
 
-    def _adjacent(self, position: int, vertex: int, leaps: bool) -> IntArray:
-        graph = (self.leaps if leaps else self.steps)[position]
-        if graph.size > MAX_CHOICES:
-            return graph.neighbors(vertex)
-        key = position, vertex, leaps
+    def _neighbors(self, i: int, columns: list[int], leaps: bool) -> IntArray:
+        variable = self.variables[i]
+        if len(columns) > 1 or variable.size > MAX_CHOICES:
+            return variable.neighbors(columns, leaps)
+        key = self.positions[i], columns[0], leaps
         if key not in self.known:
-            self.known[key] = graph.neighbors(vertex)
+            self.known[key] = variable.neighbors(columns, leaps)
         return self.known[key]

@@ -18,8 +18,10 @@ import numpy.typing as npt
 
 from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, IntArray
-from bostruct.domains.space.graphs import MAX_CHOICES, VariableGraph
-from bostruct.domains.space.variables import Variable
+from bostruct.domains.space.choices import ChoiceVariable
+from bostruct.domains.space.graphs import MAX_CHOICES
+from bostruct.domains.space.single_changes import Layout, SingleChanges, pad_columns
+from bostruct.domains.space.variable import Variable
 
 Rule = Callable[[dict[str, Any]], bool]
 
@@ -44,12 +46,15 @@ class ConstrainedProduct(Protocol):
     @property
     def n_choices(self) -> IntArray: ...
     @property
+    def layout(self) -> Layout: ...
+    @property
     def n_points(self) -> int: ...
     @property
     def enumerable(self) -> bool: ...
     @property
     def positions(self) -> Mapping[str, int]: ...
     def enumerate(self) -> IntArray: ...
+    def sample_freely(self, m: int, rng: np.random.Generator) -> IntArray: ...
     def present(self, x: IntArray) -> dict[str, Any]: ...
     def keys(self, batch: IntArray) -> list[Hashable]: ...
 
@@ -84,7 +89,7 @@ def sample_satisfying(space: ConstrainedProduct, m: int, rng: np.random.Generato
     be enumerated; elsewhere dependent draws of a walk. Raises DomainError where no valid point is found.
     """
     thin = max(20, space.d // 2)
-    found = _rejection_sample(space, m, thin, lambda size: rng.integers(0, space.n_choices, size=(size, space.d)))
+    found = _rejection_sample(space, m, thin, lambda size: space.sample_freely(size, rng))
     if len(found) >= m:
         return found[:m]
     if space.enumerable:
@@ -110,8 +115,7 @@ def random_walk(
 
     Its proposals are symmetric, hence its stationary law uniform over the valid points that they connect.
     """
-    names, row, sizes = list(space.variables), x.tolist(), space.n_choices.tolist()
-    choices = [var.choices for var in space.variables.values()]
+    names, variables, row = list(space.variables), list(space.variables.values()), space.layout.split(x)
     point, moves = space.present(x), 0
     proposals = zip(
         rng.choice(PROPOSALS, size=steps).tolist(),
@@ -122,14 +126,14 @@ def random_walk(
     for kind, which, uniforms in proposals:
         if moves >= max_moves:
             break
-        changed = _propose(row, sizes, kind, which, uniforms)
-        values = {names[i]: choices[i][v] for i, v in changed.items() if v != row[i]}
+        changed = _propose(row, variables, kind, which, uniforms)
+        values = {names[i]: variables[i].present(own) for i, own in changed.items() if own != row[i]}
         if values and satisfies_all(space, point | values):
             point.update(values)
             moves += 1
-            for i, v in changed.items():
-                row[i] = v
-    return np.array(row, dtype=np.int64), moves
+            for i, own in changed.items():
+                row[i] = list(own)
+    return np.array([column for own in row for column in own], dtype=np.int64), moves
 
 
 def find_unseen_nearby(space: ConstrainedProduct, x: IntArray, seen: AbstractSet[Hashable]) -> IntArray | None:
@@ -163,38 +167,46 @@ def find_unseen_nearby(space: ConstrainedProduct, x: IntArray, seen: AbstractSet
     return None
 
 
-def _other_vertices(graph: VariableGraph, vertex: int) -> IntArray:
-    """Return all other vertices, or those next to it where they are too many."""
-    return np.delete(np.arange(graph.size), vertex) if graph.size <= MAX_CHOICES else graph.neighbors(vertex)
+def _other_values(variable: Variable, columns: Sequence[int]) -> IntArray:
+    """Return all other values of a variable, or those next to one where they are too many (k, width)."""
+    if variable.width > 1 or variable.size > MAX_CHOICES:
+        return variable.neighbors(columns)
+    return np.delete(variable.enumerate(), columns[0], axis=0)
 
 
 def _changes_and_swaps(space: ConstrainedProduct, row: IntArray) -> IntArray:
-    """List every other choice of each variable and every swap of two vertices that both variables have.
+    """List every other value of each variable, and every swap of two variables that can take each other's choice.
 
     Constraints may forbid some of them.
     """
-    others = [
-        _other_vertices(variable.graph, int(v)) for variable, v in zip(space.variables.values(), row, strict=True)
-    ]
-    which, vertices = np.repeat(np.arange(space.d), [len(o) for o in others]), np.concatenate(others)
-    changed = np.repeat(row[None], len(which), axis=0)
-    changed[np.arange(len(which)), which] = vertices
-    first, second = np.triu_indices(space.d, 1)
-    fits = (row[second] < space.n_choices[first]) & (row[first] < space.n_choices[second]) & (row[first] != row[second])
-    first, second = first[fits], second[fits]
+    split = space.layout.split(row)
+    others = [_other_values(v, own) for v, own in zip(space.variables.values(), split, strict=True)]
+    which = np.repeat(np.arange(space.d), [len(o) for o in others])
+    of = np.zeros(len(which), dtype=np.int64)
+    changed = SingleChanges(row[None], of, which, pad_columns(others), space.layout).rows()
+    single = [i for i, v in enumerate(space.variables.values()) if v.width == 1]
+    at, sizes = space.layout.starts[single], np.array([v.size for v in space.variables.values()])[single]
+    first, second = np.triu_indices(len(single), 1)
+    mine, other = row[at[first]], row[at[second]]
+    fits = (other < sizes[first]) & (mine < sizes[second]) & (mine != other)
+    first, second = at[first[fits]], at[second[fits]]
     swapped = np.repeat(row[None], len(first), axis=0)
     swapped[np.arange(len(first)), first] = row[second]
     swapped[np.arange(len(first)), second] = row[first]
     return np.concatenate([changed, swapped])
 
 
-def _propose(row: list[int], sizes: list[int], kind: int, which: list[int], uniforms: list[float]) -> dict[int, int]:
-    """Put `kind` variables at other choices, or swap the vertices of two variables where both have them."""
+def _propose(
+    row: list[list[int]], variables: list[Variable], kind: int, which: list[int], uniforms: list[float]
+) -> dict[int, Sequence[int]]:
+    """Move `kind` variables to other values, or swap the choices of two variables where both have them."""
     if kind == SWAP:
         a, b, _ = which
-        return {a: row[b], b: row[a]} if row[b] < sizes[a] and row[a] < sizes[b] else {}
+        single = variables[a].width == variables[b].width == 1
+        fits = single and row[b][0] < variables[a].size and row[a][0] < variables[b].size
+        return {a: row[b], b: row[a]} if fits else {}
     pairs = zip(which[:kind], uniforms, strict=False)
-    return {i: (row[i] + 1 + int(u * (sizes[i] - 1))) % sizes[i] for i, u in pairs}
+    return {i: variables[i].move(row[i], u) for i, u in pairs}
 
 
 def _sample_from_all(space: ConstrainedProduct, m: int, rng: np.random.Generator) -> IntArray:
@@ -207,7 +219,7 @@ def _sample_from_all(space: ConstrainedProduct, m: int, rng: np.random.Generator
 
 def _rejection_sample(space: ConstrainedProduct, m: int, rate: int, draw: Callable[[int], IntArray]) -> IntArray:
     """Draw up to m valid points by rejection, which goes on while it is cheap or one in `rate` is valid."""
-    found = [np.empty((0, space.d), dtype=np.int64)]
+    found = [np.empty((0, space.layout.n_columns), dtype=np.int64)]
     n_found = n_drawn = 0
     limit = min(_work_limit(space, REJECTION_DRAWS), space.n_points)
     while n_found < m and (n_drawn < limit or n_found * rate >= n_drawn):
@@ -242,9 +254,13 @@ def _find_valid_point(space: ConstrainedProduct, rng: np.random.Generator) -> In
 
 def _draw_tilted_points(space: ConstrainedProduct, m: int, rng: np.random.Generator) -> IntArray:
     """Draw points that share a random part of their variables with the first, or the last, choice of each."""
-    uniform = rng.integers(0, space.n_choices, size=(m, space.d))
-    base = np.where(rng.random((m, 1)) < 0.5, 0, space.n_choices - 1)
-    return np.where(rng.random((m, space.d)) < rng.random((m, 1)), base, uniform)
+    uniform = space.sample_freely(m, rng)
+    last = [v.size - 1 if v.width == 1 else -1 for v in space.variables.values()]
+    at, ends = space.layout.starts, np.array(last, dtype=np.int64)
+    base = np.where(rng.random((m, 1)) < 0.5, 0, ends)
+    tilted = (rng.random((m, space.d)) < rng.random((m, 1))) & (ends >= 0)
+    uniform[:, at] = np.where(tilted, base, uniform[:, at])
+    return uniform
 
 
 def _repair(space: ConstrainedProduct, x: IntArray, steps: int, rng: np.random.Generator) -> tuple[IntArray, int]:
@@ -255,16 +271,27 @@ def _repair(space: ConstrainedProduct, x: IntArray, steps: int, rng: np.random.G
     point, row, names, target = space.present(x), x.copy(), list(space.variables), len(space.constraints)
     held = _count_at_point(space.constraints, point.copy())
     which = rng.integers(space.d, size=steps)
-    vertices = rng.integers(0, space.n_choices[which])
+    variables = list(space.variables.values())
+    draws = _draw_values(variables, which, rng)
     noise = rng.random(steps) < REPAIR_NOISE
-    for i, vertex, anyway in zip(which.tolist(), vertices.tolist(), noise.tolist(), strict=True):
+    for i, columns, anyway in zip(which.tolist(), draws, noise.tolist(), strict=True):
         if held == target:
             break
-        changed = point | {names[i]: space.variables[names[i]].choices[vertex]}
+        changed = point | {names[i]: variables[i].present(columns)}
         now = _count_at_point(space.constraints, changed.copy())
         if now >= held or anyway:
-            point, held, row[i] = changed, now, vertex
+            point, held = changed, now
+            row[space.layout.columns(i)] = columns
     return row, held
+
+
+def _draw_values(variables: Sequence[Variable], which: IntArray, rng: np.random.Generator) -> list[list[int]]:
+    """Draw a value of each of some variables, in one call for those that are single choices."""
+    singles = rng.integers(0, np.array([v.size if v.width == 1 else 1 for v in variables])[which])
+    return [
+        [single] if variables[i].width == 1 else variables[i].sample(1, rng)[0].tolist()
+        for i, single in zip(which.tolist(), singles.tolist(), strict=True)
+    ]
 
 
 def _work_limit(space: ConstrainedProduct, most: int) -> int:
@@ -272,10 +299,14 @@ def _work_limit(space: ConstrainedProduct, most: int) -> int:
 
 
 def _present_rows(space: ConstrainedProduct, xs: IntArray) -> Iterator[dict[str, Any]]:
-    names = list(space.variables)
-    choices = [var.choices for var in space.variables.values()]
-    for row in xs.tolist():
-        yield {name: c[v] for name, c, v in zip(names, choices, row, strict=True)}
+    variables = space.variables
+    if all(isinstance(v, ChoiceVariable) and not v.has_mutable_choices for v in variables.values()):
+        choices = [(name, v.choices) for name, v in variables.items() if isinstance(v, ChoiceVariable)]
+        for row in np.asarray(xs).tolist():
+            yield {name: own[vertex] for (name, own), vertex in zip(choices, row, strict=True)}
+        return
+    for row in np.asarray(xs):
+        yield {name: v.present(own) for (name, v), own in zip(variables.items(), space.layout.split(row), strict=True)}
 
 
 def satisfies_all(space: ConstrainedProduct, point: dict[str, Any]) -> bool:

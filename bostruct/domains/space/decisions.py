@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from bostruct.contracts import Infeasible, IntArray
 from bostruct.domains.space.constraints import ConstrainedProduct, valid_mask
+from bostruct.domains.space.real import Real
 from bostruct.domains.space.scale import GRID_STEPS
-from bostruct.domains.space.variables import Variable
+from bostruct.domains.space.variable import Variable
 
 RESAMPLING_DRAWS = 1_000
 
@@ -42,7 +43,7 @@ def coordinate(name: str, variable: Variable, vertex: int) -> Coordinate:
     variable: `Variable`.
     vertex: int, the point's choice of it.
     """
-    if variable.kind == "Real":
+    if isinstance(variable, Real):
         return Coordinate(name, name, vertex / GRID_STEPS, math.inf, True)
     return Coordinate(name, name, vertex, len(variable), variable.ordered)
 
@@ -53,7 +54,7 @@ def coordinate_values(space: ConstrainedProduct, xs: IntArray) -> npt.NDArray[np
     space: `Space`.
     xs: integer rows (m, d).
     """
-    real = np.array([variable.kind == "Real" for variable in space.variables.values()])
+    real = np.array([isinstance(variable, Real) for variable in space.variables.values()])
     return np.asarray(xs, dtype=np.int64) / np.where(real, GRID_STEPS, 1)
 
 
@@ -90,7 +91,9 @@ def resample(space: ConstrainedProduct, x: IntArray, names: Sequence[str], rng: 
     changed = [space.positions[name] for name in names]
     for _ in range(RESAMPLING_DRAWS if space.constraints else 1):
         row = np.array(x, dtype=np.int64)
-        if len(changed) == 1:
+        if not space.layout.is_simple:
+            _sample_each(space, row, changed, rng)
+        elif len(changed) == 1:
             n = int(space.n_choices[changed[0]])
             row[changed] = (int(row[changed[0]]) + int(rng.integers(1, n))) % n
         else:
@@ -98,6 +101,13 @@ def resample(space: ConstrainedProduct, x: IntArray, names: Sequence[str], rng: 
         if not space.constraints or valid_mask(space, row[None])[0]:
             return row
     return np.array(x, dtype=np.int64)
+
+
+def _sample_each(space: ConstrainedProduct, row: IntArray, changed: Sequence[int], rng: np.random.Generator) -> None:
+    """Draw some variables of a row anew, in place."""
+    variables = list(space.variables.values())
+    for i in changed:
+        row[space.layout.columns(i)] = variables[i].sample(1, rng)[0]
 
 
 def roll_out(space: ConstrainedProduct, made: Sequence[int], rng: np.random.Generator) -> IntArray:
@@ -109,7 +119,7 @@ def roll_out(space: ConstrainedProduct, made: Sequence[int], rng: np.random.Gene
     """
     draws = RESAMPLING_DRAWS if space.constraints else 1
     for first in range(0, draws, 50):
-        rows = rng.integers(0, space.n_choices, size=(min(50, draws - first), space.d))
+        rows = space.sample_freely(min(50, draws - first), rng)
         rows[:, : len(made)] = made
         valid = valid_mask(space, rows)
         if valid.any():

@@ -54,6 +54,16 @@ class Layout:
         """Return the columns of variable i."""
         return slice(int(self.starts[i]), int(self.ends[i]))
 
+    def split(self, row: Sequence[int]) -> list[list[int]]:
+        """Return the columns of each variable of a point (d lists).
+
+        row: integer row (columns,).
+        """
+        values = np.asarray(row).tolist()
+        if self.is_simple:
+            return [[value] for value in values]
+        return [values[start:end] for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True)]
+
     def columns_of(self, variables: IntArray, width: int) -> IntArray:
         """Return the columns of several variables (r, width); of a narrower variable the last column is repeated.
 

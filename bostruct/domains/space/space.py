@@ -1,4 +1,4 @@
-"""A space: the graph Cartesian product of its variables, held as integer arrays of vertices."""
+"""A space: the Cartesian product of its variables, held as integer arrays."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from bostruct.domains.space.constraints import (
     sample_satisfying,
     valid_mask,
 )
-from bostruct.domains.space.decisions import Coordinate, coordinate, resample, roll_out, token_table
-from bostruct.domains.space.single_changes import Layout, SingleChanges
-from bostruct.domains.space.variables import Variable, variable, variable_from_json
+from bostruct.domains.space.decisions import Coordinate, coordinate, resample, roll_out, token, token_table
+from bostruct.domains.space.registry import variable, variable_from_json
+from bostruct.domains.space.single_changes import Layout, SingleChanges, pad_columns
+from bostruct.domains.space.variable import Variable
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 
 MAX_VARIABLES = 1000
@@ -43,7 +44,8 @@ class Space:
     constraints: predicates of a point, which is a dict of the user's own values; only points for which all are true are
         ever suggested or accepted.
 
-    A point is an integer row (d,), the position of each variable's value among its choices. Raises DomainError.
+    A point is an integer row. Each variable owns some columns, `layout` says which: one with the position of its value
+    among its choices, or several. Raises DomainError.
     """
 
     def __init__(self, variables: Mapping[str, Any], constraints: Sequence[Constraint] = ()) -> None:
@@ -61,11 +63,9 @@ class Space:
             )
         self.variables: dict[str, Variable] = {name: variable(name, given) for name, given in variables.items()}
         self.constraints: tuple[Constraint, ...] = rules
-        self.n_choices: IntArray = np.array([len(v) for v in self.variables.values()], dtype=np.int64)
-        self.n_choices.flags.writeable = False
-        self.n_points: int = math.prod(self.n_choices.tolist())  # before constraints
+        self.n_points: int = math.prod(v.size for v in self.variables.values())  # before constraints
         self.positions: dict[str, int] = {name: i for i, name in enumerate(self.variables)}
-        self.layout = Layout.of_single_columns(len(self.variables))
+        self.layout = Layout(tuple(v.width for v in self.variables.values()))
 
     def __repr__(self) -> str:
         rules = f", {len(self.constraints)} constraints" if self.constraints else ""
@@ -89,6 +89,19 @@ class Space:
     def d(self) -> int:
         """The number of variables."""
         return len(self.variables)
+
+    @cached_property
+    def n_choices(self) -> IntArray:
+        """The number of choices of each variable (d,).
+
+        Raises DomainError where a variable has several columns and is no single choice.
+        """
+        if wide := [name for name, v in self.variables.items() if v.width > 1]:
+            kind = self.variables[wide[0]].kind
+            raise DomainError(f"{wide[0]}: expected variables that are one choice each, got a {kind}")
+        counts = np.array([v.size for v in self.variables.values()], dtype=np.int64)
+        counts.flags.writeable = False
+        return counts
 
     @property
     def size(self) -> int:
@@ -118,9 +131,18 @@ class Space:
         Uniform and independent, but for spaces with tight constraints that are too large for `enumerate`: see
         `bostruct.domains.space.constraints.sample_satisfying`. Raises DomainError where no valid point can be found.
         """
-        if not self.constraints:
-            return rng.integers(0, self.n_choices, size=(m, self.d))
-        return sample_satisfying(self, m, rng)
+        return sample_satisfying(self, m, rng) if self.constraints else self.sample_freely(m, rng)
+
+    def sample_freely(self, m: int, rng: np.random.Generator) -> IntArray:
+        """Draw m points uniformly and independently, whatever the constraints.
+
+        m: int >= 0.
+        rng: `numpy.random.Generator`.
+        """
+        rows = rng.integers(0, self._bounds, size=(m, self.layout.n_columns))
+        for i, v in self._wide:
+            rows[:, self.layout.columns(i)] = v.sample(m, rng)
+        return rows
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> IntArray:
         """Draw a valid point (d,) whose key is not in `seen`; raises SpaceExhausted when none is left, or found.
@@ -134,11 +156,8 @@ class Space:
             if not left:
                 raise SpaceExhausted(f"all {len(self._all)} points of the space have been seen")
             return self._all[left[rng.integers(len(left))]].copy()
-        x = (
-            find_unseen_nearby(self, self.sample(1, rng)[0], seen)
-            if self.constraints
-            else self._first_unseen(seen, rng)
-        )
+        nearby = self.constraints or not self.layout.is_simple
+        x = find_unseen_nearby(self, self.sample(1, rng)[0], seen) if nearby else self._first_unseen(seen, rng)
         if x is None:
             raise SpaceExhausted(
                 f"no unseen valid point was found in {DRAWS_UNSEEN} draws, nor by changing a variable or swapping two "
@@ -152,11 +171,14 @@ class Space:
 
     def check(self, x: IntArray) -> None:
         """Raise PointError for a wrong shape, a vertex out of range, or a constraint that does not hold."""
-        if np.shape(x) != (self.d,) or not np.issubdtype(np.asarray(x).dtype, np.integer):
-            raise PointError(f"point: expected {self.d} integers, got {short_repr(x)}")
-        for name, vertex, k in zip(self.variables, x, self.n_choices, strict=True):
-            if not 0 <= vertex < k:
-                raise PointError(f"{name}: expected a vertex in 0..{k - 1}, got {vertex}")
+        n_columns = self.layout.n_columns
+        if np.shape(x) != (n_columns,) or not np.issubdtype(np.asarray(x).dtype, np.integer):
+            raise PointError(f"point: expected {n_columns} integers, got {short_repr(x)}")
+        for (name, v), columns in zip(self.variables.items(), self.layout.split(x), strict=True):
+            try:
+                v.check(columns)
+            except PointError as error:
+                raise PointError(f"{name}: {error}") from None
         row = np.asarray(x, dtype=np.int64)[None]
         if broken := [rule_name(c) for c in self.constraints if not count_satisfied_rules(self, row, [c])[0]]:
             raise PointError(f"point: {short_repr(self.present(x), 200)} breaks the constraint {', '.join(broken)}")
@@ -181,17 +203,19 @@ class Space:
             raise PointError(
                 f"point: missing {', '.join(missing[:5])}; expected {short_repr(list(self.variables), 200)}"
             )
-        row = self._row(point, Variable.vertex)
+        row = self._row(point, lambda variable, value: variable.parse(value))
         self.check(row)
         return row
 
     def present(self, x: IntArray) -> dict[str, Any]:
         """Return a point (d,) as a dict of the user's values."""
-        return {name: var.value(v) for (name, var), v in zip(self.variables.items(), x, strict=True)}
+        split = self.layout.split(x)
+        return {name: v.present(own) for (name, v), own in zip(self.variables.items(), split, strict=True)}
 
     def encode(self, x: IntArray) -> Json:
         """Return a point (d,) as JSON: a dict from names to choices."""
-        return {name: var.encode(v) for (name, var), v in zip(self.variables.items(), x, strict=True)}
+        split = self.layout.split(x)
+        return {name: v.encode(own) for (name, v), own in zip(self.variables.items(), split, strict=True)}
 
     def decode(self, data: Json) -> IntArray:
         """Rebuild a point from the result of `encode`; raises PointError for what it never writes.
@@ -202,7 +226,7 @@ class Space:
             raise PointError(
                 f"point: expected the keys {short_repr(list(self.variables), 200)}, got {short_repr(data, 200)}"
             )
-        return self._row(data, Variable.decode)
+        return self._row(data, lambda variable, value: variable.decode(value))
 
     def keys(self, batch: IntArray) -> list[Hashable]:
         """Return the keys of points (m, d), equal for equal points."""
@@ -210,11 +234,12 @@ class Space:
 
     def join(self, *batches: IntArray) -> IntArray:
         """Join batches into one, as integer rows (m, d)."""
-        rows = [np.asarray(b, dtype=np.int64).reshape(-1, self.d) for b in batches]
-        return np.concatenate(rows) if rows else np.empty((0, self.d), dtype=np.int64)
+        n_columns = self.layout.n_columns
+        rows = [np.asarray(b, dtype=np.int64).reshape(-1, n_columns) for b in batches]
+        return np.concatenate(rows) if rows else np.empty((0, n_columns), dtype=np.int64)
 
     def neighbors(self, x: IntArray) -> IntArray:
-        """List the valid points that differ from x in one variable by one edge.
+        """List the valid points that differ from x in one variable by one change.
 
         x: integer row (d,).
 
@@ -244,9 +269,9 @@ class Space:
         """
         found = [self._sample_changes(x, m, rng, leaps) for x in xs]
         of = np.repeat(np.arange(len(found)), [len(which) for which, _ in found])
-        which, vertices = (np.concatenate(part) for part in zip(*found, strict=True))
+        which = np.concatenate([own for own, _ in found])
         base = np.array(xs, dtype=np.int64)  # of its own, which never changes
-        return SingleChanges(base, of, which, vertices[:, None], self.layout), of
+        return SingleChanges(base, of, which, pad_columns([values for _, values in found]), self.layout), of
 
     def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
         """Return a valid neighbor of x (d,), each equally likely.
@@ -268,21 +293,22 @@ class Space:
     def crossover(self, x: IntArray, y: IntArray, rng: np.random.Generator) -> IntArray:
         """Take each variable from x or y (d,) with equal chance; return x where 100 tries find no valid child."""
         for _ in range(CROSSOVER_TRIES):
-            child = np.where(rng.random(self.d) < 0.5, x, y)
+            child = np.where((rng.random(self.d) < 0.5)[self._variable_of], x, y)
             if self._valid_mask(child[None])[0]:
                 return child
         return np.array(x, dtype=np.int64)
 
     def tokens(self, xs: IntArray) -> list[IntArray]:
         """Return for each point a hash of each variable with its value (d,): `HasTokens`."""
-        return list(self._tokens[np.arange(self.d), np.asarray(xs)])
+        if self.layout.is_simple:
+            return list(self._tokens[np.arange(self.d), np.asarray(xs)])
+        split = [self.layout.split(x) for x in np.asarray(xs)]
+        return [np.array([token(f"{n} = {own}") for n, own in zip(self.variables, x, strict=True)]) for x in split]
 
     def coordinates(self, x: IntArray) -> list[Coordinate]:
         """Return each variable of a point as a choice: `HasChoices`."""
-        return [
-            coordinate(name, variable, int(vertex))
-            for (name, variable), vertex in zip(self.variables.items(), x, strict=True)
-        ]
+        vertices = zip(self.variables.items(), x, self.n_choices, strict=True)  # refuses what is no single choice
+        return [coordinate(name, variable, int(vertex)) for (name, variable), vertex, _ in vertices]
 
     def names(self, x: IntArray) -> tuple[str, ...]:
         """Return the names of all variables, whatever the point."""
@@ -298,7 +324,7 @@ class Space:
 
     def decisions(self, x: IntArray) -> tuple[int, ...]:
         """Return one decision per variable, in their order: `HasDecisions`."""
-        return tuple(int(vertex) for vertex in x)
+        return tuple(int(vertex) for vertex, _ in zip(x, self.n_choices, strict=True))
 
     def options(self, made: Sequence[int]) -> int:
         """Count the choices of the next variable after the vertices made; 0 after the last."""
@@ -323,11 +349,11 @@ class Space:
             raise DomainError("the space has constraints, whose code no file holds; pass the space itself (space=...)")
         return cls({name: variable_from_json(name, v) for name, v in data["variables"].items()})
 
-    def _row(self, data: Mapping[str, Any], read: Callable[[Variable, Any], int]) -> IntArray:
-        row = np.empty(self.d, dtype=np.int64)
+    def _row(self, data: Mapping[str, Any], read: Callable[[Variable, Any], Sequence[int]]) -> IntArray:
+        row = np.empty(self.layout.n_columns, dtype=np.int64)
         for i, (name, var) in enumerate(self.variables.items()):
             try:
-                row[i] = read(var, data[name])
+                row[self.layout.columns(i)] = read(var, data[name])
             except PointError as error:
                 raise PointError(f"{name}: {error}") from None
         return row
@@ -347,18 +373,17 @@ class Space:
                     break
         return None
 
-    def _apply_changes(self, x: IntArray, which: IntArray, vertices: IntArray) -> IntArray:
-        """Return copies of x, each with one variable at another vertex."""
-        rows = np.repeat(np.asarray(x, dtype=np.int64)[None], len(which), axis=0)
-        rows[np.arange(len(which)), which] = vertices
-        return rows
+    def _apply_changes(self, x: IntArray, which: IntArray, values: IntArray) -> IntArray:
+        """Return copies of x, each with one variable at another value."""
+        base = np.asarray(x, dtype=np.int64)[None]
+        return SingleChanges(base, np.zeros(len(which), dtype=np.int64), which, values, self.layout).rows()
 
     def _sample_changes(self, x: IntArray, m: int, rng: np.random.Generator, leaps: bool) -> tuple[IntArray, IntArray]:
         """Return all valid moves from x, or m of them, in their order."""
-        which, vertices = self._adjacency.single_changes(x, leaps)
+        which, values = self._adjacency.single_changes(np.asarray(x), leaps)
         if len(which) <= m:
             chosen = (
-                np.flatnonzero(self._valid_mask(self._apply_changes(x, which, vertices)))
+                np.flatnonzero(self._valid_mask(self._apply_changes(x, which, values)))
                 if self.constraints
                 else slice(None)
             )
@@ -371,15 +396,16 @@ class Space:
                 if n_kept >= m:
                     break
                 chunk = order[first : first + step]
-                kept.append(chunk[self._valid_mask(self._apply_changes(x, which[chunk], vertices[chunk]))])
+                kept.append(chunk[self._valid_mask(self._apply_changes(x, which[chunk], values[chunk]))])
                 n_kept += len(kept[-1])
             chosen = np.sort(np.concatenate(kept)[:m])
-        return which[chosen], vertices[chosen]
+        return which[chosen], values[chosen]
 
     @cached_property
     def _all(self) -> IntArray:
-        grid = np.indices(tuple(self.n_choices)).reshape(self.d, -1).T
-        rows = np.ascontiguousarray(grid, dtype=np.int64)
+        grid = np.indices(tuple(v.size for v in self.variables.values())).reshape(self.d, -1).T
+        tables = [v.enumerate() for v in self.variables.values()]
+        rows = np.concatenate([table[own] for table, own in zip(tables, grid.T, strict=True)], axis=1, dtype=np.int64)
         return rows[self._valid_mask(rows)]
 
     @cached_property
@@ -393,4 +419,20 @@ class Space:
 
     @cached_property
     def _adjacency(self) -> Adjacency:
-        return Adjacency([v.graph for v in self.variables.values()])
+        return Adjacency(list(self.variables.values()), self.layout)
+
+    @cached_property
+    def _wide(self) -> list[tuple[int, Variable]]:
+        """The variables with several columns, and their positions."""
+        return [(i, v) for i, v in enumerate(self.variables.values()) if v.width > 1]
+
+    @cached_property
+    def _bounds(self) -> IntArray:
+        """The number of choices of each column; 1 where the variable draws its own values (columns,)."""
+        counts = [[v.size] if v.width == 1 else [1] * v.width for v in self.variables.values()]
+        return np.array([count for own in counts for count in own], dtype=np.int64)
+
+    @cached_property
+    def _variable_of(self) -> IntArray:
+        """The variable that each column belongs to (columns,)."""
+        return np.repeat(np.arange(self.d), self.layout.widths)

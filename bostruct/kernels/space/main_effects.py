@@ -8,7 +8,7 @@ fixed time, whose effects are smooth along the graph. Any other kind of variable
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -20,7 +20,7 @@ from bostruct.contracts import Array, IntArray, Parameter
 from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
 from bostruct.kernels.space.complete import disagreement_change
-from bostruct.kernels.space.factor import VariableChanges
+from bostruct.kernels.space.factor import Factor, VariableChanges
 from bostruct.kernels.space.incremental import LastCall
 from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.spectra import diffusion, eigenvalues
@@ -90,6 +90,31 @@ class GraphEffect:
 
 
 @dataclass(frozen=True)
+class FactorEffect:
+    """The effect of a variable of any kind: its own factor, at parameter 0.
+
+    factor: of one variable, with unit diagonal.
+    """
+
+    factor: Factor
+
+    def gram(self, xs: IntArray, ys: IntArray) -> Array:
+        """Return the kernel between values (n, m).
+
+        xs: own columns of n points (n, w).
+        ys: own columns of m points (m, w).
+        """
+        return np.exp(self.factor.log_gram(np.zeros(1), self.factor.prepare(xs, ys)))
+
+    def diag(self, xs: IntArray) -> Array:
+        """Return the kernel of each value with itself (n,).
+
+        xs: own columns of n points (n, w).
+        """
+        return np.exp(self.factor.log_diag(np.zeros(1), xs))
+
+
+@dataclass(frozen=True)
 class MainEffects:
     """A linear kernel on choices: functions that are sums of one effect a variable.
 
@@ -101,15 +126,6 @@ class MainEffects:
 
     effects: tuple[Effect, ...]
     layout: Layout
-
-    @classmethod
-    def of_graphs(cls, graphs: Sequence[VariableGraph]) -> MainEffects:
-        """Build the kernel of variables on graphs, one column each.
-
-        graphs: one for each variable; equal ones share their effect.
-        """
-        effects = {graph: GraphEffect(graph) for graph in graphs}
-        return cls(tuple(effects[graph] for graph in graphs), Layout.of_single_columns(len(graphs)))
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

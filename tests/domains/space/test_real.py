@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import DomainError, PointError
+from bostruct.domains.space.registry import variable_from_json
 from bostruct.domains.space.scale import GRID_STEPS
-from bostruct.domains.space.variables import variable_from_json
 from tests.laws.searcher_laws import check_searcher
 
 SPACE = bo.Space(
@@ -32,9 +32,9 @@ def objective(point):
     st.sampled_from([bo.Real(-5, 5), bo.Real(1e-6, 1e3, log=True), bo.Real(100.0, 101.0)]), st.integers(0, GRID_STEPS)
 )
 def test_every_step_is_found_again_from_its_value(variable, vertex):
-    value = variable.value(vertex)
-    assert variable.vertex(value) == vertex
-    assert variable.decode(json.loads(json.dumps(variable.encode(vertex)))) == vertex
+    value = variable.present([vertex])
+    assert variable.parse(value) == [vertex]
+    assert variable.decode(json.loads(json.dumps(variable.encode([vertex])))) == [vertex]
     assert variable_from_json("x", json.loads(json.dumps(variable.to_json()))) == variable
     for near in variable.graph.neighbors(vertex):
         assert vertex in variable.graph.neighbors(int(near))

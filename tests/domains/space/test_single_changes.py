@@ -8,7 +8,6 @@ import pytest
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.domains.space.single_changes import column
 
 SPACES = {
     "bits": {f"b{i}": bool for i in range(6)},
@@ -34,8 +33,7 @@ def test_around_lists_the_neighbors_of_each_point(name: str) -> None:
         np.testing.assert_array_equal(np.asarray(moves)[of == point], space.neighbors(x))
         np.testing.assert_array_equal(moves[of == point].rows(), space.neighbors(x))
     np.testing.assert_array_equal(moves[len(moves) - 1], moves.rows()[-1])
-    for i in range(space.d):
-        np.testing.assert_array_equal(column(moves, i), moves.rows()[:, i])
+    np.testing.assert_array_equal(moves.before[:, 0], xs[moves.of, moves.which])
     some, of = space.sample_neighborhoods(xs, 2, rng)
     assert (np.bincount(of) <= 2).all()
     assert all(any((row == space.neighbors(xs[p])).all(1)) for row, p in zip(some.rows(), of, strict=True))

@@ -58,7 +58,7 @@ class TestRefusedSpaces:
             ({"a": "xyz"}, r"a: expected Binary\(\), Categorical\(...\), .*; got 'xyz'"),
             ({"a": int}, r"a: expected Binary\(\), .*; got <class 'int'>"),
             ({"a": 3}, r"a: expected Binary\(\), .*; got 3"),
-            ({"a": bo.Binary}, r"a: expected Binary\(\), .*; got <function Binary"),
+            ({"a": bo.Binary}, r"a: expected Binary\(\), .*; got <class 'bostruct.domains.space.binary.Binary'>"),
         ],
     )
     def test_variables(self, variables, message):

@@ -1,0 +1,28 @@
+"""A variable of unordered choices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from bostruct.contracts import Json
+from bostruct.domains.space.choices import ChoiceVariable, check_choices, choices_from_json
+from bostruct.domains.space.graphs import CompleteGraph
+
+
+class Categorical(ChoiceVariable):
+    """A variable of unordered choices: each is one change from each other (complete graph).
+
+    choices: 2 to 1000 distinct values, each equal to itself.
+
+    Raises DomainError.
+    """
+
+    def __init__(self, choices: Iterable[Any]) -> None:
+        values = check_choices("Categorical", choices)
+        super().__init__(values, CompleteGraph(len(values)))
+
+    @classmethod
+    def from_json(cls, data: dict[str, Json]) -> Categorical:
+        """Rebuild the variable from what `describe` returned."""
+        return cls(choices_from_json(data["choices"]))

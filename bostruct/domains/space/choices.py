@@ -1,0 +1,181 @@
+"""Variables with one column: a list of choices, and the graph that says which of them are one change apart."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bostruct.checks import short_repr
+from bostruct.contracts import DomainError, IntArray, Json, PointError
+from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph, DyadicGraph, PathGraph, VariableGraph
+from bostruct.domains.space.variable import Variable
+
+
+class ChoiceVariable(Variable):
+    """A variable whose value is one of some choices, held as the choice's position.
+
+    choices: the values, in order.
+    graph: the choices that are one change apart; vertex v is choice v.
+    """
+
+    def __init__(self, choices: Sequence[Any], graph: VariableGraph) -> None:
+        self.choices = choices
+        self.graph = graph
+
+    def __repr__(self) -> str:
+        return f"{self.kind}({short_repr(list(self.choices))})"
+
+    @property
+    def size(self) -> int:
+        """The number of choices."""
+        return len(self.choices)
+
+    @property
+    def has_mutable_choices(self) -> bool:
+        """True where a user who is handed a choice could change it."""
+        return len(self._positions) < len(self.choices)
+
+    def sample(self, m: int, rng: np.random.Generator) -> IntArray:
+        """Draw m choices uniformly (m, 1)."""
+        return rng.integers(0, self.size, size=(m, 1))
+
+    def neighbors(self, columns: Sequence[int], leaps: bool = False) -> IntArray:
+        """List the choices next to one in the graph (k, 1), ascending; with leaps also steps of half, a quarter ..."""
+        graph = DyadicGraph(self.size) if leaps and isinstance(self.graph, PathGraph) else self.graph
+        return graph.neighbors(int(columns[0]))[:, None]
+
+    def move(self, columns: Sequence[int], share: float) -> list[int]:
+        """Return any other choice."""
+        return [(columns[0] + 1 + int(share * (self.size - 1))) % self.size]
+
+    def check(self, columns: Sequence[int]) -> None:
+        """Raise PointError for a vertex out of range."""
+        if not 0 <= columns[0] < self.size:
+            raise PointError(f"expected a vertex in 0..{self.size - 1}, got {columns[0]}")
+
+    def parse(self, value: Any) -> list[int]:
+        """Return the position of a choice; raises PointError where value is none of them."""
+        value = to_python(value)
+        try:
+            return [self._positions[value]]
+        except KeyError:
+            pass
+        except TypeError:  # an unhashable value can only equal an unhashable choice
+            for position, choice in enumerate(self.choices):
+                if type(choice) is type(value) and choice == value:
+                    return [position]
+        raise PointError(f"expected one of {short_repr(list(self.choices), 200)}, got {short_repr(value)}")
+
+    def present(self, columns: Sequence[int]) -> Any:
+        """Return a choice; a copy where choices can be changed."""
+        choice = self.choices[columns[0]]
+        return copy.deepcopy(choice) if self.has_mutable_choices else choice
+
+    def encode(self, columns: Sequence[int]) -> Json:
+        """Return a choice as JSON: itself, or its position where JSON has no such value."""
+        choice = self.choices[columns[0]]
+        return choice if is_json_scalar(choice) else {"vertex": int(columns[0])}
+
+    def decode(self, data: Json) -> list[int]:
+        """Rebuild a position from what `encode` returned; raises PointError for anything else."""
+        if not isinstance(data, dict):
+            return self.parse(data)
+        vertex = data.get("vertex")
+        if type(vertex) is not int or not 0 <= vertex < self.size:
+            raise PointError(f"expected a vertex in 0..{self.size - 1}, got {short_repr(data)}")
+        return [vertex]
+
+    def enumerate(self) -> IntArray:
+        """List all positions (size, 1)."""
+        return np.arange(self.size)[:, None]
+
+    def describe(self) -> dict[str, Json]:
+        """Return the choices as JSON."""
+        return {"choices": [_choice_to_json(choice) for choice in self.choices]}
+
+    @cached_property
+    def _positions(self) -> dict[Any, int]:
+        positions = {}
+        for position, choice in enumerate(self.choices):
+            try:
+                positions[choice] = position
+            except TypeError:  # unhashable: found by comparison
+                continue
+        return positions
+
+
+def path_graph(size: int, weight: float = 1.0) -> VariableGraph:
+    """Return a path, or for two choices the complete graph, which is the same, in closed form for kernels.
+
+    size: number of vertices, at least 2.
+    weight: of its edges, > 0.
+    """
+    return CompleteGraph(2) if size == 2 and weight == 1.0 else PathGraph(size, weight)
+
+
+def to_python(value: Any) -> Any:
+    """Return NumPy scalars as the Python values that they stand for."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def is_json_scalar(value: Any) -> bool:
+    """Tell whether a value is one that JSON holds as it is: None, a bool, an int, a text or a finite float."""
+    return value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value))
+
+
+def _choice_to_json(choice: Any) -> Json:
+    if is_json_scalar(choice):
+        return choice
+    return {"infinity": math.copysign(1.0, choice)} if type(choice) is float else {"repr": repr(choice)}
+
+
+def choices_from_json(data: Json) -> list[Any]:
+    """Rebuild choices from their JSON; raises DomainError where they were not plain JSON values.
+
+    data: list that `ChoiceVariable.describe` returned.
+    """
+    if any(isinstance(choice, dict) and "repr" in choice for choice in data):
+        raise DomainError("its choices are Python objects that no file holds; pass the space itself (space=...)")
+    return [choice["infinity"] * math.inf if isinstance(choice, dict) else choice for choice in data]
+
+
+def check_choices(kind: str, choices: Iterable[Any]) -> tuple[Any, ...]:
+    """Return choices as a tuple; raise DomainError unless they are 2 to 1000 distinct values.
+
+    kind: what errors call the variable.
+    choices: as the user gave them.
+    """
+    if isinstance(choices, str | bytes | set | frozenset | dict) or not isinstance(choices, Iterable):
+        raise DomainError(f"{kind}: expected a sequence of choices, got {short_repr(choices)}")
+    values = tuple(to_python(choice) for choice in itertools.islice(choices, MAX_CHOICES + 1))
+    if not 2 <= len(values) <= MAX_CHOICES:
+        got = f"{len(values)}: {short_repr(list(values))}" if len(values) <= MAX_CHOICES else "more"
+        got += "; take a coarser grid" if got == "more" and kind == "Ordinal" else ""
+        raise DomainError(f"{kind}: expected 2 to {MAX_CHOICES} choices, got {got}")
+    seen: set[Any] = set()
+    unhashable: list[Any] = []
+    for value in values:
+        if not _equals_itself(value):
+            raise DomainError(f"{kind}: a choice must equal itself and be comparable, got {short_repr(value)}")
+        try:
+            repeated = value in seen
+            seen.add(value)
+        except TypeError:
+            repeated = value in unhashable
+            unhashable.append(value)
+        if repeated:
+            raise DomainError(f"{kind}: expected distinct choices, got {short_repr(value)} more than once")
+    return values
+
+
+def _equals_itself(value: Any) -> bool:
+    try:
+        return not isinstance(value, np.ndarray) and bool(value == value)
+    except (TypeError, ValueError):  # what compares elementwise, or refuses to
+        return False

@@ -1,0 +1,34 @@
+"""A variable for how thoroughly a point is evaluated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from bostruct.checks import short_repr
+from bostruct.contracts import DomainError, Json
+from bostruct.domains.space.choices import ChoiceVariable, check_choices, choices_from_json, path_graph
+
+
+class Fidelity(ChoiceVariable):
+    """A variable for how thoroughly a point is evaluated: epochs, shares of the data, simulations (path graph).
+
+    costs: positive numbers, ascending: what an evaluation costs at each fidelity, in any unit.
+
+    Hyperband and successive halving raise it for points that do well; to all other methods it is an ordered variable.
+    Raises DomainError.
+    """
+
+    ordered = True
+
+    def __init__(self, costs: Iterable[float]) -> None:
+        values = check_choices("Fidelity", costs)
+        numbers = all(type(cost) in (int, float) and math.isfinite(cost) and cost > 0 for cost in values)
+        if not numbers or list(values) != sorted(values):
+            raise DomainError(f"Fidelity: expected positive numbers in ascending order, got {short_repr(list(values))}")
+        super().__init__(values, path_graph(len(values)))
+
+    @classmethod
+    def from_json(cls, data: dict[str, Json]) -> Fidelity:
+        """Rebuild the variable from what `describe` returned."""
+        return cls(choices_from_json(data["choices"]))

@@ -1,0 +1,36 @@
+"""A variable whose choices are the nodes of a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bostruct.contracts import Json
+from bostruct.domains.space.choices import ChoiceVariable, check_choices, choices_from_json
+from bostruct.domains.space.graphs import WeightedGraph, weighted_graph, weighted_graph_from_json
+
+
+class Graph(ChoiceVariable):
+    """A variable whose choices are the nodes of a graph; its edges are one change.
+
+    graph: connected undirected `networkx.Graph` of 2 to 1000 nodes without loops; edges may have the attribute `weight`
+        > 0.
+
+    Raises DomainError.
+    """
+
+    graph: WeightedGraph
+
+    def __init__(self, graph: Any) -> None:
+        nodes, weighted = weighted_graph(graph)
+        super().__init__(check_choices("Graph", nodes), weighted)
+
+    def describe(self) -> dict[str, Json]:
+        """Return the nodes and the weighted edges as JSON."""
+        return super().describe() | {"edges": [list(edge) for edge in self.graph.edges]}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Json]) -> Graph:
+        """Rebuild the variable from what `describe` returned."""
+        nodes, found = choices_from_json(data["choices"]), cls.__new__(cls)
+        ChoiceVariable.__init__(found, tuple(nodes), weighted_graph_from_json(len(nodes), data["edges"]))
+        return found

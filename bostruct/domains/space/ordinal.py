@@ -1,0 +1,37 @@
+"""A variable of ordered choices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from bostruct.checks import check_number
+from bostruct.contracts import Json
+from bostruct.domains.space.choices import ChoiceVariable, check_choices, choices_from_json, path_graph
+from bostruct.domains.space.graphs import MIN_WEIGHT
+
+
+class Ordinal(ChoiceVariable):
+    """A variable of ordered choices: only next ones are one change apart (path graph).
+
+    choices: 2 to 1000 distinct values, in order.
+    weight: float > 0, the weight of the graph's edges, which scales diffusion along them.
+
+    Raises DomainError and ValueError.
+    """
+
+    ordered = True
+
+    def __init__(self, choices: Iterable[Any], weight: float = 1.0) -> None:
+        values = check_choices("Ordinal", choices)
+        self.weight = check_number("weight", weight, MIN_WEIGHT)
+        super().__init__(values, path_graph(len(values), self.weight))
+
+    def describe(self) -> dict[str, Json]:
+        """Return the choices, and the weight where it is not 1, as JSON."""
+        return super().describe() | ({} if self.weight == 1.0 else {"weight": self.weight})
+
+    @classmethod
+    def from_json(cls, data: dict[str, Json]) -> Ordinal:
+        """Rebuild the variable from what `describe` returned."""
+        return cls(choices_from_json(data["choices"]), data.get("weight", 1.0))

@@ -1,0 +1,59 @@
+"""A variable of real numbers, on a grid that is finer than people write and is never listed."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from bostruct.checks import check_number
+from bostruct.contracts import DomainError, Json
+from bostruct.domains.space.choices import ChoiceVariable, to_python
+from bostruct.domains.space.graphs import DyadicGraph
+from bostruct.domains.space.scale import GRID_STEPS, RealGrid
+
+
+class Real(ChoiceVariable):
+    """A variable of all numbers from low to high, both included.
+
+    low, high: finite numbers, low < high.
+    log: bool, True to draw and change values on the scale of their logarithms; then low > 0.
+
+    Values lie on a grid of a trillion steps, to the nearest of which your own numbers are moved. Methods that need no
+    kernel accept it (`wrs`, `random`, `annealing`, `hill-climbing`, `evolution` and their kin); others refuse it by
+    name.
+    Raises DomainError and ValueError.
+    """
+
+    ordered = True
+    choices: RealGrid
+
+    def __init__(self, low: float, high: float, *, log: bool = False) -> None:
+        low, high = check_number("low", low), check_number("high", high)
+        if not low < high or (log and low <= 0.0) or not math.isfinite(high - low):
+            raise DomainError(f"Real: expected low < high{', low above 0' if log else ''}; got low={low}, high={high}")
+        span = math.log(high / low) if log else (high - low) / max(abs(low), abs(high))
+        if span < GRID_STEPS * 1e-15:
+            raise DomainError(f"Real: expected a range that float64 can divide finely, got low={low}, high={high}")
+        super().__init__(RealGrid(low, high, log=log), DyadicGraph(GRID_STEPS + 1))
+
+    def __repr__(self) -> str:
+        grid = self.choices
+        return f"Real({grid.low}, {grid.high}{', log=True' if grid.log else ''})"
+
+    @property
+    def has_mutable_choices(self) -> bool:
+        """False: they are numbers."""
+        return False
+
+    def parse(self, value: Any) -> list[int]:
+        """Return the position of the nearest number of the grid; raises PointError outside the range."""
+        return [self.choices.vertex(to_python(value))]
+
+    def describe(self) -> dict[str, Json]:
+        """Return the bounds and the scale as JSON."""
+        return {"low": self.choices.low, "high": self.choices.high, "log": self.choices.log}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Json]) -> Real:
+        """Rebuild the variable from what `describe` returned."""
+        return cls(data["low"], data["high"], log=data["log"])

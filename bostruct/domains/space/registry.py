@@ -1,0 +1,82 @@
+"""The kinds of variables: one line each. A new kind is a class in a file of its own, and a line here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bostruct.checks import short_repr
+from bostruct.contracts import DomainError, Json
+from bostruct.domains.space.binary import Binary
+from bostruct.domains.space.categorical import Categorical
+from bostruct.domains.space.choices import to_python
+from bostruct.domains.space.fidelity import Fidelity
+from bostruct.domains.space.graph import Graph
+from bostruct.domains.space.integer import Integer
+from bostruct.domains.space.ordinal import Ordinal
+from bostruct.domains.space.real import Real
+from bostruct.domains.space.variable import Variable
+
+KINDS: dict[str, type[Variable]] = {
+    "Binary": Binary,
+    "Categorical": Categorical,
+    "Ordinal": Ordinal,
+    "Integer": Integer,
+    "Real": Real,
+    "Fidelity": Fidelity,
+    "Graph": Graph,
+}
+
+
+def variable(name: str, given: Any) -> Variable:
+    """Read a variable as it is, or from its shorthand: bool, a range, an array of numbers, a list or a tuple.
+
+    name: str, what errors call it.
+    given: a `Variable` or a shorthand.
+
+    Raises DomainError.
+    """
+    if isinstance(given, Variable):
+        return given
+    if given is bool:
+        return Binary()
+    pair = tuple(given.tolist()) if isinstance(given, np.ndarray) and given.ndim == 1 else given
+    if isinstance(pair, tuple) and len(pair) == 2 and all(type(to_python(v)) in (int, float) for v in pair):
+        raise DomainError(
+            f"{name}: {pair} might be bounds or two choices; expected Integer{pair} for all integers between, or "
+            f"the list {list(pair)} for the two"
+        )
+    try:
+        if isinstance(given, range) or (isinstance(given, np.ndarray) and _is_monotone(given)):
+            return Ordinal(given)
+        if isinstance(given, list | tuple):
+            return Categorical(given)
+    except DomainError as error:
+        raise DomainError(f"{name}: {error}") from None
+    raise DomainError(
+        f"{name}: expected Binary(), Categorical(...), Ordinal(...), Integer(low, high), Real(low, high), Graph(...), "
+        f"or the shorthand bool, a list, a range or an array of ascending numbers; got {short_repr(given)}"
+    )
+
+
+def _is_monotone(values: np.ndarray[Any, Any]) -> bool:
+    """Tell whether numbers ascend, or descend, so that their order means something."""
+    if values.ndim != 1 or values.dtype.kind not in "iuf":
+        return False
+    return bool((values[1:] > values[:-1]).all() or (values[1:] < values[:-1]).all())
+
+
+def variable_from_json(name: str, data: Json) -> Variable:
+    """Rebuild a variable from its description; raises DomainError where that is impossible.
+
+    name: str, what errors call it.
+    data: dict that `Variable.to_json` returned.
+    """
+    kind = data["kind"]
+    if kind not in KINDS:
+        raise DomainError(f"{name}: expected a kind of {', '.join(KINDS)}, got {short_repr(kind)}")
+    try:
+        return KINDS[kind].from_json(data)
+    except DomainError as error:
+        raise DomainError(f"{name}: {error}") from None

@@ -1,0 +1,114 @@
+"""The contract of a variable: one class a kind, which says what its values are and which of them are near."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bostruct.contracts import DomainError, IntArray, Json
+
+
+class Variable(ABC):
+    """A variable of a `Space`. It never changes, and it knows no kernel: `bostruct.kernels.space.registry` does.
+
+    A value is held as `width` integers, the variable's own columns of a point. A new kind derives from this class and
+    has a line in `bostruct.domains.space.registry`.
+    """
+
+    width: int = 1  # columns of a value
+    ordered: bool = False  # True where the values have an order that means something
+
+    @property
+    def kind(self) -> str:
+        """The name of its class, under which files know it."""
+        return type(self).__name__
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """The number of its values."""
+
+    @abstractmethod
+    def sample(self, m: int, rng: np.random.Generator) -> IntArray:
+        """Draw m values uniformly and independently (m, width).
+
+        m: int >= 0.
+        rng: the only source of chance.
+        """
+
+    @abstractmethod
+    def neighbors(self, columns: Sequence[int], leaps: bool = False) -> IntArray:
+        """List the values one change away, in a fixed order, without repeats (k, width). The relation is symmetric.
+
+        columns: of a value, width integers.
+        leaps: True for values that are several such steps in one direction away, where the kind has directions.
+        """
+
+    @abstractmethod
+    def move(self, columns: Sequence[int], share: float) -> Sequence[int]:
+        """Return another value: each that can be reached has the same chance, and reaches this one by the same chance.
+
+        columns: of a value.
+        share: a uniform number in [0, 1), which decides.
+        """
+
+    @abstractmethod
+    def check(self, columns: Sequence[int]) -> None:
+        """Raise PointError unless the columns are those of a value.
+
+        columns: width integers.
+        """
+
+    @abstractmethod
+    def parse(self, value: Any) -> Sequence[int]:
+        """Return the columns of what a user writes; raise PointError where it is no value.
+
+        value: in the form of `present`.
+        """
+
+    @abstractmethod
+    def present(self, columns: Sequence[int]) -> Any:
+        """Return a value for the user to keep: a copy of one that can be changed, so that the space never is.
+
+        columns: of a value.
+        """
+
+    @abstractmethod
+    def encode(self, columns: Sequence[int]) -> Json:
+        """Return a value as JSON.
+
+        columns: of a value.
+        """
+
+    @abstractmethod
+    def decode(self, data: Json) -> Sequence[int]:
+        """Rebuild the columns of a value from what `encode` returned; raise PointError for anything else."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Json]:
+        """Return what `from_json` needs to build an equal variable, as JSON without its kind."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, data: dict[str, Json]) -> Variable:
+        """Rebuild a variable from what `describe` returned; raise DomainError where that is impossible."""
+
+    def enumerate(self) -> IntArray:
+        """List all values (size, width), for spaces that are enumerated; DomainError where the kind does not."""
+        raise DomainError(f"{self.kind}: its values are not listed")
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the variable as JSON: its kind, and what `describe` says."""
+        return {"kind": self.kind, **self.describe()}
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Variable) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.size))

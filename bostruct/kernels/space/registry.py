@@ -1,0 +1,119 @@
+"""The kernel of each kind of variable: one line a kind. Domains never import kernels; this is where the two meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from bostruct.contracts import DomainError, Prior
+from bostruct.domains.space.binary import Binary
+from bostruct.domains.space.categorical import Categorical
+from bostruct.domains.space.choices import ChoiceVariable
+from bostruct.domains.space.fidelity import Fidelity
+from bostruct.domains.space.graph import Graph
+from bostruct.domains.space.graphs import VariableGraph
+from bostruct.domains.space.integer import Integer
+from bostruct.domains.space.ordinal import Ordinal
+from bostruct.domains.space.single_changes import Layout
+from bostruct.domains.space.space import Space
+from bostruct.domains.space.variable import Variable
+from bostruct.kernels.space.diffusion import FactorSettings, graph_factors
+from bostruct.kernels.space.factor import Factor
+from bostruct.kernels.space.links import Link, LogLengthscale
+from bostruct.kernels.space.main_effects import Effect, FactorEffect, GraphEffect, MainEffects
+from bostruct.kernels.space.product import PlacedFactor, SpaceKernel
+
+
+class VariableKernels(NamedTuple):
+    """The kernels of one kind of variable.
+
+    factors: variables of this kind, and settings -> factors, and which of the variables each serves. Kinds with the
+        same function share factors.
+    effects: variables of this kind -> the effect of each; variables with equal effects get the same object. None takes
+        the factor of each at theta 0.
+    """
+
+    factors: Callable[[Sequence[Variable], FactorSettings], list[tuple[Factor, tuple[int, ...]]]]
+    effects: Callable[[Sequence[Variable]], Sequence[Effect]] | None = None
+
+
+def _graphs(variables: Sequence[Variable]) -> list[VariableGraph]:
+    return [v.graph for v in variables if isinstance(v, ChoiceVariable)]
+
+
+def _diffusion(variables: Sequence[Variable], settings: FactorSettings) -> list[tuple[Factor, tuple[int, ...]]]:
+    return graph_factors(_graphs(variables), settings)
+
+
+def _graph_effects(variables: Sequence[Variable]) -> list[Effect]:
+    effects = {graph: GraphEffect(graph) for graph in _graphs(variables)}
+    return [effects[graph] for graph in _graphs(variables)]
+
+
+ON_GRAPHS = VariableKernels(_diffusion, _graph_effects)
+
+KERNELS: dict[type[Variable], VariableKernels] = {
+    Binary: ON_GRAPHS,
+    Categorical: ON_GRAPHS,
+    Ordinal: ON_GRAPHS,
+    Integer: ON_GRAPHS,
+    Fidelity: ON_GRAPHS,
+    Graph: ON_GRAPHS,
+}
+
+
+def product_kernel(
+    domain: Space, prior: Prior, link: Link, initial: float = 0.0, unit_diagonal: bool = False
+) -> SpaceKernel:
+    """Build the product of one factor for each variable of a space.
+
+    domain: a `Space`.
+    prior: of each theta_i.
+    link: the meaning of theta, for variables on graphs.
+    initial: theta_i at first.
+    unit_diagonal: True to scale every factor to k(a, a) = 1; else the mean of its diagonal is 1.
+
+    Raises DomainError, naming the variable whose kind has no kernel.
+    """
+    settings, placed = FactorSettings(link, unit_diagonal), []
+    for kernels, own in _by_kernels(domain).items():
+        variables = list(domain.variables.values())
+        for factor, served in kernels.factors([variables[i] for i in own], settings):
+            mine = tuple(own[j] for j in served)
+            placed.append(PlacedFactor(factor, mine, _columns(domain.layout, mine)))
+    return SpaceKernel(tuple(placed), link.name, prior, initial)
+
+
+def main_effects(domain: Space) -> MainEffects:
+    """Build the linear kernel with one effect for each variable of a space.
+
+    domain: a `Space`.
+
+    Raises DomainError, naming the variable whose kind has no kernel.
+    """
+    variables, effects = list(domain.variables.values()), {}
+    for kernels, own in _by_kernels(domain).items():
+        make = kernels.effects or partial(_factor_effects, kernels)
+        effects.update(zip(own, make([variables[i] for i in own]), strict=True))
+    return MainEffects(tuple(effects[i] for i in range(domain.d)), domain.layout)
+
+
+def _factor_effects(kernels: VariableKernels, variables: Sequence[Variable]) -> list[Effect]:
+    settings = FactorSettings(LogLengthscale(), True)
+    return [FactorEffect(kernels.factors([variable], settings)[0][0]) for variable in variables]
+
+
+def _by_kernels(domain: Space) -> dict[VariableKernels, list[int]]:
+    """Return the variables that each entry of the registry serves, by position."""
+    found: dict[VariableKernels, list[int]] = {}
+    for i, (name, variable) in enumerate(domain.variables.items()):
+        if type(variable) not in KERNELS:
+            known = ", ".join(kind.__name__ for kind in KERNELS)
+            raise DomainError(f"{name}: no kernel is known for a {variable.kind}; kernels are known for {known}")
+        found.setdefault(KERNELS[type(variable)], []).append(i)
+    return found
+
+
+def _columns(layout: Layout, variables: Sequence[int]) -> tuple[int, ...]:
+    return tuple(c for i in variables for c in range(*layout.columns(i).indices(layout.n_columns)))

@@ -1,0 +1,95 @@
+"""A kind of variable with several columns: registered, it is a variable like any other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct import methods
+from bostruct.contracts import DomainError
+from bostruct.domains.registry import domain_from_json
+from bostruct.domains.space.registry import KINDS
+from bostruct.kernels.space.links import LogLengthscale
+from bostruct.kernels.space.registry import KERNELS, main_effects, product_kernel
+from bostruct.surrogates.priors import Normal
+from tests.laws.domain_laws import check_domain
+from tests.laws.kernel_laws import check_gram, check_kernel
+from tests.wide_variable import ORDER_KERNELS, Order
+
+
+@pytest.fixture(autouse=True)
+def order_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line in each registry."""
+    monkeypatch.setitem(KINDS, "Order", Order)
+    monkeypatch.setitem(KERNELS, Order, ORDER_KERNELS)
+
+
+def space_with_orders(constraints=()) -> bo.Space:
+    variables = {"a": bool, "o": Order("xyz"), "c": list("pqr"), "p": bo.Integer(0, 4), "r": Order("uvw")}
+    return bo.Space(variables, constraints)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_product_obeys_the_laws(seed):
+    space, rng = space_with_orders(), np.random.default_rng(seed)
+    check_kernel(product_kernel(space, Normal(0.0, 1.0), LogLengthscale(), unit_diagonal=True), space, rng)
+    xs, ys = space.sample(6, rng), space.sample(5, rng)
+    check_gram(main_effects(space), xs, ys, np.zeros(0))
+
+
+def test_the_space_obeys_the_laws():
+    for rules in ((), (lambda point: point["o"][0] != "z" or point["a"],)):
+        check_domain(space_with_orders(rules), np.random.default_rng(0), rebuildable=not rules)
+
+
+def test_single_changes_are_the_rows_that_they_stand_for():
+    space, rng = space_with_orders(), np.random.default_rng(1)
+    xs, ys = space.sample(3, rng), space.sample(7, rng)
+    changes, of = space.sample_neighborhoods(xs, 10_000, rng)
+    for point, x in enumerate(xs):
+        np.testing.assert_array_equal(changes[of == point].rows(), space.neighbors(x))
+        assert len(space.neighbors(x)) == 1 + 3 + 2 + len(space.variables["p"].neighbors(x[5:6])) + 3
+    kernels = (product_kernel(space, Normal(0.0, 1.0), LogLengthscale(), unit_diagonal=True), main_effects(space))
+    for kernel in kernels:
+        theta = rng.normal(size=sum(block.size for block in kernel.parameters))
+        for batch in (changes, changes[2:9], changes[np.array([6, 0])]):
+            ours = kernel.gram(theta, kernel.prepare(batch, ys))
+            np.testing.assert_allclose(ours, kernel.gram(theta, kernel.prepare(batch.rows(), ys)), atol=1e-12)
+
+
+def test_auto_finds_the_best_order():
+    def objective(point):
+        return abs(point["p"] - 3) + point["a"] + ("zxy".index(point["o"][0]) + "zxy".index(point["o"][2]) != 2)
+
+    space = space_with_orders([lambda point: point["c"] != "p"])
+    result = bo.minimize(objective, space, 40, method="auto", seed=0, progress=False)
+    assert result.best_value == 0
+    assert len({str(trial.point) for trial in result.trials}) == 40
+    assert all(trial.point["c"] != "p" for trial in result.trials)
+
+
+def test_a_study_of_orders_goes_on_from_its_file(tmp_path):
+    space = space_with_orders()
+    assert domain_from_json(space.to_json()) == space
+    again = bo.minimize(
+        lambda point: point["p"], space, 8, method="evolution", storage=tmp_path / "s.db", seed=1, progress=False
+    )
+    more = bo.minimize(
+        lambda point: point["p"], space, 12, method="evolution", storage=tmp_path / "s.db", seed=1, progress=False
+    )
+    straight = bo.minimize(lambda point: point["p"], space, 12, method="evolution", seed=1, progress=False)
+    assert [t.point for t in again.trials] == [t.point for t in straight.trials][:8]
+    assert [t.point for t in more.trials] == [t.point for t in straight.trials]
+
+
+def test_methods_that_need_single_choices_refuse_by_name():
+    for method in ("bocs", "tpe", "mcts"):
+        with pytest.raises(DomainError, match="o: expected variables that are one choice each, got a Order"):
+            bo.minimize(lambda point: point["p"], space_with_orders(), 15, method=method, seed=0, progress=False)
+
+
+def test_a_kind_without_a_kernel_is_refused_by_name(monkeypatch):
+    monkeypatch.delitem(KERNELS, Order)
+    with pytest.raises(DomainError, match="o: no kernel is known for a Order; kernels are known for Binary, "):
+        methods.auto(space_with_orders())
