@@ -173,6 +173,11 @@ class Rungs:
 
     @classmethod
     def of(cls, history: HistoryView, fidelities: Fidelities) -> Rungs:
+        """Read the bracket and the levels of each point off a history.
+
+        history: completed, failed and running points.
+        fidelities: levels and keys of these points.
+        """
         told = [*history.completed]
         every = [*told, *history.failed, *history.running]
         keys, levels = fidelities.keys(every), [fidelities.level(x) for x in every]
@@ -190,4 +195,9 @@ class Rungs:
         return cls(bracket, highest, bracket_sizes, entries)
 
     def completed(self, bracket: int, level: int) -> list[tuple[float, int, Point]]:
+        """Return (value, order, point) of the completed trials at one level of a bracket, in the order told.
+
+        bracket: the level at which its points begin, from 0.
+        level: at least `bracket`.
+        """
         return self.entries.get((bracket, level), [])

@@ -25,7 +25,9 @@ class DependsOnTraining(Protocol):
     def gram_and_diag(self, theta: Array, xs: Batch, prepared: Prepared) -> tuple[Array, Array]:
         """Return the Gram matrix (n, m), and k(x, x) of each x (n,).
 
-        theta: (p,). xs: the first batch of `prepare`, n points. prepared: of xs and the m training points.
+        theta: (p,).
+        xs: the first batch of `prepare`, n points.
+        prepared: of xs and the m training points.
         """
         ...
 
@@ -33,8 +35,11 @@ class DependsOnTraining(Protocol):
 class Member(NamedTuple):
     """One sample of the hyperparameters, with what prediction needs.
 
-    weights: (K + ratio I)^-1 (y - mean), (n,). whitener: inverse of the Cholesky factor of K + ratio I, (n, n).
+    hyper: the sample.
+    weights: (K + ratio I)^-1 (y - mean), (n,); empty where no values were given.
+    whitener: inverse of the Cholesky factor of K + ratio I, (n, n).
     reach: 1 / sqrt of the diagonal of K + ratio I, (n,): the share of a prior variance that one point explains.
+    jitter: added to the diagonal of K, 0 where none was needed.
     """
 
     hyper: Hyperparameters

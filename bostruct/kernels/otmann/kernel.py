@@ -23,7 +23,9 @@ from bostruct.kernels.otmann.table import DistanceTable
 class DistanceTerms:
     """One kind of distance in the exponent, at all structural weights.
 
-    prior: of each log rate, where a rate multiplies a distance raised to `power`. initial: log rate.
+    prior: of each log rate, where a rate multiplies a distance raised to `power`.
+    initial: log rate at first.
+    power: exponent of the distance; 1 gives a sum of distances, 2 their squares.
     """
 
     prior: Prior
