@@ -93,6 +93,14 @@ def run(
 class RunRequest:
     """A run that the command line asks for.
 
+    problem: as loaded.
+    method: name of the method.
+    seed: an integer from 0.
+    storage: a file, None keeps all in memory.
+    name: of the study in its file.
+    initial: points to begin with.
+    trials: finished trials in the end, at least 1.
+    workers: processes that evaluate, at least 1.
     target: a value that ends the run, None for none.
     """
 
@@ -143,13 +151,21 @@ def _optimize(study: Study, request: RunRequest, progress: bool | None) -> Resul
 
 
 def suggestion_seconds(result: Result) -> float | None:
-    """Return the median seconds of the points that the method chose by itself; None where there are none."""
+    """Return the median seconds of the points that the method chose by itself; None where there are none.
+
+    result: of a study.
+    """
     chosen = [t.info["suggest_seconds"] for t in result.trials if t.origin not in ("initial", "added")]
     return median(chosen) if chosen else None
 
 
 def draw_result(result: Result, problem: AnyProblem, path: str) -> None:
-    """Draw a result; raise MissingExtra without matplotlib, ValueError for an unknown kind of file."""
+    """Draw a result; raise MissingExtra without matplotlib, ValueError for an unknown kind of file.
+
+    result: of a study.
+    problem: gives the title, and the optimum where it is known.
+    path: of the picture, which is overwritten.
+    """
     from bostruct.analysis.plots import plot_convergence, save_figure
 
     axes = plot_convergence(result, optimum=problem.optimum)
@@ -195,6 +211,9 @@ def reported_value(problem: AnyProblem, result: Result) -> float | None:
     """Return the figure that runs on the problem are judged by, such as a test error, at the best point.
 
     Returns None where that is the value of the best point.
+
+    problem: that was optimized.
+    result: of a study on it.
     """
     from bostruct.problems.architectures import ArchitectureProblem
 

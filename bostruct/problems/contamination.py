@@ -44,8 +44,10 @@ OPTIMA = {
 class Contamination:
     """Cost of prevention plus how much oftener than allowed the limit is exceeded, summed over the stages.
 
-    initial (s,): contaminated fraction before the first stage, in s simulations; spread and cure (stages, s): the rates
-    of contamination without, and of restoration with, prevention; strength: lambda, the price of a stage on top.
+    initial: (s,), contaminated fraction before the first stage, in s simulations.
+    spread: (stages, s), the rates of contamination without prevention.
+    cure: (stages, s), the rates of restoration with prevention.
+    strength: lambda, the price of a stage on top.
     """
 
     initial: Array

@@ -33,6 +33,7 @@ class FCNetError:
     """Log10 of the error of one training, drawn by `seed` and the configuration alone; without a seed their mean.
 
     table: log10 errors, an axis a variable, the last the trainings.
+    seed: an integer from 0, or None for the mean over trainings.
     """
 
     table: Array
@@ -56,8 +57,10 @@ class FCNetError:
 
 @dataclass(frozen=True, eq=False)
 class JointFCNetError:
-    """`trained` of a joint point: a perceptron of `networks`, then the other variables.
+    """The error of a joint point: of a perceptron and the other variables of its training.
 
+    trained: error of a configuration.
+    networks: domain of the first part.
     axes: of the table, those of `NETWORK` in this order, then those of the training.
     """
 
@@ -105,8 +108,13 @@ def fcnet(file: str, data: str = "protein_structure", noise: int | None = None) 
 def fcnet_joint(file: str, data: str = "protein_structure", noise: int | None = None) -> ArchitectureProblem:
     """Return `fcnet` over points of two parts: ``network``, an `Architecture`, and ``training``, the other five.
 
-    Arguments and values are those of `fcnet`, noise included. Raises ValueError, also where the file's networks are not
-    those of FC-Net.
+    Values are those of `fcnet`.
+
+    file: as of `fcnet`, with an array of errors for each of the data sets.
+    data: "protein_structure", "naval_propulsion", "slice_localization" or "parkinsons_telemonitoring".
+    noise: None for the mean over the trainings; a seed for one of them, drawn by it.
+
+    Raises ValueError, also where the file's networks are not those of FC-Net; MissingExtra for HDF5 without h5py.
     """
     space, table = _load_table(file, data)
     listed = list(space.variables)

@@ -38,8 +38,10 @@ LandscapeTerms = dict[str, float]
 class Landscape:
     """The value of an architecture under one of the laws below, plus noise.
 
-    law: terms of an architecture, each at least 0. noise: standard deviation of a normal that is a function of the
-    architecture and of `seed` alone, so that evaluating again gives the same value.
+    law: terms of an architecture, each at least 0.
+    noise: standard deviation of a normal that is a function of the architecture and of `seed` alone, so that evaluating
+        again gives the same value; 0 for none.
+    seed: an integer from 0.
     """
 
     law: Callable[[Architecture], LandscapeTerms]
@@ -54,7 +56,10 @@ class Landscape:
         return value
 
     def mean(self, x: Architecture) -> float:
-        """The value without noise, at least `FLOOR`."""
+        """Return the value without noise, at least `FLOOR`.
+
+        x: architecture that the law knows.
+        """
         return math.fsum([FLOOR, *self.law(x).values()])
 
 
@@ -89,7 +94,11 @@ def cnn_terms(x: Architecture) -> LandscapeTerms:
     context: receptive field, along a random path, too small for the image. resolution: image halved more or less often
     than 4 times before it is collapsed. width: units of each convolution away from 32, twice as many after each
     halving. dense: more or less than one fully connected layer along a random path. connectivity: see `_connectivity`.
-    latency: more than 28 layers. cost: multiplications (`_cnn_cost`) beyond 2^26. Raises PointError for another family.
+    latency: more than 28 layers. cost: multiplications (`_cnn_cost`) beyond 2^26.
+
+    x: convolutional network.
+
+    Raises PointError for another family.
     """
     _check_family(x, image=True)
     labels = [x.family.by_name[layer.label] for layer in x.layers]
@@ -139,7 +148,11 @@ def mlp_terms(x: Architecture) -> LandscapeTerms:
     bias: too few activation layers along a random path. training: too many on the easiest path through one, on average,
     a saturating one counting twice. width: units away from a funnel, 256 after the input narrowing to 32 before the
     output, by hops. variety: share of saturating layers away from a quarter. connectivity: see `_connectivity`.
-    latency: more than 16 layers. cost: weights beyond 2^17. Raises PointError for another family.
+    latency: more than 16 layers. cost: weights beyond 2^17.
+
+    x: perceptron.
+
+    Raises PointError for another family.
     """
     _check_family(x, image=False)
     labels = [x.family.by_name[layer.label] for layer in x.layers]

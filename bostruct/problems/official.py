@@ -63,7 +63,11 @@ class _NumbersUnpickler(pickle.Unpickler):
 
 
 def starts_with(file: str | Path, *marks: bytes) -> bool:
-    """Tell whether a file begins with one of the marks, white space left out; False where it is no file."""
+    """Tell whether a file begins with one of the marks, white space left out; False where it is no file.
+
+    file: a path.
+    marks: bytes to look for.
+    """
     if not Path(file).is_file():
         return False
     with open(file, "rb") as stream:
@@ -71,7 +75,10 @@ def starts_with(file: str | Path, *marks: bytes) -> bool:
 
 
 def is_nats(file: str | Path) -> bool:
-    """Tell whether it is a folder or bzip2 file, as NATS-Bench is distributed, or a .pth file, as NAS-Bench-201 was."""
+    """Tell whether a path is in a form that NATS-Bench is distributed in, or a .pth file, as NAS-Bench-201 was.
+
+    file: a path; a folder and a bzip2 file count as NATS-Bench.
+    """
     return Path(file).is_dir() or starts_with(file, b"BZh") or official_pth.is_pth(file)
 
 

@@ -49,14 +49,21 @@ HARMLESS: dict[tuple[str, str], Callable[..., Any]] = {
 
 
 def harmless(module: str, name: str) -> Callable[..., Any]:
-    """Return a callable that a pickle of numbers may ask for; raise UnpicklingError for others, before they run."""
+    """Return a callable that a pickle of numbers may ask for; raise UnpicklingError for others, before they run.
+
+    module: dotted name of the module that the pickle asks for.
+    name: of the callable in it.
+    """
     if (module, name) not in HARMLESS:
         raise pickle.UnpicklingError(f"it asks for {module}.{name}, which a table of numbers does not need")
     return HARMLESS[module, name]
 
 
 def is_pth(file: str | Path) -> bool:
-    """Tell whether it is a file as torch.save writes it, before torch 1.6 or since."""
+    """Tell whether a path is a file as torch.save writes it, before torch 1.6 or since.
+
+    file: a path.
+    """
     path = Path(file)
     if not path.is_file():
         return False
@@ -65,9 +72,13 @@ def is_pth(file: str | Path) -> bool:
 
 
 def architectures(path: Path) -> Iterator[tuple[str, Any]]:
-    """A name for messages, and the results by number of epochs, of each architecture in order of its index.
+    """Yield a name for messages, and the results by number of epochs, of each architecture in order of its index.
 
-    Of a training they hold ``epochs`` and, of ``eval_acc1es``, the last epoch. Raises ValueError.
+    The results of a training are ``epochs`` and the last epoch of ``eval_acc1es``.
+
+    path: of the .pth file.
+
+    Raises ValueError.
     """
     try:
         with _pickle(path) as stream:
