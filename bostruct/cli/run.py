@@ -189,7 +189,7 @@ def _summary(problem: AnyProblem, study: Study, result: Result) -> dict[str, Any
         "best_value_without_noise": value if problem.noisy else None,
         "best_trial": result.best_trial.number,
         "best_point": result.best_point,
-        "recommended": _recommended(problem, result),
+        "recommended": _describe_recommendation(problem, result),
         "optimum": problem.optimum,
         "best_known": problem.best_known,
         "optimum_source": problem.optimum_source,
@@ -201,7 +201,7 @@ def _summary(problem: AnyProblem, study: Study, result: Result) -> dict[str, Any
     }
 
 
-def _recommended(problem: AnyProblem, result: Result) -> dict[str, Any]:
+def _describe_recommendation(problem: AnyProblem, result: Result) -> dict[str, Any]:
     found = result.recommended
     without_noise = problem.noise_free(found.trial.point) if problem.noisy else None
     return found.to_json() | {"value_without_noise": without_noise}
