@@ -177,10 +177,10 @@ def execute_run(comparison: Comparison, cell: RunKey) -> int:
 
 
 def finished_trials(comparison: Comparison, cell: RunKey) -> int:
-    """Count the trials of a run that are on disk.
+    """Count the trials of a run that are on disk; 0 where it has no file, or a file without a study.
 
     comparison: gives the folder.
-    cell: names the run; 0 where it has no file, or a file without a study.
+    cell: names the run.
     """
     from bostruct.storage.sqlite import finished_count
 

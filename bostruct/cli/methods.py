@@ -38,6 +38,10 @@ def methods(as_markdown: bool, as_json: bool) -> None:
 
 
 def summary(name: str) -> str:
+    """Return the first line of what a method says of itself.
+
+    name: of the method.
+    """
     from bostruct.methods import METHODS
 
     return (METHODS[name].__doc__ or "").partition("\n")[0]

@@ -160,7 +160,7 @@ def suggestion_seconds(result: Result) -> float | None:
 
 
 def draw_result(result: Result, problem: AnyProblem, path: str) -> None:
-    """Draw a result; raise MissingExtra without matplotlib, ValueError for an unknown kind of file.
+    """Draw the convergence of a result; raise MissingExtra without matplotlib, ValueError for an unknown kind of file.
 
     result: of a study.
     problem: gives the title, and the optimum where it is known.

@@ -83,10 +83,18 @@ def is_nats(file: str | Path) -> bool:
 
 
 def is_json(file: str | Path) -> bool:
+    """Tell whether a file begins as JSON does.
+
+    file: a path.
+    """
     return starts_with(file, b"{", b"[")
 
 
 def is_hdf5(file: str | Path) -> bool:
+    """Tell whether a path is a folder or an HDF5 file, as FC-Net is distributed.
+
+    file: a path.
+    """
     return Path(file).is_dir() or starts_with(file, b"\x89HDF")
 
 

@@ -38,9 +38,28 @@ class Fidelities(Protocol):
 
     @property
     def costs(self) -> tuple[float, ...]: ...
-    def level(self, x: Point) -> int: ...
-    def at_level(self, x: Point, level: int) -> Point: ...
-    def keys(self, xs: Any) -> list[Hashable]: ...
+
+    def level(self, x: Point) -> int:
+        """Return the level of a point, from 0.
+
+        x: one point.
+        """
+        ...
+
+    def at_level(self, x: Point, level: int) -> Point:
+        """Return the same point at another level.
+
+        x: one point.
+        level: from 0.
+        """
+        ...
+
+    def keys(self, xs: Any) -> list[Hashable]:
+        """Return the keys of points without their fidelity: equal for one point at two levels.
+
+        xs: batch of points.
+        """
+        ...
 
 
 @dataclass(frozen=True)

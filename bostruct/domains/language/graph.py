@@ -123,6 +123,10 @@ class Fragment:
         return self.path or "the whole space"
 
     def child_path(self, name: str) -> str:
+        """Return the place of something made in this part.
+
+        name: of the module or hyperparameter, without its part.
+        """
         return f"{self.path}/{name}" if self.path else name
 
     def next_name(self, name: str) -> str:
@@ -211,6 +215,10 @@ Hyperparameter: TypeAlias = Discrete | DependentHyperparameter
 
 
 def is_hyperparameter(value: Any) -> bool:
+    """Tell whether a value is a hyperparameter, independent or dependent.
+
+    value: any.
+    """
     return isinstance(value, Discrete | DependentHyperparameter)
 
 
@@ -304,6 +312,10 @@ class Module:
 
 
 def show_port(port: Any) -> str:
+    """Write a port as messages call it, and anything else by a short repr.
+
+    port: what was given for a port.
+    """
     return str(port) if isinstance(port, Input | Output) else short_repr(port)
 
 

@@ -357,6 +357,13 @@ def opens_choices(module: Module) -> bool:
 
 
 def derive(h: DependentHyperparameter, given: dict[str, Value]) -> Value:
+    """Return the value of a dependent hyperparameter.
+
+    h: whose function is called.
+    given: local name -> value of the hyperparameters that it depends on.
+
+    Raises SubstitutionError where the function fails, LanguageError for a value that is none, Infeasible.
+    """
     try:
         return as_value(h.path, h.fn(given))
     except (LanguageError, Infeasible):

@@ -39,6 +39,11 @@ class Calculation:
 
 
 def call_node(node: Node, given: dict[str, Any]) -> Any:
+    """Call the function that a node stands for; what it raises gets a note of the place of the node.
+
+    node: whose implementation is a function.
+    given: name of an input -> value, in the order of the function's arguments.
+    """
     try:
         return node.implementation.fn(node.values.copy(), *given.values())
     except Exception as error:
