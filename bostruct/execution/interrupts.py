@@ -22,7 +22,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def defer_interrupt(step: Function) -> Function:
     """Make Ctrl-C and SIGTERM wait for a function: what is on disk and in memory changes together, or neither does.
 
-    step: function to protect; returned wrapped, with the same signature.
+    step: function to protect, which is returned wrapped.
     """
 
     @wraps(step)

@@ -53,7 +53,7 @@ def scope_of(tables: Iterable[CountTable]) -> dict[Discrete, None]:
 def sum_rows(rows: Iterable[CountRow]) -> CountTable:
     """Return the sum of rows, in which what was chosen is part of the settings.
 
-    rows: one for each way to choose the same hyperparameters; ways that contradict the setting of a count are left out.
+    rows: one for each way to choose the same hyperparameters; counts whose setting contradicts the way are left out.
     """
     table: CountTable = {}
     for row in rows:

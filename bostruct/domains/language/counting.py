@@ -150,7 +150,7 @@ class ProgramCounter:
     def fragment(self, fragment: Fragment) -> CountTable:
         """Count the programs of one part.
 
-        fragment: the part, built.
+        fragment: a finished part.
 
         Raises NotFactorable where some of what it makes may never be looked at.
         """
@@ -303,7 +303,7 @@ def connected_components(
 def check_factorable(fragment: Fragment) -> None:
     """Raise NotFactorable where some of what a part makes may never be looked at.
 
-    fragment: the part, built.
+    fragment: a finished part.
     """
     read = {port.source for module in fragment.modules for port in module.inputs.values()}
     read.update(fragment.outputs.values())

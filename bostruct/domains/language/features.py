@@ -45,7 +45,7 @@ class LRUCache(Generic[Key, Found]):
         return found
 
     def add(self, key: Key, found: Found) -> None:
-        """Store a result that is known without calling `find`; the oldest of 4096 results gives way to it.
+        """Store a result that is known without calling `find`; beyond 4096, the one asked for longest ago is dropped.
 
         key: hashable.
         found: the result for this key.
@@ -74,11 +74,11 @@ def coordinates(walk: Walk) -> tuple[Coordinate, ...]:
 
 
 def tokens(walk: Walk) -> npt.NDArray[np.int64]:
-    """Return the tokens of the parts and choices of a finished walk, repeated as often as they occur.
+    """Return the tokens of the parts and choices of a finished walk, repeated as often as they occur (t,).
 
     walk: with nothing left to choose.
 
-    Returns hashes of 63 bits, the same in every process.
+    Tokens are hashes of 63 bits, the same in every process.
     """
     parts = map(_part_tokens, walk.fragments())
     chosen = map(_choice_tokens, walk.values.keys(), walk.values.values())

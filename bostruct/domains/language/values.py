@@ -19,7 +19,7 @@ NAME_OF_HYPERPARAMETER = re.compile(r"[A-Za-z_][\w+-]*")
 def as_name(name: str | None) -> str | None:
     """Return a key that may stand in a path; raises LanguageError.
 
-    name: letters, digits, ``_``, ``+`` and ``-``, not beginning with a digit; None stays None.
+    name: a letter or ``_``, then letters, digits, ``_``, ``+`` and ``-``; None stays None.
     """
     if name is not None and (not isinstance(name, str) or not NAME_OF_HYPERPARAMETER.fullmatch(name)):
         raise LanguageError(

@@ -37,7 +37,7 @@ class ArchitectureBackend:
         return reached if len(node.outputs) == 1 else dict.fromkeys(node.outputs, reached)
 
     def add(self, layer: Layer, reads: LayerIndices, path: str) -> LayerIndices:
-        """Add a layer and its edges, and return its position.
+        """Add a layer and its edges, and return its position, as a tuple of one.
 
         layer: to add.
         reads: positions of the layers that it reads.

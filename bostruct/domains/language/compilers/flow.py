@@ -108,7 +108,7 @@ def compile_program(program: Program, backend: Backend[T], inputs: Mapping[str, 
 def unwrap_single(named: Mapping[str, T]) -> T | Mapping[str, T]:
     """Return the one thing where there is one, else all by name.
 
-    named: things by name, at least one.
+    named: things by name; none of them stays an empty mapping.
     """
     return next(iter(named.values())) if len(named) == 1 else named
 
