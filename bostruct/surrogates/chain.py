@@ -25,7 +25,7 @@ class ChainData(NamedTuple):
 
     kernel: of the points.
     prepared: what the kernel prepared of the n training points with themselves.
-    values: (n,), on the model's scale.
+    values: (n,), in the units that the priors of mean, amplitude and noise speak of.
     priors: of mean, log amplitude and log noise.
     nugget: share of the amplitude added to the diagonal of K, at least 0.
     """

@@ -45,7 +45,7 @@ class Feature:
 class Effect(NamedTuple):
     """The share of the variance that a variable, or a pair of variables, explains.
 
-    share: averaged over trees, in [0, 1].
+    share: averaged over trees; 1 is the whole variance.
     spread: standard deviation of the share from tree to tree.
     """
 

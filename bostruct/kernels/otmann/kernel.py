@@ -25,7 +25,7 @@ class DistanceTerms:
 
     prior: of each log rate, where a rate multiplies a distance raised to `power`.
     initial: log rate at first.
-    power: exponent of the distance; 1 gives a sum of distances, 2 their squares.
+    power: exponent of the distance, above 0; published are 1 for the distance and 2 for the normalized one.
     """
 
     prior: Prior
