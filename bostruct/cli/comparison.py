@@ -124,7 +124,7 @@ def execute(comparison: Comparison, processes: int, progress: bool | None) -> di
 
 @contextmanager
 def _watch_progress(comparison: Comparison, counts: dict[RunKey, int], progress: bool | None) -> Iterator[None]:
-    """A bar that counts, from a thread of its own, the trials that are on disk."""
+    """Show a bar that counts, from a thread of its own, the trials that are on disk."""
     most = comparison.trials
     stop = Event()
     done = sum(min(count, most) for count in counts.values())

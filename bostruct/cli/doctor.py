@@ -158,7 +158,7 @@ def thread_pools(torch: ModuleType | None) -> list[dict[str, Any]]:
 
 
 def pot_warnings() -> list[str]:
-    """Nothing, unless the POT that is installed is one of the oversized builds."""
+    """Return a warning where the POT that is installed is one of the oversized builds, else none."""
     if installed_version("POT") is None:
         return []
     found = distribution("POT")
@@ -171,7 +171,7 @@ def pot_warnings() -> list[str]:
 
 
 def self_test() -> dict[str, Any]:
-    """A study of 12 trials, three of them chosen by the model, that is closed, read again and found equal."""
+    """Run a study of 13 trials, three of them chosen by the model; close it, read it again and compare the two."""
     from bostruct.problems import registry
     from bostruct.study.study import Study
 

@@ -75,7 +75,7 @@ def reason(message: str, name: str) -> str:
 
 
 def example_domains() -> dict[str, Any]:
-    """A small domain of each kind."""
+    """Return a small domain of each kind."""
     import networkx
 
     import bostruct as bo

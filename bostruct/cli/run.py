@@ -116,14 +116,14 @@ class RunRequest:
 
 
 def _target(problem: AnyProblem) -> float:
-    """Raises UsageError where no value of the objective is known to be the least."""
+    """Return the value that ends the run; raises UsageError where no value of the objective is known to be the least."""
     if problem.optimum is None or problem.noisy:
         raise click.UsageError(f"--until-optimum: the optimum of {problem.name} is not known, or hidden by noise")
     return problem.optimum + 1e-9 * max(1.0, abs(problem.optimum))
 
 
 def _execute(request: RunRequest, progress: bool | None) -> tuple[Result, dict[str, Any]]:
-    """The result, and what there is to say of it."""
+    """Run the study, and return its result and what there is to say of it."""
     from bostruct.study.study import Study
 
     with Study(

@@ -103,12 +103,12 @@ def contamination(case: int = 758, strength: float = 0.0, stages: int = SUPPLY_S
 
 
 def published_configs() -> dict[int, tuple[int, int]]:
-    """Configuration 1..25 of the paper -> (case, seed of its initial points)."""
+    """Return for each configuration 1..25 of the paper its case, and the seed of its initial points."""
     return published_seeds(TAG)
 
 
 def _rates(case: int, stages: int) -> tuple[Array, Array, Array]:
-    """Z_0, Lambda and Gamma; each from the generator afresh, so that they share its stream, as published."""
+    """Draw Z_0, Lambda and Gamma, each from the generator afresh, so that they share its stream, as published."""
     shapes = (
         (1, 30, (CONTAMINATION_SIMULATIONS,)),
         (1, 17 / 3, (stages, CONTAMINATION_SIMULATIONS)),

@@ -143,7 +143,7 @@ def fcnet_joint(file: str, data: str = "protein_structure", noise: int | None = 
 
 
 def _load_table(file: str, data: str) -> tuple[Space, Array]:
-    """The variables, and log10 of the errors."""
+    """Return the space of the variables, and log10 of the errors."""
     check_choice("data", data, FCNET_DATA_SETS)
     if official.is_hdf5(file):
         variables, errors = official.read_fcnet(file, data)
@@ -169,7 +169,7 @@ def _space(file: str) -> Space:
 
 
 def _space_of(listed: Iterable[tuple[str, Sequence[Any]]]) -> Space:
-    """Numbers are ordered, texts are not."""
+    """Return the space of the variables, ordered where the values are numbers, not where they are texts."""
     listed = [(name, list(values)) for name, values in listed]
     ordered = {name: all(isinstance(value, int | float) for value in values) for name, values in listed}
     return Space({name: (Ordinal if ordered[name] else Categorical)(values) for name, values in listed})

@@ -168,17 +168,17 @@ def exact_optimum(objective: Ising) -> tuple[float, tuple[int, ...]]:
 
 
 def _row_weights(j: Array) -> Array:
-    """exp of the bonds along a row, (8, 16): for each choice of kept bonds, each state."""
+    """Return exp of the bonds along a row, (8, 16): for each choice of kept bonds, each state."""
     return np.exp(2 * (all_bits(3) * j) @ ALONG.T)
 
 
 def _bond_weights(j: Array) -> Array:
-    """exp of the bonds between two rows, (16, 16, 16): for each choice of kept bonds, state above, state below."""
+    """Return exp of the bonds between two rows, (16, 16, 16): for each choice of kept bonds, state above, state below."""
     return np.exp(2 * np.einsum("kj,stj->kst", all_bits(4) * j, DOWN))
 
 
 def _correlations(horizontal: Array, vertical: Array) -> Array:
-    """E_p[s s'] of each bond in the order of the variables, from the marginals of rows and of pairs of rows."""
+    """Return E_p[s s'] of each bond, in the order of the variables, from the marginals of rows and of pairs of rows."""
     rows = np.exp(2 * horizontal @ ALONG.T)  # (4, 16)
     bonds = np.exp(2 * np.einsum("rj,stj->rst", vertical, DOWN))  # (3, 16, 16)
     before, after = [rows[0]], [rows[-1]]  # sums over all rows above, and over all below, own row included

@@ -183,14 +183,14 @@ LAWS: dict[str, tuple[Callable[[Architecture], LandscapeTerms], Callable[[], Arc
 
 
 def _connectivity(x: Architecture) -> float:
-    """Edges beyond those of a chain, a processing layer: away from `BEST_EXTRA_EDGES`."""
+    """Return the term of edges beyond those of a chain, a processing layer, away from `BEST_EXTRA_EDGES`."""
     processing = sum(x.family.by_name[layer.label].role == "processing" for layer in x.layers)
     extra = (len(x.edges) - len(x) + 1) / max(processing, 1)
     return _well(8.0, extra - BEST_EXTRA_EDGES, 0.25)
 
 
 def _cnn_cost(x: Architecture, entering: Sequence[float]) -> float:
-    """log2 of multiplications an image: mass times kernel area, times the pixels that are left."""
+    """Return log2 of multiplications an image: mass times kernel area, times the pixels that are left."""
     products = [
         mass * _kernel_size(layer.label) ** 2 * (1 + layer.label.startswith("res")) * _pixels(x, u, entering[u])
         for u, (layer, mass) in enumerate(zip(x.layers, x.masses, strict=True))
@@ -205,7 +205,7 @@ def _pixels(x: Architecture, u: int, halvings: float) -> float:
 
 
 def _halvings_before(x: Architecture, u: int) -> float:
-    """How often the image that enters a layer was halved; parents agree in it. 0 where there is none."""
+    """Count how often the image that enters a layer was halved; parents agree in it. 0 where there is none."""
     return float(x.halvings[x.parents[u][0]] or 0) if x.parents[u] else 0.0
 
 
@@ -215,7 +215,7 @@ def _kernel_size(label: str) -> int:
 
 
 def _along_random_path(x: Architecture, own: Sequence[float]) -> float:
-    """Expected sum of a layer's own value along a random path from the input to the output."""
+    """Return the expected sum of a layer's own value along a random path from the input to the output."""
     ahead = [0.0] * len(x)
     for u in reversed(range(len(x))):
         ahead[u] = own[u] + (_mean_or_zero([ahead[v] for v in x.children[u]]) if x.children[u] else 0.0)
@@ -223,7 +223,7 @@ def _along_random_path(x: Architecture, own: Sequence[float]) -> float:
 
 
 def _on_easiest_paths(x: Architecture, own: Sequence[float]) -> float:
-    """Least sum of a layer's own value along any path through it, averaged over layers of which it is not 0."""
+    """Return the least sum of a layer's own value along any path through it, averaged over layers where it is not 0."""
     behind, ahead = [0.0] * len(x), [0.0] * len(x)
     for v in range(1, len(x)):
         behind[v] = min(behind[u] + own[u] for u in x.parents[v])
@@ -233,12 +233,12 @@ def _on_easiest_paths(x: Architecture, own: Sequence[float]) -> float:
 
 
 def _mean_or_zero(values: Sequence[float]) -> float:
-    """0 of none."""
+    """Return the mean of some numbers, 0 where there are none."""
     return math.fsum(values) / len(values) if values else 0.0
 
 
 def _well(depth: float, deviation: float, width: float) -> float:
-    """0 at no deviation, half of `depth` at `width`, at most `depth`."""
+    """Return a well: 0 at no deviation, half of `depth` at `width`, at most `depth`."""
     return depth * deviation**2 / (deviation**2 + width**2)
 
 

@@ -158,7 +158,7 @@ def read_fcnet(file: str | Path, data: str) -> FCNetGrid:
 
 
 def _architectures(path: Path) -> Iterator[tuple[str, Any]]:
-    """A name for messages, and the results by number of epochs, of each architecture in order of its index."""
+    """Yield a name for messages, and the results by number of epochs, of each architecture in order of its index."""
     if path.is_dir():
         numbered = {int(one.name.partition(".")[0]): one for one in path.glob("*.pickle.pbz2") if one.name[0].isdigit()}
         for _, one in sorted(numbered.items()):
@@ -183,7 +183,7 @@ def _unpickle_nats(path: Path) -> Any:
 
 
 def _parse_cell(results: Any, where: str) -> tuple[tuple[int, ...], dict[str, list[float]], dict[str, list[float]]]:
-    """Operations on the edges; accuracies of each data set, by seed, where it validates and where it tests."""
+    """Return operations on the edges; accuracies of each data set, by seed, where it validates and where it tests."""
     try:
         trained = results[str(EPOCHS)]
         edges = _parse_edges(trained["arch_str"])
@@ -198,7 +198,7 @@ def _parse_cell(results: Any, where: str) -> tuple[tuple[int, ...], dict[str, li
 
 
 def _seed_accuracies(results: Any, data: str, part: str) -> list[float]:
-    """Accuracies in percent after the last epoch, in the order of the seeds."""
+    """Return accuracies in percent after the last epoch, in the order of the seeds."""
     found = {seed: results[name, seed] for name, seed in results if name == data}
     if not found:
         raise KeyError(data)
@@ -206,7 +206,7 @@ def _seed_accuracies(results: Any, data: str, part: str) -> list[float]:
 
 
 def _parse_edges(text: str) -> tuple[int, ...]:
-    """Codes of ``|op~0|+|op~0|op~1|+|op~0|op~1|op~2|``; raises ValueError."""
+    """Return the codes of ``|op~0|+|op~0|op~1|+|op~0|op~1|op~2|``; raises ValueError."""
     parts = [EDGE.findall(part) for part in str(text).split("+")]
     if tuple("".join(source for _, source in part) for part in parts) != SOURCES:
         raise ValueError(f"expected a cell |op~0|+|op~0|op~1|+|op~0|op~1|op~2|, got {short_repr(text)}")
@@ -242,7 +242,7 @@ def _fcnet_path(path: Path, data: str) -> Path:
 
 
 def _grid_from_configs(path: Path, listed: Sequence[tuple[Any, Array]]) -> FCNetGrid:
-    """Raises ValueError unless every combination of the values is there once, with as many trainings each."""
+    """Return the grid of all configurations; raises ValueError unless each is there once, with as many trainings each."""
     names = sorted(listed[0][0]) if listed and isinstance(listed[0][0], dict) else []
     if not names or any(not isinstance(config, dict) or sorted(config) != names for config, _ in listed):
         raise ValueError(f"file: {path}: expected configurations of the same variables, named by their JSON")
@@ -265,7 +265,7 @@ def _grid_from_configs(path: Path, listed: Sequence[tuple[Any, Array]]) -> FCNet
 
 
 def _axis_values(name: str, values: set[Any]) -> tuple[Any, ...]:
-    """In increasing order, but for the schedules, which our .npz files list the other way."""
+    """Return the values of an axis in increasing order, but for the schedules, which our .npz files list the other way."""
     return tuple(sorted(values, reverse=name == "lr_schedule"))
 
 

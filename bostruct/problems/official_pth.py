@@ -31,7 +31,7 @@ SCALAR: Any = np.float64(0).__reduce__()[0]  # the function that makes NumPy sca
 
 
 def _latin(text: str, encoding: str) -> bytes:
-    """How protocol 2 holds bytes."""
+    """Return the bytes that protocol 2 holds as text."""
     if encoding != "latin1":
         raise pickle.UnpicklingError(f"it asks for the encoding {encoding!r}")
     return text.encode("latin1")
@@ -95,7 +95,7 @@ def architectures(path: Path) -> Iterator[tuple[str, Any]]:
 
 @contextmanager
 def _pickle(path: Path) -> Iterator[IO[bytes]]:
-    """The file where the object's pickle begins."""
+    """Open the file where the object's pickle begins."""
     if (member := _member(path)) is not None:
         with zipfile.ZipFile(path) as archive, archive.open(member) as stream:
             yield stream
@@ -107,7 +107,7 @@ def _pickle(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _member(path: Path) -> str | None:
-    """The object's pickle in an archive, as torch.save writes since 1.6; None where there is none."""
+    """Find the object's pickle in an archive, as torch.save writes since 1.6; None where there is none."""
     try:
         with zipfile.ZipFile(path) as archive:
             return next((name for name in archive.namelist() if name.endswith("/data.pkl")), None)
@@ -132,7 +132,7 @@ class _LastEpochs:
         self._steps = self._instructions()
 
     def load(self) -> Any:
-        """The object of the next pickle; raises UnpicklingError."""
+        """Return the object of the next pickle; raises UnpicklingError."""
         read, steps = self._read, self._steps
         while (code := read(1)) != pickle.STOP:
             if code not in steps:
@@ -195,7 +195,7 @@ class _LastEpochs:
         self._stack[-1].extend(items)
 
     def _update(self, items: list[Any]) -> None:
-        """items: keys and values in turn. The dict of a training gets them all at once."""
+        """Put items, keys and values in turn, into the dict on the stack; the dict of a training gets them all at once."""
         one = self._stack[-1]
         one.update(zip(items[::2], items[1::2], strict=True))
         if "eval_acc1es" in one:

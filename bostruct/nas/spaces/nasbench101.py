@@ -157,7 +157,7 @@ def _widths(width: int, used: list[int], edges: dict[tuple[int, int], Any]) -> d
 
 
 def _cut_channels(outputs: Any, have: int, want: int) -> Any:
-    """The first channels, where a node has more than its reader wants."""
+    """Keep the first channels, where a node has more than its reader wants."""
     return outputs if have == want else apply_part(_first_channels(want), outputs)
 
 

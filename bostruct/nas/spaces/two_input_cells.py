@@ -79,7 +79,7 @@ def _head(classes: int) -> IO:
 
 
 def _drop_rate(macro: Macro, position: int) -> float:
-    """More in later cells (Zoph et al. 2018)."""
+    """Return the chance that a path is dropped in a cell, larger in later cells (Zoph et al. 2018)."""
     return (1.0 - macro.keep) * (position + 1) / macro.cells
 
 
