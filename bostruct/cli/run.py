@@ -116,7 +116,7 @@ class RunRequest:
 
 
 def _target(problem: AnyProblem) -> float:
-    """Return the value that ends the run; raises UsageError where no value of the objective is known to be the least."""
+    """Return the value that ends the run; raises UsageError where no value is known to be the least."""
     if problem.optimum is None or problem.noisy:
         raise click.UsageError(f"--until-optimum: the optimum of {problem.name} is not known, or hidden by noise")
     return problem.optimum + 1e-9 * max(1.0, abs(problem.optimum))

@@ -173,7 +173,7 @@ def _row_weights(j: Array) -> Array:
 
 
 def _bond_weights(j: Array) -> Array:
-    """Return exp of the bonds between two rows, (16, 16, 16): for each choice of kept bonds, state above, state below."""
+    """Return exp of the bonds between two rows, (16, 16, 16): for each choice of kept bonds, states above and below."""
     return np.exp(2 * np.einsum("kj,stj->kst", all_bits(4) * j, DOWN))
 
 

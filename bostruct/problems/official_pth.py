@@ -195,7 +195,10 @@ class _LastEpochs:
         self._stack[-1].extend(items)
 
     def _update(self, items: list[Any]) -> None:
-        """Put items, keys and values in turn, into the dict on the stack; the dict of a training gets them all at once."""
+        """Put items, keys and values in turn, into the dict on the stack.
+
+        The dict of a training gets them all at once.
+        """
         one = self._stack[-1]
         one.update(zip(items[::2], items[1::2], strict=True))
         if "eval_acc1es" in one:
