@@ -23,13 +23,9 @@ from bostruct.execution.interrupts import handler_codes, is_from_handler
 
 
 class Outcome(NamedTuple):
-    """The outcome of one evaluation: exactly one of value, failed and infeasible is set.
+    """The outcome of one evaluation: exactly one of value (finite), failed and infeasible (reasons) is set.
 
-    value: finite, None where the evaluation has none.
-    failed: reason of a failure.
-    infeasible: reason why the point is infeasible.
-    error: the exception behind a failure; None where nothing was raised.
-    trace: traceback of the exception as text; None where nothing was raised.
+    error: the exception behind a failure, with `trace`, its traceback as text; both None where nothing was raised.
     """
 
     value: float | None = None
@@ -121,10 +117,7 @@ def parse_outcome(value: Any, failed: str | None, infeasible: str | None) -> Out
 
 
 def storable(text: str) -> str:
-    """Return the text with lone surrogates, as in file names that are not UTF-8, written as escapes.
-
-    text: any, such as the message of an exception.
-    """
+    """Return the text with lone surrogates, as in file names that are not UTF-8, written as escapes."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 

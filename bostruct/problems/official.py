@@ -242,7 +242,7 @@ def _fcnet_path(path: Path, data: str) -> Path:
 
 
 def _grid_from_configs(path: Path, listed: Sequence[tuple[Any, Array]]) -> FCNetGrid:
-    """Return the grid of all configurations; raises ValueError unless each is there once, with equally many trainings."""
+    """Return the grid of all configurations; raises ValueError unless each is there once, with as many trainings."""
     names = sorted(listed[0][0]) if listed and isinstance(listed[0][0], dict) else []
     if not names or any(not isinstance(config, dict) or sorted(config) != names for config, _ in listed):
         raise ValueError(f"file: {path}: expected configurations of the same variables, named by their JSON")
@@ -265,7 +265,7 @@ def _grid_from_configs(path: Path, listed: Sequence[tuple[Any, Array]]) -> FCNet
 
 
 def _axis_values(name: str, values: set[Any]) -> tuple[Any, ...]:
-    """Return the values of an axis in increasing order, but the schedules as our .npz files list them, the other way."""
+    """Return the values of an axis in increasing order, but those of schedules in decreasing order, as our .npz files."""
     return tuple(sorted(values, reverse=name == "lr_schedule"))
 
 

@@ -25,9 +25,7 @@ class DependsOnTraining(Protocol):
     def gram_and_diag(self, theta: Array, xs: Batch, prepared: Prepared) -> tuple[Array, Array]:
         """Return the Gram matrix (n, m), and k(x, x) of each x (n,).
 
-        theta: (p,).
-        xs: the first batch of `prepare`, n points.
-        prepared: of xs and the m training points.
+        theta: (p,). xs: the first batch of `prepare`, n points. prepared: of xs and the m training points.
         """
         ...
 
