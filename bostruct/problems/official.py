@@ -265,7 +265,7 @@ def _grid_from_configs(path: Path, listed: Sequence[tuple[Any, Array]]) -> FCNet
 
 
 def _axis_values(name: str, values: set[Any]) -> tuple[Any, ...]:
-    """Return the values of an axis in increasing order, but those of schedules in decreasing order, as our .npz files."""
+    """Return the values of an axis in increasing order, schedules in decreasing order, as our .npz files list them."""
     return tuple(sorted(values, reverse=name == "lr_schedule"))
 
 
