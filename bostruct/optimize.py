@@ -12,7 +12,16 @@ from bostruct.study.study import Callback, Direction, Storage, Study
 
 
 class StudyArguments(NamedTuple):
-    """The arguments of `Study`, without its direction."""
+    """The arguments of `Study`, without its direction.
+
+    space: a `Space`, a dict of variables, or any other domain.
+    method: a name, or a searcher.
+    seed: an integer from 0, or None.
+    storage: a file, or None.
+    name: of the study in its file; None for ``study``.
+    initial_points: asked before any point of the method's own; None for none.
+    threads: for model work, from 1; None leaves them alone.
+    """
 
     space: Any
     method: str | Searcher
@@ -24,7 +33,15 @@ class StudyArguments(NamedTuple):
 
 
 class RunArguments(NamedTuple):
-    """The arguments of `Study.optimize` that say how points are evaluated."""
+    """The arguments of `Study.optimize` that say how points are evaluated.
+
+    workers: processes, or trials in flight with an executor, from 1.
+    executor: any `concurrent.futures.Executor`, or None.
+    trial_timeout: seconds, from 0.001; None for no limit.
+    callbacks: one or several, called after each finished trial.
+    progress: a bar on stderr, None shows it on a terminal and in a notebook.
+    reraise: exceptions that end the run, beside failing their trial.
+    """
 
     workers: int
     executor: Executor | None
@@ -101,8 +118,10 @@ def maximize(
     objective: called with a point as the user wrote it, returns a number.
     space: a `Space`, a dict of variables, or any other domain.
     n_trials: finished trials that the study should have in the end, from 0; failed ones count.
+    method, seed, storage, name, initial_points, threads: settings of the study, as for `minimize`.
+    workers, executor, trial_timeout, callbacks, progress, reraise: settings of the run, as for `minimize`.
 
-    All other arguments, and what is raised, are as for `minimize`.
+    Raises what `minimize` raises.
     """
     study_arguments = StudyArguments(space, method, seed, storage, name, initial_points, threads)
     run_arguments = RunArguments(workers, executor, trial_timeout, callbacks, progress, reraise)

@@ -34,7 +34,7 @@ def measure(repository: Path, package: str = "bostruct") -> list[Figure]:
         rooms.any_share(files),
         words.participles(files),
         *sentences.openings(files),
-        sentences.unlisted(files),
+        *sentences.unlisted(files),
         sentences.coverage(files),
         rooms.shared_names(files),
         sentences.wide_markdown(pages),

@@ -32,6 +32,8 @@ LIMITS = (
     Limit("import cycles", 0),
     Limit("functions named by a participle, %", 4.0),
     Limit("docstrings opening with Of, That, What, ...", 0),
+    Limit("public docstrings that list no parameter", 0),
+    Limit("public docstrings that leave a parameter out", 0),
     Limit("code lines in Markdown over 100 characters", 0),
     Limit("British spellings", 0),
 )

@@ -6,7 +6,7 @@ import ast
 import re
 
 from benchmarks.house.figures import Figure
-from benchmarks.house.source import Definition, File, Function
+from benchmarks.house.source import Definition, File, Function, Item
 
 OPENINGS = ("Of", "That", "What", "Where", "Whether", "Which")
 MARKDOWN_WIDTH = 100  # characters
@@ -43,17 +43,24 @@ def coverage(files: list[File]) -> Figure:
     return Figure("public docstring coverage, %", round(100 * sum(map(bool, public)) / max(len(public), 1), 1))
 
 
-def unlisted(files: list[File]) -> Figure:
-    """Count the docstrings of public functions with parameters of which no line begins with one and a colon."""
-    found = []
+def unlisted(files: list[File]) -> list[Figure]:
+    """Count the public docstrings that list none of a function's parameters, and those that leave a parameter out.
+
+    Dunder methods are apart, and so are commands, whose options describe themselves.
+    """
+    none, some = [], []
     for file in files:
         for item in file.items:
-            node = item.node
-            if item.public and not isinstance(node, ast.ClassDef) and not node.name.startswith("__"):
-                text, names = ast.get_docstring(node), _parameters(node)
-                if text and names and not any(_lists(text, name) for name in names):
-                    found.append(f"{file.place(node.lineno)} {node.name}")
-    return Figure.count("public docstrings that list no parameter", found)
+            place = f"{file.place(item.node.lineno)} {item.node.name}"
+            missing = _unlisted_parameters(item)
+            if missing:
+                some.append(f"{place}: {', '.join(missing)}")
+            if missing and missing == _parameters(item.node) and not isinstance(item.node, ast.ClassDef):
+                none.append(place)
+    return [
+        Figure.count("public docstrings that list no parameter", none),
+        Figure.count("public docstrings that leave a parameter out", some),
+    ]
 
 
 def wide_markdown(texts: dict[str, str]) -> Figure:
@@ -73,14 +80,56 @@ def _documented(file: File) -> list[tuple[ast.Module | Definition, str, bool]]:
     return [thing for thing in things if ast.get_docstring(thing[0])]
 
 
-def _parameters(node: Function) -> list[str]:
+def _unlisted_parameters(item: Item) -> list[str]:
+    """Return the parameters that a public docstring leaves out, none where there is no docstring."""
+    text = ast.get_docstring(item.node)
+    if not item.public or not text:
+        return []
+    lists = _lists_in_class if isinstance(item.node, ast.ClassDef) else _lists
+    return [name for name in _parameters(item.node) if not lists(text, name)]
+
+
+def _parameters(node: Definition) -> list[str]:
+    """Return the names that callers pass: arguments of a function, fields of a record, those of `__init__` else."""
+    if isinstance(node, ast.ClassDef):
+        return _fields(node) if _is_record(node) else _arguments_of_init(node)
+    if node.name.startswith("__") or any(ast.unparse(one).startswith("click.command") for one in node.decorator_list):
+        return []
+    return _arguments(node)
+
+
+def _arguments(node: Function) -> list[str]:
     given = node.args
     every = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
     return [one.arg for one in every if one.arg not in ("self", "cls")]
 
 
+def _is_record(node: ast.ClassDef) -> bool:
+    marks = [ast.unparse(one) for one in (*node.decorator_list, *node.bases)]
+    return any(mark.startswith("dataclass") or mark == "NamedTuple" for mark in marks)
+
+
+def _fields(node: ast.ClassDef) -> list[str]:
+    fields = [one for one in node.body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)]
+    names = [ast.unparse(one.target) for one in fields if not ast.unparse(one.annotation).startswith("ClassVar")]
+    return [name for name in names if not name.startswith("_")]
+
+
+def _arguments_of_init(node: ast.ClassDef) -> list[str]:
+    makers = (one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__")
+    return next((_arguments(one) for one in makers), [])
+
+
 def _lists(text: str, name: str) -> bool:
     """Tell whether a line begins with the parameter and a colon, alone or among others that share the line."""
+    return re.search(rf"^[ \-*`]*{_listing(name)}", text, re.MULTILINE) is not None
+
+
+def _lists_in_class(text: str, name: str) -> bool:
+    """Tell whether a line or a sentence begins with the parameter and a colon."""
+    return _lists(text, name) or re.search(rf"[.:;]\s+{_listing(name)}", text) is not None
+
+
+def _listing(name: str) -> str:
     others = r"(?:[`*]*\w+[`*]*, )*"
-    pattern = rf"^[ \-*`]*{others}[`*]*{re.escape(name)}[`*]*(?:, [`*]*\w+[`*]*)*(?: \([^)]*\))?:"
-    return re.search(pattern, text, re.MULTILINE) is not None
+    return rf"{others}[`*]*{re.escape(name)}[`*]*(?:, [`*]*\w+[`*]*)*(?: \([^)]*\))?:"

@@ -76,6 +76,9 @@ class ExpectedImprovement:
         """Return bounds of the score for means no smaller and variances no larger than predicted (s, m).
 
         The score grows with the variance and falls with the mean, so it is its own bound but for rounding.
+
+        prediction: mean and variance, (s, m) each.
+        incumbent: the value to improve on, in the user's units.
         """
         u, sd = _standardize(prediction, incumbent)
         density, tail = sd * np.exp(-0.5 * u * u) / ROOT_2_PI, sd * u * ndtr(u)
@@ -130,6 +133,9 @@ class ProbabilityOfImprovement:
         """Return 0 where the mean is below incumbent - margin, else the score (s, m).
 
         Below it a smaller variance only helps, up to certainty, whose logarithm is 0. Rounding is added to the score.
+
+        prediction: mean and variance, (s, m) each.
+        incumbent: the value to improve on, in the user's units.
         """
         score = self(prediction, incumbent)
         return np.where(prediction.mean < incumbent - self.margin, 0.0, score + SCORE_ROUNDING * (1.0 + np.abs(score)))

@@ -39,9 +39,20 @@ class Vertices(Protocol):
     @property
     def constraints(self) -> Sequence[object]: ...
 
-    def sample(self, m: int, rng: np.random.Generator) -> IntArray: ...
+    def sample(self, m: int, rng: np.random.Generator) -> IntArray:
+        """Return random valid points (m, d).
 
-    def count_satisfied_constraints(self, xs: IntArray) -> IntArray: ...
+        m: number of points.
+        rng: the only source of chance.
+        """
+        ...
+
+    def count_satisfied_constraints(self, xs: IntArray) -> IntArray:
+        """Return the number of constraints that each point satisfies (m,).
+
+        xs: points (m, d), valid or not.
+        """
+        ...
 
 
 @dataclass(frozen=True)

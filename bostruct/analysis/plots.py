@@ -81,7 +81,11 @@ def plot_importance(found: Importances, ax: Any = None, most: int = 20) -> Any:
 
 
 def save_figure(ax: Any, path: str | os.PathLike[str]) -> None:
-    """Write the figure of `ax` to a file, of the kind that its name ends in; raises ValueError for an unknown one."""
+    """Write a figure to a file, of the kind that its name ends in; raises ValueError for an unknown one.
+
+    ax: matplotlib axes of the figure.
+    path: of the file, which is overwritten.
+    """
     ax.figure.savefig(path, dpi=150)
 
 

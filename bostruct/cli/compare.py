@@ -108,7 +108,7 @@ def _title(comparison: Comparison, problem: AnyProblem) -> str:
 
 
 def _draw_picture(comparison: Comparison, problem: AnyProblem, results: dict[RunKey, Result]) -> Path | None:
-    """The picture's path; None where matplotlib is missing, and then a line on stderr says how to get it."""
+    """Draw the picture and return its path; None where matplotlib is missing, which a line on stderr then says."""
     from bostruct.analysis.plots import plot_convergence, save_figure
     from bostruct.contracts import MissingExtra
 

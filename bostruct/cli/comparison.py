@@ -25,7 +25,11 @@ POLL_SECONDS = 1.0
 
 
 class RunKey(NamedTuple):
-    """A method and a seed, which name a run."""
+    """A method and a seed, which name a run.
+
+    method: name of the method.
+    seed: an integer from 0.
+    """
 
     method: str
     seed: int
@@ -36,6 +40,10 @@ class Comparison:
     """A comparison of methods; run k of each has the seed k, and the k-th set of initial points.
 
     problem: a specification.
+    methods: names, the first of which the others are compared with.
+    seeds: runs of each method, at least 1.
+    trials: finished trials of each run, at least 1.
+    folder: where runs, tables and picture are kept.
     """
 
     problem: str
@@ -49,6 +57,10 @@ class Comparison:
         return [RunKey(method, seed) for seed in range(self.seeds) for method in self.methods]
 
     def file(self, cell: RunKey) -> Path:
+        """Return the path of the file that holds a run.
+
+        cell: names the run.
+        """
         return self.folder / "runs" / f"{cell.method}-{cell.seed}.db"
 
     def load_problem(self) -> AnyProblem:
@@ -79,7 +91,14 @@ class Comparison:
 
 @exit_on_sigterm()
 def execute(comparison: Comparison, processes: int, progress: bool | None) -> dict[RunKey, str]:
-    """Bring every run to its number of trials; returns why runs failed, if any did. KeyboardInterrupt passes."""
+    """Bring every run to its number of trials, and return why runs failed, if any did.
+
+    comparison: its folder is claimed.
+    processes: runs side by side, at least 1.
+    progress: a bar on stderr; None shows it on a terminal.
+
+    KeyboardInterrupt passes.
+    """
     from bostruct.execution.processes import ProcessPool
 
     counts = {cell: finished_trials(comparison, cell) for cell in comparison.cells}
@@ -105,7 +124,7 @@ def execute(comparison: Comparison, processes: int, progress: bool | None) -> di
 
 @contextmanager
 def _watch_progress(comparison: Comparison, counts: dict[RunKey, int], progress: bool | None) -> Iterator[None]:
-    """A bar that counts, from a thread of its own, the trials that are on disk."""
+    """Show a bar that counts, from a thread of its own, the trials that are on disk."""
     most = comparison.trials
     stop = Event()
     done = sum(min(count, most) for count in counts.values())
@@ -136,7 +155,11 @@ def _watch_progress(comparison: Comparison, counts: dict[RunKey, int], progress:
 
 
 def execute_run(comparison: Comparison, cell: RunKey) -> int:
-    """Do one run from where it stopped, in this process and with one thread; returns how many trials it then has."""
+    """Do one run from where it stopped, in this process and with one thread, and return how many trials it then has.
+
+    comparison: gives problem, trials and folder.
+    cell: names the run.
+    """
     from bostruct.study.study import Study
 
     problem = comparison.load_problem()
@@ -154,7 +177,11 @@ def execute_run(comparison: Comparison, cell: RunKey) -> int:
 
 
 def finished_trials(comparison: Comparison, cell: RunKey) -> int:
-    """Count the trials of a run that are on disk."""
+    """Count the trials of a run that are on disk; 0 where it has no file, or a file without a study.
+
+    comparison: gives the folder.
+    cell: names the run.
+    """
     from bostruct.storage.sqlite import finished_count
 
     path = comparison.file(cell)
@@ -167,7 +194,10 @@ def finished_trials(comparison: Comparison, cell: RunKey) -> int:
 
 
 def read_results(comparison: Comparison) -> tuple[dict[RunKey, Result], dict[RunKey, str]]:
-    """Return all runs in the folder, those asked for first; and why some of them cannot be compared."""
+    """Return all runs in the folder, those asked for first; and why some of them cannot be compared.
+
+    comparison: gives the folder, and the runs that were asked for.
+    """
     found = sorted(RunKey(*_parse_run_key(path)) for path in (comparison.folder / "runs").glob("*-*.db"))
     results: dict[RunKey, Result] = {}
     left_out: dict[RunKey, str] = {}
@@ -187,6 +217,9 @@ def _parse_run_key(path: Path) -> tuple[str, int]:
 
 def read_result(comparison: Comparison, cell: RunKey) -> Result:
     """Return the first `trials` trials of a run.
+
+    comparison: gives problem, trials and folder.
+    cell: names the run.
 
     Raises StorageError, and BostructError where there are fewer, or none of them has a value.
     """

@@ -87,7 +87,12 @@ def examine() -> dict[str, Any]:
 
 
 def requirements(lines: Sequence[str]) -> dict[str, list[str]]:
-    """Extra -> the packages that it brings, "" for what is always needed; extras made of extras are left out."""
+    """Return the packages that each extra brings, "" for what is always needed.
+
+    Extras made of extras are left out, and so is `dev`.
+
+    lines: requirements in the metadata of a distribution, such as ``numpy>=1.26; extra == "nas"``.
+    """
     needed: dict[str, list[str]] = {}
     for line in lines:
         name, extra = PACKAGE_NAME.match(line), EXTRA.search(line)
@@ -98,6 +103,10 @@ def requirements(lines: Sequence[str]) -> dict[str, list[str]]:
 
 
 def installed_version(name: str) -> str | None:
+    """Return the version of a package, None where it is not installed.
+
+    name: of the distribution.
+    """
     try:
         return version(name)
     except PackageNotFoundError:
@@ -116,7 +125,11 @@ def load_torch() -> tuple[ModuleType | None, list[str]]:
 
 
 def notes(packages: Sequence[str], extras: Sequence[str]) -> list[str]:
-    """Say what each absent optional package or extra costs, and how to get it."""
+    """Say what each absent optional package or extra costs, and how to get it.
+
+    packages: absent optional packages.
+    extras: absent extras.
+    """
     from bostruct.checks import install_command
 
     lost = [f"{name} is not installed: {OPTIONAL[name]}; pip install {name}" for name in OPTIONAL if name in packages]
@@ -127,7 +140,10 @@ def notes(packages: Sequence[str], extras: Sequence[str]) -> list[str]:
 
 
 def thread_pools(torch: ModuleType | None) -> list[dict[str, Any]]:
-    """List the libraries with threads that numerical work loads, torch where it is given, and their threads."""
+    """List the libraries with threads that numerical work loads, torch where it is given, and their threads.
+
+    torch: the module, None where it is not installed.
+    """
     import numpy  # noqa: F401  (loads its BLAS)
     import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_info
@@ -142,7 +158,7 @@ def thread_pools(torch: ModuleType | None) -> list[dict[str, Any]]:
 
 
 def pot_warnings() -> list[str]:
-    """Nothing, unless the POT that is installed is one of the oversized builds."""
+    """Return a warning where the POT that is installed is one of the oversized builds, else none."""
     if installed_version("POT") is None:
         return []
     found = distribution("POT")
@@ -155,7 +171,7 @@ def pot_warnings() -> list[str]:
 
 
 def self_test() -> dict[str, Any]:
-    """A study of 12 trials, three of them chosen by the model, that is closed, read again and found equal."""
+    """Run a study of 13 trials, three of them chosen by the model; close it, read it again and compare the two."""
     from bostruct.problems import registry
     from bostruct.study.study import Study
 

@@ -38,13 +38,20 @@ def methods(as_markdown: bool, as_json: bool) -> None:
 
 
 def summary(name: str) -> str:
+    """Return the first line of what a method says of itself.
+
+    name: of the method.
+    """
     from bostruct.methods import METHODS
 
     return (METHODS[name].__doc__ or "").partition("\n")[0]
 
 
 def coverage(name: str) -> dict[str, str | None]:
-    """For each kind of domain None where the method searches it, else why it refuses."""
+    """Return for each kind of domain None where a method searches it, else why the method refuses.
+
+    name: of the method.
+    """
     from bostruct.contracts import BostructError
     from bostruct.methods import METHODS
 
@@ -59,12 +66,16 @@ def coverage(name: str) -> dict[str, str | None]:
 
 
 def reason(message: str, name: str) -> str:
-    """A refusal without the name of the method and what it was given, so that alike ones are told once."""
+    """Return a refusal without the name of the method and without what it was given, so that alike ones are told once.
+
+    message: of the error.
+    name: of the method.
+    """
     return message.removeprefix("method: ").removeprefix(f"{name} ").partition(", got ")[0].partition(": no module")[0]
 
 
 def example_domains() -> dict[str, Any]:
-    """A small domain of each kind."""
+    """Return a small domain of each kind."""
     import networkx
 
     import bostruct as bo

@@ -155,7 +155,10 @@ def _run_search(
     folder: Path,
     progress: bool | None,
 ) -> Result:
-    """The folder is made once the storage is open, and before anything is trained that could not be written there."""
+    """Run the search; its folder is made once the storage is open, and before anything is trained.
+
+    A folder that cannot be written to is so found before any work.
+    """
     from bostruct.study.progress import trial_bar
     from bostruct.study.study import Study
 
@@ -169,7 +172,7 @@ def _run_search(
 
 
 def _make_folder(folder: Path) -> None:
-    """Raises BadParameter where nothing can be left there."""
+    """Make the folder; raises BadParameter where nothing can be left there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

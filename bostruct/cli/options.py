@@ -31,7 +31,12 @@ PICTURES = (".png", ".pdf", ".svg")
 
 
 def check_folder(context: click.Context, option: click.Parameter, path: str | None) -> str | None:
-    """Refuse before any work what could not be written after it."""
+    """Return a path, and refuse before any work what could not be written after it; raises BadParameter.
+
+    context: of the command; unused.
+    option: that was given, for the message.
+    path: of a file to write, whose folder must exist; None where the option was not given.
+    """
     del context
     if path is not None and not Path(path).absolute().parent.is_dir():
         raise click.BadParameter(f"the directory of {path} does not exist", param=option)
@@ -39,7 +44,12 @@ def check_folder(context: click.Context, option: click.Parameter, path: str | No
 
 
 def check_picture(context: click.Context, option: click.Parameter, path: str | None) -> str | None:
-    """Refuse before a long run what would fail after it."""
+    """Return a path, and refuse before a long run what would fail after it; raises BadParameter.
+
+    context: of the command.
+    option: that was given, for the message.
+    path: of a picture to write, with a known ending, whose folder must exist; None where the option was not given.
+    """
     if path is not None and not path.endswith(PICTURES):
         raise click.BadParameter(f"expected a file that ends in {', '.join(PICTURES)}; got {path}", param=option)
     return check_folder(context, option, path)
@@ -58,7 +68,10 @@ class StorageRefused(click.ClickException):
 
 @contextmanager
 def plain_errors(when_interrupted: str = "") -> Iterator[None]:
-    """Turn what the package raises on purpose into a line on stderr and an exit code, and its warnings into notes."""
+    """Turn what the package raises on purpose into a line on stderr and an exit code, and its warnings into notes.
+
+    when_interrupted: a sentence for who pressed Ctrl-C, such as how to go on; none where empty.
+    """
     from bostruct.contracts import BostructError
     from bostruct.execution.interrupts import TERMINATED
     from bostruct.storage.sqlite import StorageError, StudyMismatch
@@ -97,7 +110,11 @@ def _notes(show: Callable[..., None], category: type[Warning]) -> Callable[..., 
 
 
 def add_relabel(spec: str, relabel: int | None) -> str:
-    """Return the specification with `relabel=SEED` added; raise UsageError where it is there already."""
+    """Return the specification with `relabel=SEED` added; raise UsageError where it is there already.
+
+    spec: a problem, as the command line names it.
+    relabel: seed of the relabeling, from 0; None for none.
+    """
     if relabel is None:
         return spec
     if "relabel=" in spec:
@@ -106,7 +123,10 @@ def add_relabel(spec: str, relabel: int | None) -> str:
 
 
 def load_problem(spec: str) -> AnyProblem:
-    """Load a problem; raise UsageError where there is none, ClickException where it needs what is not installed."""
+    """Load a problem; raise UsageError where there is none, ClickException where it needs what is not installed.
+
+    spec: a problem, as the command line names it.
+    """
     from bostruct.contracts import MissingExtra
     from bostruct.problems import registry
 
@@ -119,14 +139,21 @@ def load_problem(spec: str) -> AnyProblem:
 
 
 def error_text(error: Exception) -> str:
-    """Return the message of an error: for a file its path and the reason, without the system's error number."""
+    """Return the message of an error: for a file its path and the reason, without the system's error number.
+
+    error: any exception.
+    """
     if isinstance(error, OSError) and error.filename is not None and error.strerror is not None:
         return f"{error.filename}: {error.strerror}"
     return str(error)
 
 
 def check_method(name: str, problem: AnyProblem) -> str:
-    """Return a method's name; raise UsageError, with the names there are, or why it cannot search the domain."""
+    """Return a method's name; raise UsageError, with the names there are, or why it cannot search the domain.
+
+    name: of the method.
+    problem: whose space it is to search.
+    """
     from bostruct.contracts import DomainError
     from bostruct.methods import searcher
 
@@ -140,7 +167,11 @@ def check_method(name: str, problem: AnyProblem) -> str:
 
 
 def check_config(problem: AnyProblem, config: int) -> int:
-    """Return the number of a set of initial points; raise UsageError where the problem has no such set."""
+    """Return the number of a set of initial points; raise UsageError where the problem has no such set.
+
+    problem: that has the sets.
+    config: number of the set.
+    """
     if config not in problem.configs:
         known = ", ".join(map(str, problem.configs))
         raise click.UsageError(f"--config: expected one of {known} for {problem.name}; got {config}")

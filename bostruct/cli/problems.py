@@ -62,7 +62,7 @@ def _short_source(source: str) -> str:
 
 
 def _entry(name: str) -> dict[str, Any]:
-    """A problem with its defaults; one that needs a file without what only the file knows."""
+    """Describe a problem with its defaults; where it needs a file, without what only the file knows."""
     from bostruct.problems import registry
 
     entry = registry.ENTRIES[name]

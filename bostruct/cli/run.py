@@ -93,6 +93,14 @@ def run(
 class RunRequest:
     """A run that the command line asks for.
 
+    problem: as loaded.
+    method: name of the method.
+    seed: an integer from 0.
+    storage: a file, None keeps all in memory.
+    name: of the study in its file.
+    initial: points to begin with.
+    trials: finished trials in the end, at least 1.
+    workers: processes that evaluate, at least 1.
     target: a value that ends the run, None for none.
     """
 
@@ -108,14 +116,14 @@ class RunRequest:
 
 
 def _target(problem: AnyProblem) -> float:
-    """Raises UsageError where no value of the objective is known to be the least."""
+    """Return the value that ends the run; raises UsageError where no value is known to be the least."""
     if problem.optimum is None or problem.noisy:
         raise click.UsageError(f"--until-optimum: the optimum of {problem.name} is not known, or hidden by noise")
     return problem.optimum + 1e-9 * max(1.0, abs(problem.optimum))
 
 
 def _execute(request: RunRequest, progress: bool | None) -> tuple[Result, dict[str, Any]]:
-    """The result, and what there is to say of it."""
+    """Run the study, and return its result and what there is to say of it."""
     from bostruct.study.study import Study
 
     with Study(
@@ -143,13 +151,21 @@ def _optimize(study: Study, request: RunRequest, progress: bool | None) -> Resul
 
 
 def suggestion_seconds(result: Result) -> float | None:
-    """Return the median seconds of the points that the method chose by itself; None where there are none."""
+    """Return the median seconds of the points that the method chose by itself; None where there are none.
+
+    result: of a study.
+    """
     chosen = [t.info["suggest_seconds"] for t in result.trials if t.origin not in ("initial", "added")]
     return median(chosen) if chosen else None
 
 
 def draw_result(result: Result, problem: AnyProblem, path: str) -> None:
-    """Draw a result; raise MissingExtra without matplotlib, ValueError for an unknown kind of file."""
+    """Draw the convergence of a result; raise MissingExtra without matplotlib, ValueError for an unknown kind of file.
+
+    result: of a study.
+    problem: gives the title, and the optimum where it is known.
+    path: of the picture, which is overwritten.
+    """
     from bostruct.analysis.plots import plot_convergence, save_figure
 
     axes = plot_convergence(result, optimum=problem.optimum)
@@ -173,7 +189,7 @@ def _summary(problem: AnyProblem, study: Study, result: Result) -> dict[str, Any
         "best_value_without_noise": value if problem.noisy else None,
         "best_trial": result.best_trial.number,
         "best_point": result.best_point,
-        "recommended": _recommended(problem, result),
+        "recommended": _describe_recommendation(problem, result),
         "optimum": problem.optimum,
         "best_known": problem.best_known,
         "optimum_source": problem.optimum_source,
@@ -185,7 +201,7 @@ def _summary(problem: AnyProblem, study: Study, result: Result) -> dict[str, Any
     }
 
 
-def _recommended(problem: AnyProblem, result: Result) -> dict[str, Any]:
+def _describe_recommendation(problem: AnyProblem, result: Result) -> dict[str, Any]:
     found = result.recommended
     without_noise = problem.noise_free(found.trial.point) if problem.noisy else None
     return found.to_json() | {"value_without_noise": without_noise}
@@ -195,6 +211,9 @@ def reported_value(problem: AnyProblem, result: Result) -> float | None:
     """Return the figure that runs on the problem are judged by, such as a test error, at the best point.
 
     Returns None where that is the value of the best point.
+
+    problem: that was optimized.
+    result: of a study on it.
     """
     from bostruct.problems.architectures import ArchitectureProblem
 

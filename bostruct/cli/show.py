@@ -136,7 +136,7 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
 
 
 def _its_point(result: Result) -> list[tuple[str, str]]:
-    """A row for the recommended point, unless it is the best point told."""
+    """Return a row for the recommended point, unless it is the best point told."""
     trial = result.recommended.trial
     if trial.number == result.best_trial.number:
         return []

@@ -25,6 +25,7 @@ CSV_HEADER = ("method", "seed", "n_trials", "value", "best_value", "regret", "or
 class MethodRow(NamedTuple):
     """A method over its seeds. NaN and None stand for what cannot be known, such as the error of a single run.
 
+    method: its name.
     mean, error: of the best value, without noise where the problem has any.
     difference, difference_error: paired by seed, to the first method.
     regret: mean above the optimum.
@@ -46,12 +47,19 @@ class MethodRow(NamedTuple):
 
 
 def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean, and its standard error; NaN for fewer than two values."""
+    """Return the mean and its standard error, which is NaN for fewer than two values.
+
+    values: at least one.
+    """
     return fmean(values), stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
 
 
 def method_rows(problem: AnyProblem, results: Mapping[RunKey, Result]) -> list[MethodRow]:
-    """Return a row a method, in their order; the differences are over the seeds that both methods have."""
+    """Return a row a method, in their order; the differences are over the seeds that both methods have.
+
+    problem: that was optimized.
+    results: of all runs; the first method is the one that the others are compared with.
+    """
     final = {cell: _final_value(problem, result) for cell, result in results.items()}
     reports = {cell: reported_value(problem, result) for cell, result in results.items()}
     methods = list(dict.fromkeys(cell.method for cell in results))
@@ -89,7 +97,10 @@ def _final_value(problem: AnyProblem, result: Result) -> float:
 
 
 def table_of(found: Sequence[MethodRow]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return header and rows; what runs are judged by has columns of its own where that is not the value."""
+    """Return header and rows; what runs are judged by has columns of its own where that is not the value.
+
+    found: a row a method.
+    """
     has_reported = any(row.reported is not None for row in found)
     return HEADER + (REPORTED if has_reported else ()), [_format_cells(row, has_reported) for row in found]
 
@@ -104,7 +115,12 @@ def _format_cells(row: MethodRow, has_reported: bool) -> tuple[str, ...]:
 
 
 def write_incumbents(path: Path, problem: AnyProblem, results: Mapping[RunKey, Result]) -> None:
-    """Write a CSV file with a line for each finished trial of each run, as told; of noisy problems no regret."""
+    """Write a CSV file with a line for each finished trial of each run, as told; of noisy problems no regret.
+
+    path: of the file, which is overwritten.
+    problem: gives the optimum.
+    results: of all runs.
+    """
     optimum = None if problem.noisy else problem.optimum
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)

@@ -13,7 +13,10 @@ SPARK_BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def echo_json(data: Any) -> None:
-    """Print one object as JSON; values that JSON has no word for as null or as text."""
+    """Print one object as JSON; values that JSON has no word for as null or as text.
+
+    data: dicts, lists and what JSON holds; numbers that are not finite become null.
+    """
     click.echo(json.dumps(_replace_nonfinite(data), indent=2, default=str, ensure_ascii=False, allow_nan=False))
 
 
@@ -26,23 +29,38 @@ def _replace_nonfinite(data: Any) -> Any:
 
 
 def format_number(value: float | None, digits: int = 6) -> str:
-    """Write a number in short; a dash for what is not there."""
+    """Write a number in short; a dash for what is not there.
+
+    value: None and what is not finite are not there.
+    digits: significant ones, at least 1.
+    """
     return "-" if value is None or not math.isfinite(value) else f"{value:.{digits}g}"
 
 
 def pluralize(n: int, noun: str) -> str:
-    """Write a count with its noun: ``1 seed``, ``5 seeds``."""
+    """Write a count with its noun: ``1 seed``, ``5 seeds``.
+
+    n: the count.
+    noun: in the singular, whose plural ends in s.
+    """
     return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 def format_pairs(rows: Sequence[tuple[str, str]]) -> str:
-    """Write names and texts, a line each, aligned."""
+    """Write names and texts, a line each, aligned.
+
+    rows: (name, text), at least one.
+    """
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:<{width}}  {text}".rstrip() for name, text in rows)
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Align columns: the first and those with letters to the left, numbers to the right."""
+    """Align columns: the first and those with letters to the left, numbers to the right.
+
+    header: a title for each column.
+    rows: a cell for each column.
+    """
     columns = list(zip(header, *rows, strict=True))
     widths = [max(map(len, column)) for column in columns]
     right = [all(_is_numeric(cell) for cell in column[1:]) for column in columns]
@@ -54,7 +72,11 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def format_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Write header and rows as a Markdown table."""
+    """Write header and rows as a Markdown table.
+
+    header: a title for each column.
+    rows: a cell for each column.
+    """
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in lines)
 
@@ -68,7 +90,11 @@ def _is_numeric(cell: str) -> bool:
 
 
 def sparkline(values: Sequence[float], width: int = 60) -> str:
-    """Draw a curve in one line, lowest block to highest; at most `width` characters, empty for no values."""
+    """Draw a curve in one line, lowest block to highest; at most `width` characters, empty for no values.
+
+    values: heights, finite.
+    width: the most characters, at least 1; longer curves show the last value of each stretch.
+    """
     if not values:
         return ""
     shown = list(values)

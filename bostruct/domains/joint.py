@@ -136,11 +136,17 @@ class Joint:
         return self._from_mapping(data, [domain.decode for domain in self.domains])
 
     def keys(self, batch: Iterable[JointPoint]) -> list[Hashable]:
-        """Return the keys of points, equal for equal points."""
+        """Return the keys of points, equal for equal points.
+
+        batch: points of the domain.
+        """
         return [x.key for x in batch]
 
     def join(self, *batches: Iterable[JointPoint]) -> list[JointPoint]:
-        """Join batches into one."""
+        """Join batches into one list.
+
+        batches: points of the domain, in the order that the result has.
+        """
         return [x for batch in batches for x in batch]
 
     def part(self, name: str, xs: Iterable[JointPoint]) -> Batch:

@@ -20,7 +20,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def defer_interrupt(step: Function) -> Function:
-    """Make Ctrl-C and SIGTERM wait for a function: what is on disk and in memory changes together, or neither does."""
+    """Make Ctrl-C and SIGTERM wait for a function: what is on disk and in memory changes together, or neither does.
+
+    step: function to protect, which is returned wrapped.
+    """
 
     @wraps(step)
     def whole(*args: Any, **kwargs: Any) -> Any:
@@ -93,7 +96,11 @@ def _code(handler: Any) -> CodeType | None:
 
 
 def is_from_handler(error: BaseException, codes: frozenset[CodeType]) -> bool:
-    """Return whether an exception passed through a function with one of these codes."""
+    """Tell whether an exception passed through a function with one of these codes.
+
+    error: with its traceback.
+    codes: of functions, as `handler_codes` returns them.
+    """
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code not in codes:
         trace = trace.tb_next

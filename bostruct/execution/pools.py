@@ -44,7 +44,10 @@ class Pool(Protocol):
 
 
 class InProcessPool:
-    """A pool that runs one trial at a time in this process."""
+    """A pool that runs one trial at a time in this process.
+
+    objective: function of a point.
+    """
 
     slots = 1
 
@@ -65,7 +68,12 @@ class InProcessPool:
 
 
 class ExecutorPool:
-    """A pool that runs trials on an executor, which needs only submit, and futures that can be waited for."""
+    """A pool that runs trials on an executor, which needs only submit, and futures that can be waited for.
+
+    objective: function of a point; the executor may need to pickle it.
+    executor: any `concurrent.futures.Executor`.
+    slots: trials in flight at most, at least 1.
+    """
 
     def __init__(self, objective: Callable[[Any], Any], executor: Executor, slots: int) -> None:
         self.slots = slots

@@ -37,6 +37,7 @@ log = logging.getLogger(__name__)
 class ProcessPool:
     """A pool that runs each trial in a process.
 
+    objective: function of a point, which must pickle.
     workers: trials at a time at most.
     timeout: seconds for one, None for ever.
 

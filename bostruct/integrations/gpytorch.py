@@ -161,7 +161,12 @@ def diffusion_kernel(space: Space, priors: bool = True, batch_shape: torch.Size 
 
 
 class BlockPrior(Prior):
-    """The prior of one block of parameters, its constants left out; it has no samples."""
+    """The prior of one block of parameters, its constants left out; it has no samples.
+
+    block: parameters of a kernel that share a prior, which must have a gradient.
+
+    Raises DomainError for a prior without a gradient.
+    """
 
     arg_constraints: dict[str, Any] = {}  # noqa: RUF012  (torch declares it so)
 

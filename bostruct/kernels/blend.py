@@ -13,6 +13,12 @@ from bostruct.contracts import Array, Batch, HasGradient, Parameter, Prepared, P
 
 
 class WeightedSumPair(NamedTuple):
+    """A pair of batches as `WeightedSum` prepares it.
+
+    first: what the first kernel prepared.
+    second: what the second kernel prepared.
+    """
+
     first: Prepared
     second: Prepared
 

@@ -71,6 +71,12 @@ class PartKernel:
 
 
 class ProductPair(NamedTuple):
+    """A pair of batches as `Product` prepares it.
+
+    first: what the first kernel prepared.
+    second: what the second kernel prepared.
+    """
+
     first: Prepared
     second: Prepared
 

@@ -32,7 +32,11 @@ class SpectrumClipPair(NamedTuple):
 
 
 class Spectrum(NamedTuple):
-    """The spectrum of a symmetric matrix: eigenvalues (n,) ascending, eigenvectors (n, n), columns."""
+    """The spectrum of a symmetric matrix.
+
+    values: eigenvalues (n,), ascending.
+    vectors: eigenvectors (n, n), in columns.
+    """
 
     values: Array
     vectors: Array
@@ -80,7 +84,9 @@ class SpectrumClip:
     def gram_and_diag(self, theta: Array, xs: Batch, prepared: SpectrumClipPair) -> tuple[Array, Array]:
         """Return the kernel between xs and the training points (n, m), and of each x with itself (n,).
 
-        xs: the first batch of `prepare`, n points. theta: (p,).
+        theta: (p,).
+        xs: the first batch of `prepare`, n points.
+        prepared: of xs and the m training points.
         """
         diag = self.similarity.diag(theta, xs)
         own = self.similarity.gram(theta, prepared.own)
@@ -163,10 +169,11 @@ def project(across: Array, spectrum: Spectrum) -> Array:
 def clip_surplus(across: Array, spectrum: Spectrum) -> Array:
     """Return what clipping adds to the similarity of m points with themselves (m,).
 
-    across: (m, n), similarities to the n training points. spectrum: of the training points' matrix.
-
     Along each eigenvector v that was removed, (v' k)^2 / |l|: of a training point its diagonal entry of the matrix
     removed. Of other points small |l| make rubbish of it, so they get at most the most that a training point gets.
+
+    across: (m, n), similarities to the n training points.
+    spectrum: of the training points' matrix.
     """
     removed = spectrum.values < -NEGLIGIBLE * float(np.mean(spectrum.values))
     vectors, sizes = spectrum.vectors[:, removed], -spectrum.values[removed]

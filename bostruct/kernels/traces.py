@@ -30,7 +30,12 @@ ChoiceFunction = Callable[[Any], Sequence[Choice]]
 
 
 class ChoiceKey(NamedTuple):
-    """The key under which choices of two programs are the same one."""
+    """The key under which choices of two programs are the same one.
+
+    path: name of the choice.
+    count: number of values; infinite where the choice is continuous.
+    ordered: whether the values are ordered.
+    """
 
     path: str
     count: float
@@ -38,7 +43,11 @@ class ChoiceKey(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Values of n points in the choices of one kind: positions, ABSENT where a point has no such choice; (n, c)."""
+    """Values of n points in the choices of one kind, ABSENT where a point has no such choice.
+
+    unordered: (n, c), positions in choices without an order.
+    ordered: (n, c), positions over (count - 1), or shares of a continuous range, in [0, 1].
+    """
 
     unordered: Array
     ordered: Array

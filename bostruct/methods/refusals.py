@@ -38,7 +38,8 @@ def refuse_real(method: str, domain: Any) -> None:
 def refuse_without_kernel(domain: Any, name: str = "") -> None:
     """Raise DomainError, naming the class, for a domain of the user's own, or for such a part of a joint domain.
 
-    name: of the part.
+    domain: the domain of a study.
+    name: of the part that the domain is; empty where it is the whole.
     """
     if isinstance(domain, Joint):
         for own, part in zip(domain.names, domain.domains, strict=True):

@@ -86,7 +86,10 @@ class ArchitectureProblem:
         return value(self.space.parse(point))
 
     def reported(self, point: Any) -> float:
-        """Return the figure that a run which recommends this point is judged by; raise PointError outside the space."""
+        """Return the figure that a run which recommends this point is judged by; raise PointError outside the space.
+
+        point: a point of the space.
+        """
         return self.noise_free(point) if self.report is None else self.report(self.space.parse(point))
 
     def initial_points(self, config: int) -> list[Any]:

@@ -226,7 +226,10 @@ def prove_by_enumeration(problem: Problem) -> Problem:
 
 @dataclass(frozen=True)
 class Relabeling:
-    """The vertex that each vertex seen by an optimizer stands for: tables[i][seen] = own vertex of variable i."""
+    """The vertex that each vertex seen by an optimizer stands for.
+
+    tables: tables[i][seen] is the own vertex of variable i; each a permutation.
+    """
 
     tables: tuple[tuple[int, ...], ...]
 

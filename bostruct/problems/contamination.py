@@ -44,8 +44,10 @@ OPTIMA = {
 class Contamination:
     """Cost of prevention plus how much oftener than allowed the limit is exceeded, summed over the stages.
 
-    initial (s,): contaminated fraction before the first stage, in s simulations; spread and cure (stages, s): the rates
-    of contamination without, and of restoration with, prevention; strength: lambda, the price of a stage on top.
+    initial: (s,), contaminated fraction before the first stage, in s simulations.
+    spread: (stages, s), the rates of contamination without prevention.
+    cure: (stages, s), the rates of restoration with prevention.
+    strength: lambda, the price of a stage on top.
     """
 
     initial: Array
@@ -101,12 +103,12 @@ def contamination(case: int = 758, strength: float = 0.0, stages: int = SUPPLY_S
 
 
 def published_configs() -> dict[int, tuple[int, int]]:
-    """Configuration 1..25 of the paper -> (case, seed of its initial points)."""
+    """Return for each configuration 1..25 of the paper its case, and the seed of its initial points."""
     return published_seeds(TAG)
 
 
 def _rates(case: int, stages: int) -> tuple[Array, Array, Array]:
-    """Z_0, Lambda and Gamma; each from the generator afresh, so that they share its stream, as published."""
+    """Draw Z_0, Lambda and Gamma, each from the generator afresh, so that they share its stream, as published."""
     shapes = (
         (1, 30, (CONTAMINATION_SIMULATIONS,)),
         (1, 17 / 3, (stages, CONTAMINATION_SIMULATIONS)),

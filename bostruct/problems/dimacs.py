@@ -17,7 +17,12 @@ COMPRESSION = {".gz": (gzip.compress, gzip.decompress), ".xz": (lzma.compress, l
 
 
 class Header(NamedTuple):
-    """The counts in the line `p wcnf variables clauses [top]`; a weight of at least top marks a hard clause."""
+    """The counts in the line `p wcnf variables clauses [top]`.
+
+    n_variables: number of variables.
+    n_clauses: number of clauses.
+    top: a weight of at least this marks a hard clause; infinite where the line has none.
+    """
 
     n_variables: int
     n_clauses: int

@@ -34,6 +34,7 @@ class FCNetError:
     """Log10 of the error of one training, drawn by `seed` and the configuration alone; without a seed their mean.
 
     table: log10 errors, an axis a variable, the last the trainings.
+    seed: an integer from 0, or None for the mean over trainings.
     """
 
     table: Array
@@ -57,8 +58,10 @@ class FCNetError:
 
 @dataclass(frozen=True, eq=False)
 class JointFCNetError:
-    """`trained` of a joint point: a perceptron of `networks`, then the other variables.
+    """The error of a joint point: of a perceptron and the other variables of its training.
 
+    trained: error of a configuration.
+    networks: domain of the first part.
     axes: of the table, those of `NETWORK` in this order, then those of the training.
     """
 
@@ -106,8 +109,13 @@ def fcnet(file: str, data: str = "protein_structure", noise: int | None = None) 
 def fcnet_joint(file: str, data: str = "protein_structure", noise: int | None = None) -> ArchitectureProblem:
     """Return `fcnet` over points of two parts: ``network``, an `Architecture`, and ``training``, the other five.
 
-    Arguments and values are those of `fcnet`, noise included. Raises ValueError, also where the file's networks are not
-    those of FC-Net.
+    Values are those of `fcnet`.
+
+    file: as of `fcnet`, with an array of errors for each of the data sets.
+    data: "protein_structure", "naval_propulsion", "slice_localization" or "parkinsons_telemonitoring".
+    noise: None for the mean over the trainings; a seed for one of them, drawn by it.
+
+    Raises ValueError, also where the file's networks are not those of FC-Net; MissingExtra for HDF5 without h5py.
     """
     space, table = _load_table(file, data)
     listed = list(space.variables)
@@ -136,7 +144,7 @@ def fcnet_joint(file: str, data: str = "protein_structure", noise: int | None = 
 
 
 def _load_table(file: str, data: str) -> tuple[Space, Array]:
-    """The variables, and log10 of the errors."""
+    """Return the space of the variables, and log10 of the errors."""
     check_choice("data", data, FCNET_DATA_SETS)
     if official.is_hdf5(file):
         variables, errors = official.read_fcnet(file, data)
@@ -162,7 +170,7 @@ def _space(file: str) -> Space:
 
 
 def _space_of(listed: Iterable[tuple[str, Sequence[Any]]]) -> Space:
-    """Numbers are ordered, texts are not."""
+    """Return the space of the variables, ordered where the values are numbers, not where they are texts."""
     listed = [(name, list(values)) for name, values in listed]
     ordered = {name: all(isinstance(value, int | float) for value in values) for name, values in listed}
     return Space({name: (Ordinal if ordered[name] else Categorical)(values) for name, values in listed})

@@ -22,7 +22,11 @@ CHUNK_CELLS = 4_000_000
 class Formula:
     """Clauses of signed variable numbers, as DIMACS writes them: 3 is x3, -3 its negation.
 
-    weights: of each clause, positive; infinity marks a hard clause. Raises ValueError.
+    n_variables: number of variables, at least 1.
+    clauses: at least one, each a tuple of signed variable numbers.
+    weights: of each clause, positive; infinity marks a hard clause.
+
+    Raises ValueError.
     """
 
     n_variables: int
@@ -59,7 +63,12 @@ class Formula:
 
 @dataclass(frozen=True, eq=False)
 class ClauseWeight:
-    """Sum of `costs` (clauses,) over the clauses that a point leaves unsatisfied, plus `constant`."""
+    """The sum of costs over the clauses that a point leaves unsatisfied.
+
+    formula: has the clauses.
+    costs: (clauses,), of each clause.
+    constant: added to the sum.
+    """
 
     formula: Formula
     costs: Array

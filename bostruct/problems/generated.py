@@ -140,7 +140,13 @@ def frb_formula(groups: int, size: int, seed: int) -> tuple[Formula, tuple[int, 
     As in the frb files: variable (g, v), "group g takes value v"; a unit clause of weight 1 for each, and for each
     forbidden pair (not a or not b) with a weight above that of all units: the pairs within a group, and those of
     r n ln n random constraints of p size^2 value pairs each, none of which forbids the hidden solution. n is the number
-    of groups, p = 0.25, r = 0.8 / ln(4/3): the threshold of satisfiability. Xu, Boussemart, Hemery and Lecoutre 2007.
+    of groups, p = 0.25, r = 0.8 / ln(4/3): the threshold of satisfiability.
+
+    groups: number of groups, 2 to 1000.
+    size: values of each group, 2 to 1000; groups times size is bounded by `MAX_VERTICES`.
+    seed: an integer from 0.
+
+    Raises TypeError, ValueError. Source: Xu, Boussemart, Hemery and Lecoutre 2007.
     """
     groups = check_integer("groups", groups, 2, 1000)
     size = check_integer("size", size, 2, 1000)

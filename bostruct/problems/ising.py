@@ -36,9 +36,13 @@ LOWER_BONDS = np.concatenate([VERTICAL[4:8], HORIZONTAL[6:9], VERTICAL[8:], HORI
 class Ising:
     """Kullback-Leibler divergence from p to its sparsified q, plus strength times the couplings kept.
 
-    p(s) is proportional to exp(sum over bonds of 2 J_e s s'), q has J_e x_e; horizontal (4, 3), vertical (3, 4): J.
-    The sums over the 2^16 states are exact: transfer matrices, met in the middle. What the upper two rows give for each
-    of their 2^10 points, and the lower two for each of their 2^14, is tabled, so that log Z_q is one product of 16.
+    p(s) is proportional to exp(sum over bonds of 2 J_e s s'), q has J_e x_e. The sums over the 2^16 states are exact:
+    transfer matrices, met in the middle. What the upper two rows give for each of their 2^10 points, and the lower two
+    for each of their 2^14, is tabled, so that log Z_q is one product of 16.
+
+    horizontal: (4, 3), J of the bonds within a row.
+    vertical: (3, 4), J of the bonds between rows.
+    strength: lambda, the price of a coupling kept.
     """
 
     horizontal: Array
@@ -144,7 +148,10 @@ def couplings(case: int) -> tuple[Array, Array]:
 
 
 def exact_optimum(objective: Ising) -> tuple[float, tuple[int, ...]]:
-    """Return the least value over all 2^24 points, and a point that has it; takes about 0.1 s."""
+    """Return the least value over all 2^24 points, and a point that has it; takes about 0.1 s.
+
+    objective: the divergence to minimize.
+    """
     upper, lower = objective.halves
     upper_bits, lower_bits = all_bits(10), all_bits(14)
     linear = lower_bits @ objective.gains[LOWER_BONDS]
@@ -161,17 +168,17 @@ def exact_optimum(objective: Ising) -> tuple[float, tuple[int, ...]]:
 
 
 def _row_weights(j: Array) -> Array:
-    """exp of the bonds along a row, (8, 16): for each choice of kept bonds, each state."""
+    """Return exp of the bonds along a row, (8, 16): for each choice of kept bonds, each state."""
     return np.exp(2 * (all_bits(3) * j) @ ALONG.T)
 
 
 def _bond_weights(j: Array) -> Array:
-    """exp of the bonds between two rows, (16, 16, 16): for each choice of kept bonds, state above, state below."""
+    """Return exp of the bonds between two rows, (16, 16, 16): for each choice of kept bonds, states above and below."""
     return np.exp(2 * np.einsum("kj,stj->kst", all_bits(4) * j, DOWN))
 
 
 def _correlations(horizontal: Array, vertical: Array) -> Array:
-    """E_p[s s'] of each bond in the order of the variables, from the marginals of rows and of pairs of rows."""
+    """Return E_p[s s'] of each bond, in the order of the variables, from the marginals of rows and of pairs of rows."""
     rows = np.exp(2 * horizontal @ ALONG.T)  # (4, 16)
     bonds = np.exp(2 * np.einsum("rj,stj->rst", vertical, DOWN))  # (3, 16, 16)
     before, after = [rows[0]], [rows[-1]]  # sums over all rows above, and over all below, own row included

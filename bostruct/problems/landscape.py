@@ -38,8 +38,10 @@ LandscapeTerms = dict[str, float]
 class Landscape:
     """The value of an architecture under one of the laws below, plus noise.
 
-    law: terms of an architecture, each at least 0. noise: standard deviation of a normal that is a function of the
-    architecture and of `seed` alone, so that evaluating again gives the same value.
+    law: terms of an architecture, each at least 0.
+    noise: standard deviation of a normal that is a function of the architecture and of `seed` alone, so that evaluating
+        again gives the same value; 0 for none.
+    seed: an integer from 0.
     """
 
     law: Callable[[Architecture], LandscapeTerms]
@@ -54,7 +56,10 @@ class Landscape:
         return value
 
     def mean(self, x: Architecture) -> float:
-        """The value without noise, at least `FLOOR`."""
+        """Return the value without noise, at least `FLOOR`.
+
+        x: architecture that the law knows.
+        """
         return math.fsum([FLOOR, *self.law(x).values()])
 
 
@@ -89,7 +94,11 @@ def cnn_terms(x: Architecture) -> LandscapeTerms:
     context: receptive field, along a random path, too small for the image. resolution: image halved more or less often
     than 4 times before it is collapsed. width: units of each convolution away from 32, twice as many after each
     halving. dense: more or less than one fully connected layer along a random path. connectivity: see `_connectivity`.
-    latency: more than 28 layers. cost: multiplications (`_cnn_cost`) beyond 2^26. Raises PointError for another family.
+    latency: more than 28 layers. cost: multiplications (`_cnn_cost`) beyond 2^26.
+
+    x: convolutional network.
+
+    Raises PointError for another family.
     """
     _check_family(x, image=True)
     labels = [x.family.by_name[layer.label] for layer in x.layers]
@@ -139,7 +148,11 @@ def mlp_terms(x: Architecture) -> LandscapeTerms:
     bias: too few activation layers along a random path. training: too many on the easiest path through one, on average,
     a saturating one counting twice. width: units away from a funnel, 256 after the input narrowing to 32 before the
     output, by hops. variety: share of saturating layers away from a quarter. connectivity: see `_connectivity`.
-    latency: more than 16 layers. cost: weights beyond 2^17. Raises PointError for another family.
+    latency: more than 16 layers. cost: weights beyond 2^17.
+
+    x: perceptron.
+
+    Raises PointError for another family.
     """
     _check_family(x, image=False)
     labels = [x.family.by_name[layer.label] for layer in x.layers]
@@ -170,14 +183,14 @@ LAWS: dict[str, tuple[Callable[[Architecture], LandscapeTerms], Callable[[], Arc
 
 
 def _connectivity(x: Architecture) -> float:
-    """Edges beyond those of a chain, a processing layer: away from `BEST_EXTRA_EDGES`."""
+    """Return the term of edges beyond those of a chain, a processing layer, away from `BEST_EXTRA_EDGES`."""
     processing = sum(x.family.by_name[layer.label].role == "processing" for layer in x.layers)
     extra = (len(x.edges) - len(x) + 1) / max(processing, 1)
     return _well(8.0, extra - BEST_EXTRA_EDGES, 0.25)
 
 
 def _cnn_cost(x: Architecture, entering: Sequence[float]) -> float:
-    """log2 of multiplications an image: mass times kernel area, times the pixels that are left."""
+    """Return log2 of multiplications an image: mass times kernel area, times the pixels that are left."""
     products = [
         mass * _kernel_size(layer.label) ** 2 * (1 + layer.label.startswith("res")) * _pixels(x, u, entering[u])
         for u, (layer, mass) in enumerate(zip(x.layers, x.masses, strict=True))
@@ -192,7 +205,7 @@ def _pixels(x: Architecture, u: int, halvings: float) -> float:
 
 
 def _halvings_before(x: Architecture, u: int) -> float:
-    """How often the image that enters a layer was halved; parents agree in it. 0 where there is none."""
+    """Count how often the image that enters a layer was halved; parents agree in it. 0 where there is none."""
     return float(x.halvings[x.parents[u][0]] or 0) if x.parents[u] else 0.0
 
 
@@ -202,7 +215,7 @@ def _kernel_size(label: str) -> int:
 
 
 def _along_random_path(x: Architecture, own: Sequence[float]) -> float:
-    """Expected sum of a layer's own value along a random path from the input to the output."""
+    """Return the expected sum of a layer's own value along a random path from the input to the output."""
     ahead = [0.0] * len(x)
     for u in reversed(range(len(x))):
         ahead[u] = own[u] + (_mean_or_zero([ahead[v] for v in x.children[u]]) if x.children[u] else 0.0)
@@ -210,7 +223,7 @@ def _along_random_path(x: Architecture, own: Sequence[float]) -> float:
 
 
 def _on_easiest_paths(x: Architecture, own: Sequence[float]) -> float:
-    """Least sum of a layer's own value along any path through it, averaged over layers of which it is not 0."""
+    """Return the least sum of a layer's own value along any path through it, averaged over layers where it is not 0."""
     behind, ahead = [0.0] * len(x), [0.0] * len(x)
     for v in range(1, len(x)):
         behind[v] = min(behind[u] + own[u] for u in x.parents[v])
@@ -220,12 +233,12 @@ def _on_easiest_paths(x: Architecture, own: Sequence[float]) -> float:
 
 
 def _mean_or_zero(values: Sequence[float]) -> float:
-    """0 of none."""
+    """Return the mean of some numbers, 0 where there are none."""
     return math.fsum(values) / len(values) if values else 0.0
 
 
 def _well(depth: float, deviation: float, width: float) -> float:
-    """0 at no deviation, half of `depth` at `width`, at most `depth`."""
+    """Return a well: 0 at no deviation, half of `depth` at `width`, at most `depth`."""
     return depth * deviation**2 / (deviation**2 + width**2)
 
 

@@ -63,7 +63,11 @@ class _NumbersUnpickler(pickle.Unpickler):
 
 
 def starts_with(file: str | Path, *marks: bytes) -> bool:
-    """Tell whether a file begins with one of the marks, white space left out; False where it is no file."""
+    """Tell whether a file begins with one of the marks, white space left out; False where it is no file.
+
+    file: a path.
+    marks: bytes to look for.
+    """
     if not Path(file).is_file():
         return False
     with open(file, "rb") as stream:
@@ -71,15 +75,26 @@ def starts_with(file: str | Path, *marks: bytes) -> bool:
 
 
 def is_nats(file: str | Path) -> bool:
-    """Tell whether it is a folder or bzip2 file, as NATS-Bench is distributed, or a .pth file, as NAS-Bench-201 was."""
+    """Tell whether a path is in a form that NATS-Bench is distributed in, or a .pth file, as NAS-Bench-201 was.
+
+    file: a path; a folder and a bzip2 file count as NATS-Bench.
+    """
     return Path(file).is_dir() or starts_with(file, b"BZh") or official_pth.is_pth(file)
 
 
 def is_json(file: str | Path) -> bool:
+    """Tell whether a file begins as JSON does.
+
+    file: a path.
+    """
     return starts_with(file, b"{", b"[")
 
 
 def is_hdf5(file: str | Path) -> bool:
+    """Tell whether a path is a folder or an HDF5 file, as FC-Net is distributed.
+
+    file: a path.
+    """
     return Path(file).is_dir() or starts_with(file, b"\x89HDF")
 
 
@@ -143,7 +158,7 @@ def read_fcnet(file: str | Path, data: str) -> FCNetGrid:
 
 
 def _architectures(path: Path) -> Iterator[tuple[str, Any]]:
-    """A name for messages, and the results by number of epochs, of each architecture in order of its index."""
+    """Yield a name for messages, and the results by number of epochs, of each architecture in order of its index."""
     if path.is_dir():
         numbered = {int(one.name.partition(".")[0]): one for one in path.glob("*.pickle.pbz2") if one.name[0].isdigit()}
         for _, one in sorted(numbered.items()):
@@ -168,7 +183,7 @@ def _unpickle_nats(path: Path) -> Any:
 
 
 def _parse_cell(results: Any, where: str) -> tuple[tuple[int, ...], dict[str, list[float]], dict[str, list[float]]]:
-    """Operations on the edges; accuracies of each data set, by seed, where it validates and where it tests."""
+    """Return operations on the edges; accuracies of each data set, by seed, where it validates and where it tests."""
     try:
         trained = results[str(EPOCHS)]
         edges = _parse_edges(trained["arch_str"])
@@ -183,7 +198,7 @@ def _parse_cell(results: Any, where: str) -> tuple[tuple[int, ...], dict[str, li
 
 
 def _seed_accuracies(results: Any, data: str, part: str) -> list[float]:
-    """Accuracies in percent after the last epoch, in the order of the seeds."""
+    """Return accuracies in percent after the last epoch, in the order of the seeds."""
     found = {seed: results[name, seed] for name, seed in results if name == data}
     if not found:
         raise KeyError(data)
@@ -191,7 +206,7 @@ def _seed_accuracies(results: Any, data: str, part: str) -> list[float]:
 
 
 def _parse_edges(text: str) -> tuple[int, ...]:
-    """Codes of ``|op~0|+|op~0|op~1|+|op~0|op~1|op~2|``; raises ValueError."""
+    """Return the codes of ``|op~0|+|op~0|op~1|+|op~0|op~1|op~2|``; raises ValueError."""
     parts = [EDGE.findall(part) for part in str(text).split("+")]
     if tuple("".join(source for _, source in part) for part in parts) != SOURCES:
         raise ValueError(f"expected a cell |op~0|+|op~0|op~1|+|op~0|op~1|op~2|, got {short_repr(text)}")
@@ -227,7 +242,7 @@ def _fcnet_path(path: Path, data: str) -> Path:
 
 
 def _grid_from_configs(path: Path, listed: Sequence[tuple[Any, Array]]) -> FCNetGrid:
-    """Raises ValueError unless every combination of the values is there once, with as many trainings each."""
+    """Return the grid of all configurations; raises ValueError unless each is there once, with as many trainings."""
     names = sorted(listed[0][0]) if listed and isinstance(listed[0][0], dict) else []
     if not names or any(not isinstance(config, dict) or sorted(config) != names for config, _ in listed):
         raise ValueError(f"file: {path}: expected configurations of the same variables, named by their JSON")
@@ -250,7 +265,7 @@ def _grid_from_configs(path: Path, listed: Sequence[tuple[Any, Array]]) -> FCNet
 
 
 def _axis_values(name: str, values: set[Any]) -> tuple[Any, ...]:
-    """In increasing order, but for the schedules, which our .npz files list the other way."""
+    """Return the values of an axis in increasing order, schedules in decreasing order, as our .npz files list them."""
     return tuple(sorted(values, reverse=name == "lr_schedule"))
 
 

@@ -31,7 +31,7 @@ SCALAR: Any = np.float64(0).__reduce__()[0]  # the function that makes NumPy sca
 
 
 def _latin(text: str, encoding: str) -> bytes:
-    """How protocol 2 holds bytes."""
+    """Return the bytes that protocol 2 holds as text."""
     if encoding != "latin1":
         raise pickle.UnpicklingError(f"it asks for the encoding {encoding!r}")
     return text.encode("latin1")
@@ -49,14 +49,21 @@ HARMLESS: dict[tuple[str, str], Callable[..., Any]] = {
 
 
 def harmless(module: str, name: str) -> Callable[..., Any]:
-    """Return a callable that a pickle of numbers may ask for; raise UnpicklingError for others, before they run."""
+    """Return a callable that a pickle of numbers may ask for; raise UnpicklingError for others, before they run.
+
+    module: dotted name of the module that the pickle asks for.
+    name: of the callable in it.
+    """
     if (module, name) not in HARMLESS:
         raise pickle.UnpicklingError(f"it asks for {module}.{name}, which a table of numbers does not need")
     return HARMLESS[module, name]
 
 
 def is_pth(file: str | Path) -> bool:
-    """Tell whether it is a file as torch.save writes it, before torch 1.6 or since."""
+    """Tell whether a path is a file as torch.save writes it, before torch 1.6 or since.
+
+    file: a path.
+    """
     path = Path(file)
     if not path.is_file():
         return False
@@ -65,9 +72,13 @@ def is_pth(file: str | Path) -> bool:
 
 
 def architectures(path: Path) -> Iterator[tuple[str, Any]]:
-    """A name for messages, and the results by number of epochs, of each architecture in order of its index.
+    """Yield a name for messages, and the results by number of epochs, of each architecture in order of its index.
 
-    Of a training they hold ``epochs`` and, of ``eval_acc1es``, the last epoch. Raises ValueError.
+    The results of a training are ``epochs`` and the last epoch of ``eval_acc1es``.
+
+    path: of the .pth file.
+
+    Raises ValueError.
     """
     try:
         with _pickle(path) as stream:
@@ -84,7 +95,7 @@ def architectures(path: Path) -> Iterator[tuple[str, Any]]:
 
 @contextmanager
 def _pickle(path: Path) -> Iterator[IO[bytes]]:
-    """The file where the object's pickle begins."""
+    """Open the file where the object's pickle begins."""
     if (member := _member(path)) is not None:
         with zipfile.ZipFile(path) as archive, archive.open(member) as stream:
             yield stream
@@ -96,7 +107,7 @@ def _pickle(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _member(path: Path) -> str | None:
-    """The object's pickle in an archive, as torch.save writes since 1.6; None where there is none."""
+    """Find the object's pickle in an archive, as torch.save writes since 1.6; None where there is none."""
     try:
         with zipfile.ZipFile(path) as archive:
             return next((name for name in archive.namelist() if name.endswith("/data.pkl")), None)
@@ -121,7 +132,7 @@ class _LastEpochs:
         self._steps = self._instructions()
 
     def load(self) -> Any:
-        """The object of the next pickle; raises UnpicklingError."""
+        """Return the object of the next pickle; raises UnpicklingError."""
         read, steps = self._read, self._steps
         while (code := read(1)) != pickle.STOP:
             if code not in steps:
@@ -184,7 +195,10 @@ class _LastEpochs:
         self._stack[-1].extend(items)
 
     def _update(self, items: list[Any]) -> None:
-        """items: keys and values in turn. The dict of a training gets them all at once."""
+        """Put items, keys and values in turn, into the dict on the stack.
+
+        The dict of a training gets them all at once.
+        """
         one = self._stack[-1]
         one.update(zip(items[::2], items[1::2], strict=True))
         if "eval_acc1es" in one:

@@ -38,6 +38,8 @@ class PestControl:
 
     The noise of a point is a function of it and of `seed` alone, so that an interrupted run and its workers see what
     an uninterrupted one sees; evaluating a point again under the same seed gives the same value.
+
+    seed: an integer from 0.
     """
 
     seed: int

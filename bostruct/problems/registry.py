@@ -18,7 +18,13 @@ PARAMETER_STARTS = re.compile(r",(?=\s*\w+\s*=)")  # other commas belong to a va
 
 
 class ProblemParameter(NamedTuple):
-    """One parameter: as a user spells it, as the factory does, how its text is read, its default ("" if required)."""
+    """One parameter of a problem.
+
+    name: as a user spells it.
+    argument: as the factory spells it.
+    read: function of its text that returns its value.
+    default: as text, "" where it must be given.
+    """
 
     name: str
     argument: str
@@ -28,7 +34,13 @@ class ProblemParameter(NamedTuple):
 
 @dataclass(frozen=True)
 class ProblemEntry:
-    """A problem that can be loaded: the module that makes it, imported only then, and its parameters."""
+    """A problem that can be loaded.
+
+    module: dotted name of the module that makes it, imported only then.
+    factory: name of the function in the module.
+    summary: a line for the list of problems.
+    parameters: that the user may give.
+    """
 
     module: str
     factory: str

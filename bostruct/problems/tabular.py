@@ -26,6 +26,7 @@ Arrays = dict[str, np.ndarray]
 class Lookup:
     """An objective that looks up the value of an architecture.
 
+    domain: of the architectures.
     values: of each point of the domain, (size,).
     """
 
@@ -40,7 +41,10 @@ class Lookup:
 class NoisyLookup:
     """One of several values of a point, drawn as a function of the architecture and `seed` alone.
 
-    values: (trainings, columns), NaN where there was none. rows: of each point, its rows of values.
+    domain: of the architectures.
+    values: (trainings, columns), NaN where there was none.
+    rows: of each point, its rows of values.
+    seed: an integer from 0.
     """
 
     domain: TableDomain
@@ -118,7 +122,11 @@ def table_domain(space: str, codes: IntArray) -> TableDomain:
 
 
 def rows_of(domain: TableDomain, codes: IntArray) -> tuple[tuple[int, ...], ...]:
-    """Return the rows of `codes` that stand for each point of the domain."""
+    """Return the rows of a table of codes that stand for each point of a domain.
+
+    domain: of the architectures.
+    codes: (n, positions), one code a row; each belongs to a point of the domain.
+    """
     found: list[list[int]] = [[] for _ in range(domain.size)]
     for row, code in enumerate(codes):
         found[domain.index_of_code(code)].append(row)

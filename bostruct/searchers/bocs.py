@@ -29,7 +29,17 @@ class Regression(Protocol):
 
     def initial_state(self) -> State: ...
 
-    def draw(self, xs: Batch, values: Array, state: State, rng: np.random.Generator) -> tuple[Any, State, Info]: ...
+    def draw(self, xs: Batch, values: Array, state: State, rng: np.random.Generator) -> tuple[Any, State, Info]:
+        """Draw one sample from the posterior.
+
+        xs: n points.
+        values: (n,), in the user's units, minimized.
+        state: of `initial_state`, or what the last call returned.
+        rng: the only source of chance.
+
+        Returns the sample, the state for the next call, and what goes on record.
+        """
+        ...
 
 
 class Minimizer(Protocol):

@@ -38,9 +38,28 @@ class Fidelities(Protocol):
 
     @property
     def costs(self) -> tuple[float, ...]: ...
-    def level(self, x: Point) -> int: ...
-    def at_level(self, x: Point, level: int) -> Point: ...
-    def keys(self, xs: Any) -> list[Hashable]: ...
+
+    def level(self, x: Point) -> int:
+        """Return the level of a point, from 0.
+
+        x: one point.
+        """
+        ...
+
+    def at_level(self, x: Point, level: int) -> Point:
+        """Return the same point at another level.
+
+        x: one point.
+        level: from 0.
+        """
+        ...
+
+    def keys(self, xs: Any) -> list[Hashable]:
+        """Return the keys of points without their fidelity: equal for one point at two levels.
+
+        xs: batch of points.
+        """
+        ...
 
 
 @dataclass(frozen=True)
@@ -173,6 +192,11 @@ class Rungs:
 
     @classmethod
     def of(cls, history: HistoryView, fidelities: Fidelities) -> Rungs:
+        """Read the bracket and the levels of each point off a history.
+
+        history: completed, failed and running points.
+        fidelities: levels and keys of these points.
+        """
         told = [*history.completed]
         every = [*told, *history.failed, *history.running]
         keys, levels = fidelities.keys(every), [fidelities.level(x) for x in every]
@@ -190,4 +214,9 @@ class Rungs:
         return cls(bracket, highest, bracket_sizes, entries)
 
     def completed(self, bracket: int, level: int) -> list[tuple[float, int, Point]]:
+        """Return (value, order, point) of the completed trials at one level of a bracket, in the order told.
+
+        bracket: the level at which its points begin, from 0.
+        level: at least `bracket`.
+        """
         return self.entries.get((bracket, level), [])

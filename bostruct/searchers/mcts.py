@@ -34,7 +34,9 @@ class TreeNode:
 class CachedDecisions:
     """A cache of a domain's answers, which are always the same, and asked for anew at every suggestion.
 
-    ways: decisions that lead to points, by the points' keys. known: numbers of options, by the choices made.
+    domain: answers what is not known yet.
+    ways: decisions that lead to points, by the points' keys.
+    known: numbers of options, by the choices made.
     """
 
     domain: HasDecisions
@@ -42,6 +44,10 @@ class CachedDecisions:
     known: dict[tuple[int, ...], int] = field(default_factory=dict)
 
     def decisions(self, xs: Sequence[Point]) -> list[tuple[int, ...]]:
+        """Return the way to each point, as the domain's `decisions` does.
+
+        xs: points of the domain.
+        """
         keys = self.domain.keys(self.domain.join(xs))
         for key, x in zip(keys, xs, strict=True):
             if key not in self.ways:

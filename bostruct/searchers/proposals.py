@@ -39,7 +39,10 @@ def random_design(domain: Any, seen: AbstractSet[Hashable], rng: np.random.Gener
 
 @dataclass(frozen=True)
 class PoolFirst:
-    """The points of a pool in their order, then random ones."""
+    """The points of a pool in their order, then random ones.
+
+    pool: points of the domain; those already seen are passed over.
+    """
 
     pool: Batch
 

@@ -13,7 +13,12 @@ from bostruct.contracts import Acquisition, Array, Batch, Posterior, Score
 
 @dataclass(frozen=True, eq=False)
 class AcquisitionScore:
-    """The score of a point by an acquisition function of the posterior there, averaged over posterior samples."""
+    """The score of a point by an acquisition function of the posterior there, averaged over posterior samples.
+
+    posterior: predicts the objective.
+    acquisition: the worth of a prediction, larger is better.
+    incumbent: the value to improve on, in the user's units.
+    """
 
     posterior: Posterior
     acquisition: Acquisition

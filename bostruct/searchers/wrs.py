@@ -87,8 +87,10 @@ class WeightedRandomSearch:
     def probabilities(self, weights: Mapping[str, float], names: Sequence[str]) -> Array:
         """Return the probability that each variable changes: its weight over the largest, at least `floor` (d,).
 
-        weights: main effects, by the variable's name. names: of the d variables; one that was not met in the first
-        phase has probability 1. Where no weight is positive all have.
+        Where no weight is positive, every probability is 1.
+
+        weights: main effects, by the variable's name.
+        names: of the d variables; one that was not met in the first phase has probability 1.
         """
         largest = max(weights.values(), default=0.0)
         if largest <= 0.0:

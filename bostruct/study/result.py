@@ -97,7 +97,7 @@ class Result:
     def best_trial(self) -> Trial:
         """The trial with the best value, the first told of equals; raises BostructError where none has completed."""
         sign = sign_of(self.direction)
-        return min(self._some_completed(), key=lambda t: sign * value(t))
+        return min(self._require_completed_trials(), key=lambda t: sign * value(t))
 
     @cached_property
     def recommended(self) -> Recommendation:
@@ -109,12 +109,12 @@ class Result:
         without a model, or whose model cannot be fitted, recommends the best value told, and `why` says so. Raises
         BostructError where no trial completed.
         """
-        completed = self._some_completed()
+        completed = self._require_completed_trials()
         beliefs = without_model(completed) if self.beliefs is None else self.beliefs()
         return recommend(beliefs, completed, self.direction)
 
-    def _some_completed(self) -> list[Trial]:
-        """Those kept, in the order told; raises BostructError where there are none."""
+    def _require_completed_trials(self) -> list[Trial]:
+        """Return the completed trials that were kept, in the order told; raises BostructError where there are none."""
         completed = self._completed_trials()
         if not completed and self.n_completed:
             raise BostructError(

@@ -20,7 +20,11 @@ from bostruct.surrogates.gaussian import add_to_diagonal, log_determinant, solve
 
 
 class EvidenceTerms(NamedTuple):
-    """The terms of the evidence: log |K + ratio I|, and residual' (K + ratio I)^-1 residual."""
+    """The terms of the evidence that depend on the covariance.
+
+    log_determinant: log |K + ratio I|.
+    quadratic: residual' (K + ratio I)^-1 residual.
+    """
 
     log_determinant: float
     quadratic: float

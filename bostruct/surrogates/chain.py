@@ -21,24 +21,40 @@ from bostruct.surrogates.slice_sampling import Draw, slice_update
 
 
 class ChainData(NamedTuple):
-    """The data and the model on which the chain is conditioned."""
+    """The data and the model on which the chain is conditioned.
+
+    kernel: of the points.
+    prepared: what the kernel prepared of the n training points with themselves.
+    values: (n,), in the units that the priors of mean, amplitude and noise speak of.
+    priors: of mean, log amplitude and log noise.
+    nugget: share of the amplitude added to the diagonal of K, at least 0.
+    """
 
     kernel: HasLine
-    prepared: Prepared  # of the training points with themselves
-    values: Array  # (n,)
+    prepared: Prepared
+    values: Array
     priors: ScalePriors
     nugget: float
 
 
 @dataclass
 class ChainTally:
-    """The counts of a chain that go on record."""
+    """The counts of a chain that go on record.
+
+    evaluations: log densities evaluated.
+    largest_jitter: added to the diagonal of K, in units of the amplitude; 0 where none was needed.
+    updates: draws of one coordinate.
+    """
 
     evaluations: int = 0
     largest_jitter: float = 0.0
     updates: int = 0
 
     def add(self, draw: Draw) -> None:
+        """Count one draw.
+
+        draw: an update of one coordinate.
+        """
         self.updates += 1
         self.evaluations += draw.evaluations
 

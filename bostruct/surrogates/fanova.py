@@ -26,9 +26,14 @@ TREES = 64
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """One variable as columns of a design. atoms: rows that the columns can be (a, c). weights: theirs, summing to 1.
+    """One variable as columns of a design.
 
     Without atoms the variable is continuous, uniform on [0, 1], and has one column.
+
+    name: of the variable.
+    columns: of the design that encode it, c of them.
+    atoms: rows that the columns can be (a, c).
+    weights: of the atoms (a,), summing to 1.
     """
 
     name: str
@@ -38,7 +43,11 @@ class Feature:
 
 
 class Effect(NamedTuple):
-    """The share of the variance, averaged over trees, and its standard deviation from tree to tree."""
+    """The share of the variance that a variable, or a pair of variables, explains.
+
+    share: averaged over trees; 1 is the whole variance.
+    spread: standard deviation of the share from tree to tree.
+    """
 
     share: float
     spread: float
@@ -66,7 +75,12 @@ class Importances(NamedTuple):
 
 
 class Leaves(NamedTuple):
-    """The boxes (lower, upper] of the leaves of a tree (l, c), and its value on them (l,)."""
+    """The leaves of a tree, boxes on which it is constant.
+
+    lower: (l, c), excluded from the box.
+    upper: (l, c), part of the box.
+    values: (l,), of the tree on each box.
+    """
 
     lower: Array
     upper: Array

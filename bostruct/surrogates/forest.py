@@ -62,7 +62,13 @@ class RandomForest:
 
 @dataclass(frozen=True, eq=False)
 class ForestPosterior:
-    """A fitted forest. features: the columns that it was grown on. shift, scale: to the user's units."""
+    """A fitted forest.
+
+    model: the settings that it was grown with.
+    forest: of scikit-learn, grown on standardized values.
+    features: the columns that it was grown on.
+    shift, scale: take a standardized value to the user's units, shift + scale * value.
+    """
 
     model: RandomForest
     forest: Any

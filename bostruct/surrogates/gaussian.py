@@ -21,18 +21,28 @@ LOG_2_PI = math.log(2.0 * math.pi)
 
 
 class CholeskyFactor(NamedTuple):
-    """A lower Cholesky factor (n, n), above whose diagonal is rubbish, and the jitter that it took."""
+    """A lower Cholesky factor and the jitter that it took.
+
+    lower: (n, n), above whose diagonal is rubbish.
+    jitter: added to the diagonal, 0 where none was needed.
+    """
 
     lower: Array
     jitter: float
 
 
 class Evidence(NamedTuple):
-    """The evidence log N(residual; 0, S), and the terms that it is made of."""
+    """The evidence log N(residual; 0, S), and the terms that it is made of.
+
+    log_density: the evidence.
+    log_determinant: of K + ratio I.
+    quadratic: residual' (K + ratio I)^-1 residual.
+    jitter: added to the diagonal of K, 0 where none was needed.
+    """
 
     log_density: float
-    log_determinant: float  # of K + ratio I
-    quadratic: float  # residual' (K + ratio I)^-1 residual
+    log_determinant: float
+    quadratic: float
     jitter: float
 
 
@@ -135,4 +145,13 @@ def evidence(build: Callable[[], Array], residual: Array, log_amplitude: float, 
 
 
 def evidence_from(determinant: float, quadratic: float, n: int, log_amplitude: float) -> float:
+    """Return the log density of n residuals under S = exp(log_amplitude) (K + ratio I), from its two costly terms.
+
+    determinant: log |K + ratio I|.
+    quadratic: residual' (K + ratio I)^-1 residual.
+    n: number of residuals.
+    log_amplitude: of the variance.
+
+    Source: Rasmussen and Williams 2006, (2.30).
+    """
     return -0.5 * (quadratic * math.exp(-log_amplitude) + determinant + n * (log_amplitude + LOG_2_PI))

@@ -72,7 +72,12 @@ class HashedRidge:
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Tokens of n points, one after the other: the row and the bucket of each."""
+    """Tokens of n points, one after the other.
+
+    rows: (t,), the position of the point that each token belongs to.
+    buckets: (t,), the bucket that each token falls into.
+    n: number of points.
+    """
 
     rows: npt.NDArray[np.int64]
     buckets: npt.NDArray[np.int64]
@@ -80,6 +85,11 @@ class Counts:
 
     @classmethod
     def of(cls, tokens: list[npt.NDArray[np.int64]], buckets: int) -> Counts:
+        """Return the tokens of several points in one sequence, each hash reduced to its bucket.
+
+        tokens: hashes of each point's features, one array a point.
+        buckets: number of buckets, at least 1.
+        """
         lengths = [len(own) for own in tokens]
         joined = np.concatenate(tokens) if tokens else np.zeros(0, dtype=np.int64)
         return cls(np.repeat(np.arange(len(tokens)), lengths), joined % buckets, len(tokens))
@@ -101,9 +111,13 @@ class Counts:
 class HashedPosterior:
     """The posterior of the linear function of token counts.
 
-    weights: of each bucket. used: the u buckets that training points fall into. lower: the Cholesky factor of the
-    penalized Gram matrix, of the n training points where these are fewer, else of the buckets. design: in the first
-    case how often each point falls into each bucket (n, u), else None. shift, scale: to the user's units.
+    model: the settings that it was fitted with.
+    weights: of each bucket.
+    used: the u buckets that training points fall into.
+    lower: the Cholesky factor of the penalized Gram matrix, of the n training points where these are fewer, else of the
+        buckets.
+    design: in the first case how often each point falls into each bucket (n, u), else None.
+    shift, scale: take a standardized value to the user's units, shift + scale * value.
     """
 
     model: HashedRidge

@@ -18,7 +18,12 @@ SMALLEST_SQUARED_SCALE, LARGEST_SQUARED_SCALE = 1e-10, 1e6  # of squared scales,
 
 
 class GibbsState(NamedTuple):
-    """The state of the sampler. local (p,), overall: squared scales of coefficients. noise: variance."""
+    """The state of the sampler.
+
+    local: (p,), squared scale of each coefficient.
+    overall: squared scale that all coefficients share.
+    noise: variance.
+    """
 
     local: Array
     overall: float
@@ -157,14 +162,29 @@ def gibbs_sweep(equations: NormalEquations, chain: GibbsState, rng: np.random.Ge
 
 
 def sample_inverse_gamma(shape: float, rate: Array | float, rng: np.random.Generator, size: int | None = None) -> Array:
+    """Draw from inverse gamma distributions (size,); one number where `size` is None.
+
+    shape: above 0.
+    rate: above 0, a number or (size,).
+    rng: the only source of chance.
+    size: number of draws.
+    """
     return rate / np.maximum(rng.standard_gamma(shape, size), 1e-300)
 
 
 def clip_scales(squared: Array) -> Array:
+    """Return squared scales clipped to [1e-10, 1e6].
+
+    squared: any shape, in units of the standardized values.
+    """
     return np.clip(squared, SMALLEST_SQUARED_SCALE, LARGEST_SQUARED_SCALE)
 
 
 def initial_gibbs_state(p: int) -> GibbsState:
+    """Return the state that a chain starts from: all squared scales 1, noise variance 1.
+
+    p: number of coefficients.
+    """
     return GibbsState(np.ones(p), 1.0, 1.0)
 
 
@@ -180,4 +200,8 @@ def encode_state(chain: GibbsState) -> State:
 
 
 def decode_state(state: State) -> GibbsState:
+    """Return the state of a chain that `encode_state` wrote.
+
+    state: as JSON, local scales as thousandths of their decadic logarithms.
+    """
     return GibbsState(10.0 ** (np.array(state["local"]) / 1_000), state["overall"], state["noise"])

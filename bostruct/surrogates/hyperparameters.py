@@ -37,11 +37,20 @@ class Hyperparameters(NamedTuple):
 
     @classmethod
     def from_json(cls, data: Json) -> Hyperparameters:
+        """Return the hyperparameters that `to_json` wrote.
+
+        data: mean, log amplitude, log noise, and a list of theta.
+        """
         return cls(data[0], data[1], data[2], np.array(data[3], dtype=np.float64))
 
 
 class ScalePriors(NamedTuple):
-    """The priors of mean, log amplitude and log noise."""
+    """The priors of the hyperparameters that are not the kernel's.
+
+    mean: in the units of the values.
+    log_amplitude: of the log amplitude, a variance.
+    log_noise: of the log noise variance.
+    """
 
     mean: Prior
     log_amplitude: Prior

@@ -23,11 +23,16 @@ SMALLEST_SCALE = 1e-150  # whose square does not underflow
 
 
 class TrainingData(NamedTuple):
-    """Training data on the model's scale."""
+    """Training data on the model's scale.
+
+    kernel: of the points.
+    prepared: what the kernel prepared of the n training points with themselves.
+    values: (n,), standardized.
+    """
 
     kernel: HasGradient
     prepared: Prepared
-    values: Array  # (n,), standardized
+    values: Array
 
 
 @dataclass(frozen=True)

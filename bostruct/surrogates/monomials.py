@@ -94,12 +94,20 @@ class Monomials:
 
 
 def indicator_count(n_choices: int) -> int:
+    """Return the number of indicators of a variable: one where it has two choices, else one for each choice.
+
+    n_choices: number of choices of the variable.
+    """
     return 1 if n_choices == 2 else n_choices
 
 
 @dataclass(frozen=True, eq=False)
 class Polynomial:
-    """A weighted sum of monomials. coefficients (p,); the constant is left out."""
+    """A weighted sum of monomials, without a constant.
+
+    monomials: p terms.
+    coefficients: (p,), of each term.
+    """
 
     monomials: Monomials
     coefficients: Array

@@ -15,13 +15,17 @@ from bostruct.surrogates.posterior import GaussianPosterior
 
 @dataclass(frozen=True)
 class NoiseSelection:
-    """Fit two models at their modes and use the one whose posterior density is higher.
+    """A choice between two models, each fitted at its mode: the one whose posterior density is higher.
 
     This is the mode under a prior that mixes those of the two models: one model climbs from either part of the mixture,
     so that neither hides the other.
 
-    quiet: expects next to no noise. noisy: the same kernel; its noise prior has the sd of the quiet one's, since
-    densities are compared without their constants. log_odds: of `noisy` before any data. Raises ValueError.
+    quiet: expects next to no noise.
+    noisy: the same kernel; its noise prior has the sd of the quiet one's, since densities are compared without their
+        constants.
+    log_odds: of `noisy` before any data, finite.
+
+    Raises TypeError or ValueError for `log_odds`.
     """
 
     quiet: MAPGP
@@ -37,7 +41,17 @@ class NoiseSelection:
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[GaussianPosterior, State, Info]:
-        """Fit both models, each from its own last mode; (n,) values. A fit that failed counts as improbable."""
+        """Fit both models, each from its own last mode, and keep the more probable model.
+
+        A fit that failed counts as improbable.
+
+        xs: n points.
+        values: (n,), in the user's units, minimized.
+        state: of `initial_state`, or what the last call returned.
+        rng: the only source of chance.
+
+        Returns the posterior, the state for the next call, and what goes on record. Raises NumericalError.
+        """
         last = self._last_modes(state)
         quiet = self.quiet.condition(xs, values, last[0], rng)
         noisy = self.noisy.condition(xs, values, last[1], rng)

@@ -33,8 +33,11 @@ class DependsOnTraining(Protocol):
 class Member(NamedTuple):
     """One sample of the hyperparameters, with what prediction needs.
 
-    weights: (K + ratio I)^-1 (y - mean), (n,). whitener: inverse of the Cholesky factor of K + ratio I, (n, n).
+    hyper: the sample.
+    weights: (K + ratio I)^-1 (y - mean), (n,); empty where no values were given.
+    whitener: inverse of the Cholesky factor of K + ratio I, (n, n).
     reach: 1 / sqrt of the diagonal of K + ratio I, (n,): the share of a prior variance that one point explains.
+    jitter: added to the diagonal of K, 0 where none was needed.
     """
 
     hyper: Hyperparameters

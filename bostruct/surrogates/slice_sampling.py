@@ -19,7 +19,12 @@ class Uniforms(Protocol):
 
 
 class Draw(NamedTuple):
-    """A new value, its log density, and how many densities were evaluated for it."""
+    """A new value of one coordinate.
+
+    value: the value.
+    log_density: there, up to a constant.
+    evaluations: log densities evaluated for it.
+    """
 
     value: float
     log_density: float
@@ -27,7 +32,11 @@ class Draw(NamedTuple):
 
 
 class CachedLogDensity:
-    """A log density that is never evaluated twice at one place."""
+    """A log density that is never evaluated twice at one place.
+
+    log_density: up to a constant; -inf outside its support.
+    known: log densities by place; new ones are added to it.
+    """
 
     def __init__(self, log_density: LogDensity, known: dict[float, float]) -> None:
         self._log_density = log_density

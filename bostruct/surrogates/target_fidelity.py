@@ -42,7 +42,11 @@ class AtTargetFidelity:
 
 @dataclass(frozen=True, eq=False)
 class TargetFidelityPosterior:
-    """A posterior that predicts every point at the highest fidelity."""
+    """A posterior that predicts every point at the highest fidelity.
+
+    posterior: predicts each point at its own fidelity.
+    to_target: batch of points -> the same points at the highest fidelity.
+    """
 
     posterior: Posterior
     to_target: Callable[[Batch], Batch]

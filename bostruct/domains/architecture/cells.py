@@ -26,7 +26,11 @@ CHANNELS = 64  # of every tensor in a cell: in the last of NAS-Bench-201's three
 
 
 class LayerGraph(NamedTuple):
-    """An architecture before it is checked: layers in topological order, and edges."""
+    """An architecture before it is checked.
+
+    layers: in topological order.
+    edges: pairs of positions of layers.
+    """
 
     layers: tuple[Layer, ...]
     edges: Edges

@@ -177,15 +177,24 @@ class ArchitectureDomain:
         return point
 
     def present(self, x: Architecture) -> Architecture:
-        """Return what an objective receives: the architecture itself."""
+        """Return what an objective receives: the architecture itself.
+
+        x: architecture of the domain.
+        """
         return x
 
     def encode(self, x: Architecture) -> Json:
-        """Return an architecture as JSON."""
+        """Return an architecture as JSON.
+
+        x: architecture of the domain.
+        """
         return x.to_json()
 
     def decode(self, data: Json) -> Architecture:
-        """Rebuild an architecture from the result of `encode`; raises PointError."""
+        """Rebuild an architecture from the result of `encode`; raises PointError.
+
+        data: JSON.
+        """
         return Architecture.from_json(data, self.family)
 
     def keys(self, batch: Iterable[Architecture]) -> list[Hashable]:
@@ -196,7 +205,10 @@ class ArchitectureDomain:
         return [x.fingerprint for x in batch]
 
     def join(self, *batches: Iterable[Architecture]) -> list[Architecture]:
-        """Join batches into one."""
+        """Join batches into one list.
+
+        batches: architectures, in the order that the result has.
+        """
         return [x for batch in batches for x in batch]
 
     def mutate(self, x: Architecture, rng: np.random.Generator) -> Architecture:

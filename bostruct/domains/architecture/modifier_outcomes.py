@@ -29,6 +29,10 @@ class ScriptedGenerator:
         self.counts: list[int] = []
 
     def integers(self, high: int) -> int:
+        """Return the scripted integer, 0 once the script has ended.
+
+        high: number of outcomes, at least 1.
+        """
         position = len(self.counts)
         self.counts.append(high)
         return self._script[position] if position < len(self._script) else 0
@@ -37,11 +41,20 @@ class ScriptedGenerator:
         return (0.0, NEARLY_ONE)[self.integers(2)]
 
     def choice(self, options: Any, p: Sequence[float] | None = None) -> Any:
+        """Return the scripted one of several options.
+
+        options: a sequence, or the number of integers from 0.
+        p: chances of the options, ignored: whatever can be drawn is.
+        """
         del p  # whatever can be drawn is
         listed = range(options) if isinstance(options, int) else options
         return listed[self.integers(len(listed))]
 
     def permutation(self, items: Sequence[Any]) -> list[Any]:
+        """Return the items in the scripted order, drawn one by one without replacement.
+
+        items: any, which stay as they are.
+        """
         left = list(items)
         return [left.pop(self.integers(len(left))) for _ in range(len(left))]
 

@@ -175,7 +175,10 @@ class TableDomain:
         return self.at(self.index_of(point))
 
     def present(self, x: Architecture) -> Architecture:
-        """Return what an objective receives: the architecture itself."""
+        """Return what an objective receives: the architecture itself.
+
+        x: architecture of the domain.
+        """
         return x
 
     def encode(self, x: Architecture) -> Json:
@@ -205,7 +208,10 @@ class TableDomain:
         return [x.fingerprint for x in batch]
 
     def join(self, *batches: Iterable[Architecture]) -> list[Architecture]:
-        """Join batches into one."""
+        """Join batches into one list.
+
+        batches: architectures, in the order that the result has.
+        """
         return [x for batch in batches for x in batch]
 
     def neighbors(self, x: Architecture) -> list[Architecture]:

@@ -81,12 +81,19 @@ def _settled_completions(at: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace
 
 
 def count_differences(x: Mapping[str, Value], y: Mapping[str, Value]) -> int:
-    """Count the keys that both have and that differ in value."""
+    """Count the keys that both have and that differ in value.
+
+    x, y: values by place, each of one program.
+    """
     return sum(value != y[key] for key, value in x.items() if key in y)
 
 
 def list_at_most(traces: Iterator[Trace], m: int) -> list[Trace] | None:
-    """Return all traces where they are at most m, else None."""
+    """Return all traces where they are at most m, else None.
+
+    traces: an iterator, of which at most m + 1 are taken.
+    m: the most traces to return, at least 0.
+    """
     found = list(islice(traces, m + 1))
     return found if len(found) <= m else None
 

@@ -26,20 +26,35 @@ class CountRow(NamedTuple):
 
 
 def total(table: CountTable) -> int:
+    """Return the sum of all counts of a table.
+
+    table: counts by setting.
+    """
     return sum(table.values())
 
 
 def scale(table: CountTable, factor: int) -> CountTable:
+    """Return a table with all counts multiplied.
+
+    table: counts by setting; returned itself where the factor is 1.
+    factor: at least 0.
+    """
     return {setting: n * factor for setting, n in table.items()} if factor != 1 else table
 
 
 def scope_of(tables: Iterable[CountTable]) -> dict[Discrete, None]:
-    """Return the hyperparameters that these tables speak of, in order."""
+    """Return the hyperparameters that these tables speak of, in order.
+
+    tables: of counts.
+    """
     return {h: None for table in tables for setting in table for h, _ in setting}
 
 
 def sum_rows(rows: Iterable[CountRow]) -> CountTable:
-    """Return the sum of rows, in which what was chosen is part of the settings."""
+    """Return the sum of rows, in which what was chosen is part of the settings.
+
+    rows: one for each way to choose the same hyperparameters; counts whose setting contradicts the way are left out.
+    """
     table: CountTable = {}
     for row in rows:
         chosen = frozenset(row.chosen.items())
@@ -50,7 +65,10 @@ def sum_rows(rows: Iterable[CountRow]) -> CountTable:
 
 
 def merge_settings(a: Setting, b: Setting) -> Setting | None:
-    """Return both settings together; None where they contradict each other."""
+    """Return both settings together; None where they contradict each other.
+
+    a, b: settings, empty where they ask for nothing.
+    """
     if not a or not b:
         return a or b
     both = a | b
@@ -58,7 +76,10 @@ def merge_settings(a: Setting, b: Setting) -> Setting | None:
 
 
 def join_tables(tables: Iterable[CountTable]) -> CountTable:
-    """Return the join of tables: the products of what agrees in all of them."""
+    """Return the join of tables: the products of what agrees in all of them.
+
+    tables: of counts; for none the result is 1 under no setting.
+    """
     result: CountTable = {NO_SETTING: 1}
     for table in tables:
         found: CountTable = {}

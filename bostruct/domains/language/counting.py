@@ -44,19 +44,28 @@ MAX_SETTINGS = 1_000  # settings looked at of modules that have more than the bu
 
 
 class Exact(NamedTuple):
-    """The size of a space all of whose programs were counted."""
+    """The size of a space all of whose programs were counted.
+
+    count: number of programs.
+    """
 
     count: int
 
 
 class AtLeast(NamedTuple):
-    """A lower bound: the programs found before the budget was spent, or within the depth that is searched."""
+    """A lower bound: the programs found before the budget was spent, or within the depth that is searched.
+
+    count: number of programs found.
+    """
 
     count: int
 
 
 class Infinite(NamedTuple):
-    """The size of a space in which a substitution can contain itself."""
+    """The size of a space in which a substitution can contain itself.
+
+    count: infinity.
+    """
 
     count: float = math.inf
 
@@ -88,7 +97,11 @@ def count(walk: Walk, budget: int) -> Size:
 
 
 def count_by_visits(walk: Walk, budget: int) -> Size:
-    """Count the same choice by choice, but for the last ones that open nothing."""
+    """Count the ways that lead on from here choice by choice, but for the last choices, which open nothing.
+
+    walk: where to count from; it stays as it is.
+    budget: visits to make, at least 0; the bound found so far is returned once it is spent.
+    """
     found, stack = 0, [walk.copy()]
     while stack:
         if budget == 0:
@@ -135,7 +148,12 @@ class ProgramCounter:
         self.read: dict[Discrete, Value] = {}  # what the part being counted found of hyperparameters, or MISSING
 
     def fragment(self, fragment: Fragment) -> CountTable:
-        """Count the programs of one part."""
+        """Count the programs of one part.
+
+        fragment: a finished part.
+
+        Raises NotFactorable where some of what it makes may never be looked at.
+        """
         check_factorable(fragment)
         plain: dict[Discrete, None] = {}
         waiting: dict[Part, tuple[Discrete, ...]] = {}
@@ -159,7 +177,10 @@ class ProgramCounter:
         return scale(eliminate(tables, fragment), factor)
 
     def free(self, hyperparameters: Iterable[Hyperparameter]) -> tuple[Discrete, ...]:
-        """Return the independent ones without a value that these are or depend on."""
+        """Return the independent hyperparameters without a value that some hyperparameters are or depend on.
+
+        hyperparameters: independent or dependent ones.
+        """
         found: dict[Discrete, None] = {}
         for h in hyperparameters:
             for one in independent_ancestors(h):
@@ -246,7 +267,11 @@ class CachedCount(NamedTuple):
     rows: list[CountRow]
 
     def fits(self, free: tuple[Discrete, ...], values: Mapping[str, Value]) -> bool:
-        """Tell whether a module of the same signature with these free hyperparameters counts the same."""
+        """Tell whether a module of the same signature with these free hyperparameters counts the same.
+
+        free: hyperparameters of the module without a value.
+        values: of all hyperparameters that have one, by place.
+        """
         alike = not self.inward or free == self.free
         return alike and all(values.get(h.path, MISSING) is value for h, value in self.read.items())
 
@@ -254,7 +279,10 @@ class CachedCount(NamedTuple):
 def connected_components(
     waiting: Mapping[Part, tuple[Discrete, ...]],
 ) -> Iterator[tuple[list[Part], tuple[Discrete, ...]]]:
-    """Yield groups of parts that share hyperparameters, with these."""
+    """Yield groups of parts that share hyperparameters, with the hyperparameters of the group.
+
+    waiting: part -> the hyperparameters without a value that it depends on.
+    """
     groups: dict[Part, tuple[list[Part], dict[Discrete, None]]] = {}  # by the first part
     group_of: dict[Discrete, Part] = {}
     for part, free in waiting.items():
@@ -273,7 +301,10 @@ def connected_components(
 
 
 def check_factorable(fragment: Fragment) -> None:
-    """Raise NotFactorable where some of what a part makes may never be looked at."""
+    """Raise NotFactorable where some of what a part makes may never be looked at.
+
+    fragment: a finished part.
+    """
     read = {port.source for module in fragment.modules for port in module.inputs.values()}
     read.update(fragment.outputs.values())
     lost = any(output not in read for m in fragment.modules if m.substitution for output in m.outputs.values())

@@ -17,7 +17,11 @@ VALUES_SHOWN = 6
 
 
 class Port(NamedTuple):
-    """The place that an input reads: an output of a module, or an input of the whole space where `module` is None."""
+    """The place that an input reads: an output of a module, or an input of the whole space.
+
+    module: place of the module, None for an input of the whole space.
+    name: of the output, or of the space's input.
+    """
 
     module: str | None
     name: str
@@ -27,7 +31,9 @@ class Box(NamedTuple):
     """A module in a drawing.
 
     inputs: name -> what it reads.
+    outputs: names of its outputs.
     hyperparameters: local name -> place.
+    constants: local name -> value.
     waits: bool, True where a part is to take its place.
     """
 
@@ -42,6 +48,8 @@ class Ellipse(NamedTuple):
     """A hyperparameter in a drawing.
 
     text: its values, or what it depends on, while it has no value; then its value.
+    is_assigned: bool, True where it has a value.
+    parents: places of the hyperparameters that it depends on.
     """
 
     text: str

@@ -45,7 +45,11 @@ class LRUCache(Generic[Key, Found]):
         return found
 
     def add(self, key: Key, found: Found) -> None:
-        """Store a result that is known without calling `find`."""
+        """Store a result that is known without calling `find`; beyond 4096, the one asked for longest ago is dropped.
+
+        key: hashable.
+        found: the result for this key.
+        """
         if len(self._known) >= CACHE_SIZE:
             del self._known[next(iter(self._known))]
         self._known[key] = found
@@ -53,18 +57,29 @@ class LRUCache(Generic[Key, Found]):
 
 @lru_cache(maxsize=100_000)
 def choice_kind(path: str) -> str:
-    """Return ``Conv2D.filters`` for ``SISORepeat-0/Conv2D-3.filters``; a name that the user gave is its own kind."""
+    """Return ``Conv2D.filters`` for ``SISORepeat-0/Conv2D-3.filters``; a name that the user gave is its own kind.
+
+    path: place of a hyperparameter.
+    """
     return INSTANCE_NUMBER.sub("", path.rpartition("/")[2])
 
 
 def coordinates(walk: Walk) -> tuple[Coordinate, ...]:
-    """Return the choices of a walk, in order."""
+    """Return the choices of a walk, in order.
+
+    walk: choices that were made are read, those left are not.
+    """
     pairs = zip(walk.chosen, walk.values.values(), strict=True)
     return tuple(Coordinate(h.path, choice_kind(h.path), h.positions[v], len(h.values), h.ordered) for h, v in pairs)
 
 
 def tokens(walk: Walk) -> npt.NDArray[np.int64]:
-    """Return the tokens of the parts and choices of a finished walk, repeated as often as they occur."""
+    """Return the tokens of the parts and choices of a finished walk, repeated as often as they occur (t,).
+
+    walk: with nothing left to choose.
+
+    Tokens are hashes of 63 bits, the same in every process.
+    """
     parts = map(_part_tokens, walk.fragments())
     chosen = map(_choice_tokens, walk.values.keys(), walk.values.values())
     return np.frombuffer(b"".join((*parts, *chosen)), dtype=np.int64)

@@ -97,7 +97,10 @@ def _qualified_name(thing: Any) -> list[str]:
 
 
 def closure_values(function: FunctionType) -> list[Any]:
-    """Return what a function holds: the bound names from around it, then its defaults, by position and by name."""
+    """Return what a function holds: the bound names from around it, then its defaults, by position and by name.
+
+    function: defined in Python.
+    """
     cells = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
     return [*cells, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
 

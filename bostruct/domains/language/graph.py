@@ -24,7 +24,11 @@ MODULE_NAME = re.compile(r"[^/\[\].:\s]+")
 
 
 class Input:
-    """A port that a module reads. It has one incoming edge, or is one of the inputs that its part returns."""
+    """A port that a module reads. It has one incoming edge, or is one of the inputs that its part returns.
+
+    module: the module that reads.
+    name: of the port, one of the module's input names.
+    """
 
     __slots__ = ("exposed_as", "module", "name", "source")
 
@@ -54,7 +58,11 @@ class Input:
 
 
 class Output:
-    """A port that a module writes; any number of inputs may read it."""
+    """A port that a module writes; any number of inputs may read it.
+
+    module: the module that writes.
+    name: of the port, one of the module's output names.
+    """
 
     __slots__ = ("module", "name")
 
@@ -115,16 +123,26 @@ class Fragment:
         return self.path or "the whole space"
 
     def child_path(self, name: str) -> str:
+        """Return the place of something made in this part.
+
+        name: of the module or hyperparameter, without its part.
+        """
         return f"{self.path}/{name}" if self.path else name
 
     def next_name(self, name: str) -> str:
-        """Return the name of the next module that is called so."""
+        """Return the name of the next module of one kind, ``Conv2D-0``, then ``Conv2D-1``.
+
+        name: kind of the module.
+        """
         n = self.numbers[name]
         self.numbers[name] = n + 1
         return f"{name}-{n}"
 
     def encloses(self, other: Fragment) -> bool:
-        """Tell whether functions that build `other` may see what is made here."""
+        """Tell whether functions that build `other` may see what is made here.
+
+        other: part of the same space.
+        """
         while other.depth > self.depth and other.host is not None:
             other = other.host.fragment
         return other is self
@@ -197,6 +215,10 @@ Hyperparameter: TypeAlias = Discrete | DependentHyperparameter
 
 
 def is_hyperparameter(value: Any) -> bool:
+    """Tell whether a value is a hyperparameter, independent or dependent.
+
+    value: any.
+    """
     return isinstance(value, Discrete | DependentHyperparameter)
 
 
@@ -209,6 +231,8 @@ class Substitution(NamedTuple):
 
     fn: function of a dict from local names to values that builds what takes the module's place.
     keyed_by: the local names whose values are part of the place of what is built; all where None.
+    allow_input_subset: bool, True where what is built may lack inputs of the module.
+    allow_output_subset: bool, True where what is built may lack outputs of the module.
     opens_choices: bool, False where what is built never holds a choice.
     """
 
@@ -288,6 +312,10 @@ class Module:
 
 
 def show_port(port: Any) -> str:
+    """Write a port as messages call it, and anything else by a short repr.
+
+    port: what was given for a port.
+    """
     return str(port) if isinstance(port, Input | Output) else short_repr(port)
 
 
@@ -295,7 +323,10 @@ _OPEN: ContextVar[Fragment | None] = ContextVar("open_fragment", default=None)
 
 
 def current_fragment(what: str) -> Fragment:
-    """Return the part under construction; raises LanguageError outside the functions that build one."""
+    """Return the part under construction; raises LanguageError outside the functions that build one.
+
+    what: names what is about to be made, and opens the message.
+    """
     fragment = _OPEN.get()
     if fragment is None:
         raise LanguageError(f"{what} belongs to a space: make it inside the function that is given to SearchSpace")
@@ -304,7 +335,10 @@ def current_fragment(what: str) -> Fragment:
 
 @contextmanager
 def build_into(fragment: Fragment) -> Iterator[None]:
-    """Add modules and hyperparameters made meanwhile to the fragment."""
+    """Add modules and hyperparameters made meanwhile to the fragment.
+
+    fragment: under construction, not closed.
+    """
     token = _OPEN.set(fragment)
     try:
         yield

@@ -113,6 +113,8 @@ def independent_ancestors(h: Hyperparameter) -> tuple[Discrete, ...]:
     """Return the independent hyperparameters whose values give h its own; h where it is one.
 
     They are in the order of a breadth-first search, by local name.
+
+    h: independent or dependent.
     """
     if isinstance(h, Discrete):
         return (h,)

@@ -185,6 +185,10 @@ class PartialProgram:
 
 
 def check_generator(rng: Any) -> np.random.Generator:
+    """Return a numpy Generator; raises TypeError for anything else.
+
+    rng: as given.
+    """
     if not isinstance(rng, np.random.Generator):
         raise TypeError(f"rng: expected a numpy Generator, such as np.random.default_rng(0); got {short_repr(rng)}")
     return rng

@@ -33,7 +33,11 @@ COMPILERS = "bostruct.domains.language.compilers"  # which import this file, tor
 
 
 class Source(NamedTuple):
-    """The place that an input reads: the output `port` of the node at this position, or the program's input `port`."""
+    """The place that an input reads: an output of a node, or an input of the program.
+
+    node: position of the node, None for an input of the program.
+    port: name of the node's output, or of the program's input.
+    """
 
     node: int | None
     port: str
@@ -64,7 +68,8 @@ class Backend(Protocol[T]):
     def make(self, node: Node, inputs: dict[str, T]) -> T | Mapping[str, T]:
         """Return what the node gives: one thing where it has one output, else a mapping by the names of its outputs.
 
-        inputs: by the names of the node's inputs, in the order they were declared in.
+        node: to compile.
+        inputs: what reaches the node, by the names of its inputs, in the order they were declared in.
         """
         ...
 

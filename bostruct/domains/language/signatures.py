@@ -14,7 +14,10 @@ from bostruct.domains.language.walk import MISSING
 
 
 class IdentityKey:
-    """An object that equals itself alone, kept alive so that its identity is not given to another."""
+    """An object that equals itself alone, kept alive so that its identity is not given to another.
+
+    held: any object.
+    """
 
     __slots__ = ("target",)
 

@@ -152,19 +152,31 @@ class SearchSpace(PartialProgram):
         return build_program(self._walk_of(x), self.builder)
 
     def encode(self, x: Trace) -> Json:
-        """Return a trace as JSON."""
+        """Return a trace as JSON.
+
+        x: trace of the space.
+        """
         return x.to_json()
 
     def decode(self, data: Json) -> Trace:
-        """Rebuild a trace from the result of `encode`; raises TraceError."""
+        """Rebuild a trace from the result of `encode`; raises TraceError.
+
+        data: JSON.
+        """
         return Trace.from_json(data)
 
     def keys(self, batch: Iterable[Trace]) -> list[Hashable]:
-        """Return the traces themselves, which are equal where their points are."""
+        """Return the traces themselves, which are equal where their points are.
+
+        batch: traces of the space.
+        """
         return list(batch)
 
     def join(self, *batches: Iterable[Trace]) -> list[Trace]:
-        """Join batches into one."""
+        """Join batches into one list.
+
+        batches: traces, in the order that the result has.
+        """
         return [x for batch in batches for x in batch]
 
     def mutate(self, x: Mapping[str, Value], rng: np.random.Generator) -> Trace:

@@ -105,5 +105,8 @@ class TerminationSearch:
 
 
 def module_ancestors(module: Module) -> dict[Discrete, None]:
-    """Return the independent hyperparameters that the values of a module follow from."""
+    """Return the independent hyperparameters that the values of a module follow from.
+
+    module: of a search space.
+    """
     return {one: None for h in module.hyperparameters.values() for one in independent_ancestors(h)}

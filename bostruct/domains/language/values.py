@@ -17,7 +17,10 @@ NAME_OF_HYPERPARAMETER = re.compile(r"[A-Za-z_][\w+-]*")
 
 
 def as_name(name: str | None) -> str | None:
-    """Return a key that may stand in a path; raises LanguageError."""
+    """Return a key that may stand in a path; raises LanguageError.
+
+    name: a letter or ``_``, then letters, digits, ``_``, ``+`` and ``-``; None stays None.
+    """
     if name is not None and (not isinstance(name, str) or not NAME_OF_HYPERPARAMETER.fullmatch(name)):
         raise LanguageError(
             f"name: expected letters, digits, '_', '+' and '-', not beginning with a digit; got {name!r}"
@@ -26,7 +29,11 @@ def as_name(name: str | None) -> str | None:
 
 
 def as_properties(what: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return properties by local names, none where nothing is given; raises LanguageError."""
+    """Return properties by local names, none where nothing is given; raises LanguageError.
+
+    what: opens the message, such as "hyperps".
+    given: local name -> property, or None.
+    """
     if given is not None and not isinstance(given, Mapping):
         raise LanguageError(f"{what}: expected a dict from local names, got {short_repr(given)}")
     for name in given or ():
@@ -36,7 +43,11 @@ def as_properties(what: str, given: Mapping[str, Any] | None) -> Mapping[str, An
 
 
 def as_value(what: str, value: Any) -> Value:
-    """Return a value that JSON can hold and a dict can be keyed by; lists become tuples. Raises LanguageError."""
+    """Return a value that JSON can hold and a dict can be keyed by; lists become tuples. Raises LanguageError.
+
+    what: opens the message, such as "values".
+    value: None, bool, number, text, numpy scalar, or a list or tuple of these.
+    """
     if type(value) in (int, str, float, bool) or value is None:
         if isinstance(value, float) and not math.isfinite(value):  # JSON has no such numbers
             raise LanguageError(f"{what}: expected finite numbers, got {value}")

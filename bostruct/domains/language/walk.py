@@ -163,13 +163,21 @@ class Walk:
         return Round(remaining, len(self._values))
 
     def assign_round(self, choices: Round, values: Iterable[Value]) -> None:
-        """Give all choices of a round their values, which may be computed one by one and look at those before."""
+        """Give all choices of a round their values, which may be computed one by one and look at those before.
+
+        choices: what `round` returned.
+        values: one for each choice, in their order, each allowed.
+        """
         self._chosen += choices.choices
         self._values.update(zip(choices.paths, values, strict=True))
         self._cursor = len(self._round.choices)
 
     def assign(self, h: Discrete, value: Value) -> None:
-        """Give a hyperparameter a value; raises TraceError for a value that is not allowed."""
+        """Give a hyperparameter a value; raises TraceError for a value that is not allowed.
+
+        h: independent hyperparameter without a value.
+        value: one of its values.
+        """
         position = h.positions.get(value)
         if position is None:
             raise TraceError(f"{h.path}: expected one of {short_repr(list(h.values))}, got {short_repr(value)}")
@@ -243,7 +251,10 @@ class Walk:
         return list(found)
 
     def source(self, port: Input) -> Output | None:
-        """Return the output that an input reads; None for an input of the whole space."""
+        """Return the output that an input reads; None for an input of the whole space.
+
+        port: of a visible module.
+        """
         reader = port
         while port.source is None:
             host = port.module.fragment.host
@@ -253,13 +264,22 @@ class Walk:
         return self.resolve(port.source, reader)
 
     def root_input_name(self, port: Input) -> str:
-        """Return the name of the input of the whole space that an input stands for, where `source` is None."""
+        """Return the name of the input of the whole space that an input stands for.
+
+        port: an input for which `source` returns None.
+        """
         while port.module.fragment.host is not None:
             port = port.module.fragment.host.inputs[port.exposed_as]  # type: ignore[index]
         return str(port.exposed_as)
 
     def resolve(self, output: Output, reader: Input | None) -> Output:
-        """Return the output of a visible module that an output stands for."""
+        """Return the output of a visible module that an output stands for.
+
+        output: of a module, visible or replaced.
+        reader: the input that reads it, for the message; None for the whole space.
+
+        Raises PortNames where a part that replaced a module lacks the output.
+        """
         while output.module.substitution is not None:
             fragment = self.expansion(output.module)
             if fragment is None:
@@ -270,7 +290,10 @@ class Walk:
         return output
 
     def expansion(self, module: Module) -> Fragment | None:
-        """Return the part that stands for a substitution module; None where it still waits for values."""
+        """Return the part that stands for a substitution module; None where it still waits for values.
+
+        module: substitution module.
+        """
         fragment = self._expanded.get(module)
         if fragment is None:
             given = []
@@ -293,7 +316,10 @@ class Walk:
         return [self.root, *self._expanded.values()]
 
     def value(self, h: Hyperparameter) -> Value:
-        """Return the value of a hyperparameter, MISSING where it has none yet."""
+        """Return the value of a hyperparameter, MISSING where it has none yet.
+
+        h: independent or dependent.
+        """
         if isinstance(h, Discrete):
             return self._values.get(h.path, MISSING)
         stack: list[Hyperparameter] = [h]  # no recursion: chains of them may be long
@@ -315,16 +341,29 @@ class Walk:
         return (self._values if isinstance(h, Discrete) else self._derived).get(h.path, MISSING)
 
     def properties(self, module: Module) -> dict[str, Value]:
-        """Return local name -> value for a module whose hyperparameters all have values."""
+        """Return local name -> value for a module whose hyperparameters all have values.
+
+        module: visible; its constants are included.
+        """
         return module.constants | {name: self.value(h) for name, h in module.hyperparameters.items()}
 
 
 def opens_choices(module: Module) -> bool:
-    """Tell whether a visible module may yet bring choices that are not visible."""
+    """Tell whether a visible module may yet bring choices that are not visible.
+
+    module: visible.
+    """
     return module.substitution is not None and module.substitution.opens_choices
 
 
 def derive(h: DependentHyperparameter, given: dict[str, Value]) -> Value:
+    """Return the value of a dependent hyperparameter.
+
+    h: whose function is called.
+    given: local name -> value of the hyperparameters that it depends on.
+
+    Raises SubstitutionError where the function fails, LanguageError for a value that is none, Infeasible.
+    """
     try:
         return as_value(h.path, h.fn(given))
     except (LanguageError, Infeasible):

@@ -20,12 +20,18 @@ CostArrays: TypeAlias = tuple[Array, Array, Array]  # structural weights, mismat
 
 
 class Scratch(NamedTuple):
-    """Memory for blocks of up to `size` by `size` layers."""
+    """Memory for blocks of up to `size` by `size` layers.
 
-    base: Array  # (size * size,)
-    structure: Array  # (size * size,)
-    cost: Array  # (size * size,)
-    flow: Array  # (size, size): what each column got from each row
+    base: (size * size,), label cost less 2 of each pair of layers.
+    structure: (size * size,), structural cost of each pair of layers.
+    cost: (size * size,), total cost of each pair at one structural weight.
+    flow: (size, size), the mass that each column got from each row.
+    """
+
+    base: Array
+    structure: Array
+    cost: Array
+    flow: Array
 
 
 @njit(cache=True, nogil=True)

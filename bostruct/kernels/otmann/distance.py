@@ -19,7 +19,11 @@ from bostruct.kernels.otmann.settings import REFERENCE, Otmann, cost_table
 
 
 class Distances(NamedTuple):
-    """Distances of all pairs (n, m, weights): in units of mass, and normalized by the total mass of both, in [0, 1]."""
+    """Distances of all pairs of two batches, at each structural weight.
+
+    distance: (n, m, weights), in units of mass.
+    normalized: (n, m, weights), the same over the total mass of both architectures, in [0, 1].
+    """
 
     distance: Array
     normalized: Array

@@ -23,7 +23,9 @@ from bostruct.kernels.otmann.table import DistanceTable
 class DistanceTerms:
     """One kind of distance in the exponent, at all structural weights.
 
-    prior: of each log rate, where a rate multiplies a distance raised to `power`. initial: log rate.
+    prior: of each log rate, where a rate multiplies a distance raised to `power`.
+    initial: log rate at first.
+    power: exponent of the distance, above 0; published are 1 for the distance and 2 for the normalized one.
     """
 
     prior: Prior

@@ -109,7 +109,9 @@ PAPER = Otmann(weights=(0.5,), costs=figure_costs, end_floor=0.0, dense_factor=1
 class MatchingCosts(NamedTuple):
     """Costs of matching labels.
 
-    mismatch: (labels, labels). block: of each label (labels,); labels of different blocks are never matched.
+    mismatch: (labels, labels), the cost of a unit of mass, at most `UNMATCHED`.
+    block: (labels,), the block of each label, from 0; labels of different blocks are never matched.
+    n_blocks: number of blocks.
     """
 
     mismatch: Array

@@ -20,11 +20,18 @@ SPARE = 1.25  # times a batch: room for what takes turns with it, trials that ru
 
 @dataclass
 class DistanceTable:
-    """The table of both kinds of distance, (2 * weights, rows, rows), among architectures; NaN where not asked for.
+    """The table of both kinds of distance among architectures; no distance in it is computed twice.
 
-    No distance that is held is computed twice. A batch that would make it more than 2000 rows, or than a quarter more
-    than the batch, drops the rows of all others; another family begins it anew. Of the last batch of candidates, too,
-    no distance is computed twice: several models may ask for it.
+    A batch that would make the table more than 2000 rows, or than a quarter more than the batch, drops the rows of all
+    others; another family begins it anew. Of the last batch of candidates, too, no distance is computed twice: several
+    models may ask for it.
+
+    settings: of the distance.
+    architectures: those with a row, in the order of the rows.
+    row: the row of each architecture.
+    distances: (2 * weights, rows, rows), distances then normalized ones; NaN where not asked for.
+    candidates: the last batch of candidates, m architectures.
+    candidate_distances: (2 * weights, m, rows), from the candidates; NaN where not asked for.
     """
 
     settings: Otmann
@@ -32,9 +39,7 @@ class DistanceTable:
     row: dict[Architecture, int] = field(default_factory=dict)
     distances: Array = field(default_factory=lambda: np.empty((0, 0, 0)))
     candidates: list[Architecture] = field(default_factory=list)
-    candidate_distances: Array = field(
-        default_factory=lambda: np.empty((0, 0, 0))
-    )  # from the candidates, (2 * weights, m, rows)
+    candidate_distances: Array = field(default_factory=lambda: np.empty((0, 0, 0)))
 
     def among(self, xs: Sequence[Architecture]) -> Array:
         """Return the distances at each structural weight, then the normalized ones (2 * weights, n, n).

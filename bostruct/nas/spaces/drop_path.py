@@ -7,7 +7,10 @@ from torch import nn
 
 
 class DropPath(nn.Module):
-    """While training, an example is 0 with chance `rate` in [0, 1), else divided by the chance that it is kept."""
+    """A layer that sets an example to 0 with some chance while training, else divides it by the chance that it is kept.
+
+    rate: the chance, in [0, 1).
+    """
 
     def __init__(self, rate: float) -> None:
         super().__init__()

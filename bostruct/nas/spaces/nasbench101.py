@@ -40,7 +40,10 @@ def nasbench101(stacks: int = 3, cells: int = 3, filters: int = 128, classes: in
 
 
 def is_feasible(edges: dict[tuple[int, int], Any]) -> bool:
-    """Tell whether a wiring, a bit for each pair of the seven nodes, is one of the 13,839 feasible ones."""
+    """Tell whether a wiring of the seven nodes is one of the 13,839 feasible ones.
+
+    edges: a bit for each pair of nodes (i, j), i < j.
+    """
     present = [edge for edge, bit in edges.items() if bit]
     touched = {node for edge in present for node in edge}
     return len(present) <= MAX_EDGES and bool(present) and touched == set(on_path_nodes(NASBENCH101_NODES, edges))
@@ -154,7 +157,7 @@ def _widths(width: int, used: list[int], edges: dict[tuple[int, int], Any]) -> d
 
 
 def _cut_channels(outputs: Any, have: int, want: int) -> Any:
-    """The first channels, where a node has more than its reader wants."""
+    """Keep the first channels, where a node has more than its reader wants."""
     return outputs if have == want else apply_part(_first_channels(want), outputs)
 
 

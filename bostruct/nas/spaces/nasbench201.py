@@ -78,7 +78,7 @@ def _nothing(image: Any) -> Any:
 
 
 def _reduction(filters: int) -> IO:
-    """A basic residual block of stride 2, whose shortcut is a mean and a convolution of size 1."""
+    """Build a basic residual block of stride 2, whose shortcut is a mean and a convolution of size 1."""
     inputs, outputs = identity()
     main = siso_sequential([relu_conv_bn(filters, 3, 2), relu_conv_bn(filters, 3)])
     shortcut = siso_sequential([ops.avg_pool(2, 2), ops.conv2d(filters, 1, bias=False)])

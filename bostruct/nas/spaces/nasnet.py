@@ -102,7 +102,7 @@ def nasnet_operation(name: str, filters: int, stride: int) -> IO:
 
 
 def _one_by_seven(filters: int, stride: int, values: Any, shapes: Any) -> Any:
-    """1 x 7, then 7 x 1, each normalized."""
+    """Build a convolution 1 x 7, then one 7 x 1, each normalized."""
     from torch import nn
 
     del values

@@ -22,8 +22,11 @@ CellBuilder = Callable[
 class Macro(NamedTuple):
     """The shape of a network of cells with two inputs.
 
-    cells: their number; those at `reductions` halve the image and double the filters.
+    cells: their number.
+    reductions: positions of the cells that halve the image and double the filters.
+    filters: of the cells before the first reduction.
     stem: filters of the first convolution.
+    classes: outputs of the network.
     keep: chance in (0, 1] that a path is kept in the last cell, 1 for no drop-path; earlier cells keep more.
     auxiliary: the cell after which a second output, ``aux``, leaves; None for none.
     """
@@ -76,12 +79,16 @@ def _head(classes: int) -> IO:
 
 
 def _drop_rate(macro: Macro, position: int) -> float:
-    """More in later cells (Zoph et al. 2018)."""
+    """Return the chance that a path is dropped in a cell, larger in later cells (Zoph et al. 2018)."""
     return (1.0 - macro.keep) * (position + 1) / macro.cells
 
 
 def with_drop_path(output: Outputs, rate: float) -> Outputs:
-    """Drop-path of what an operation gives; nothing where every path is kept."""
+    """Add drop-path to what an operation gives; nothing is added where every path is kept.
+
+    output: of the operation.
+    rate: chance in [0, 1) that a path is dropped.
+    """
     return output if rate <= 0.0 else apply_part(siso_torch_module("DropPath", _drop_path, {"rate": rate}), output)
 
 

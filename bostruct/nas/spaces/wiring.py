@@ -14,23 +14,45 @@ Combine: TypeAlias = Callable[[int], IO]
 
 
 def conv_bn_relu(filters: int, kernel: int = 3, stride: int = 1, bias: bool = False) -> IO:
-    """Build a convolution, by default without bias, batch normalization, ReLU."""
+    """Build a convolution, by default without bias, batch normalization, ReLU.
+
+    filters: number of filters, at least 1.
+    kernel: side of the kernel.
+    stride: step of the kernel.
+    bias: whether the convolution has one.
+    """
     return siso_sequential([ops.conv2d(filters, kernel, stride, bias=bias), ops.batch_norm(), ops.relu()])
 
 
 def relu_conv_bn(filters: int, kernel: int = 3, stride: int = 1, dilation: int = 1) -> IO:
-    """Build ReLU, a convolution without bias, batch normalization."""
+    """Build ReLU, a convolution without bias, batch normalization.
+
+    filters: number of filters, at least 1.
+    kernel: side of the kernel.
+    stride: step of the kernel.
+    dilation: distance between the cells of the kernel.
+    """
     return siso_sequential([ops.relu(), ops.conv2d(filters, kernel, stride, dilation, bias=False), ops.batch_norm()])
 
 
 def relu_separable_bn(filters: int, kernel: int = 3, stride: int = 1, dilation: int = 1) -> IO:
-    """Build ReLU, a depthwise convolution, one of size 1, batch normalization."""
+    """Build ReLU, a depthwise convolution, one of size 1, batch normalization.
+
+    filters: number of filters, at least 1.
+    kernel: side of the depthwise kernel.
+    stride: step of the depthwise kernel.
+    dilation: distance between the cells of the depthwise kernel.
+    """
     made = ops.separable_conv2d(filters, kernel, stride, dilation, bias=False)
     return siso_sequential([ops.relu(), made, ops.batch_norm()])
 
 
 def combine_outputs(outputs: Sequence[Outputs], combine: Combine = ops.add) -> Outputs:
-    """Combine several outputs into one; a single one is returned as it is."""
+    """Combine several outputs into one; a single one is returned as it is.
+
+    outputs: at least one.
+    combine: number of inputs -> a part with the inputs in0, in1, ... and one output.
+    """
     if len(outputs) == 1:
         return outputs[0]
     inputs, together = combine(len(outputs))
@@ -40,7 +62,11 @@ def combine_outputs(outputs: Sequence[Outputs], combine: Combine = ops.add) -> O
 
 
 def apply_part(part: IO, output: Outputs) -> Outputs:
-    """Connect a part with one input and one output to an output, and return the part's outputs."""
+    """Connect a part with one input and one output to an output, and return the part's outputs.
+
+    part: with the input ``in``.
+    output: whose port ``out`` the part reads.
+    """
     part[0]["in"].connect(output["out"])
     return part[1]
 
@@ -48,6 +74,7 @@ def apply_part(part: IO, output: Outputs) -> Outputs:
 def on_path_nodes(n: int, edges: Mapping[tuple[int, int], Any]) -> list[int]:
     """Return the nodes on a path from the first of n nodes to the last; an empty list where there is no path.
 
+    n: number of nodes, at least 2.
     edges: true for each edge (i, j) there is, i < j.
     """
     ahead, behind = {0}, {n - 1}

@@ -37,6 +37,12 @@ class ArchitectureBackend:
         return reached if len(node.outputs) == 1 else dict.fromkeys(node.outputs, reached)
 
     def add(self, layer: Layer, reads: LayerIndices, path: str) -> LayerIndices:
+        """Add a layer and its edges, and return its position, as a tuple of one.
+
+        layer: to add.
+        reads: positions of the layers that it reads.
+        path: place of the node that it comes from.
+        """
         self.edges += [(u, len(self.layers)) for u in reads]
         self.paths[len(self.layers)] = path
         self.layers.append(layer)

@@ -29,7 +29,12 @@ class PlanStep(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A program as wiring alone: what is left of it where each node is known by its position."""
+    """A program as wiring alone: what is left of it where each node is known by its position.
+
+    inputs: names of the program's inputs.
+    steps: one for each node, in an order in which a node comes after what it reads.
+    outputs: name of an output -> what it reads.
+    """
 
     inputs: tuple[str, ...]
     steps: tuple[PlanStep, ...]
@@ -101,7 +106,10 @@ def compile_program(program: Program, backend: Backend[T], inputs: Mapping[str, 
 
 
 def unwrap_single(named: Mapping[str, T]) -> T | Mapping[str, T]:
-    """Return the one thing where there is one, else all by name."""
+    """Return the one thing where there is one, else all by name.
+
+    named: things by name; none of them stays an empty mapping.
+    """
     return next(iter(named.values())) if len(named) == 1 else named
 
 
@@ -120,7 +128,10 @@ def bind_arguments(names: Sequence[str], given: Sequence[T], named: Mapping[str,
 
 
 def describe_node(node: Node) -> str:
-    """Describe a node as messages call it: its place, and its values."""
+    """Describe a node as messages call it: its place, and its values.
+
+    node: of a program.
+    """
     values = ", ".join(f"{name}={short_repr(value, 40)}" for name, value in node.values.items())
     return f"{node.path}({values})"
 

@@ -39,6 +39,11 @@ class Calculation:
 
 
 def call_node(node: Node, given: dict[str, Any]) -> Any:
+    """Call the function that a node stands for; what it raises gets a note of the place of the node.
+
+    node: its implementation has the function, which takes the node's values first.
+    given: name of an input -> value, in the order that the function takes them.
+    """
     try:
         return node.implementation.fn(node.values.copy(), *given.values())
     except Exception as error:

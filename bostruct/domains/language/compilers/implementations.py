@@ -35,6 +35,10 @@ class Labelled:
     layer: LayerOf | Any = None
 
     def layer_for(self, values: Values) -> Any:
+        """Return the layer of a module in any spelling, None where it is none.
+
+        values: of the module, by local name.
+        """
         return self.layer(values) if callable(self.layer) else self.layer
 
 

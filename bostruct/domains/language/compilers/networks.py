@@ -27,7 +27,10 @@ Example: TypeAlias = tuple[int, ...] | Tensor  # a shape, the batch included, or
 
 
 class Operation(nn.Module):
-    """A function of tensors, as a module without parameters."""
+    """A function of tensors, as a module without parameters.
+
+    fn: called with the inputs of the module, by position.
+    """
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         super().__init__()
@@ -153,7 +156,12 @@ def _meta_tensor(name: str, given: Any) -> Tensor:
 
 
 def shape_of(node: Node, name: str, given: Any) -> tuple[int, ...]:
-    """Return the shape of an input; raises CompileError where it is no tensor."""
+    """Return the shape of an input; raises CompileError where it is no tensor.
+
+    node: that reads the input, for the message.
+    name: of the input, for the message.
+    given: what reaches the input.
+    """
     if not isinstance(given, Tensor):
         raise CompileError(f"{node.path}: its input {name} should be a tensor, and is {short_repr(given)}")
     return tuple(given.shape)

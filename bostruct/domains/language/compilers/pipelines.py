@@ -105,5 +105,8 @@ def _transforms(made: Any) -> bool:
 
 
 def step_name(path: str) -> str:
-    """Spell a place as scikit-learn allows it as a name: ``__`` means a parameter there."""
+    """Spell a place as scikit-learn allows it as a name: ``__`` means a parameter there.
+
+    path: place of a node in a program.
+    """
     return path.replace("%", "%25").replace("__", "_%5F")
