@@ -13,7 +13,7 @@ from bostruct.domains.space.registry import KINDS
 from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.registry import KERNELS, main_effects, product_kernel
 from bostruct.surrogates.priors import Normal
-from tests.laws.domain_laws import check_domain
+from tests.laws.domain_laws import check_description, check_keys, check_neighbors, check_points, check_seeded
 from tests.laws.kernel_laws import check_gram, check_kernel
 from tests.wide_variable import ORDER_KERNELS, Order
 
@@ -40,7 +40,19 @@ def test_the_product_obeys_the_laws(seed):
 
 def test_the_space_obeys_the_laws():
     for rules in ((), (lambda point: point["o"][0] != "z" or point["a"],)):
-        check_domain(space_with_orders(rules), np.random.default_rng(0), rebuildable=not rules)
+        space, rng = space_with_orders(rules), np.random.default_rng(0)
+        xs = space.sample(4, rng)
+        check_points(space, xs)
+        check_keys(space, xs)
+        check_seeded(space)
+        check_description(space, rebuildable=not rules)
+        for x in xs:
+            check_neighbors(space, x, rng)
+            changed, child = space.mutate(x, rng), space.crossover(x, xs[0], rng)
+            assert any(np.array_equal(changed, near) for near in space.neighbors(x))
+            space.check(child)
+            for own, one, other in zip(*(space.layout.split(point) for point in (child, x, xs[0])), strict=True):
+                assert own in (one, other)
 
 
 def test_single_changes_are_the_rows_that_they_stand_for():
