@@ -6,9 +6,10 @@ from itertools import product
 
 import numpy as np
 import torch
+from torch import nn
 
 from bostruct.language import SearchSpace
-from bostruct.nas.spaces.enas import ENAS_ACTIVATIONS, enas_cell
+from bostruct.nas.spaces.enas import enas_cell
 
 
 def test_the_recurrent_cell_runs():
@@ -28,15 +29,17 @@ def test_what_no_node_reads_is_averaged():
         assert sum(node.kind == "Dense" for node in program.nodes) == 2 + 3
 
 
-def test_a_cell_of_identities_averages_linear_maps_of_its_inputs():
+def test_enas_cell_computes_what_its_equations_say():
+    """Three nodes, 0 tanh, 1 relu of node 0, 2 sigmoid of node 0: the mean of 1 and 2."""
     space = SearchSpace(enas_cell(3, (4,)))
-    chosen = {"units": 4, "source_1": 0, "source_2": 0}
-    *_, trace = (t for t in space.enumerate() if {path: t[path] for path in chosen} == chosen)
-    assert [value for value in trace.values() if value in ENAS_ACTIVATIONS] == ["identity"] * 3  # the last of all
-    cell = space.present(trace).to_torch({"x": (2, 5), "ht": (2, 4)})
-    layers = [layer for layer in cell.modules() if isinstance(layer, torch.nn.Linear)]
-    x, h = torch.randn(2, 5), torch.randn(2, 4)
-    (from_x,) = (layer for layer in layers if layer.in_features == 5)
-    from_h, *others = (layer for layer in layers if layer.in_features == 4)
-    first = from_x(x) + from_h(h)
-    torch.testing.assert_close(cell(x=x, ht=h), sum(layer(first) for layer in others) / 2)
+    trace = next(x for x in space.enumerate() if sorted(x.values(), key=str) == [0, 0, 4, "relu", "sigmoid", "tanh"]
+                 and [node.kind for node in space.present(x).nodes].index("Tanh") == 3)  # fmt: skip
+    program = space.present(trace)
+    net = program.to_torch({"x": (2, 3), "ht": (2, 3)})
+    x, h = torch.randn(2, 3), torch.randn(2, 3)
+    dense = [layer for layer in net.layers.values() if isinstance(layer, nn.Linear)]
+    first = torch.tanh(dense[0](x) + dense[1](h))
+    ends = [torch.relu(dense[2](first)) + torch.sigmoid(dense[3](first)),
+            torch.sigmoid(dense[2](first)) + torch.relu(dense[3](first))]  # fmt: skip
+    found = net(x, h)
+    assert any(torch.allclose(found, end / 2) for end in ends)
