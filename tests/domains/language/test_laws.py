@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -177,16 +176,6 @@ def test_assigning_leaves_the_space_as_it_was(spec):
         total_of_parts += assigned.count().count
     assert (space.hyperparameters, space.trace, space.count()) == before
     assert total_of_parts == space.count().count
-
-
-def test_evenly_drawn_programs_are_uniform():
-    space = SearchSpace(lambda: lang.siso_repeat(lambda: lang.siso_module("M", {"x": D([1, 2])}), D([1, 2, 3])))
-    n, m = 14, 2_800
-    drawn = Counter(space.sample(m, np.random.default_rng(0), by="architecture"))
-    assert len(drawn) == n
-    assert sum((count - m / n) ** 2 / (m / n) for count in drawn.values()) < 35  # chi square, 13 degrees: p = 0.001
-    short = sum(len(trace) == 2 for trace in space.sample(m, np.random.default_rng(0)))
-    assert 0.28 * m < short < 0.39 * m
 
 
 def graph_of(program: lang.Program) -> nx.MultiDiGraph:

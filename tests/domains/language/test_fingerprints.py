@@ -42,7 +42,7 @@ def constants():
 
 @pytest.mark.parametrize("seed", ["1", "2"])
 def test_fingerprints_are_the_same_in_every_process(seed):
-    code = "from tests.domains.language.test_programs import *; print(SearchSpace(constants).fingerprint)"
+    code = "from tests.domains.language.test_fingerprints import *; print(SearchSpace(constants).fingerprint)"
     environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).resolve().parents[3])}
     found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert found.stdout.strip() == SearchSpace(constants).fingerprint
@@ -62,52 +62,3 @@ class Opaque:
 def test_constants_that_nothing_tells_apart_are_refused(value):
     with pytest.raises(LanguageError, match="M-0: x: expected a value that is written alike in every process"):
         one(value)
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        (step, other_step),
-        (scaled(2), scaled(3)),
-        (partial(step, 1), partial(step, 2)),
-        (lang.PlainFunction(step), lang.PlainFunction(other_step)),
-        (lang.PlainFunction(step), lang.SklearnStep(step)),
-        (lang.TorchLayer(scaled(np.add)), lang.TorchLayer(scaled(np.multiply))),
-        (None, step),
-    ],
-)
-def test_programs_of_other_implementations_differ(first, second):
-    assert one(implementation=first) == one(implementation=first)
-    assert one(implementation=first) != one(implementation=second)
-
-
-def test_what_a_function_does_with_a_list_leaves_the_fingerprint_as_it_is():
-    calls = []
-
-    def recorded(_values, x):
-        calls.append(x)
-
-    before = one(implementation=recorded).fingerprint
-    recorded({}, 1)
-    assert one(implementation=recorded).fingerprint == before
-
-
-def test_programs_are_told_apart_however_far_from_their_ends_they_differ():
-    def chains(*reads):
-        """20 modules of one kind in a row; two more, of what the modules at these places of the row give."""
-
-        def builder():
-            row = [lang.siso_module("A") for _ in range(20)]
-            inputs, outputs = lang.siso_sequential(row)
-            join = lang.combiner(1 + len(reads), "Join")
-            join[0]["in0"].connect(outputs["out"])
-            for i, place in enumerate(reads):
-                side = lang.siso_module("A")
-                side[0]["in"].connect(row[place][1]["out"])
-                join[0][f"in{i + 1}"].connect(side[1]["out"])
-            return inputs, join[1]
-
-        return SearchSpace(builder).program()
-
-    assert chains(8, 9) == chains(8, 9)
-    assert len({chains(8, 9), chains(9, 8), chains(8, 10), chains(9, 10), chains(9, 9)}) == 5
