@@ -79,7 +79,7 @@ def test_one_part_is_chosen_by_position_or_by_key():
         return inputs, {"out": outputs["c"]}
 
     program = SearchSpace(several).specify([1]).program()
-    assert program.compile(Formula(), {"a": "x", "b": "y"}) == {"out": "A(x, y)"}
+    assert program.compile(Formula(), {"a": "x", "b": "y"}) == {"out": "B(x, y)"}
 
 
 def test_parts_are_repeated_or_left_out():
