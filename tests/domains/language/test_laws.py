@@ -178,6 +178,27 @@ def test_assigning_leaves_the_space_as_it_was(spec):
     assert total_of_parts == space.count().count
 
 
+@settings(max_examples=60, deadline=None)
+@given(SPECS, st.integers(0, 2**32 - 1))
+def test_an_assigned_space_holds_the_programs_that_agree_with_it(spec, seed):
+    space, rng = space_of(spec), np.random.default_rng(seed)
+    if not 0 < space.count().count <= MOST:
+        return
+    every, part = list(space.enumerate("depth")), space
+    goal = every[int(rng.integers(len(every)))]
+    while not part.is_terminal:
+        agreeing = {x for x in every if all(x.get(path) == value for path, value in part.trace.items())}
+        assert set(part.enumerate("depth")) == set(part.enumerate("length")) == agreeing
+        assert part.count() == Exact(len(agreeing))
+        drawn = part.sample(2, rng)
+        assert agreeing.issuperset([*drawn, *part.neighbors(drawn[0]), part.complete(goal, rng).trace])
+        assert part.replay(goal).trace == goal
+        h = part.hyperparameters[int(rng.integers(len(part.hyperparameters)))]
+        part = part.assign(h, goal[h.path])
+    assert part.trace == goal
+    assert part.program() == space.present(goal)
+
+
 def graph_of(program: lang.Program) -> nx.MultiDiGraph:
     graph = nx.MultiDiGraph()
     for position, node in enumerate(program.nodes):

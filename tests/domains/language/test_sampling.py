@@ -142,7 +142,7 @@ def test_traces_values_and_positions_lead_to_the_same_end():
 
 @pytest.mark.parametrize("made", [[3], [-1], [0, 0, 0]])
 def test_positions_beyond_the_space_are_refused(made):
-    with pytest.raises(TraceError, match="decisions: .* leave the space at"):
+    with pytest.raises(TraceError, match=r"decisions: .* leave the space at"):
         follow_decisions(begin(repeated, 10), made)
 
 
