@@ -19,7 +19,7 @@ from bostruct.cli import comparison, main, statistics
 from bostruct.cli.comparison import Comparison, RunKey
 from bostruct.contracts import MissingExtra
 from bostruct.study.history import Trial
-from tests.problems.test_nas_tables import edges_file
+from tests.problems.tables import edges_file
 
 PROBLEM = "contamination:stages=8"
 LINE = ("compare", PROBLEM, "--methods", "random,hill-climbing", "--seeds", "2", "--out")

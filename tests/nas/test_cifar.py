@@ -16,14 +16,7 @@ import torch
 
 import bostruct as bo
 from bostruct.contracts import BostructError, DomainError
-from bostruct.language import SearchSpace
-from bostruct.nas import CIFAR10Objective, cifar, cifar10, cost, recipes
-from bostruct.nas.spaces.combo_cell import INITIAL_CELLS, ComboObjective, bits_space, combo_cell, published_flops
-
-FLOPS = (  # pthflops 0.4.2 on the authors' network
-    20_978_698, 100_195_338, 80_448_522, 41_298_954, 40_782_858, 21_208_074, 60_587_018, 41_012_234, 101_055_498,
-    61_905_930,
-)  # fmt: skip
+from bostruct.nas import CIFAR10Objective, cifar, cifar10, recipes
 
 
 def miniature(n=20, seed=0):
@@ -254,25 +247,3 @@ def test_settings_are_the_objectives_or_the_recipes():
             CIFAR10Objective(official(), **sizes, settings=wrong)
     with pytest.raises(TypeError, match="settings: recipe: expected a Recipe, got 'wrs'"):
         CIFAR10Objective(official(), **sizes, settings={"recipe": "wrs", "epochs": 3})
-
-
-def test_cells_of_combo_cost_what_the_authors_count():
-    assert tuple(published_flops([int(bit) for bit in bits]) for bits in INITIAL_CELLS) == FLOPS
-    largest = SearchSpace(combo_cell()).specify([1] * 31).program()
-    assert cost(largest.to_torch((2, 3, 32, 32)), (3, 32, 32)).parameters == 687_066
-    with pytest.raises(bo.Infeasible):
-        published_flops([0] * 31)
-    with pytest.raises(ValueError, match="31"):
-        published_flops([1] * 30)
-
-
-def test_the_objective_of_combo():
-    space = bits_space()
-    point = {f"bit_{i}": int(bit) for i, bit in enumerate(INITIAL_CELLS[0])}
-    space.parse(point)
-    programs = []
-    objective = ComboObjective(lambda program: programs.append(program) or 0.25)
-    assert objective(point) == pytest.approx(0.25 + 0.02 * FLOPS[0] / FLOPS[8])
-    assert objective(programs[0]) == objective(point)
-    assert objective(dict.fromkeys(point, 0)) == 0.92
-    assert len(programs) == 3

@@ -12,7 +12,8 @@ import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.domains.architecture.labels import CNN, KERNEL_SIZES, Label
 from bostruct.language import SearchSpace
-from bostruct.nas import Recipe, cost, ops, regression, to_torch, train
+from bostruct.nas import Recipe, ops, regression, to_torch, train
+from bostruct.nas.costs import cost
 from bostruct.nas.networks import ACTIVATION_MODULES, MainOutput, program_to_torch
 from bostruct.nas.spaces.genetic import genetic_cnn
 from bostruct.nas.spaces.nasbench201 import nasbench201

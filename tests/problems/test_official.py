@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import bz2
-import collections
 import itertools
 import json
-import pickle
 import subprocess
 import sys
-import tracemalloc
-import zipfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,86 +14,9 @@ import pytest
 from bostruct import problems
 from bostruct.contracts import MissingExtra
 from bostruct.problems import official
+from tests.problems.nats_files import CODES, SEEDS, accuracy, cell_string, nats_results, pickled
 
 load: Any = problems.load
-OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
-CODES = np.array([[3, 0, 2, 0, 0, 4], [3, 1, 2, 0, 0, 4], [0, 0, 0, 1, 0, 0], [2, 2, 2, 2, 2, 2]], dtype=np.uint8)
-SEEDS = {"cifar10-valid": (777, 888, 999), "cifar10": (777, 888), "cifar100": (888,), "ImageNet16-120": (999, 777)}
-PARTS = {
-    "cifar10-valid": ("x-valid", "ori-test"),
-    "cifar10": ("ori-test",),
-    "cifar100": ("x-valid", "x-test", "ori-test"),
-    "ImageNet16-120": ("x-valid", "x-test", "ori-test"),
-}
-
-
-def cell_string(code):
-    names = [OPERATIONS[number] for number in code]
-    return f"|{names[0]}~0|+|{names[1]}~0|{names[2]}~1|+|{names[3]}~0|{names[4]}~1|{names[5]}~2|"
-
-
-def accuracy(index, epochs, data, seed, part, epoch):
-    """Of a training: a different number in every place, which tells where a value was read."""
-    return float(np.float32(index + seed / 1e3 + len(data) / 7 + len(part) / 11 + (epoch + 1) / epochs / 13))
-
-
-def nats_training(index, epochs, data, seed):
-    last = epochs - 1
-    return {
-        "name": "infer.tiny",
-        "seed": f"{seed:04d}",
-        "epochs": epochs,
-        "params": np.float64(0.8),
-        "flop": 113.9,
-        "latency": [0.01],
-        "train_acc1es": {last: 99.0},
-        "train_times": collections.OrderedDict({last: 1.0}),
-        "eval_names": list(PARTS[data]),
-        "eval_acc1es": {
-            f"{part}@{epoch}": np.float64(accuracy(index, epochs, data, seed, part, epoch))
-            for part in PARTS[data]
-            for epoch in (0, last)
-        },
-        "net_state_dict": None,
-    }
-
-
-def nats_results(index, seeds=SEEDS, text=None):
-    """What a pickle of one architecture of NATS-Bench holds, by number of epochs."""
-    return collections.OrderedDict(
-        (
-            str(epochs),
-            {
-                "arch_index": index,
-                "arch_str": cell_string(CODES[index]) if text is None else text,
-                "all_results": {
-                    (data, seed): nats_training(index, epochs, data, seed) for data in seeds for seed in seeds[data]
-                },
-                "dataset_seed": {data: list(own) for data, own in seeds.items()},
-                "clear_net_done": True,
-            },
-        )
-        for epochs in (12, 200)
-    )
-
-
-def pickled(path: Path, what) -> Path:
-    with bz2.open(path, "wb") as stream:
-        pickle.dump(what, stream, protocol=4)
-    return path
-
-
-@pytest.fixture
-def nats(tmp_path) -> Path:
-    """The folder of NATS-Bench, one architecture a file; the second has a training less."""
-    folder = tmp_path / "NATS-tss-v1_0-3ffb9-simple"
-    folder.mkdir()
-    meta = {"meta_archs": [*map(cell_string, CODES)], "total_archs": 4, "arch2infos": None, "evaluated_indexes": set()}
-    pickled(folder / "meta.pickle.pbz2", meta)
-    for index in range(len(CODES)):
-        seeds = SEEDS | {"cifar10-valid": (999, 777)} if index == 1 else SEEDS
-        pickled(folder / f"{index:06d}.pickle.pbz2", nats_results(index, seeds))
-    return folder
 
 
 class TestNats:
@@ -174,131 +91,6 @@ class TestNats:
         (tmp_path / "z").write_text("a,b")
         with pytest.raises(ValueError, match=r"is no .npz file of plain arrays, or the folder NATS-tss"):
             load(f"nasbench201:file={tmp_path / 'z'}")
-
-
-def saved(path: Path, what) -> Path:
-    """As torch.save wrote before torch 1.6: magic number, version, machine, object, keys of tensors."""
-    machine = {"protocol_version": 1001, "little_endian": True, "type_sizes": {"short": 2, "int": 4, "long": 4}}
-    with open(path, "wb") as stream:
-        for one in (0x1950A86A20F9469CFC6C, 1001, machine, what, []):
-            pickle.dump(one, stream, protocol=2)
-    return path
-
-
-def archived(path: Path, what) -> Path:
-    """As torch.save writes since torch 1.6."""
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("any/data.pkl", pickle.dumps(what, protocol=2))
-        archive.writestr("any/version", "3\n")
-    return path
-
-
-def first_file(results):
-    """What the files of NAS-Bench-201 hold: 12 epochs are `less`, 200 are `full`."""
-    infos = {index: {"full": own["200"], "less": own["12"]} for index, own in results.items()}
-    archs = [own["200"]["arch_str"] for own in results.values()]
-    return {"meta_archs": archs, "total_archs": len(archs), "arch2infos": infos, "evaluated_indexes": set(results)}
-
-
-class TestPth:
-    """Agreement with the authors' own API, nas_201_api 2.1, on files made by its classes was checked by hand."""
-
-    @pytest.mark.parametrize("write", [saved, archived])
-    def test_it_is_the_problem_of_nats_bench(self, nats, tmp_path, write):
-        whole = {index: nats_results(index) for index in range(4)}
-        whole[1] = nats_results(1, SEEDS | {"cifar10-valid": (999, 777)})
-        file = write(tmp_path / "NAS-Bench-201-v1_1-096897.pth", first_file(whole))
-        told, found = official.read_nats(nats), official.read_nats(file)
-        assert told.keys() == found.keys()
-        for name in told:
-            np.testing.assert_array_equal(told[name], found[name])
-        assert (
-            load(f"nasbench201:file={file},data=cifar10").optimum
-            == load(f"nasbench201:file={nats},data=cifar10").optimum
-        )
-
-    def test_curves_are_not_held(self, tmp_path):
-        def with_curves(training):
-            epochs = range(training["epochs"])
-            names = [f"{part}@{epoch}" for part in training["eval_names"] for epoch in epochs]
-            for what in ("eval_losses", "eval_times"):
-                training[what] = {name: float(place) for place, name in enumerate(names)}  # the same names in both
-            training["eval_acc1es"] |= {name: training["eval_acc1es"].get(name, 0.5) for name in names}
-            training["train_times"] = collections.OrderedDict((epoch, float(epoch)) for epoch in epochs)
-
-        few, whole = ({place: nats_results(place % 4) for place in range(12)} for _ in range(2))
-        for own in whole.values():
-            for trained in own.values():
-                for training in trained["all_results"].values():
-                    with_curves(training)
-        plain = official.read_nats(saved(tmp_path / "few.pth", first_file(few)))
-        file = saved(tmp_path / "many.pth", first_file(whole))
-        tracemalloc.start()
-        found = official.read_nats(file)
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        for name in plain:
-            np.testing.assert_array_equal(plain[name], found[name])
-        assert peak < file.stat().st_size / 2  # pickle's own unpickler needs several times the file
-
-    def test_files_that_could_run_code_are_refused(self, tmp_path):
-        class Trap:
-            def __reduce__(self):
-                return (tmp_path.joinpath("sprung").touch, ())
-
-        file = saved(tmp_path / "x.pth", {"arch2infos": {0: Trap()}})
-        with pytest.raises(ValueError, match=r"x.pth is no file of NAS-Bench-201: it asks for"):
-            load(f"nasbench201:file={file}")
-        assert not (tmp_path / "sprung").exists()
-
-    @pytest.mark.parametrize(
-        ("what", "said"),
-        [
-            ({"a": 1}, r"no results of architectures \(arch2infos\); expected NAS-Bench-201-v1_1"),
-            ([1.5, "x"], "no results of architectures"),
-            ({"arch2infos": {}}, "found no architecture"),
-            ({"arch2infos": {0: {"less": {}}}}, "architecture 0: expected trainings of 200 epochs"),
-            ({"arch2infos": {0: 3}}, "architecture 0: expected trainings of 200 epochs"),
-            ({"arch2infos": {"a": {}, 1: {}}}, "no results of architectures"),
-        ],
-    )
-    def test_other_contents_are_refused(self, tmp_path, what, said):
-        with pytest.raises(ValueError, match=said):
-            load(f"nasbench201:file={saved(tmp_path / 'x.pth', what)}")
-
-    def test_broken_files_are_refused(self, tmp_path):
-        whole = saved(tmp_path / "x.pth", first_file({0: nats_results(0)})).read_bytes()
-        for length in (20, len(whole) // 2, len(whole) - 10):
-            (tmp_path / "y.pth").write_bytes(whole[:length])
-            with pytest.raises(ValueError, match=r"y.pth is no file of NAS-Bench-201"):
-                load(f"nasbench201:file={tmp_path / 'y.pth'}")
-
-    def test_broken_archives_are_refused(self, tmp_path):
-        file = archived(tmp_path / "x.pth", first_file({0: nats_results(0)}))
-        whole = bytearray(file.read_bytes())
-        whole[60] ^= 1  # in the pickle, whose checksum it then has not
-        file.write_bytes(whole)
-        with pytest.raises(ValueError, match=r"x.pth is no file of NAS-Bench-201: Bad CRC-32"):
-            load(f"nasbench201:file={file}")
-        np.savez(tmp_path / "x.npz", edges=np.zeros(3))
-        damaged = (tmp_path / "x.npz").read_bytes().replace(b"PK\x01\x02", b"PK\x01\x00")
-        (tmp_path / "x.npz").write_bytes(damaged)
-        with pytest.raises(ValueError, match=r"x.npz is no .npz file of plain arrays"):
-            load(f"nasbench201:file={tmp_path / 'x.npz'}")
-
-    def test_a_file_that_shares_what_is_forgotten_is_refused(self, tmp_path):
-        results = first_file({0: nats_results(0)})
-        results["arch2infos"][1] = {"shared": results["arch2infos"][0]["full"]}
-        first = next(iter(results["arch2infos"][0]["full"]["all_results"].values()))
-        results["arch2infos"][2] = {"full": first["eval_acc1es"]}
-        with pytest.raises(ValueError, match="it refers to what is in a training before"):
-            load(f"nasbench201:file={saved(tmp_path / 'x.pth', results)}")
-
-    def test_files_with_tensors_are_refused(self, tmp_path):
-        torch = pytest.importorskip("torch")
-        torch.save({"arch2infos": {0: torch.zeros(3)}}, tmp_path / "x.pth")
-        with pytest.raises(ValueError, match=r"it asks for torch._utils._rebuild_tensor_v2"):
-            load(f"nasbench201:file={tmp_path / 'x.pth'}")
 
 
 def macro_entry(accuracies):

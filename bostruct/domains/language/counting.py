@@ -137,6 +137,7 @@ class ProgramCounter:
 
     def __init__(self, walk: Walk, budget: int, recurring: int) -> None:
         self.values = dict(walk.values)
+        self.entered = {place for path in walk.values for place in enclosing_modules(path)}
         self.max_depth = walk.max_depth
         self.budget = budget
         self.unkept = budget - MAX_CACHED_COUNTS  # the budget left from where on parts are not kept
@@ -197,7 +198,8 @@ class ProgramCounter:
 
     def _module_rows(self, module: Module, free: tuple[Discrete, ...]) -> list[CountRow]:
         """Count a module, from the cache where one written alike was counted and all that it looks at is as it was."""
-        name = signature(module, free, self.values)
+        # where something inside has a value already, no other module counts the same
+        name = module.path if module.path in self.entered else signature(module, free, self.values)
         if name in self.around:
             self.is_recursive = True
             return [CountRow({}, {NO_SETTING: self.recurring})]
@@ -274,6 +276,17 @@ class CachedCount(NamedTuple):
         """
         alike = not self.inward or free == self.free
         return alike and all(values.get(h.path, MISSING) is value for h, value in self.read.items())
+
+
+def enclosing_modules(path: str) -> Iterator[str]:
+    """Yield the paths of the substitution modules around a place, the outermost first.
+
+    path: str, the place of a hyperparameter.
+    """
+    around = ""
+    for part in path.split("/")[:-1]:
+        yield around + part.partition("[")[0]
+        around += f"{part}/"
 
 
 def connected_components(

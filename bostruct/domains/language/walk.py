@@ -141,9 +141,17 @@ class Walk:
                 self._cursor += 1
             if self._opens_nothing():
                 return None
-            self._round, self._cursor = Round(self.open_hyperparameters(), len(self._values)), 0
+            self._begin_round()
             if not self._round.choices:
                 return None
+
+    def _begin_round(self) -> None:
+        """List the choices that are visible now, and note what may open more once they are made."""
+        modules = self.modules()
+        found, derives = self._find_open(modules)
+        self._waiting = [module for module in modules if module.substitution is not None]
+        self._derives = bool(found) and derives
+        self._round, self._cursor = Round(found, len(self._values)), 0
 
     def _opens_nothing(self) -> bool:
         """Tell whether all that was waiting is now known to hold no choice.
@@ -200,19 +208,20 @@ class Walk:
 
         Where there are none, what depends on others is computed too: raises Infeasible where that leads nowhere.
         """
+        return self._find_open(self.modules())[0]
+
+    def _find_open(self, modules: list[Module]) -> tuple[list[Discrete], bool]:
+        """Return the hyperparameters of visible modules to choose, and whether dependent ones wait to be computed."""
         found: dict[str, Discrete] = {}
-        modules = self.modules()
-        self._waiting = [module for module in modules if module.substitution is not None]
         for module in modules:
             for h in module.hyperparameters.values():
                 for one in independent_ancestors(h):
                     if one.path not in self._values:
                         found.setdefault(one.path, one)
         asked = list(self._pending_dependents(modules))
-        self._derives = bool(found) and bool(asked)
         for h in () if found else asked:
             self.value(h)
-        return list(found.values())
+        return list(found.values()), bool(asked)
 
     def _pending_dependents(self, modules: list[Module]) -> Iterator[DependentHyperparameter]:
         """Yield the dependent hyperparameters of these that no substitution will ask for, and nobody asked for yet."""

@@ -9,7 +9,16 @@ import numpy as np
 
 from bostruct import language as lang
 from bostruct.domains.language.counting import MAX_CACHED_COUNTS
-from bostruct.language import D, SearchSpace, siso_module, siso_optional, siso_or, siso_repeat, siso_sequential
+from bostruct.language import (
+    D,
+    SearchSpace,
+    siso_module,
+    siso_optional,
+    siso_or,
+    siso_repeat,
+    siso_sequential,
+    substitution_module,
+)
 
 
 class Net:
@@ -35,6 +44,45 @@ def test_what_is_reached_through_an_object_is_counted():
     drawn = Counter(space.sample(m, np.random.default_rng(0), by="architecture"))
     chi_square = sum((drawn[x] - 10) ** 2 / 10 for x in traces)
     assert chi_square < 211  # p = 0.001 at 151 degrees of freedom
+
+
+def equal_parts():
+    """Two parts that are built by the same code, without hyperparameters of their own, each with three choices."""
+
+    def one(_):
+        return siso_sequential([siso_optional(lambda: siso_module("A", {"x": D([1, 2, 3])}), D([0, 1])) for _ in "ab"])
+
+    return siso_sequential([substitution_module("Part", one, {}, ["in"], ["out"]) for _ in "ab"])
+
+
+def test_values_inside_a_part_leave_the_counts_of_parts_that_are_written_alike():
+    space = SearchSpace(equal_parts)
+    every = list(space.enumerate())
+    assert space.count() == lang.Exact(len(every)) == lang.Exact(4**4)
+    for x in every[:: len(every) // 7]:
+        part = space
+        while not part.is_terminal:
+            h = part.hyperparameters[0]
+            part = part.assign(h, x[h.path])
+            agreeing = sum(all(y.get(path) == value for path, value in part.trace.items()) for y in every)
+            assert part.count() == lang.Exact(agreeing)
+
+
+def test_programs_of_parts_that_are_written_alike_are_drawn_evenly():
+    space, m = SearchSpace(equal_parts), 200
+    drawn = space.sample(m, np.random.default_rng(0), by="architecture")
+    for path in (path for path in drawn[0] if path.endswith(".opt")):
+        present = sum(x[path] for x in drawn)  # with a chance of three in four, three programs to one
+        assert abs(present - 150) < 4 * (200 * 3 / 16) ** 0.5
+
+
+def test_an_endless_space_is_so_wherever_its_choices_stand():
+    space = SearchSpace(again)
+    for _ in range(5):
+        h = space.hyperparameters[0]
+        assert space.assign(h, 0).count() == lang.Exact(1)
+        space = space.assign(h, 1)
+        assert space.count() == lang.INFINITE
 
 
 def counted(i):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.language import INFINITE, AtLeast, D, Exact, SearchSpace, siso_module, siso_or, siso_sequential
+from bostruct.language import INFINITE, AtLeast, Exact, SearchSpace
 from examples.language_figures import COUNTS, figure_4, figure_11, figure_16, figure_18, main
 
 ENUMERATED = [fn for fn, count in COUNTS.items() if count < 3000]
@@ -88,13 +88,3 @@ def test_a_spent_budget_gives_a_lower_bound():
 
 
 COUNTS_BY_NAME = {builder.__name__: builder for builder in COUNTS}
-
-
-def test_programs_are_enumerated_by_length_and_by_turns():
-    def row(n, values):
-        return lambda: siso_sequential([siso_module("M", {"x": D(values)}) for _ in range(n)])
-
-    space = SearchSpace(lambda: siso_or([row(5, [1]), row(1, [1, 2]), row(2, [1]), row(1, [3, 4])], D([0, 1, 2, 3])))
-    assert [len(trace) for trace in space.enumerate("length")] == [2, 2, 2, 2, 3, 6]
-    large = SearchSpace(lambda: siso_or([row(60, [1, 2]), row(60, [3, 4])], D([0, 1])))
-    assert {trace["SISOOr-0.idx"] for trace in islice(large.enumerate("length"), 4)} == {0, 1}

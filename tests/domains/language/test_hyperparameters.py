@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bostruct.language import FloatRange, IntRange, SearchSpace, siso_module
+from bostruct.domains.language.graph import Fragment, build_into
+from bostruct.domains.language.hyperparameters import (
+    Bool,
+    D,
+    FloatRange,
+    IntRange,
+    OneOfK,
+    OneOfKFactorial,
+    independent_ancestors,
+)
+from bostruct.language import DependentHyperparameter, SearchSpace, siso_module
 
 
 def values(make):
@@ -66,3 +76,48 @@ def test_values(make, wanted):
 def test_integers_too_many_to_list_are_refused():
     with pytest.raises(ValueError, match=r"steps: expected a number for 0 to 30000000"):
         values(lambda: IntRange(0, 30_000_000))
+
+
+@given(st.integers(1, 8))
+def test_choices_of_k_things_and_of_their_orders(k):
+    assert values(lambda: OneOfK(k)) == tuple(range(k))
+    if k < 6:
+        assert values(lambda: OneOfKFactorial(k)) == tuple(range(math.factorial(k)))
+    assert values(Bool) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: OneOfK(0), "k: expected at least 1, got 0"),
+        (lambda: OneOfKFactorial(9), "k: expected between 1 and 8, got 9"),
+        (lambda: IntRange(3, 2), "high: expected between 3 and"),
+        (lambda: IntRange(0, 5, log=True), "low: expected at least 1, got 0"),
+        (lambda: IntRange(1, 5, 0), "steps: expected between 1 and"),
+        (lambda: FloatRange(0.0, 1.0, 3, log=True), "low: expected"),
+        (lambda: FloatRange(1.0, 0.5, 3), "high: expected"),
+        (lambda: FloatRange(0.0, float("inf"), 3), "high: expected"),
+    ],
+)
+def test_ranges_that_are_none_are_refused_by_the_argument(make, words):
+    with pytest.raises(ValueError, match=words):
+        values(make)
+
+
+def test_the_ancestors_of_a_value_are_what_it_follows_from_each_once_and_nearest_first():
+    with build_into(Fragment("", None)):
+        a, b, c = D([1]), D([2]), D([3])
+        near = DependentHyperparameter(sum, {"y": b, "x": a})
+        far = DependentHyperparameter(sum, {"n": near, "c": c, "b": b})
+    assert independent_ancestors(a) == (a,)
+    assert independent_ancestors(near) == (a, b)
+    assert independent_ancestors(far) == (b, c, a)
+
+
+def test_long_chains_of_ancestors_are_followed_without_recursion():
+    with build_into(Fragment("", None)):
+        first = D([1])
+        h = DependentHyperparameter(len, {"x": first})
+        for _ in range(5_000):
+            h = DependentHyperparameter(len, {"x": h})
+    assert independent_ancestors(h) == (first,)

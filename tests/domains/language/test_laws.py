@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -179,14 +178,25 @@ def test_assigning_leaves_the_space_as_it_was(spec):
     assert total_of_parts == space.count().count
 
 
-def test_evenly_drawn_programs_are_uniform():
-    space = SearchSpace(lambda: lang.siso_repeat(lambda: lang.siso_module("M", {"x": D([1, 2])}), D([1, 2, 3])))
-    n, m = 14, 2_800
-    drawn = Counter(space.sample(m, np.random.default_rng(0), by="architecture"))
-    assert len(drawn) == n
-    assert sum((count - m / n) ** 2 / (m / n) for count in drawn.values()) < 35  # chi square, 13 degrees: p = 0.001
-    short = sum(len(trace) == 2 for trace in space.sample(m, np.random.default_rng(0)))
-    assert 0.28 * m < short < 0.39 * m
+@settings(max_examples=25, deadline=None)
+@given(SPECS, st.integers(0, 2**32 - 1))
+def test_an_assigned_space_holds_the_programs_that_agree_with_it(spec, seed):
+    space, rng = space_of(spec), np.random.default_rng(seed)
+    if not 0 < space.count().count <= 200:
+        return
+    every, part = list(space.enumerate("depth")), space
+    goal = every[int(rng.integers(len(every)))]
+    while not part.is_terminal:
+        agreeing = {x for x in every if all(x.get(path) == value for path, value in part.trace.items())}
+        assert set(part.enumerate("depth")) == set(part.enumerate("length")) == agreeing
+        assert part.count() == Exact(len(agreeing))
+        drawn = part.sample(2, rng)
+        assert agreeing.issuperset([*drawn, *part.neighbors(drawn[0]), part.complete(goal, rng).trace])
+        assert part.replay(goal).trace == goal
+        h = part.hyperparameters[int(rng.integers(len(part.hyperparameters)))]
+        part = part.assign(h, goal[h.path])
+    assert part.trace == goal
+    assert part.program() == space.present(goal)
 
 
 def graph_of(program: lang.Program) -> nx.MultiDiGraph:

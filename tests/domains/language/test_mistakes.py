@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -17,257 +15,6 @@ from bostruct import language as lang
 from bostruct.domains.language import changes, errors
 from bostruct.language import D, Infeasible, LanguageError, SearchSpace, TraceError
 from examples.language_figures import conv2d, figure_4, figure_18
-
-
-def refused(builder, kind, match):
-    with pytest.raises(kind, match=match):
-        SearchSpace(builder)
-
-
-def test_cycles_and_self_loops():
-    def cycle():
-        a, b = conv2d(8), lang.combiner(2, "Add")
-        a[0]["in"].connect(b[1]["out"])
-        b[0]["in0"].connect(a[1]["out"])
-        return {"in": b[0]["in1"]}, b[1]
-
-    def loop():
-        a, b = lang.combiner(2, "Add"), conv2d(8)
-        a[0]["in1"].connect(a[1]["out"])
-        b[0]["in"].connect(a[1]["out"])
-        return {"in": a[0]["in0"]}, b[1]
-
-    refused(cycle, errors.CycleError, r"(Add-0|Conv2D-0)\.in.* <- ")
-    refused(loop, errors.CycleError, r"Add-0\.in:in1 reads Add-0\.out:out")
-
-
-def test_a_cycle_that_no_output_needs():
-    def aside():
-        a, b = conv2d(8), conv2d(8)
-        a[0]["in"].connect(b[1]["out"])
-        b[0]["in"].connect(a[1]["out"])
-        return conv2d(8)
-
-    refused(aside, errors.CycleError, "Conv2D-")
-
-
-def test_dangling_inputs_and_modules():
-    def missing():
-        a, b = conv2d(8), lang.combiner(2, "Add")
-        b[0]["in0"].connect(a[1]["out"])
-        return a[0], b[1]
-
-    def aside():
-        a, b = conv2d(8), conv2d(D([1, 2]))
-        b[0]["in"].connect(a[1]["out"])
-        return a
-
-    refused(missing, errors.DanglingInput, r"Add-0\.in:in1 reads nothing")
-    refused(aside, errors.DanglingModule, r"Conv2D-1 leads to no output of the whole space")
-
-
-def test_an_input_is_connected_once():
-    def twice():
-        a, b, c = conv2d(1), conv2d(2), conv2d(3)
-        c[0]["in"].connect(a[1]["out"])
-        c[0]["in"].connect(b[1]["out"])
-        return a[0], c[1]
-
-    def border():
-        a, b = conv2d(1), conv2d(2)
-        b[0]["in"].connect(a[1]["out"])
-        return b[0], b[1]
-
-    refused(twice, errors.AlreadyConnected, r"Conv2D-2\.in:in reads Conv2D-0\.out:out already; .* Conv2D-1\.out:out")
-    refused(border, errors.AlreadyConnected, r"returns Conv2D-1\.in:in as its input 'in', but it reads Conv2D-0")
-
-
-def test_ports_are_connected_to_ports_of_the_other_kind():
-    def inputs():
-        a, b = conv2d(1), conv2d(2)
-        a[0]["in"].connect(b[0]["in"])
-
-    def outputs():
-        a, b = conv2d(1), conv2d(2)
-        a[1]["out"].connect(b[1]["out"])
-
-    refused(inputs, LanguageError, r"Conv2D-0\.in:in: expected an output to connect to, got Conv2D-1\.in:in")
-    refused(outputs, LanguageError, r"Conv2D-0\.out:out: expected an input to connect to, got Conv2D-1\.out:out")
-    refused(lambda: conv2d(1)[0]["in"].connect(3), LanguageError, "got 3")
-
-
-def test_parts_built_at_different_times_cannot_be_connected():
-    def outward():
-        outer = conv2d(1)
-
-        def inner():
-            own = conv2d(2)
-            own[0]["in"].connect(outer[1]["out"])
-            return {}, own[1]
-
-        part = lang.substitution_module("Part", lambda _: inner(), {}, [], ["out"])
-        joined = lang.combiner(2, "Add")
-        joined[0]["in0"].connect(outer[1]["out"])
-        joined[0]["in1"].connect(part[1]["out"])
-        return outer[0], joined[1]
-
-    def returned():
-        outer = conv2d(1)
-        part = lang.substitution_module("Part", lambda _: outer, {}, ["in"], ["out"])
-        part[0]["in"].connect(outer[1]["out"])
-        return outer[0], part[1]
-
-    refused(outward, errors.ForeignPort, r"Part-0/Conv2D-0\.in:in cannot read Conv2D-0\.out:out")
-    refused(returned, errors.ForeignPort, r"Part-0 returns 'in': Conv2D-0\.in:in, which belongs to the whole space")
-
-
-def test_finished_parts_are_closed():
-    kept = []
-
-    def builder():
-        kept.append(conv2d(1))
-        return kept[-1]
-
-    SearchSpace(builder)
-    with pytest.raises(errors.ForeignPort, match="is finished"):
-        kept[0][0]["in"].connect(kept[0][1]["out"])
-
-
-def test_hyperparameters_belong_to_parts_that_enclose_their_use():
-    leaked = []
-
-    def leaking():
-        leaked.append(D([1, 2]))
-        return conv2d(leaked[0])
-
-    def space():
-        first = lang.siso_optional(leaking, D([1]))
-        second = lang.siso_optional(lambda: conv2d(leaked[0]), D([1]))
-        return lang.siso_sequential([second, first])
-
-    with pytest.raises(errors.ForeignHyperparameter, match=r"SISOOptional-1.*made in SISOOptional-0\[1\]"):
-        SearchSpace(space).sample(1, np.random.default_rng(0))
-    with pytest.raises(LanguageError, match="inside the function that is given to SearchSpace"):
-        D([1, 2])
-    with pytest.raises(LanguageError, match="inside the function that is given to SearchSpace"):
-        conv2d(3)
-
-
-def test_names_clash():
-    def two_names():
-        return lang.siso_sequential([conv2d(D([1, 2], name="width")), conv2d(D([1, 2], name="width"))])
-
-    refused(two_names, errors.NameClash, r"two hyperparameters of the whole space are called 'width'")
-    refused(lambda: lang.module("A", {}, ["x", "x"]), errors.NameClash, "A: two of its inputs have one name")
-    refused(lambda: lang.siso_module("a/b"), LanguageError, "without spaces and any of")
-    refused(lambda: conv2d(D([1], name="1x")), LanguageError, "not beginning with a digit")
-
-
-@pytest.mark.parametrize("count", [0, -1, 2.0, True, "3"])
-def test_bad_repeat_counts(count):
-    refused(lambda: lang.siso_repeat(lambda: conv2d(1), D([count])), LanguageError, "SISORepeat: expected a number")
-
-    def dependent():
-        h = D([5, 6])
-        return lang.siso_repeat(lambda: conv2d(1), lang.DependentHyperparameter(lambda _: count, {"h": h}))
-
-    with pytest.raises(LanguageError, match=r"SISORepeat: expected a number"):
-        SearchSpace(dependent).sample(1, np.random.default_rng(0))
-
-
-@pytest.mark.parametrize(
-    ("made", "match"),
-    [
-        (None, "two dicts; got None"),
-        ([1, 2, 3], "two dicts"),
-        (({}, {}), "at least one output"),
-        (({"in": 3}, {"out": 4}), "expected an input as 'in', got 3"),
-    ],
-)
-def test_wrong_returns(made, match):
-    refused(lambda: made, errors.PortNames, match)
-
-
-def test_substitutions_have_the_ports_they_declare():
-    def wrong():
-        return lang.substitution_module("Part", lambda _: lang.combiner(2, "Add"), {"h": D([1])}, ["in"], ["out"])
-
-    with pytest.raises(errors.PortNames, match=r"Part-0\[1\]: expected the inputs in; got in0, in1"):
-        SearchSpace(wrong).assign("Part-0.h", 1)
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        "abc",
-        {"a": 1},
-        3,
-        [],
-        [1, True],
-        [1, 1.0],
-        [lambda: 1],
-        [{"a": 1}],
-        [float("nan")],
-        [float("inf")],
-        [(1, float("-inf"))],
-    ],
-)
-def test_values_that_cannot_be_chosen(values):
-    refused(lambda: conv2d(D(values)), LanguageError, "values:")
-
-
-def test_local_names_are_text():
-    names = lambda: {1: D([1]), "x": D([2])}  # noqa: E731
-    fn = lambda _: conv2d(1)  # noqa: E731
-    text = "expected local names that are text, got 1"
-    refused(lambda: lang.siso_module("M", names()), LanguageError, f"M: name_to_hyperp: {text}")
-    refused(lambda: lang.substitution_module("S", fn, names(), ["in"], ["out"]), LanguageError, f"S: .*{text}")
-    refused(lambda: lang.DependentHyperparameter(len, names()), LanguageError, f"hyperps: {text}")
-    refused(lambda: lang.siso_module("M", [D([1])]), LanguageError, "M: name_to_hyperp: expected a dict")
-
-
-def test_choices_outside_a_list_of_functions_are_refused_at_once():
-    refused(
-        lambda: lang.siso_or([lambda: conv2d(1)], D([0, 1])), LanguageError, "SISOOr: idx: expected one of 0; got 1"
-    )
-    refused(lambda: lang.siso_permutation([lambda: conv2d(1)] * 2, D([2])), LanguageError, "perm_idx")
-
-
-def test_parts_and_functions_that_build_them_are_told_apart():
-    part = "expected a function that builds a part, got"
-    refused(lambda: lang.siso_repeat(conv2d(1), D([1])), LanguageError, f"SISORepeat: fn: {part}.*write `lambda: ...`")
-    refused(lambda: lang.siso_optional(conv2d(1), D([1])), LanguageError, f"SISOOptional: fn: {part}")
-    refused(lambda: lang.siso_or([conv2d(1)], D([0])), LanguageError, f"SISOOr: fn_lst: {part}")
-    refused(lambda: lang.siso_or([], D([0])), LanguageError, "SISOOr: fn_lst: expected at least one function")
-    refused(lambda: lang.siso_sequential([lambda: conv2d(1)]), LanguageError, "io_lst: expected parts.* at 0; call it")
-    refused(lambda: lang.siso_optional(lambda: conv2d(1), D(["no", "yes"])), LanguageError, "opt: expected True, False")
-    three = [lambda: conv2d(1)] * 3
-    refused(lambda: lang.siso_permutation(three, lang.OneOfKFactorial(2)), LanguageError, "orders of 3 parts, got all")
-    nested = lambda: lang.siso_repeat(lambda: conv2d(1), lang.DependentHyperparameter(lambda _: 0, {"h": D([1])}))  # noqa: E731
-    with pytest.raises(LanguageError, match="SISORepeat-0: SISORepeat: expected a number"):
-        SearchSpace(nested).sample(1, np.random.default_rng(0))
-
-
-def test_what_is_no_point_or_generator_is_refused_by_name():
-    space, rng = SearchSpace(figure_4), np.random.default_rng(0)
-    x = space.sample(1, rng)[0]
-    assert space.present(dict(x)) == space.present(x)
-    assert space.mutate(dict(x), rng) != x
-    assert space.crossover(dict(x), dict(x), rng) == x
-    for call in (lambda r: space.sample(1, r), lambda r: space.mutate(x, r), lambda r: space.complete({}, r)):
-        with pytest.raises(TypeError, match="rng: expected a numpy Generator"):
-            call(0)
-    with pytest.raises(ValueError, match="m: expected at least 0, got -1"):
-        space.sample(-1, rng)
-    with pytest.raises(TraceError, match="hyperparameter: expected one, or its place as text, got 3"):
-        space.assign(3, 1)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(TraceError, match=r"expected one of \[1, 2, 4\], got \(1,\)"):
-        space.assign("SISORepeat-0.num_reps", [1])
-    with pytest.raises(TraceError, match="zz: no such choice or value"):
-        space.complete({"zz": 1}, rng)
-    with pytest.raises(TraceError, match=r"SISORepeat-0\.num_reps: no such choice or value"):
-        space.complete({"SISORepeat-0.num_reps": 3}, rng)
-    assert len(repr(space.present(x))) < 250
 
 
 def test_results_of_which_nothing_was_kept():
@@ -281,7 +28,8 @@ def test_results_of_which_nothing_was_kept():
     assert "no completed trial was kept" in repr(kept)
 
 
-# The fourteen defects of the published code, in the order of its description.
+# The fourteen defects of the published code, in the order of its description; test_closing.py has the second, the third
+# and more of the sixth.
 
 
 def test_1_siblings_may_share_a_hyperparameter_that_their_bodies_use_too():
@@ -292,11 +40,6 @@ def test_1_siblings_may_share_a_hyperparameter_that_their_bodies_use_too():
 
     assert SearchSpace(space).count() == lang.Exact(2)
     assert [len(SearchSpace(space).present(x)) for x in SearchSpace(space).enumerate()] == [2, 8]
-
-
-def test_2_and_3_cycles_and_unconnected_inputs_are_refused():
-    test_cycles_and_self_loops()
-    test_dangling_inputs_and_modules()
 
 
 def test_4_no_handle_is_stale_and_no_border_is_special():
@@ -339,8 +82,6 @@ def test_5_a_function_that_raises_leaves_the_space_as_it_was():
 
 
 def test_6_nothing_off_the_way_to_an_output_is_forgotten():
-    test_dangling_inputs_and_modules()
-
     def carried():
         inputs, outputs = lang.hyperparameter_aggregator({"rate": D([0.1, 0.2])})
         a_inputs, a_outputs = conv2d(1)
@@ -563,75 +304,9 @@ def test_long_chains_of_dependent_values():
     assert [space.present(x).nodes[0].values["filters"] for x in space.enumerate()] == [2_001, 2_002]
 
 
-def test_a_builder_that_calls_itself_without_a_choice_is_told_so():
-    def forever():
-        return lang.siso_sequential([conv2d(1), forever()])
-
-    refused(forever, LanguageError, "builder: its function calls itself without end: put a choice between")
-    with pytest.raises(errors.SubstitutionError, match=r"SISOOptional-0: for .* calls itself without end"):
-        SearchSpace(lambda: lang.siso_optional(forever, D([1]))).sample(1, np.random.default_rng(0))
-
-
-def test_a_space_without_programs_says_so():
-    def never(_):
-        raise Infeasible("never")
-
-    space = SearchSpace(lambda: lang.substitution_module("Never", never, {"a": D([1, 2])}, ["in"], ["out"]))
-    assert space.count() == lang.Exact(0)
-    with pytest.raises(errors.NoneFeasible, match="the last one: never"):
-        space.sample(1, np.random.default_rng(0))
-
-
-def test_different_values_lead_to_different_places():
-    alike = [1, "1", None, "None", True, "True", "", (), ("",), (1, 2), "(1,2)", ("1", 2), '"1"', "1,2", "1%2C2", 1.5]
-    alike += ["1.5", "a,b", "a%2Cb", "a/b", "a]", "[", ("a", "b"), ("a,b",), "inf", "relu", "3x3"]
-    values = [value for i, value in enumerate(alike) if value not in alike[:i]]  # True is 1
-
-    def opened(_):
-        return lang.siso_module("M", {"x": D([0])})
-
-    def space(names):
-        return SearchSpace(
-            lambda: lang.substitution_module("S", opened, {n: D(values) for n in names}, ["in"], ["out"])
-        )
-
-    places = [next(key for key in trace if key.endswith(".x")) for trace in space("ab").enumerate()]
-    assert len(set(places)) == len(places) == len(values) ** 2
-    a = space("a")
-    found = {trace["S-0.a"]: list(trace)[-1] for trace in a.enumerate()}
-    for value, spelled in {"relu": "relu", 1: "1", "1": '"1"', None: "None", "a/b": "a%2Fb", (1, 2): "(1,2)"}.items():
-        assert found[value] == f"S-0[{spelled}]/M-0.x"
-    assert all(a.replay(trace).trace == trace for trace in a.enumerate())
-
-
 def test_each_mistake_has_an_error_that_users_can_name():
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and kind.__module__ == errors.__name__]
     assert len(kinds) > 10
     for kind in kinds:
         assert getattr(lang, kind.__name__) is kind
         assert kind.__name__ in lang.__all__
-
-
-SCRIPT = """
-import numpy as np
-from examples.language_figures import figure_4, figure_16
-from bostruct.language import SearchSpace
-for builder in (figure_4, figure_16):
-    space = SearchSpace(builder)
-    trace = space.sample(3, np.random.default_rng(7))[2]
-    print(list(trace.items()), space.present(trace).fingerprint, space.fingerprint, space.tokens([trace])[0].sum())
-"""
-
-
-def test_places_and_fingerprints_are_the_same_in_every_process():
-    printed = {
-        subprocess.run(
-            [sys.executable, "-c", SCRIPT],
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert len(printed) == 1

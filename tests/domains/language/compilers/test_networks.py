@@ -18,10 +18,9 @@ from bostruct import language as lang
 from bostruct.domains.language.compilers.networks import torch_name
 from bostruct.language import CompileError, SearchSpace
 from bostruct.nas import ops
-from bostruct.nas.spaces.enas import enas_cell
 from tests.domains.language.programs import enas_space, figure_4, lstm_space
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 def fixed(*parts):
@@ -211,22 +210,6 @@ def test_enas_cell_of_figure_16_runs_forward_and_backward(seed):
     y.sum().backward()
     assert all(one.grad is not None for one in net.parameters())
     assert parameters(net) == 2 * (3 * units + units) + 7 * (units * units + units)
-
-
-def test_enas_cell_computes_what_its_equations_say():
-    """Three nodes, 0 tanh, 1 relu of node 0, 2 sigmoid of node 0: the mean of 1 and 2."""
-    space = SearchSpace(enas_cell(3, (4,)))
-    trace = next(x for x in space.enumerate() if sorted(x.values(), key=str) == [0, 0, 4, "relu", "sigmoid", "tanh"]
-                 and [node.kind for node in space.present(x).nodes].index("Tanh") == 3)  # fmt: skip
-    program = space.present(trace)
-    net = program.to_torch({"x": (2, 3), "ht": (2, 3)})
-    x, h = torch.randn(2, 3), torch.randn(2, 3)
-    dense = [layer for layer in net.layers.values() if isinstance(layer, nn.Linear)]
-    first = torch.tanh(dense[0](x) + dense[1](h))
-    ends = [torch.relu(dense[2](first)) + torch.sigmoid(dense[3](first)),
-            torch.sigmoid(dense[2](first)) + torch.relu(dense[3](first))]  # fmt: skip
-    found = net(x, h)
-    assert any(torch.allclose(found, end / 2) for end in ends)
 
 
 def test_networks_are_copied_saved_and_moved_to_other_types():

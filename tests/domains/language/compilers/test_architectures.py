@@ -5,7 +5,9 @@ import pytest
 
 import bostruct as bo
 from bostruct import language as lang
-from bostruct.domains.architecture.labels import CNN, Label
+from bostruct.domains.architecture.labels import CNN, MLP, Label
+from bostruct.domains.architecture.layers import Layer
+from bostruct.domains.language.compilers.architectures import ArchitectureBackend, build_architecture, layer_of
 from bostruct.language import CompileError, SearchSpace, labeled_module
 from bostruct.nas import ops
 from examples import language_figures
@@ -121,3 +123,32 @@ def test_a_layer_that_reads_nothing_is_refused():
 
     with pytest.raises(CompileError, match=r"Constant-0\(\) is the layer conv3-4, but nothing of the input reaches it"):
         SearchSpace(builder).program().to_architecture()
+
+
+def test_nodes_stand_for_the_layer_that_their_module_says_or_for_none():
+    conv, norm, named = chain(
+        lambda: ops.conv2d(16, 5, 2), ops.batch_norm, lambda: labeled_module("Named", ("fc", 8, 1, {"bias": True}))
+    ).nodes
+    assert layer_of(conv) == Layer("conv5", 16, 2)
+    assert layer_of(norm) is None
+    assert layer_of(named) == Layer("fc", 8, 1, (("bias", True),))
+    (abstract,) = chain(lambda: lang.siso_module("Abstract")).nodes
+    assert layer_of(abstract) is None
+
+
+def test_a_backend_adds_a_layer_behind_all_that_reach_it_once():
+    conv, norm = chain(lambda: ops.conv2d(16), ops.batch_norm).nodes
+    backend = ArchitectureBackend("ip")
+    first = backend.make(conv, {"in": (0,)})
+    assert backend.make(norm, {"in": first}) == first == (1,)
+    assert backend.make(conv, {"a": (1, 0), "b": (0, 1)}) == (2,)
+    assert backend.edges == [(0, 1), (1, 2), (0, 2)]
+    assert backend.paths == {0: "the program's input", 1: "Conv2D-0", 2: "Conv2D-0"}
+
+
+def test_a_family_may_be_given_by_name():
+    program = chain(lambda: labeled_module("Dense", "relu-8"))
+    expected = bo.Architecture.chain("relu-8 linear", "mlp")
+    assert build_architecture(program, "mlp", "linear") == build_architecture(program, MLP, "linear") == expected
+    with pytest.raises(bo.contracts.DomainError, match="family"):
+        build_architecture(program, "rnn", "linear")

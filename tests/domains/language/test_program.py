@@ -1,0 +1,184 @@
+"""Programs as values: their nodes, what makes two of them equal, and that it is the same in every process."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from functools import partial
+
+import numpy as np
+import pytest
+
+from bostruct import language as lang
+from bostruct.domains.language.beginning import begin
+from bostruct.domains.language.errors import TraceError
+from bostruct.domains.language.program import Program, Source, build_program, rebuild_program
+from bostruct.domains.language.sampling import sample_walk
+from bostruct.domains.language.trace import Trace
+from bostruct.language import D, SearchSpace, siso_module
+from tests.domains.language.more_programs import layers_of_kinds
+
+
+def step(_values, x):
+    return x
+
+
+def other_step(_values, x):
+    return x
+
+
+def scaled(factor):
+    return lambda _values, x: factor * x
+
+
+def one(value=0, implementation=None):
+    return SearchSpace(lambda: lang.siso_module("M", {"x": value}, implementation)).program()
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (step, other_step),
+        (scaled(2), scaled(3)),
+        (partial(step, 1), partial(step, 2)),
+        (lang.PlainFunction(step), lang.PlainFunction(other_step)),
+        (lang.PlainFunction(step), lang.SklearnStep(step)),
+        (lang.TorchLayer(scaled(np.add)), lang.TorchLayer(scaled(np.multiply))),
+        (None, step),
+    ],
+)
+def test_programs_of_other_implementations_differ(first, second):
+    assert one(implementation=first) == one(implementation=first)
+    assert one(implementation=first) != one(implementation=second)
+
+
+def test_what_a_function_does_with_a_list_leaves_the_fingerprint_as_it_is():
+    calls = []
+
+    def recorded(_values, x):
+        calls.append(x)
+
+    before = one(implementation=recorded).fingerprint
+    recorded({}, 1)
+    assert one(implementation=recorded).fingerprint == before
+
+
+def test_programs_are_told_apart_however_far_from_their_ends_they_differ():
+    def chains(*reads):
+        """20 modules of one kind in a row; two more, of what the modules at these places of the row give."""
+
+        def builder():
+            row = [lang.siso_module("A") for _ in range(20)]
+            inputs, outputs = lang.siso_sequential(row)
+            join = lang.combiner(1 + len(reads), "Join")
+            join[0]["in0"].connect(outputs["out"])
+            for i, place in enumerate(reads):
+                side = lang.siso_module("A")
+                side[0]["in"].connect(row[place][1]["out"])
+                join[0][f"in{i + 1}"].connect(side[1]["out"])
+            return inputs, join[1]
+
+        return SearchSpace(builder).program()
+
+    assert chains(8, 9) == chains(8, 9)
+    assert len({chains(8, 9), chains(9, 8), chains(8, 10), chains(9, 10), chains(9, 9)}) == 5
+
+
+SCRIPT = """
+import numpy as np
+from examples.language_figures import figure_4, figure_16
+from bostruct.language import SearchSpace
+for builder in (figure_4, figure_16):
+    space = SearchSpace(builder)
+    trace = space.sample(3, np.random.default_rng(7))[2]
+    print(list(trace.items()), space.present(trace).fingerprint, space.fingerprint, space.tokens([trace])[0].sum())
+"""
+
+
+def test_places_and_fingerprints_are_the_same_in_every_process():
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(printed) == 1
+
+
+def diamond():
+    """A stem that two branches read, which meet; the second branch is an identity."""
+    inputs, outputs = siso_module("Stem", {"k": D([1, 2])})
+    left, right, end = siso_module("Left", {"n": 3}), lang.identity(), lang.combiner(2, "Join")
+    for i, branch in enumerate((left, right)):
+        branch[0]["in"].connect(outputs["out"])
+        end[0][f"in{i}"].connect(branch[1]["out"])
+    return {"x": inputs["in"]}, {"y": end[1]["out"], "stem": outputs["out"]}
+
+
+def test_nodes_come_in_a_topological_order_with_what_they_read_and_identities_are_left_out():
+    program = build_program(sample_walk(begin(diamond, 5), np.random.default_rng(0), 10), diamond)
+    assert [(node.path, node.kind) for node in program.nodes] == [
+        ("Stem-0", "Stem"),
+        ("Left-0", "Left"),
+        ("Join-0", "Join"),
+    ]
+    stem, left, join = program.nodes
+    assert stem.sources == {"in": Source(None, "x")}
+    assert left.sources == {"in": Source(0, "out")}
+    assert join.sources == {"in0": Source(1, "out"), "in1": Source(0, "out")}
+    assert (left.values, stem.values) == ({"n": 3}, {"k": program.trace["Stem-0.k"]})
+    assert program.inputs == ("x",)
+    assert program.outputs == {"y": Source(2, "out"), "stem": Source(0, "out")}
+    assert len(program) == 3
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_program_is_rebuilt_from_its_builder_and_trace(seed):
+    space = SearchSpace(layers_of_kinds)
+    program = space.present(space.sample(1, np.random.default_rng(seed))[0])
+    again = rebuild_program(program.builder, program.trace)
+    for other in (again, pickle.loads(pickle.dumps(program))):
+        assert other == program
+        assert hash(other) == hash(program)
+        assert [node.path for node in other.nodes] == [node.path for node in program.nodes]
+        assert (other.trace, other.outputs) == (program.trace, program.outputs)
+    with pytest.raises(TraceError, match="nowhere"):
+        rebuild_program(layers_of_kinds, program.trace | {"nowhere": 1})
+
+
+def test_programs_are_equal_where_their_graphs_are_by_whatever_choices():
+    def either():
+        return lang.siso_or([lambda: siso_module("M", {"x": 1}), lambda: siso_module("M", {"x": D([1, 2])})], D([0, 1]))
+
+    space = SearchSpace(either)
+    first, second, third = (space.present(x) for x in space.enumerate("depth"))
+    assert first == second != third
+    assert first.trace != second.trace
+    assert len({first, second, third}) == 2
+    assert first != "M"
+
+
+def test_names_of_ports_are_part_of_the_value_and_the_order_of_inputs_is_not():
+    def build(first, second):
+        def builder():
+            inputs, outputs = lang.module("M", {}, ["a", "b"])
+            return {first: inputs["a"], second: inputs["b"]}, outputs
+
+        return SearchSpace(builder).program()
+
+    assert build("x", "y") == build("x", "y")
+    assert build("x", "y") != build("y", "x")
+    assert build("x", "y") != build("x", "z")
+
+
+def test_the_text_of_a_program_is_cut_or_whole():
+    trace = Trace({f"M-0.x{i}": "value" * 10 for i in range(9)})
+    program = Program((), ("in",), {"out": Source(None, "in")}, trace, layers_of_kinds)
+    assert repr(program).startswith("Program(0 modules, {'M-0.x0'")
+    assert len(repr(program)) < 250
+    assert str(program) == f"Program(0 modules, {dict(trace)})"

@@ -1,0 +1,136 @@
+"""FC-Net: errors of perceptrons and of their training, as one space of variables or as points of two parts."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct import problems
+from bostruct.domains.architecture.labels import MLP
+from bostruct.kernels.otmann.table import both_distances
+from bostruct.problems.fcnet import FCNetError, fcnet
+from tests.problems.tables import DATA, needs_data
+
+
+class TestPerceptrons:
+    SPACE = (("activation", ["relu", "tanh"]), ("rate", [0.1, 0.01, 0.001]))
+
+    def stored(self, tmp_path: Path, errors: np.ndarray) -> str:
+        np.savez(tmp_path / "f.npz", naval_propulsion=errors, space=json.dumps(self.SPACE))
+        return f"fcnet:file={tmp_path / 'f.npz'},data=naval_propulsion"
+
+    def test_values_are_logarithms_of_trainings(self, tmp_path):
+        errors = np.random.default_rng(0).uniform(0.01, 1e4, (2, 3, 4)).astype(np.float32)
+        spec = self.stored(tmp_path, errors)
+        quiet, point = problems.load(spec), {"activation": "tanh", "rate": 0.01}
+        trainings = np.log10(errors[1, 1].astype(float))
+        assert quiet(point) == pytest.approx(trainings.mean())
+        assert quiet.optimum == pytest.approx(np.log10(errors.astype(float)).mean(axis=2).min())
+        assert {v.kind for v in quiet.space.variables.values()} == {"Categorical", "Ordinal"}
+        drawn = {problems.load(f"{spec},noise={seed}")(point) for seed in range(40)}
+        assert drawn == set(trainings)
+        noisy = problems.load(f"{spec},noise=1,relabel=4")
+        assert noisy.noise_free(noisy.optimal_point) == pytest.approx(quiet.optimum)
+        np.testing.assert_array_equal(
+            pickle.loads(pickle.dumps(noisy)).evaluate(noisy.initial(1)), noisy.evaluate(noisy.initial(1))
+        )
+
+    NETWORKS = (
+        ("activation_fn_1", ["relu", "tanh"]),
+        ("rate", [0.1, 0.01, 0.001]),
+        ("n_units_2", [16, 32, 64, 128, 256, 512]),
+        ("activation_fn_2", ["relu", "tanh"]),
+        ("n_units_1", [16, 32, 64, 128, 256, 512]),
+    )
+
+    def test_networks_and_their_training_are_parts_of_a_point(self, tmp_path):
+        errors = np.random.default_rng(0).uniform(0.01, 10.0, (2, 3, 6, 2, 6, 4)).astype(np.float32)
+        np.savez(tmp_path / "j.npz", naval_propulsion=errors, space=json.dumps(self.NETWORKS))
+        given = f"file={tmp_path / 'j.npz'},data=naval_propulsion"
+        for noise in ("", ",noise=3"):
+            plain, joint = problems.load(f"fcnet:{given}{noise}"), problems.load(f"fcnet-joint:{given}{noise}")
+            assert (joint.space.size, joint.name) == (plain.space.size, f"fcnet-joint:{given}{noise}")
+            assert joint.space.part("network", joint.space.sample(1, np.random.default_rng(0)))[0].family == MLP
+            for point in plain.initial_points(1):
+                first, second = (f"{point[f'activation_fn_{k}']}-{point[f'n_units_{k}']}" for k in (1, 2))
+                network = bo.Architecture.chain(f"{first} {second} linear", "mlp")
+                parts = {"network": network, "training": {"rate": point["rate"]}}
+                assert joint(parts) == plain(point)
+                assert joint.noise_free(parts) == plain.noise_free(point)
+            assert joint.noise_free(joint.optimal_point) == joint.optimum == plain.optimum
+            moved = pickle.loads(pickle.dumps(joint))
+            np.testing.assert_array_equal(
+                moved.evaluate(joint.initial_points(2)), joint.evaluate(joint.initial_points(2))
+            )
+
+    def test_a_joint_table_is_searched_by_distances_between_its_networks(self, tmp_path, monkeypatch):
+        errors = np.random.default_rng(0).uniform(0.01, 10.0, (2, 3, 6, 2, 6, 1)).astype(np.float32)
+        np.savez(tmp_path / "j.npz", naval_propulsion=errors, space=json.dumps(self.NETWORKS))
+        joint = problems.load(f"fcnet-joint:file={tmp_path / 'j.npz'},data=naval_propulsion")
+        measured: list[int] = []
+
+        def counted(xs, ys, settings):
+            measured.append(len(xs))
+            return both_distances(xs, ys, settings)
+
+        monkeypatch.setattr("bostruct.kernels.otmann.table.both_distances", counted)
+        result = bo.minimize(joint, joint.space, method="nasbot", n_trials=14, seed=0)
+        assert measured
+        assert {t.origin for t in result.trials} >= {"model"}
+        assert result.best_value == joint(result.best_point)
+
+    def test_networks_of_another_table_are_refused(self, tmp_path):
+        shape = (2, 3, 6, 2, 5, 1)
+        changed = (*self.NETWORKS[:4], ("n_units_1", [16, 32, 64, 128, 256]))
+        for listed, dims in ((changed, shape), (self.NETWORKS[:4], shape[:4] + shape[5:])):
+            np.savez(tmp_path / "j.npz", naval_propulsion=np.ones(dims), space=json.dumps(listed))
+            with pytest.raises(ValueError, match="space: expected n_units_1 of 16, 32, 64, 128, 256, 512; got"):
+                problems.load(f"fcnet-joint:file={tmp_path / 'j.npz'},data=naval_propulsion")
+
+    def test_a_file_of_another_form_is_refused(self, tmp_path):
+        with pytest.raises(ValueError, match="expected positive errors of shape"):
+            problems.load(self.stored(tmp_path, np.zeros((2, 3, 4))))
+        with pytest.raises(ValueError, match="expected positive errors of shape"):
+            problems.load(self.stored(tmp_path, np.ones((3, 2, 4))))
+        np.savez(tmp_path / "f.npz", naval_propulsion=np.ones((2, 3, 4)))
+        with pytest.raises(ValueError, match="space: expected JSON"):
+            problems.load(f"fcnet:file={tmp_path / 'f.npz'},data=naval_propulsion")
+
+
+def test_an_error_without_a_seed_is_the_mean_over_trainings_and_with_one_a_training_of_the_point():
+    table = np.random.default_rng(2).normal(size=(2, 3, 40))
+    rows = np.array([[i, j] for i in range(2) for j in range(3)])
+    quiet = FCNetError(table, None)
+    np.testing.assert_array_equal(quiet(rows), table.mean(axis=-1).ravel())
+    np.testing.assert_array_equal(quiet.mean(rows, 100), quiet(rows))
+    drawn = np.array([FCNetError(table, seed)(rows) for seed in range(20)])
+    assert all(drawn[seed, i] in table[*rows[i]] for seed in range(20) for i in range(6))
+    assert (drawn.std(axis=0) > 0).all()
+    for seed in range(3):  # a value belongs to the point, whatever else is asked with it
+        np.testing.assert_array_equal([FCNetError(table, seed)(row[None])[0] for row in rows[::-1]], drawn[seed, ::-1])
+
+
+def test_a_table_gives_the_same_problem_by_function_and_by_name(tmp_path):
+    errors = np.random.default_rng(0).uniform(0.01, 10.0, (2, 3, 4))
+    np.savez(tmp_path / "f.npz", naval_propulsion=errors, space=json.dumps(TestPerceptrons.SPACE))
+    made = fcnet(str(tmp_path / "f.npz"), "naval_propulsion", noise=5)
+    named = problems.load(made.name)
+    points = made.space.enumerate()
+    np.testing.assert_array_equal(named.evaluate(points), made.evaluate(points))
+    with pytest.raises(ValueError, match="data: expected one of protein_structure, naval_propulsion"):
+        fcnet(str(tmp_path / "f.npz"), "boston")
+    with pytest.raises(ValueError, match="noise: expected at least 0, got -1"):
+        fcnet(str(tmp_path / "f.npz"), "naval_propulsion", noise=-1)
+
+
+@needs_data
+@pytest.mark.parametrize(("data", "least"), [("protein_structure", 0.2214), ("naval_propulsion", 3.17e-5)])
+def test_the_least_errors_are_those_of_the_published_table(data, least):
+    problem = problems.load(f"fcnet:file={DATA}/fcnet_tabular/fcnet.npz,data={data}")
+    assert problem.space.size == 62_208
+    assert 10**problem.optimum == pytest.approx(least, rel=1e-3)
