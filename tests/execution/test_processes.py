@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -119,27 +118,3 @@ def test_an_exception_that_loads_only_in_the_worker_fails_its_trial_alone(tmp_pa
     failed = [trial for trial in result.trials if trial.status == "failed"]
     assert [trial.point for trial in failed] == [{"x": 2}]
     assert "diverged" in str(failed[0].reason)
-
-
-def test_modules_of_every_kind_travel_by_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = (
-        "import sys, types\n"
-        "class Lazy(types.ModuleType):\n    answer = 42.0\n"
-        "ops = sys.modules['lazily.ops'] = Lazy('lazily.ops')\n"
-    )
-    (tmp_path / "lazily").mkdir()
-    (tmp_path / "lazily" / "__init__.py").write_text(source)
-    monkeypatch.syspath_prepend(tmp_path)
-    import lazily  # pyright: ignore[reportMissingImports]
-
-    def objective(point: dict) -> float:
-        return lazily.ops.answer + point["a"]  # as functions that name torch and any `ops`: cloudpickle takes torch.ops
-
-    result = bo.minimize(objective, SPACE, 2, method="random", seed=0, workers=2, progress=False)
-    assert result.best_value >= 42.0
-
-
-def test_a_refusal_to_travel_says_what_to_do() -> None:
-    lock = threading.Lock()
-    with pytest.raises(TypeError, match=r"objective: cannot be sent .* make that inside the objective"):
-        bo.minimize(lambda point: lock and point["a"], SPACE, 2, method="random", workers=2)
