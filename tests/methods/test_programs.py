@@ -23,11 +23,6 @@ from tests.laws.searcher_laws import check_searcher
 
 SPACE = SearchSpace(figure_4)
 ON_PROGRAMS = ["auto", "evolution", "regularized-evolution", "annealing", "hill-climbing", "smbo", "mcts", "random"]
-BITS = bo.Space({f"b{i}": bool for i in range(6)})
-
-
-def layers_objective(program):
-    return float(sum(node.values.get("units", 0.5) for node in program.nodes)) - 1.7 * len(program)
 
 
 @pytest.mark.parametrize("space", [SPACE, SearchSpace(layers_of_kinds)])
