@@ -73,6 +73,7 @@ def costs_of(rng: np.random.Generator):
     table = rng.uniform(0.0, 2.0, (3, 3))
     table = table + table.T
     np.fill_diagonal(table, 0.0)
+    table.flags.writeable = False  # as those of settings are: the same machine code serves
     return np.array([0.0, 0.3, 1.0]), table, np.array([0.25])
 
 
