@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,6 +18,7 @@ import bostruct as bo
 from bostruct import problems
 from bostruct.cli import main, text
 from bostruct.cli.run import draw_result, reported_value, suggestion_seconds
+from bostruct.problems.architectures import ArchitectureProblem
 from bostruct.study.history import Trial
 from tests.cli.invoke import SMALL, as_json, call
 
@@ -174,8 +176,13 @@ def test_seconds_are_the_median_of_points_that_the_method_chose(trials, expected
 
 
 def test_a_figure_is_reported_where_runs_are_judged_by_another_than_the_value():
-    result = SimpleNamespace(best_point="best")
+    problem = problems.load("landscape")
+    assert isinstance(problem, ArchitectureProblem)
+    point = problem.initial_points(1)[0]
+    result = SimpleNamespace(best_point=point)
     assert reported_value(problems.load(SMALL), result) is None  # type: ignore[arg-type]
+    assert reported_value(replace(problem, report=None), result) is None  # type: ignore[arg-type]
+    assert reported_value(replace(problem, report=len), result) == len(point)  # type: ignore[arg-type]
 
 
 def test_a_picture_has_the_method_and_the_problem_as_its_title(tmp_path):
