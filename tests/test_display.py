@@ -52,6 +52,12 @@ def test_a_table_holds_every_cell_whatever_its_characters(rows, caption):
     assert found.caption == caption
 
 
+def test_tags_in_captions_names_and_cells_are_escaped():
+    html = html_table([("<i>", "<b>&")], caption="<p>")
+    assert "<caption>&lt;p&gt;</caption>" in html
+    assert "<th>&lt;i&gt;</th><td>&lt;b&gt;&amp;</td>" in html
+
+
 def test_a_header_has_one_name_a_column():
     html = html_table([("a", 1)], header=("name", "<value>"))
     assert "<thead><tr><th>name</th><th>&lt;value&gt;</th></tr></thead>" in html

@@ -60,8 +60,9 @@ def test_a_penalty_keeps_the_minimum_where_one_choice_is_taken():
     """Over all zeros and ones the least of the penalized form is attained at the indicators of the best point."""
     space = bo.Space({"a": range(3), "b": bool, "c": range(3)})
     every = np.array(np.meshgrid(*[[0.0, 1.0]] * 7)).reshape(7, -1).T
-    for seed in range(10):
-        polynomial = random_polynomial(space, seed)
+    drawn = [random_polynomial(space, seed) for seed in range(10)]
+    costly, paying = (Polynomial(drawn[0].monomials, sign * np.abs(drawn[0].coefficients)) for sign in (1.0, -1.0))
+    for polynomial in (*drawn, costly, paying):  # where no choice would be best, and where several would be
         linear, pairs = penalize(polynomial)
         values = every @ linear + np.einsum("mi,ij,mj->m", every, pairs, every)
         best = space.enumerate()[np.argmin(polynomial(space.enumerate()))]

@@ -100,7 +100,7 @@ def test_it_shields_the_objective_from_interrupts_and_from_the_pipe_of_the_study
 
 def test_it_dies_with_the_study_and_takes_along_what_the_objective_started(served: Served, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "held")
-    script = "import sys, time; file = open(sys.argv[1], 'w'); time.sleep(300)"
+    script = "import sys, time; file = open(sys.argv[1], 'w'); time.sleep(60); file.write('it lived on')"
 
     def objective(_: Any, command: tuple = (sys.executable, "-c", script, str(tmp_path / "held"))) -> float:
         subprocess.Popen(command)

@@ -68,8 +68,8 @@ def test_the_best_unseen_candidate_is_suggested():
 
 
 def test_where_all_candidates_were_seen_the_best_unseen_neighbor_of_the_first_is_suggested():
-    found = suggest(EVERY[:2])  # (0, 0) and (0, 1); their best unseen neighbor is (1, 0)
-    assert (found.point.tolist(), found.info["origin"]) == ([1, 0], "model")
+    found = suggest(EVERY[[0, 3]], m=1)  # (0, 0), the candidate, and (1, 0); (2, 0) is listed first, but no better
+    assert (found.point.tolist(), found.info["origin"]) == ([0, 1], "model")
 
 
 @pytest.mark.parametrize(
