@@ -164,8 +164,8 @@ def test_points_at_the_highest_level_told_may_be_recommended():
     plain = Hyperband(SPACE, LEVELS)
     found = plain.appraise(history, None, np.random.default_rng(0))
     assert (found.eligible.tolist(), found.prediction) == ([False, True, True, False], None)
-    modelled = Hyperband(SPACE, LEVELS, proposals=Proposes(0, 0))
-    found = modelled.appraise(history, 3, np.random.default_rng(0))
+    modeled = Hyperband(SPACE, LEVELS, proposals=Proposes(0, 0))
+    found = modeled.appraise(history, 3, np.random.default_rng(0))
     assert found.eligible.tolist() == [False, True, True, False]
     np.testing.assert_array_equal(found.prediction.mean, np.full((1, 4), 2.0))
 
