@@ -36,8 +36,8 @@ class Similarity:
 
     prepared: list[Any] = field(default_factory=list)
 
-    def prepare(self, xs: Any, ys: Any) -> Any:
-        self.prepared.append((xs, ys))
+    def prepare(self, xs: Any, ys: Any = None) -> Any:
+        self.prepared.append((xs, xs if ys is None else ys))
         return len(self.prepared)
 
     def gram(self, theta: np.ndarray, prepared: Any) -> np.ndarray:
