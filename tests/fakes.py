@@ -1,12 +1,13 @@
-"""Posteriors and scores with closed forms."""
+"""Posteriors and scores with closed forms, and a domain in which nothing can change."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from bostruct.contracts import Array, Batch, Prediction
+from bostruct.contracts import Array, Batch, DomainError, Prediction
 
 
 @dataclass(eq=False)
@@ -70,3 +71,14 @@ class Unpruned:
 
     def upper_bounds(self, xs: Batch) -> Array:
         return np.full(len(xs), np.inf)
+
+
+class StuckDomain:
+    """A domain whose every point is the only one."""
+
+    def __init__(self, domain: Any) -> None:
+        self.keys, self.join, self.sample_unseen = domain.keys, domain.join, domain.sample_unseen
+
+    def mutate(self, x: Any, rng: np.random.Generator) -> Any:
+        del x, rng
+        raise DomainError("no valid change")

@@ -15,18 +15,19 @@ from click.testing import CliRunner, Result
 
 import bostruct as bo
 from bostruct import display, problems
-from bostruct.cli import comparison, main, statistics
+from bostruct.cli import comparison, statistics
+from bostruct.cli.compare import compare
 from bostruct.cli.comparison import Comparison, RunKey
 from bostruct.contracts import MissingExtra
 from bostruct.study.history import Trial
 from tests.problems.tables import edges_file
 
 PROBLEM = "contamination:stages=8"
-LINE = ("compare", PROBLEM, "--methods", "random,hill-climbing", "--seeds", "2", "--out")
+LINE = (PROBLEM, "--methods", "random,hill-climbing", "--seeds", "2", "--out")
 
 
 def call(*arguments: object, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    result = CliRunner().invoke(compare, [str(argument) for argument in arguments])
     assert result.exit_code == code, result.output
     return result
 
@@ -88,7 +89,7 @@ def test_what_runs_are_judged_by_has_a_column_and_noisy_values_no_regret(tmp_pat
         tmp_path / "cells.npz", np.array(list(itertools.product(range(1, 4), repeat=2)))[:, [0, 0, 1, 1, 0, 1]]
     )
     spec = f"nasbench201:file={file},noise=1"
-    line = ("compare", spec, "--methods", "random,annealing", "--seeds", 2, "--trials", 4, "--out", tmp_path / "out")
+    line = (spec, "--methods", "random,annealing", "--seeds", 2, "--trials", 4, "--out", tmp_path / "out")
     found = json.loads(call(*line, "--json").stdout)
     table = (tmp_path / "out" / "comparison.txt").read_text(encoding="utf-8")
     assert "reported" in table
@@ -133,7 +134,7 @@ def test_progress_counts_the_trials_of_all_runs(tmp_path):
 
 
 def test_the_report_covers_what_earlier_lines_left(tmp_path):
-    line = ("compare", PROBLEM, "--out", tmp_path, "--trials", 6)
+    line = (PROBLEM, "--out", tmp_path, "--trials", 6)
     call(*line, "--methods", "random", "--seeds", 2)
     call(*line, "--methods", "annealing", "--seeds", 1)
     assert set(incumbents(tmp_path)) == {RunKey("annealing", 0), RunKey("random", 0), RunKey("random", 1)}
@@ -145,14 +146,14 @@ def test_the_report_covers_what_earlier_lines_left(tmp_path):
 
 
 def test_a_method_that_cannot_search_the_problem_is_refused_before_any_run(tmp_path):
-    result = call("compare", PROBLEM, "--methods", "random,nasbot", "--out", tmp_path / "new", code=2)
+    result = call(PROBLEM, "--methods", "random,nasbot", "--out", tmp_path / "new", code=2)
     assert "cannot be searched by nasbot: method: nasbot needs a domain of architectures" in result.output
     assert not (tmp_path / "new").exists()
 
 
 def test_a_folder_of_another_problem_is_refused_and_kept(folder):
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    refused = call("compare", "branin", "--out", folder, code=3)
+    refused = call("branin", "--out", folder, code=3)
     assert PROBLEM in refused.stderr
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
@@ -178,7 +179,7 @@ def test_without_matplotlib_it_says_which_extra_and_goes_on(folder, monkeypatch)
 
 @pytest.mark.parametrize("arguments", [("--methods", "random,magic"), ("--seeds", "0"), ("--processes", "0")])
 def test_wrong_options_are_refused(tmp_path, arguments):
-    assert arguments[1].split(",")[-1] in call("compare", PROBLEM, "--out", tmp_path, *arguments, code=2).stderr
+    assert arguments[1].split(",")[-1] in call(PROBLEM, "--out", tmp_path, *arguments, code=2).stderr
 
 
 class TestStatistics:

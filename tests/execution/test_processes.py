@@ -1,10 +1,13 @@
-"""Worker processes that start badly or send what this process cannot read."""
+"""Worker processes: a pool of them, those that start badly, and those that send what this process cannot read."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import BostructError
+from bostruct.execution.processes import ProcessPool
 
 SPACE = bo.Space({"a": bo.Integer(0, 5)})
 
@@ -121,25 +125,100 @@ def test_an_exception_that_loads_only_in_the_worker_fails_its_trial_alone(tmp_pa
     assert "diverged" in str(failed[0].reason)
 
 
-def test_modules_of_every_kind_travel_by_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = (
-        "import sys, types\n"
-        "class Lazy(types.ModuleType):\n    answer = 42.0\n"
-        "ops = sys.modules['lazily.ops'] = Lazy('lazily.ops')\n"
-    )
-    (tmp_path / "lazily").mkdir()
-    (tmp_path / "lazily" / "__init__.py").write_text(source)
-    monkeypatch.syspath_prepend(tmp_path)
-    import lazily  # pyright: ignore[reportMissingImports]
+@pytest.fixture
+def open_pool() -> Iterator[Callable[..., ProcessPool]]:
+    pools: list[ProcessPool] = []
 
-    def objective(point: dict) -> float:
-        return lazily.ops.answer + point["a"]  # as functions that name torch and any `ops`: cloudpickle takes torch.ops
+    def make(objective: Callable[[Any], Any], workers: int = 2, timeout: float | None = None) -> ProcessPool:
+        pools.append(ProcessPool(objective, workers, timeout))
+        return pools[-1]
 
-    result = bo.minimize(objective, SPACE, 2, method="random", seed=0, workers=2, progress=False)
-    assert result.best_value >= 42.0
+    yield make
+    for pool in pools:
+        pool.close()
 
 
-def test_a_refusal_to_travel_says_what_to_do() -> None:
-    lock = threading.Lock()
-    with pytest.raises(TypeError, match=r"objective: cannot be sent .* make that inside the objective"):
-        bo.minimize(lambda point: lock and point["a"], SPACE, 2, method="random", workers=2)
+def gather(pool: ProcessPool, n: int) -> dict[int, Any]:
+    """Wait for n trials; return by their numbers the value of each, or the reason why it failed."""
+    found: list[tuple[int, Any]] = []
+    while len(found) < n:
+        found += pool.wait()
+    return {number: outcome.value if outcome.failed is None else outcome.failed for number, outcome in found}
+
+
+def test_a_pool_gives_each_trial_its_outcome_and_each_process_the_next_trial(
+    open_pool: Callable[..., ProcessPool],
+) -> None:
+    def objective(point: Any) -> float:
+        if point == 3:
+            raise KeyError("three")
+        return float(os.getpid())
+
+    pool = open_pool(objective)
+    assert pool.slots == 2
+    told: dict[int, Any] = {}
+    for number in range(0, 6, 2):
+        pool.submit(number, number)
+        pool.submit(number + 1, number + 1)
+        told |= gather(pool, 2)
+    assert sorted(told) == list(range(6))
+    assert told.pop(3) == "KeyError: 'three'"
+    assert len(set(told.values())) == 2
+    assert os.getpid() not in told.values()
+
+
+def test_all_slots_run_at_the_same_time(open_pool: Callable[..., ProcessPool], tmp_path: Path) -> None:
+    def objective(point: int) -> int:
+        (tmp_path / str(point)).touch()
+        while len(os.listdir(tmp_path)) < 2:
+            time.sleep(0.01)
+        return point
+
+    pool = open_pool(objective)
+    pool.submit(9, 9)
+    pool.submit(4, 4)
+    assert gather(pool, 2) == {4: 4.0, 9: 9.0}
+
+
+@pytest.mark.parametrize(
+    ("ending", "how"),
+    [(lambda: os._exit(7), "exit code 7"), (lambda: os.kill(os.getpid(), signal.SIGKILL), "signal SIGKILL")],
+)
+def test_a_process_that_dies_fails_its_trial_and_is_replaced(
+    open_pool: Callable[..., ProcessPool], ending: Callable[[], None], how: str
+) -> None:
+    pool = open_pool(lambda point: ending() if point else 1.0, workers=1)
+    pool.submit(0, True)
+    assert gather(pool, 1) == {0: f"its worker process died ({how})"}
+    pool.submit(1, False)
+    assert gather(pool, 1) == {1: 1.0}
+
+
+def test_a_trial_that_takes_too_long_is_killed(open_pool: Callable[..., ProcessPool]) -> None:
+    pool = open_pool(lambda point: time.sleep(300.0 * point) or 1.0, timeout=2.0)
+    pool.submit(0, 1)
+    pool.submit(1, 0)
+    assert gather(pool, 2) == {0: "timed out after 2 s", 1: 1.0}
+
+
+def test_closing_ends_every_process(open_pool: Callable[..., ProcessPool]) -> None:
+    def objective(point: int) -> float:
+        if point:
+            time.sleep(300)
+        return float(os.getpid())
+
+    pool = open_pool(objective)
+    pool.submit(0, 0)
+    process = int(gather(pool, 1)[0])
+    pool.submit(1, 1)
+    pool.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
+def test_a_point_that_cannot_travel_is_refused_by_name(open_pool: Callable[..., ProcessPool]) -> None:
+    pool = open_pool(lambda _: 1.0, workers=1)
+    with pytest.raises(TypeError, match="point: cannot be sent to a worker process"):
+        pool.submit(0, threading.Lock())
+    with pytest.raises(TypeError, match="objective: cannot be sent to a worker process"):
+        open_pool(threading.Lock())

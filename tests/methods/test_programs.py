@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 
 import numpy as np
@@ -11,34 +10,19 @@ import pytest
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import DomainError
-from bostruct.domains.fidelity import FidelityLevels
 from bostruct.domains.language import sampling
 from bostruct.domains.language.walk import Walk
 from bostruct.language import D, Infeasible, SearchSpace, siso_module, siso_sequential, substitution_module
 from bostruct.methods.default_kernels import program_kernel
-from bostruct.searchers.hyperband import Hyperband
-from bostruct.searchers.mcts import MCTS, rewards
-from bostruct.searchers.smbo import SMBO
 from bostruct.storage.sqlite import StudyMismatch
-from bostruct.surrogates.hashed import HashedRidge
 from examples.language_figures import figure_4
 from tests.domains.language.more_programs import endless, genetic_stages, layers_of_kinds, shallow_and_wide, wiring_cost
 from tests.laws.domain_laws import check_crossover, check_domain, check_mutation
 from tests.laws.kernel_laws import check_kernel
-from tests.laws.searcher_laws import check_exhausts, check_searcher
+from tests.laws.searcher_laws import check_searcher
 
 SPACE = SearchSpace(figure_4)
 ON_PROGRAMS = ["auto", "evolution", "regularized-evolution", "annealing", "hill-climbing", "smbo", "mcts", "random"]
-BITS = bo.Space({f"b{i}": bool for i in range(6)})
-TRAINED = bo.Space({"rate": [0.1, 0.01, 0.001], "width": range(8), "epochs": bo.Fidelity([1, 3, 9])})
-
-
-def layers_objective(program):
-    return float(sum(node.values.get("units", 0.5) for node in program.nodes)) - 1.7 * len(program)
-
-
-def trained(point):
-    return abs(point["width"] - 5) + point["rate"] + 3.0 / point["epochs"]
 
 
 @pytest.mark.parametrize("space", [SPACE, SearchSpace(layers_of_kinds)])
@@ -125,46 +109,6 @@ def test_small_spaces_are_exhausted_without_drawing_on_and_on(method, monkeypatc
         assert len(drawn) < 400
 
 
-@pytest.mark.parametrize("make", [methods.smbo, methods.mcts])
-def test_spaces_of_variables_are_searched_too(make):
-    check_searcher(make, BITS, lambda p: sum(p.values()), np.random.default_rng(0), n_trials=20)
-    check_exhausts(make, bo.Space({"a": range(4), "b": bool}), lambda p: p["a"] - p["b"], np.random.default_rng(1))
-    constrained = bo.Space(BITS.variables, [lambda p: sum(p.values()) == 3])
-    check_exhausts(make, constrained, lambda p: p["b0"] - p["b5"], np.random.default_rng(2))
-
-
-@pytest.mark.parametrize("method", ["hyperband", "successive-halving"])
-def test_fidelities(method):
-    check_searcher(methods.METHODS[method], TRAINED, trained, np.random.default_rng(0), n_trials=24)
-    check_exhausts(methods.METHODS[method], TRAINED, trained, np.random.default_rng(0))
-
-
-def test_hyperband_promotes_the_best_third_and_begins_at_every_level():
-    study = bo.Study(bo.Space({"x": range(400), "epochs": bo.Fidelity([1, 3, 9])}), method="hyperband", seed=0)
-    study.optimize(lambda p: abs(p["x"] - 200) + 1.0 / p["epochs"], 150)
-    by_point: dict[int, list[int]] = {}
-    for trial in study.trials:
-        by_point.setdefault(trial.point["x"], []).append(trial.point["epochs"])
-    first = [epochs[0] for epochs in by_point.values()]
-    shares = [first.count(epochs) / len(first) for epochs in (1, 3, 9)]
-    wanted = np.array([9 * 3 / 3, 3 * 3 / 2, 1 * 3 / 1])
-    np.testing.assert_allclose(shares, wanted / wanted.sum(), atol=0.05)
-    began = [x for x, epochs in by_point.items() if epochs[0] == 1]
-    raised = [x for x in began if 3 in by_point[x]]
-    assert len(began) // 3 <= len(raised) <= len(began) // 2  # of those told so far the best third, whenever asked
-    assert statistics.fmean(abs(x - 200) for x in raised) < statistics.fmean(abs(x - 200) for x in began) / 2
-    assert study.result.where(lambda p: p["epochs"] == 9).best_value >= study.best_value
-
-
-def test_successive_halving_begins_at_the_lowest_level_alone():
-    result = bo.minimize(trained, TRAINED, 50, method="successive-halving", seed=3)
-    seen = set()
-    for trial in result.trials:
-        key = (trial.point["rate"], trial.point["width"])
-        assert key in seen or trial.point["epochs"] == 1 or trial.origin == "fallback"
-        seen.add(key)
-
-
 def test_programs_have_fidelities_in_joint_domains():
     domain = bo.joint_domain({"program": SPACE, "training": {"epochs": bo.Fidelity([1, 4])}})
     result = bo.minimize(
@@ -173,20 +117,6 @@ def test_programs_have_fidelities_in_joint_domains():
     assert {t.point["training"]["epochs"] for t in result.trials} == {1, 4}
     auto = bo.minimize(lambda p: shallow_and_wide(p["program"]), domain, 16, method="auto", seed=0)
     assert auto.trials[-1].origin == "model"
-
-
-@pytest.mark.parametrize(
-    ("method", "domain", "why"),
-    [
-        ("hyperband", BITS, "one Fidelity variable"),
-        ("smbo", bo.mlp_domain(), "whose points have features"),
-        ("mcts", bo.mlp_domain(), "decisions one after another"),
-        ("combo", SPACE, "combo needs a Space"),
-    ],
-)
-def test_what_a_method_cannot_do_is_refused_by_name(method, domain, why):
-    with pytest.raises(DomainError, match=why):
-        methods.searcher(method, domain)
 
 
 @pytest.mark.parametrize("method", ON_PROGRAMS)
@@ -229,27 +159,6 @@ def test_ordered_values_are_alike_by_their_distance():
     np.testing.assert_allclose(gram[0], np.exp([0.0, -1.0 / 3.0, -1.0]))
 
 
-@pytest.mark.parametrize("n", [30, 150])  # fewer than there are buckets in use, and more
-def test_the_hashed_ridge_is_ridge_regression(n):
-    rng = np.random.default_rng(0)
-    xs, ys = SPACE.sample(n, rng), SPACE.sample(8, rng)
-    values = rng.normal(size=n)
-    penalty = 0.3
-    posterior, _, info = HashedRidge(SPACE.tokens, 512, penalty).condition(xs, values, None, rng)
-    assert (info["buckets_used"] > n) == (n == 30)
-    design, others = (np.array([np.bincount(t % 512, minlength=512) for t in SPACE.tokens(b)]) for b in (xs, ys))
-    shift, scale = values.mean(), values.std()
-    precision = design.T @ design + penalty * np.eye(512)
-    weights = np.linalg.solve(precision, design.T @ (values - shift) / scale)
-    prediction = posterior.predict(ys)
-    np.testing.assert_allclose(prediction.mean[0], shift + scale * others @ weights)
-    variance = scale**2 * penalty * np.einsum("mb,bc,mc->m", others, np.linalg.inv(precision), others)
-    np.testing.assert_allclose(prediction.variance[0], variance, atol=1e-9)
-    screen = posterior.screen(ys)
-    assert np.all(screen.mean <= prediction.mean + 1e-12)
-    assert np.all(screen.variance >= prediction.variance)
-
-
 def test_tokens_are_the_same_everywhere():
     x = SPACE.parse(
         {
@@ -263,31 +172,6 @@ def test_tokens_are_the_same_everywhere():
     )
     tokens = SPACE.tokens([x])[0]
     assert (len(tokens), int(np.bitwise_xor.reduce(tokens))) == (24, 5507362053055357783)
-
-
-def test_rewards_are_ranks():
-    np.testing.assert_allclose(rewards(np.array([3.0, -1.0, 3.0, 1e9])), [0.75, 1.0, 0.75, 0.25])
-
-
-def test_the_tree_prefers_what_was_good_and_tries_every_child():
-    study = bo.Study(bo.Space({"a": range(3), "b": range(30)}), method="mcts", seed=0)
-    study.optimize(lambda p: p["a"] + 0.001 * p["b"], 60)
-    chosen = [trial.point["a"] for trial in study.trials]
-    assert set(chosen[:3]) == {0, 1, 2}
-    assert chosen.count(0) > 25
-
-
-def test_settings_are_refused_by_name():
-    for make, name in (
-        (lambda: SMBO(SPACE, HashedRidge(SPACE.tokens), candidates=0), "candidates"),
-        (lambda: SMBO(SPACE, HashedRidge(SPACE.tokens), exploration=1.5), "exploration"),
-        (lambda: MCTS(SPACE, exploration=-1.0), "exploration"),
-        (lambda: HashedRidge(SPACE.tokens, buckets=0), "buckets"),
-        (lambda: Hyperband(TRAINED, FidelityLevels(TRAINED), reduction=1.0), "reduction"),
-    ):
-        with pytest.raises((ValueError, TypeError), match=name):
-            make()
-    assert json.dumps(methods.smbo(SPACE).settings())
 
 
 def test_model_based_methods_beat_random_search_on_wirings():

@@ -9,7 +9,7 @@ import bostruct as bo
 from bostruct.contracts import Infeasible
 from bostruct.language import D, PortNames, SearchSpace, SubstitutionError, siso_module, siso_or, substitution_module
 from bostruct.nas.spaces.genetic import genetic_cnn
-from bostruct.searchers.mcts import MCTS, CachedDecisions, ExhaustedPrefixes
+from bostruct.searchers.mcts import MCTS, CachedDecisions, ExhaustedPrefixes, rewards
 
 
 def test_a_search_that_has_seen_whole_subtrees_goes_on_by_its_tree():
@@ -84,3 +84,21 @@ def test_an_error_of_the_user_is_no_dead_end():
 
     with pytest.raises(SubstitutionError, match="division by zero"):
         bo.minimize(lambda p: float(len(p)), SearchSpace(chosen(build)), 15, method="mcts", seed=0)
+
+
+def test_rewards_are_ranks():
+    np.testing.assert_allclose(rewards(np.array([3.0, -1.0, 3.0, 1e9])), [0.75, 1.0, 0.75, 0.25])
+
+
+def test_the_tree_prefers_what_was_good_and_tries_every_child():
+    study = bo.Study(bo.Space({"a": range(3), "b": range(30)}), method="mcts", seed=0)
+    study.optimize(lambda p: p["a"] + 0.001 * p["b"], 60)
+    chosen = [trial.point["a"] for trial in study.trials]
+    assert set(chosen[:3]) == {0, 1, 2}
+    assert chosen.count(0) > 25
+
+
+def test_wrong_settings_are_refused_by_name():
+    for setting in ({"exploration": -1.0}, {"tries": 0}):
+        with pytest.raises(ValueError, match=next(iter(setting))):
+            MCTS(bo.Space({"a": bool}), **setting)

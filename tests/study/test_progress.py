@@ -13,6 +13,7 @@ import warnings
 import pytest
 
 import bostruct as bo
+from bostruct.study.progress import progress_bar, trial_bar
 
 
 @pytest.fixture
@@ -68,3 +69,41 @@ def test_a_notebook_without_widgets_gets_text_and_no_warning(monkeypatch, capsys
     lines = capsys.readouterr().err.rstrip().split("\r")
     assert "5/5" in lines[-1]
     assert max(map(len, lines)) <= 80
+
+
+def test_nobody_who_does_not_want_a_bar_gets_one(capsys):
+    for wanted in (False, None):  # None: stderr is no terminal here
+        with progress_bar("label", 5, 0, wanted) as bar:
+            assert bar is None
+    study = bo.Study({"a": range(9)}, method="random", seed=0)
+    with trial_bar("trials", study, 3, False) as show:
+        show(study, study.tell(study.ask(), 1.0))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_bar_goes_on_from_what_is_done_and_tells_the_regret(terminal):
+    study = bo.Study({"a": range(9)}, method="random", seed=0)
+    study.optimize(lambda point: point["a"] + 2.0, 4, progress=False)
+
+    def go_on():
+        with trial_bar("trials", study, 6, True, optimum=2.0) as show:
+            for _ in range(2):
+                trial = study.ask()
+                show(study, study.tell(trial, trial.point["a"] + 2.0))
+
+    shown = terminal(go_on)
+    assert "4/6" in shown[0]
+    assert "6/6" in shown[-1]
+    assert f"regret {study.best_value - 2.0:.4g}" in shown[-1]
+
+
+def test_a_run_that_ends_early_is_done_with_what_it_did(terminal):
+    study = bo.Study({"a": range(9)}, method="random", seed=0)
+
+    def end_early():
+        with trial_bar("trials", study, 50, True) as show:
+            show(study, study.tell(study.ask(), failed="no"))
+
+    last = terminal(end_early)[-1]
+    assert "1/1" in last
+    assert "best none yet, 1 failed" in last

@@ -7,9 +7,13 @@ import pickle
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import bostruct as bo
 from bostruct.contracts import BostructError
+from bostruct.study.history import Trial
+from bostruct.study.result import Result, Timing, TrialTable
 
 SPACE = bo.Space({"a": bo.Categorical(["x", "y", "z"]), "c": bo.Integer(1, 4)})
 
@@ -106,3 +110,59 @@ def test_a_result_without_its_domain_can_be_pickled():
     assert result.domain == space
     with pytest.raises(BostructError, match="pickled"):
         bo.importance(again)
+
+
+@st.composite
+def results(draw: st.DrawFn) -> Result:
+    """Trials of any status told in any order, some of them still running."""
+    values = draw(st.lists(st.one_of(st.none(), st.integers(-5, 5)), max_size=8))
+    trials = tuple(
+        Trial(i, {"i": i}, "failed", reason="no") if value is None else Trial(i, {"i": i}, "completed", float(value))
+        for i, value in enumerate(values)
+    )
+    running = tuple(Trial(len(trials) + i, {"i": -1}, "running") for i in range(draw(st.integers(0, 2))))
+    order = tuple(draw(st.permutations(range(len(trials)))))
+    return Result((*trials, *running), order, draw(st.sampled_from(["minimize", "maximize"])), 0, "by hand", "told so")
+
+
+@given(results())
+def test_incumbents_and_best_are_those_of_the_values_in_the_order_told(result):
+    better = max if result.direction == "maximize" else min
+    told = [result.trials[number] for number in result.order]
+    for i, step in enumerate(result.incumbents):
+        so_far = [trial.value for trial in told[: i + 1] if trial.value is not None]
+        assert (step.trial, step.best_value) == (told[i], better(so_far) if so_far else None)
+    completed = [trial for trial in told if trial.value is not None]
+    if completed:
+        assert result.best_trial == next(t for t in completed if t.value == better(c.value for c in completed))
+        assert result.recommended.trial == result.best_trial
+    assert (result.n_completed, result.n_failed) == (len(completed), len(told) - len(completed))
+
+
+@given(results(), st.integers(0, 8))
+def test_a_part_of_the_trials_has_a_best_of_its_own(result, least):
+    kept = result.where(lambda point: point["i"] >= least)
+    assert kept.order == tuple(number for number in result.order if number >= least)
+    assert kept.trials == result.trials
+    completed = [result.trials[number] for number in kept.order if result.trials[number].value is not None]
+    if completed:
+        assert kept.best_trial in completed
+    else:
+        with pytest.raises(BostructError, match=r"no (completed trial was kept|trial has completed)"):
+            _ = kept.best_value
+
+
+def test_seconds_are_those_of_trials_that_were_asked_for():
+    trials = (
+        Trial(0, {}, "completed", 1.0, info={"suggest_seconds": 0.25}, started=10.0, finished=12.0),
+        Trial(1, {}, "completed", 1.0, info={"origin": "added"}, started=50.0, finished=99.0),
+        Trial(2, {}, "running", info={"suggest_seconds": 0.5}, started=20.0),
+    )
+    assert Result(trials, (0, 1), "minimize", 0, "by hand", "told so").timing == Timing(0.75, 2.0)
+
+
+def test_a_table_has_a_column_for_each_part_of_a_point():
+    trials = (Trial(0, {"a": 1, "b": "x"}, "completed", 2.0, started=1.0, finished=4.0), Trial(1, "whole", "running"))
+    first, second = TrialTable(trials).rows()
+    assert (first["point.a"], first["point.b"], first["seconds"], first["value"]) == (1, "x", 3.0, 2.0)
+    assert (second["point"], second["seconds"], second["value"]) == ("whole", None, None)

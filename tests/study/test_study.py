@@ -16,6 +16,7 @@ import bostruct as bo
 from bostruct.contracts import BostructError, PointError, SpaceExhausted, Suggestion
 from bostruct.study.callbacks import Deadline, Patience, TargetValue
 from bostruct.study.loop import ObjectiveError
+from bostruct.study.study import Study
 
 SPACE = bo.Space({"a": bo.Categorical(["x", "y", "z"]), "b": bo.Binary(), "c": bo.Integer(1, 4)})
 
@@ -25,7 +26,7 @@ def value(point):
 
 
 def study(**settings):
-    return bo.Study(SPACE, **({"method": "random", "seed": 0} | settings))
+    return Study(SPACE, **({"method": "random", "seed": 0} | settings))
 
 
 @dataclass(frozen=True)

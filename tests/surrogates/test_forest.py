@@ -1,24 +1,15 @@
-"""The random forest as a surrogate, the method that it makes, and TPE."""
+"""The random forest as a surrogate."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-import bostruct as bo
 from bostruct.domains.space.decisions import coordinate_values
 from bostruct.language import SearchSpace
-from bostruct.methods import METHODS
 from bostruct.surrogates.forest import RandomForest
 from examples.language_figures import figure_4
-from tests.domains.language.more_programs import shallow_and_wide
-from tests.laws.searcher_laws import check_exhausts, check_searcher
-
-SPACE = bo.Space({"a": ["x", "y", "z"], "b": range(6), "c": bool, "r": bo.Real(0.1, 10.0, log=True)})
-
-
-def objective(point):
-    return (point["a"] != "y") + abs(point["b"] - 4) + abs(np.log10(point["r"])) + 0.1 * point["c"]
+from tests.methods.mixed_space import SPACE, objective
 
 
 def test_predictions_are_means_and_variances_over_trees():
@@ -58,32 +49,3 @@ def test_choices_that_no_trial_had_are_left_out():
     xs = sorted(space.sample(40, np.random.default_rng(0)), key=len)
     posterior, *_ = RandomForest(space.coordinates).condition(xs[:12], np.arange(12.0), None, np.random.default_rng(0))
     assert np.isfinite(posterior.predict(xs[-5:]).mean).all()
-
-
-@pytest.mark.parametrize("method", ["smac", "tpe"])
-def test_searcher_laws(method):
-    if method == "tpe":
-        pytest.importorskip("optuna")
-    check_searcher(METHODS[method], SPACE, objective, np.random.default_rng(0), n_trials=18)
-    small = bo.Space({"a": range(4), "b": ["x", "y"], "c": bool}, [lambda p: p["a"] > 0 or p["c"]])
-    check_exhausts(METHODS[method], small, lambda p: p["a"] + p["c"], np.random.default_rng(2))
-
-
-def test_smac_searches_programs():
-    check_searcher(METHODS["smac"], SearchSpace(figure_4), shallow_and_wide, np.random.default_rng(0), n_trials=14)
-
-
-@pytest.mark.parametrize("method", ["smac", "tpe"])
-def test_they_beat_random_search(method):
-    if method == "tpe":
-        pytest.importorskip("optuna")
-    ours = [bo.minimize(objective, SPACE, 50, method=method, seed=s).best_value for s in range(4)]
-    theirs = [bo.minimize(objective, SPACE, 50, method="random", seed=s).best_value for s in range(4)]
-    assert np.mean(ours) < 0.6 * np.mean(theirs)
-
-
-def test_tpe_leaves_optuna_as_it_was():
-    optuna = pytest.importorskip("optuna")
-    before = optuna.logging.get_verbosity()
-    bo.minimize(objective, SPACE, 14, method="tpe", seed=0)
-    assert optuna.logging.get_verbosity() == before

@@ -9,6 +9,7 @@ import pytest
 from matplotlib import pyplot
 
 import bostruct as bo
+from bostruct.kernels.otmann.plot import plot_transport
 from bostruct.kernels.otmann.settings import PAPER
 from tests.architectures import GOLDEN
 
@@ -16,7 +17,7 @@ from tests.architectures import GOLDEN
 @pytest.mark.parametrize(("first", "second", "weight"), [("a", "c", 0), ("b", "c", 3), ("m3", "me2", 2)])
 def test_what_is_drawn(first, second, weight):
     a, b = GOLDEN[first], GOLDEN[second]
-    axes = bo.plot_transport(a, b, weight=weight)
+    axes = plot_transport(a, b, weight=weight)
     match = bo.otmann(a, b)
     try:
         assert len(axes.lines) == np.count_nonzero(match.plan[weight])
@@ -33,9 +34,23 @@ def test_what_is_drawn(first, second, weight):
 def test_own_axes_and_refusal():
     _, axes = pyplot.subplots()
     try:
-        assert bo.plot_transport(GOLDEN["a"], GOLDEN["b"], PAPER, axes=axes) is axes
+        assert plot_transport(GOLDEN["a"], GOLDEN["b"], PAPER, axes=axes) is axes
         assert "175.1" in axes.get_title()
         with pytest.raises(ValueError, match="weight: expected between 0 and 0, got 1"):
-            bo.plot_transport(GOLDEN["a"], GOLDEN["b"], PAPER, weight=1)
+            plot_transport(GOLDEN["a"], GOLDEN["b"], PAPER, weight=1)
     finally:
         pyplot.close("all")
+
+
+def test_lines_are_as_wide_as_the_mass_they_stand_for():
+    a, b = GOLDEN["a"], GOLDEN["b"]
+    plan = bo.otmann(a, b).plan[0]
+    axes = plot_transport(a, b)
+    widths = [line.get_linewidth() for line in axes.lines]
+    np.testing.assert_allclose(widths, np.maximum(8.0 * plan[plan > 0] / plan.max(), 0.5))
+
+
+@pytest.mark.parametrize("axes", [3, "ax", object()])
+def test_what_are_no_axes_is_refused(axes):
+    with pytest.raises(TypeError, match="axes: expected axes of matplotlib"):
+        plot_transport(GOLDEN["a"], GOLDEN["b"], axes=axes)

@@ -18,8 +18,16 @@ import bostruct as bo
 from bostruct.cli.group import main
 from bostruct.cli.nas import PROTOCOL_NAMES
 from bostruct.nas import cifar, protocols, recipes, searches
+from bostruct.study.threads import ThreadLimit
 
-pytestmark = pytest.mark.usefixtures("short")
+pytestmark = pytest.mark.usefixtures("short", "one_thread")
+
+
+@pytest.fixture
+def one_thread():
+    """Sums are taken in one order, and small matrices are not waited for."""
+    with ThreadLimit(1)():
+        yield
 
 
 @pytest.fixture

@@ -1,0 +1,109 @@
+"""Importances of a study's variables: sorted, in range, of the trials that count, and refused where there are none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.analysis.importances import importance
+from bostruct.contracts import BostructError
+from bostruct.language import SearchSpace
+from tests.domains.language.more_programs import layers_of_kinds
+
+SPACE = bo.Space({"a": range(4), "b": ["x", "y", "z"], "c": bool})
+
+
+def study_of(space, objective, n=60):
+    study = bo.Study(space, method="random", seed=0)
+    study.optimize(objective, n)
+    return study
+
+
+def test_choices_that_not_every_program_has_are_kept():
+    space = SearchSpace(layers_of_kinds)
+    study = study_of(space, lambda program: float(sum(node.values.get("units", 0.0) for node in program.nodes)))
+    found = importance(study)
+    assert set(found.main) == {
+        one.path for trial in study.trials for one in space.coordinates(space.parse(trial.point))
+    }
+    absent_from_some = "SISORepeat-0/SISOOr-2[dense]/Dense-0.units"
+    assert found.main[absent_from_some].share > 0.0
+    assert next(iter(found.main)).startswith("SISORepeat-0")
+
+
+def test_importance_of_a_study_is_sorted_and_in_range():
+    study = study_of(SPACE, lambda p: 10.0 * (p["b"] == "x") + p["a"] * p["c"], 24)
+    found = importance(study, pairs=True)
+    shares = [effect.share for effect in found.main.values()]
+    assert shares == sorted(shares, reverse=True)
+    assert next(iter(found.main)) == "b"
+    assert found.pairs["a", "c"].share > max(found.pairs["a", "b"].share, found.pairs["b", "c"].share)
+    assert 0.0 <= sum(shares) <= 1.0 + 1e-9
+    assert importance(study, pairs=True) == found
+    assert all(bar.get_width() >= 0 for bar in bo.plot_importance(found).patches)
+
+
+@pytest.mark.parametrize("value", [0.0, 1e300, 7.0])
+def test_a_constant_objective_has_no_importances(value):
+    found = importance(study_of(SPACE, lambda _: value, 10))
+    assert {effect.share for effect in found.main.values()} == {0.0}
+
+
+def test_what_cannot_be_analyzed_is_refused():
+    study = bo.Study(SPACE, method="random", seed=0)
+    with pytest.raises(BostructError, match="at least two completed trials, got 0"):
+        importance(study)
+    architectures = bo.Study(bo.mlp_domain(), method="random", seed=0)
+    with pytest.raises(BostructError, match="made of named choices"):
+        importance(architectures)
+
+
+def test_a_result_knows_its_space_and_may_be_a_part_of_the_trials():
+    study = study_of(SPACE, lambda point: float(point["a"]), 20)
+    assert importance(study.result) == importance(study)
+    name = next(iter(SPACE.variables))
+    kept = study.result.where(lambda point: point[name] != study.result.trials[0].point[name])
+    assert importance(kept) != importance(study)
+    with pytest.raises(TypeError, match="study: expected a Study or a Result"):
+        importance(study.trials)
+
+
+def test_importances_print_as_a_table():
+    found = importance(study_of(SPACE, lambda point: float(point["a"]), 20), pairs=True)
+    lines = repr(found).splitlines()
+    assert lines[0].split() == ["variable", "share", "spread"]
+    assert len(lines) == 1 + len(found.main) + len(found.pairs)
+    assert lines[1].split()[-2:] == [f"{value:.3f}" for value in next(iter(found.main.values()))]
+
+
+def test_the_shares_of_a_sum_are_those_of_its_terms():
+    """Every point was told, and each variable has a term of its own: the shares are those of the terms' variances."""
+    study = bo.Study(SPACE, method="random", seed=0)
+    for x in SPACE.enumerate():
+        point = SPACE.present(x)
+        study.add(point, 2.0 * point["a"] + 3.0 * point["c"])
+    found = importance(study, pairs=True, trees=64)
+    terms = np.array([4.0 * 1.25, 0.0, 9.0 * 0.25])  # variances of 2 a, nothing, 3 c
+    shares = [found.main[name].share for name in SPACE.variables]
+    np.testing.assert_allclose(shares, terms / terms.sum(), atol=0.05)
+    assert all(effect.share < 0.05 for effect in found.pairs.values())
+
+
+@pytest.mark.parametrize("scale", [2.0**-60, 2.0**60])  # exact, so that the forests are the same
+def test_the_scale_of_the_values_says_nothing(scale):
+    def objective(point):
+        return float(point["a"] + 0.3 * point["c"])
+
+    study = study_of(SPACE, objective, 20)
+    scaled = study_of(SPACE, lambda point: scale * objective(point), 20)
+    for name, effect in importance(study).main.items():
+        np.testing.assert_allclose(effect, importance(scaled).main[name], atol=1e-9)
+
+
+def test_the_seed_grows_another_forest_and_trees_are_counted():
+    study = study_of(SPACE, lambda point: float(point["a"] * point["c"]), 20)
+    assert importance(study, seed=1) != importance(study, seed=0)
+    assert {effect.spread for effect in importance(study, trees=1).main.values()} == {0.0}
+    with pytest.raises(ValueError, match="trees: expected at least 1, got 0"):
+        importance(study, trees=0)

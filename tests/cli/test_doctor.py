@@ -1,0 +1,65 @@
+"""`bostruct doctor`: what is installed, what is missing, and how to get it."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+from types import SimpleNamespace
+
+import bostruct as bo
+from bostruct.cli import doctor
+from tests.cli.invoke import as_json, call
+
+
+def test_passes_here():
+    found = as_json("doctor")
+    assert found["problems"] == []
+    assert found["bostruct"] == bo.__version__  # of the code that runs, whatever was installed before
+    assert found["self_test"]["from_model"] > 0
+    assert {pool["library"] for pool in found["threads"]} >= {"torch"}
+    assert {"numpy", "torch", "POT", "click"} <= set(found["versions"])
+    assert {"plot", "sat"} <= set(found["extras"])
+
+
+def test_says_in_words_how_to_get_an_extra(monkeypatch):
+    known = doctor.installed_version
+    monkeypatch.setattr(doctor, "installed_version", lambda name: None if name == "pandas" else known(name))
+    shown = call("doctor").stdout
+    assert "no data frames (to_dataframe); pip install '.[pandas]' in a checkout of bostruct" in shown
+    assert "passed" in shown
+
+
+def test_knows_what_every_optional_package_is_for():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(doctor.EXTRAS) == set(project["optional-dependencies"]) - {"all", "dev"}
+    assert set(doctor.OPTIONAL) < set(doctor.requirements(project["dependencies"])[""])
+
+
+def test_a_torch_that_cannot_be_imported_is_a_problem(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    torch, problems = doctor.load_torch()
+    assert torch is None
+    assert len(problems) == 1
+    assert problems[0].startswith("torch is installed, but cannot be imported: ")
+
+
+def test_reads_what_is_needed_from_the_package():
+    lines = [
+        "numpy>=1.26",
+        "POT!=0.9.7.*,>=0.9.4",
+        "bostruct[plot]; extra == 'all'",
+        'pandas>=2; extra == "pandas"',
+    ]
+    assert doctor.requirements([*lines, "ruff; extra == 'dev'"]) == {"": ["numpy", "POT"], "pandas": ["pandas"]}
+
+
+def test_a_missing_package_is_a_failure(monkeypatch):
+    known = doctor.installed_version
+    monkeypatch.setattr(doctor, "installed_version", lambda name: None if name == "POT" else known(name))
+    assert "POT is not installed" in call("doctor", code=1).stdout
+
+
+def test_warns_of_an_oversized_build(monkeypatch):
+    monkeypatch.setattr(doctor, "distribution", lambda _: SimpleNamespace(version="0.9.7", files=[]))
+    assert "0.9.7" in doctor.pot_warnings()[0]

@@ -1,0 +1,159 @@
+"""Options that the commands share: refusals before any work, and what an error or an interrupt turns into."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from bostruct import problems
+from bostruct.cli import main
+from bostruct.cli.options import (
+    FAILED,
+    INTERRUPTED,
+    STORAGE_REFUSED,
+    StorageRefused,
+    add_relabel,
+    check_config,
+    check_folder,
+    check_method,
+    check_picture,
+    error_text,
+    load_problem,
+    plain_errors,
+)
+from bostruct.contracts import DomainError, MissingExtra
+from bostruct.storage.sqlite import StorageError, StudyMismatch
+from bostruct.study.records import OtherVersion
+from tests.cli.invoke import SMALL
+
+OPTION = click.Option(["--out"])
+CONTEXT = click.Context(main)
+
+
+def test_what_cannot_be_written_or_read_is_refused_in_words(tmp_path):
+    missing = CliRunner().invoke(main, ["run", "maxsat:file=nofile.wcnf"])
+    assert missing.exit_code == 2
+    assert "nofile.wcnf: No such file or directory" in missing.output
+    assert "Errno" not in missing.output
+    csv = CliRunner().invoke(main, ["show", "runs.db", "--csv", str(tmp_path / "nowhere" / "a.csv")])
+    assert csv.exit_code == 2
+    assert "the directory of" in csv.output
+
+
+@pytest.mark.parametrize("check", [check_folder, check_picture])
+def test_a_file_to_write_needs_a_directory_and_nothing_is_made(check, tmp_path):
+    assert check(CONTEXT, OPTION, None) is None
+    assert check(CONTEXT, OPTION, str(tmp_path / "a.png")) == str(tmp_path / "a.png")
+    with pytest.raises(click.BadParameter, match=r"the directory of .* does not exist"):
+        check(CONTEXT, OPTION, str(tmp_path / "nowhere" / "a.png"))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["a", "a.png.txt", "a.PNG"])
+def test_a_picture_of_no_known_kind_is_refused(name, tmp_path):
+    with pytest.raises(click.BadParameter, match=r"expected a file that ends in \.png, \.pdf, \.svg; got"):
+        check_picture(CONTEXT, OPTION, str(tmp_path / name))
+
+
+@pytest.mark.parametrize(
+    ("spec", "relabel", "expected"),
+    [
+        ("branin", None, "branin"),
+        ("branin", 3, "branin:relabel=3"),
+        ("maxsat:file=a", 0, "maxsat:file=a,relabel=0"),
+        ("branin:relabel=2", None, "branin:relabel=2"),
+    ],
+)
+def test_a_relabeling_joins_the_parameters(spec, relabel, expected):
+    assert add_relabel(spec, relabel) == expected
+
+
+def test_two_relabelings_are_refused():
+    with pytest.raises(click.UsageError, match="branin:relabel=2 says relabel= already"):
+        add_relabel("branin:relabel=2", 3)
+
+
+def test_problems_methods_and_configurations_are_checked_before_any_work():
+    problem = load_problem(SMALL)
+    assert problem.name == problems.load(SMALL).name
+    assert check_method("annealing", problem) == "annealing"
+    assert check_config(problem, 1) == 1
+    for check, why in (
+        (lambda: load_problem("knapsack"), "knapsack"),
+        (lambda: check_method("magic", problem), "method: expected one of auto, .*'magic'"),
+        (lambda: check_method("hyperband", problem), "stages=6 cannot be searched by hyperband: method: expected"),
+        (lambda: check_config(problem, 99), "--config: expected one of 1, .*; got 99"),
+    ):
+        with pytest.raises(click.UsageError, match=why):
+            check()
+
+
+@pytest.mark.parametrize(
+    ("raised", "turned", "code", "text"),
+    [
+        (StorageError("damaged"), StorageRefused, STORAGE_REFUSED, "damaged"),
+        (StudyMismatch("another"), StorageRefused, STORAGE_REFUSED, "another"),
+        (DomainError("no such"), click.ClickException, FAILED, "no such"),
+        (MissingExtra("no matplotlib"), click.ClickException, FAILED, "no matplotlib"),
+        (FileNotFoundError(2, "No such file or directory", "a.db"), click.ClickException, FAILED, "a.db: No such file"),
+    ],
+)
+def test_errors_raised_on_purpose_are_a_line_and_an_exit_code(raised, turned, code, text):
+    with pytest.raises(turned) as refused, plain_errors():
+        raise raised
+    assert refused.value.exit_code == code
+    assert refused.value.message.startswith(text)
+    assert refused.value.__cause__ is raised
+
+
+@pytest.mark.parametrize("raised", [ZeroDivisionError(), BrokenPipeError(), SystemExit(7)])
+def test_all_other_errors_pass(raised, capsys):
+    with pytest.raises(type(raised)) as passed, plain_errors("Go on."):
+        raise raised
+    assert passed.value is raised
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("advice", ["", "The same line goes on."])
+def test_an_interrupt_exits_with_130_and_says_how_to_go_on(advice, capsys):
+    with pytest.raises(click.exceptions.Exit) as ended, plain_errors(advice):
+        raise KeyboardInterrupt
+    assert ended.value.exit_code == INTERRUPTED == 130
+    assert capsys.readouterr().err == f"Interrupted. {advice}".rstrip() + "\n"
+
+
+def test_a_termination_passes_with_a_line_that_says_so(capsys):
+    with pytest.raises(SystemExit) as ended, plain_errors("The same line goes on."):
+        sys.exit(143)
+    assert ended.value.code == 143
+    assert capsys.readouterr().err == "Terminated. The same line goes on.\n"
+
+
+def warn_of_two_things() -> None:
+    with plain_errors():
+        warnings.warn("made by 0.0.1", OtherVersion, stacklevel=1)
+        warnings.warn("something else", UserWarning, stacklevel=1)
+
+
+def test_notes_of_another_version_are_lines_and_other_warnings_stay_warnings(capsys):
+    show = warnings.showwarning
+    with pytest.warns(UserWarning, match="something else"):
+        warn_of_two_things()
+    assert capsys.readouterr().err == "Note: made by 0.0.1\n"
+    assert warnings.showwarning is show
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (PermissionError(13, "Permission denied", "a.db"), "a.db: Permission denied"),
+        (OSError("broken"), "broken"),
+        (ValueError("what"), "what"),
+    ],
+)
+def test_the_text_of_an_error_has_no_number_of_the_system(error, text):
+    assert error_text(error) == text

@@ -1,0 +1,195 @@
+"""`bostruct run`: what it reports, that the same line goes on, what it refuses, and what it draws."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner
+
+import bostruct as bo
+from bostruct import problems
+from bostruct.cli import main, text
+from bostruct.cli.run import draw_result, reported_value, suggestion_seconds
+from bostruct.problems.architectures import ArchitectureProblem
+from bostruct.study.history import Trial
+from tests.cli.invoke import SMALL, as_json, call
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_reports_the_best_point_and_its_regret():
+    summary, problem = as_json("run", SMALL, "--method", "random", "--trials", 12), problems.load(SMALL)
+    assert problem(summary["best_point"]) == summary["best_value"]
+    assert summary["regret"] == summary["best_value"] - problem.optimum
+    assert summary["completed"] == 12
+
+
+def test_text_says_the_same():
+    shown = call("run", SMALL, "--method", "random", "--trials", 12).stdout
+    summary = as_json("run", SMALL, "--method", "random", "--trials", 12)
+    assert text.format_number(summary["best_value"], 10) in shown
+    assert text.format_number(summary["regret"]) in shown
+
+
+def test_the_same_line_goes_on_and_ends_where_an_uninterrupted_run_does(tmp_path):
+    line = ("run", SMALL, "--seed", 3, "--storage")
+    for trials in (5, 14, 14):
+        summary = as_json(*line, tmp_path / "resumed.db", "--trials", trials)
+        assert summary["trials"] == trials
+    as_json(*line, tmp_path / "whole.db", "--trials", 14)
+    resumed, whole = (as_json("show", tmp_path / name)["incumbents"] for name in ("resumed.db", "whole.db"))
+    assert resumed == whole
+
+
+def test_begins_with_the_published_points(tmp_path):
+    problem = problems.load("contamination")
+    call("run", "contamination", "--config", 2, "--trials", 4, "--method", "random", "--storage", tmp_path / "r.db")
+    with bo.Study.load(tmp_path / "r.db", read_only=True) as study:
+        assert [trial.point for trial in study.trials] == problem.initial_points(2)[:4]
+
+
+def test_relabel_is_that_of_the_specification():
+    line = ("run", "--method", "random", "--trials", 6)
+    assert as_json(*line, SMALL, "--relabel", 4)["best_point"] == as_json(*line, f"{SMALL},relabel=4")["best_point"]
+    assert "relabel" in call(*line, f"{SMALL},relabel=4", "--relabel", 4, code=2).stderr
+
+
+def test_stops_at_the_optimum_and_stays_there(tmp_path):
+    line = ("run", SMALL, "--method", "random", "--trials", 64, "--until-optimum", "--storage", tmp_path / "r.db")
+    first, second = as_json(*line), as_json(*line)
+    assert first["regret"] == 0
+    assert first["best_trial"] == first["trials"] - 1
+    assert second["trials"] == first["trials"]
+
+
+def test_ends_well_when_every_point_has_been_tried():
+    summary = as_json("run", SMALL, "--method", "random", "--trials", 100)
+    assert (summary["trials"], summary["regret"]) == (64, 0)
+
+
+def test_processes_find_what_one_process_finds_under_random_search():
+    one, two = (as_json("run", SMALL, "--method", "random", "--trials", 64, "--workers", n) for n in (1, 2))
+    assert one["best_value"] == two["best_value"]
+
+
+def test_draws(tmp_path):
+    call("run", SMALL, "--method", "random", "--trials", 5, "--plot", tmp_path / "run.png")
+    assert (tmp_path / "run.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_judges_a_noisy_problem_without_its_noise():
+    summary, problem = as_json("run", "pest", "--method", "random", "--trials", 2), problems.load("pest")
+    assert summary["best_value_without_noise"] == problem.noise_free(summary["best_point"])
+    assert summary["regret"] is None
+
+
+def test_progress_shows_incumbent_and_regret():
+    shown = call("run", SMALL, "--method", "random", "--trials", 5, "--progress").stderr
+    assert "best " in shown
+    assert "regret " in shown
+    assert call("run", SMALL, "--method", "random", "--trials", 5).stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--method", "magic"), "magic"),
+        (("--trials", "0"), "0"),
+        (("--config", "99"), "99"),
+        (("--plot", "run.xyz"), "run.xyz"),
+        (("--plot", "nowhere/run.png"), "nowhere"),
+    ],
+)
+def test_refuses_wrong_options(arguments, named):
+    assert named in call("run", SMALL, *arguments, code=2).stderr
+
+
+def test_an_unknown_optimum_cannot_be_waited_for():
+    assert "not known" in call("run", "pest", "--until-optimum", code=2).stderr
+
+
+@pytest.mark.usefixtures("default_sigint")
+def test_interrupted_it_exits_with_130_and_loses_nothing(tmp_path):
+    file = tmp_path / "runs.db"
+    line = [sys.executable, "-m", "bostruct", "run", "max3sat", "--trials", "5000", "--storage", str(file)]
+    process = subprocess.Popen(line, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    for _ in range(600):
+        seen = CliRunner().invoke(main, ["show", str(file), "--json"])
+        if seen.exit_code == 0 and json.loads(seen.stdout).get("completed", 0) >= 3:
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "same line goes on" in errors
+    assert as_json("show", file)["completed"] >= 3
+
+
+def test_a_finished_run_says_that_there_is_nothing_to_do(tmp_path):
+    line = ["run", "branin", "--method", "random", "--storage", str(tmp_path / "runs.db"), "--trials"]
+    CliRunner().invoke(main, [*line, "8"])
+    again = CliRunner().invoke(main, [*line, "5"])
+    assert "nothing to do: n_trials is 5, and 8 are finished already" in again.output
+
+
+def test_an_optimum_that_is_reached_is_called_so():
+    found = CliRunner().invoke(main, ["run", "max3sat:variables=5,clauses=8", "--method", "random", "--until-optimum"])
+    assert "optimum reached" in found.output
+
+
+def test_a_file_that_is_locked_is_refused(tmp_path):
+    name = f"{problems.load(SMALL).name} random seed=0"
+    with bo.Study(problems.load(SMALL).space, method="random", seed=0, storage=tmp_path / "r.db", name=name):
+        refused = call("run", SMALL, "--method", "random", "--storage", tmp_path / "r.db", code=3)
+    assert "open for writing" in refused.stderr
+
+
+def test_another_study_under_the_name_is_refused(tmp_path):
+    line = ("run", SMALL, "--trials", 3, "--storage", tmp_path / "r.db", "--name", "mine")
+    call(*line, "--method", "random")
+    assert "method" in call(*line, "--method", "annealing", code=3).stderr
+
+
+def told(origin: str, seconds: float) -> Trial:
+    return Trial(0, {}, "completed", 1.0, info={"origin": origin, "suggest_seconds": seconds})
+
+
+@pytest.mark.parametrize(
+    ("trials", "expected"),
+    [
+        ([], None),
+        ([told("initial", 9.0), told("added", 9.0)], None),
+        ([told("initial", 9.0), told("model", 1.0), told("random", 3.0)], 2.0),
+        ([told("model", 1.0), told("fallback", 5.0), told("model", 2.0)], 2.0),
+    ],
+)
+def test_seconds_are_the_median_of_points_that_the_method_chose(trials, expected):
+    assert suggestion_seconds(SimpleNamespace(trials=trials)) == expected  # type: ignore[arg-type]
+
+
+def test_a_figure_is_reported_where_runs_are_judged_by_another_than_the_value():
+    problem = problems.load("landscape")
+    assert isinstance(problem, ArchitectureProblem)
+    point = problem.initial_points(1)[0]
+    result = SimpleNamespace(best_point=point)
+    assert reported_value(problems.load(SMALL), result) is None  # type: ignore[arg-type]
+    assert reported_value(replace(problem, report=None), result) is None  # type: ignore[arg-type]
+    assert reported_value(replace(problem, report=len), result) == len(point)  # type: ignore[arg-type]
+
+
+def test_a_picture_has_the_method_and_the_problem_as_its_title(tmp_path):
+    pytest.importorskip("matplotlib")
+    problem = problems.load(SMALL)
+    result = bo.minimize(problem, problem.space, 4, method="random", seed=0)
+    draw_result(result, problem, str(tmp_path / "run.svg"))
+    assert f"random on {problem.name}" in (tmp_path / "run.svg").read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="xyz"):
+        draw_result(result, problem, str(tmp_path / "run.xyz"))

@@ -1,0 +1,119 @@
+"""`bostruct show`: the studies in a file, one of them, and files that hold none."""
+
+from __future__ import annotations
+
+import csv
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import bostruct as bo
+from bostruct import problems
+from bostruct.cli import text
+from bostruct.cli.show import STATUSES
+from tests.cli.invoke import SMALL, as_json, call
+
+
+@pytest.fixture
+def file(tmp_path) -> Path:
+    for seed in (0, 1):
+        call("run", SMALL, "--method", "random", "--seed", seed, "--trials", 7, "--storage", tmp_path / "r.db")
+    return tmp_path / "r.db"
+
+
+def test_lists_studies(file):
+    listed = as_json("show", file)["studies"]
+    assert [(study["seed"], study["completed"]) for study in listed] == [(0, 7), (1, 7)]
+    assert all(study["study"] in call("show", file).stdout for study in listed)
+
+
+def test_shows_one(file):
+    name = as_json("show", file)["studies"][1]["study"]
+    facts = as_json("show", file, "--name", name)
+    assert problems.load(SMALL)(facts["best_point"]) == facts["best_value"] == facts["incumbents"][-1]
+    assert text.sparkline(facts["incumbents"]) in call("show", file, "--name", name).stdout
+
+
+def test_says_which_is_told_and_which_recommended(tmp_path):
+    line = ("run", SMALL, "--trials", 14, "--storage", tmp_path / "r.db")
+    run = as_json(*line)["recommended"]
+    shown = as_json("show", tmp_path / "r.db")["recommended"]
+    assert run == shown | {"value_without_noise": None}
+    assert shown["low"] < shown["mean"] < shown["high"]
+    for lines in (call(*line).stdout, call("show", tmp_path / "r.db").stdout):
+        assert "as told of trial" in lines
+        assert f"trial {shown['trial']}, by the model's mean {shown['mean']:.6g}" in lines
+
+
+def test_a_noisy_problem_is_recommended_from_without_noise():
+    found = as_json("run", "pest", "--method", "random", "--trials", 3)["recommended"]
+    assert found["value_without_noise"] == problems.load("pest").noise_free(found["point"])
+    assert (found["mean"], found["why"][:17]) == (None, "by the value told")
+
+
+def test_a_study_of_another_version_is_noted(tmp_path):
+    line = ("run", SMALL, "--method", "random", "--storage", tmp_path / "r.db", "--trials")
+    call(*line, 3)
+    with closing(sqlite3.connect(tmp_path / "r.db")) as connection, connection:
+        connection.execute("UPDATE studies SET version = '0.0.1'")
+    again = call(*line, 5)
+    assert again.stderr.startswith("Note: study ")
+    assert again.stderr.count("was made by bostruct 0.0.1") == 1
+    assert "made by" in call("show", tmp_path / "r.db").stdout
+    assert as_json("show", tmp_path / "r.db")["version"] == "0.0.1"
+
+
+def test_writes_trials_and_picture(file, tmp_path):
+    name = as_json("show", file)["studies"][0]["study"]
+    call("show", file, "--name", name, "--csv", tmp_path / "t.csv", "--plot", tmp_path / "t.svg")
+    with open(tmp_path / "t.csv", encoding="utf-8") as lines:
+        assert [row["status"] for row in csv.DictReader(lines)] == ["completed"] * 7
+    assert "<svg" in (tmp_path / "t.svg").read_text(encoding="utf-8")
+
+
+def test_csv_of_several_needs_a_name(file, tmp_path):
+    assert "--name" in call("show", file, "--csv", tmp_path / "t.csv", code=2).stderr
+
+
+def test_an_unknown_name_is_refused_with_those_there_are(file):
+    assert "seed=1" in call("show", file, "--name", "other", code=3).stderr
+
+
+def test_reads_while_somebody_writes(tmp_path):
+    with bo.Study({"a": bool, "b": [1, 2, 3]}, method="random", seed=0, storage=tmp_path / "r.db") as study:
+        study.tell(study.ask(), 1.0)
+        study.ask()
+        facts = as_json("show", tmp_path / "r.db")
+    assert (facts["completed"], facts["running"]) == (1, 1)
+
+
+def test_a_study_without_a_value(tmp_path):
+    with bo.Study({"a": bool}, method="random", seed=0, storage=tmp_path / "r.db") as study:
+        study.tell(study.ask(), failed="no")
+    assert "1 failed" in call("show", tmp_path / "r.db").stdout
+    assert as_json("show", tmp_path / "r.db")["best_value"] is None
+
+
+@pytest.mark.parametrize("content", [b"not a database", b""])
+def test_a_foreign_file_is_refused_and_kept(tmp_path, content):
+    (tmp_path / "notes.db").write_bytes(content)
+    assert "notes.db" in call("show", tmp_path / "notes.db", code=3).stderr
+    assert (tmp_path / "notes.db").read_bytes() == content
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    assert "no such file" in call("show", tmp_path / "r.db", code=3).stderr
+
+
+def test_every_status_is_counted(tmp_path):
+    with bo.Study({"a": range(9)}, method="random", seed=0, storage=tmp_path / "r.db") as study:
+        study.tell(study.ask(), 1.0)
+        study.tell(study.ask(), failed="broken")
+        study.tell(study.ask(), infeasible="too hot")
+        study.ask()
+        facts = as_json("show", tmp_path / "r.db")
+    assert {status: facts[status] for status in STATUSES} == dict.fromkeys(STATUSES, 1)
+    assert facts["trials"] == 4
+    assert "4: 1 completed, 1 failed, 1 infeasible, 1 running" in call("show", tmp_path / "r.db").stdout

@@ -1,0 +1,205 @@
+"""Signals: steps that wait for none, SIGTERM as an exit, and whose exception it is."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+
+from bostruct.execution.interrupts import (
+    TERMINATED,
+    defer_interrupt,
+    exit_on_sigterm,
+    handler_codes,
+    is_from_handler,
+)
+
+USR1 = signal.SIGUSR1
+pytestmark = pytest.mark.usefixtures("default_sigint", "handlers_as_before")
+
+
+@pytest.fixture
+def handlers_as_before() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, USR1)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+class Steps:
+    """A step in two halves, between which signals arrive."""
+
+    def __init__(self, *numbers: int) -> None:
+        self.numbers, self.done = numbers, 0
+
+    @defer_interrupt
+    def run(self) -> int:
+        """Both halves, or none."""
+        self.done += 1
+        for number in self.numbers:
+            signal.raise_signal(number)
+        self.done += 1
+        return self.done
+
+
+def test_an_interrupt_waits_for_the_whole_step() -> None:
+    steps = Steps(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        steps.run()
+    assert steps.done == 2
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_step_that_nobody_interrupts_returns_what_it_returns() -> None:
+    assert Steps().run() == 2
+    assert Steps.run.__doc__ == "Both halves, or none."
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_handler_of_the_users_own_is_called_once_after_the_step(times: int) -> None:
+    called: list[tuple[int, int]] = []
+    steps = Steps(*[signal.SIGTERM] * times)
+
+    def own(number: int, frame: Any) -> None:
+        assert frame is not None
+        called.append((number, steps.done))
+
+    signal.signal(signal.SIGTERM, own)
+    assert steps.run() == 2
+    assert called == [(signal.SIGTERM, 2)]
+    assert signal.getsignal(signal.SIGTERM) is own
+
+
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    assert Steps(signal.SIGTERM).run() == 2
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+
+
+def test_steps_within_steps_wait_for_the_outermost() -> None:
+    steps, done = Steps(signal.SIGINT), []
+
+    @defer_interrupt
+    def outer() -> None:
+        done.append(steps.run())
+        done.append("outer")
+
+    with pytest.raises(KeyboardInterrupt):
+        outer()
+    assert done == [2, "outer"]
+
+
+def test_a_step_that_raises_puts_the_handler_back() -> None:
+    @defer_interrupt
+    def broken() -> None:
+        raise ValueError("half")
+
+    with pytest.raises(ValueError, match="half"):
+        broken()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_in_another_thread_nothing_is_deferred() -> None:
+    handlers: list[Any] = []
+
+    @defer_interrupt
+    def step() -> None:
+        handlers.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=step)
+    thread.start()
+    thread.join()
+    assert handlers == [signal.default_int_handler]
+
+
+def test_sigterm_is_an_exit_meanwhile() -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    with pytest.raises(SystemExit) as ended, exit_on_sigterm():
+        signal.raise_signal(signal.SIGTERM)
+    assert ended.value.code == TERMINATED == 128 + signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_handler_of_the_users_own_is_left_where_it_is() -> None:
+    def own(*_: Any) -> None: ...
+
+    signal.signal(signal.SIGTERM, own)
+    with exit_on_sigterm():
+        assert signal.getsignal(signal.SIGTERM) is own
+    assert signal.getsignal(signal.SIGTERM) is own
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    with exit_on_sigterm():
+        signal.signal(signal.SIGTERM, own)
+    assert signal.getsignal(signal.SIGTERM) is own
+
+
+def test_in_another_thread_sigterm_is_left_alone() -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    handlers: list[Any] = []
+
+    def run() -> None:
+        with exit_on_sigterm():
+            handlers.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert handlers == [signal.SIG_DFL]
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_child_ends_by_sigterm_as_ever() -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    with exit_on_sigterm():
+        child = os.fork()
+        if not child:
+            os._exit(0 if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL else 1)
+        assert os.waitpid(child, 0)[1] == 0
+
+
+class Stop(BaseException):
+    """What a handler raises."""
+
+
+def raise_stop(*_: Any) -> None:
+    raise Stop
+
+
+class Stopper:
+    def __call__(self, *_: Any) -> None:
+        raise Stop
+
+
+@pytest.mark.parametrize("handler", [raise_stop, partial(partial(raise_stop, 1), 2), Stopper()])
+def test_what_a_handler_raises_is_told_from_what_others_raise(handler: Any) -> None:
+    assert not is_from_handler(Stop(), handler_codes())
+    signal.signal(USR1, handler)
+    codes = handler_codes()
+    with pytest.raises(Stop) as raised:
+        signal.raise_signal(USR1)
+    assert is_from_handler(raised.value, codes)
+    with pytest.raises(Stop) as own:
+        raise Stop
+    assert not is_from_handler(own.value, codes)
+
+
+def test_codes_are_those_of_python_functions() -> None:
+    before = handler_codes()
+    signal.signal(USR1, raise_stop)
+    assert handler_codes() == before | {raise_stop.__code__}
+    signal.signal(USR1, signal.SIG_IGN)
+    assert raise_stop.__code__ not in handler_codes()
+
+
+def test_no_handler_runs_in_another_thread() -> None:
+    signal.signal(USR1, raise_stop)
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(handler_codes()))
+    thread.start()
+    thread.join()
+    assert found == [frozenset()]

@@ -1,0 +1,148 @@
+"""Transport between layers, compiled: optimal against a linear program, feasible flows, and triangles that agree."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from bostruct.contracts import Array
+from bostruct.kernels.otmann.compiled import allocate_scratch, distances, plans, transport
+
+AMOUNTS = st.sampled_from([0.0, 0.5, 1.0, 1.0, 2.0, 3.25, 1e6])
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[Array, Array, Array]:
+    """Costs of a unit, from small numbers so that ties are many, and the amounts of rows and columns."""
+    a, b = draw(st.integers(1, 6)), draw(st.integers(1, 6))
+    costs = draw(st.lists(st.integers(-4, 2), min_size=a * b, max_size=a * b))
+    supply, demand = (draw(st.lists(AMOUNTS, min_size=k, max_size=k)) for k in (a, b))
+    return np.array(costs, dtype=float).reshape(a, b) / 2.0, np.array(supply), np.array(demand)
+
+
+def least_cost(cost: Array, supply: Array, demand: Array) -> float:
+    """By SciPy's HiGHS: ship at most what there is, at the least total cost."""
+    a, b = cost.shape
+    limits = np.concatenate([np.kron(np.eye(a), np.ones(b)), np.kron(np.ones(a), np.eye(b))])
+    solved = linprog(cost.ravel(), A_ub=limits, b_ub=np.concatenate([supply, demand]), method="highs")
+    assert solved.status == 0
+    return float(solved.fun)
+
+
+@settings(max_examples=150)
+@given(problems())
+def test_transport_is_optimal_and_its_flow_feasible(problem):
+    cost, supply, demand = problem
+    a, b = cost.shape
+    flow = np.full((b + 1, a + 2), np.nan)  # larger than needed, and not empty
+    total = transport(cost, supply, demand, flow)
+    shipped = flow[:b, :a]
+    scale = 1.0 + supply.sum() + demand.sum()
+    assert shipped.min() >= 0.0
+    assert np.all(shipped.sum(axis=0) <= supply + 1e-9 * scale)
+    assert np.all(shipped.sum(axis=1) <= demand + 1e-9 * scale)
+    assert abs(total - np.sum(shipped.T * cost)) <= 1e-9 * scale
+    assert abs(total - least_cost(cost, supply, demand)) <= 1e-9 * scale
+
+
+@given(problems())
+def test_nothing_is_shipped_at_a_loss(problem):
+    cost, supply, demand = problem
+    flow = np.zeros(cost.shape[::-1])
+    assert transport(np.abs(cost), supply, demand, flow) == 0.0
+    assert transport(cost, supply, demand, flow) <= 0.0
+
+
+def test_scratch_has_room_for_the_largest_block():
+    memory = allocate_scratch(5)
+    assert [part.shape for part in memory] == [(25,), (25,), (25,), (5, 5)]
+
+
+def stacked(sizes: list[list[int]], rng: np.random.Generator):
+    """Profiles of some architectures, each of blocks of layers of these sizes."""
+    bounds = np.array([[0, *np.cumsum(blocks)] for blocks in sizes])
+    starts = bounds + np.cumsum([0, *bounds[:-1, -1]])[:, None]
+    layers = int(starts[-1, -1])
+    labels, masses = rng.integers(0, 3, layers), rng.uniform(0.5, 4.0, layers)
+    return starts, labels, masses, rng.uniform(0.0, 3.0, (2, layers)), rng.integers(0, 2, (layers, 1))
+
+
+def costs_of(rng: np.random.Generator):
+    table = rng.uniform(0.0, 2.0, (3, 3))
+    table = table + table.T
+    np.fill_diagonal(table, 0.0)
+    table.flags.writeable = False  # as those of settings are: the same machine code serves
+    return np.array([0.0, 0.3, 1.0]), table, np.array([0.25])
+
+
+def by_linear_programs(profiles, i: int, j: int, costs) -> Array:
+    """The distance between two of the profiles at each weight: block by block, what is not shipped costs one a unit."""
+    starts, labels, masses, paths, codes = profiles
+    weights, table, extra = costs
+    out = np.zeros(len(weights))
+    for block in range(starts.shape[1] - 1):
+        rows, columns = (slice(starts[k, block], starts[k, block + 1]) for k in (i, j))
+        out += masses[rows].sum() + masses[columns].sum()
+        if rows.start == rows.stop or columns.start == columns.stop:
+            continue
+        base = table[labels[rows][:, None], labels[columns]] - 2.0
+        base = base + (codes[rows][:, None] != codes[columns]) @ extra
+        far = np.abs(paths[:, rows][:, :, None] - paths[:, columns][:, None]).sum(axis=0)
+        out += [least_cost(base + weight * far, masses[rows], masses[columns]) for weight in weights]
+    return out
+
+
+SIZES = [[2, 3, 1], [0, 4, 2], [3, 1, 0], [1, 1, 1]]
+
+
+def test_distances_are_those_of_all_blocks_by_linear_programs():
+    rng = np.random.default_rng(0)
+    profiles, costs = stacked(SIZES, rng), costs_of(rng)
+    starts, _, masses, *_ = profiles
+    out = np.full((2, 4, 4, 3), np.nan)
+    distances(profiles, profiles, costs, False, out)
+    total = np.array([masses[row[0] : row[-1]].sum() for row in starts])
+    for i in range(4):
+        for j in range(4):
+            np.testing.assert_allclose(out[0, i, j], by_linear_programs(profiles, i, j, costs), atol=1e-9)
+    np.testing.assert_allclose(out[1], out[0] / (total[:, None] + total)[..., None])
+
+
+def test_one_triangle_is_both():
+    rng = np.random.default_rng(1)
+    profiles, costs = stacked(SIZES, rng), costs_of(rng)
+    full, half = np.full((2, 4, 4, 3), np.nan), np.full((2, 4, 4, 3), np.nan)
+    distances(profiles, profiles, costs, False, full)
+    distances(profiles, profiles, costs, True, half)
+    np.testing.assert_allclose(half, full, atol=1e-9)
+    np.testing.assert_array_equal(half, half.transpose(0, 2, 1, 3))
+    assert not half[:, range(4), range(4)].any()
+
+
+def test_plans_cost_the_distance_and_cross_no_block():
+    rng = np.random.default_rng(2)
+    costs = costs_of(rng)
+    one, two = stacked([[2, 3, 1]], rng), stacked([[3, 0, 2]], rng)
+    plan, out = np.full((3, 6, 5), np.nan), np.zeros((2, 1, 1, 3))
+    plans(one, two, costs, plan)
+    distances(one, two, costs, False, out)
+    assert not plan[:, :2, 3:].any()
+    assert not plan[:, 2:5].any()  # the other has no layer in that block
+    assert not plan[:, 5:, :3].any()
+    weights, table, extra = costs
+    for w, weight in enumerate(weights):
+        unit = table[one[1][:, None], two[1]] + (one[4][:, None] != two[4]) @ extra
+        unit = unit + weight * np.abs(one[3][:, :, None] - two[3][:, None]).sum(axis=0)
+        unmatched = one[2].sum() + two[2].sum() - 2.0 * plan[w].sum()
+        np.testing.assert_allclose((plan[w] * unit).sum() + unmatched, out[0, 0, 0, w])
+
+
+def test_architectures_without_mass_are_at_no_distance():
+    rng = np.random.default_rng(3)
+    starts, labels, _, paths, codes = stacked([[1, 1]], rng)
+    nothing = (starts, labels, np.zeros(2), paths, codes)
+    out = np.full((2, 1, 1, 3), np.nan)
+    distances(nothing, nothing, costs_of(rng), False, out)
+    assert not out.any()

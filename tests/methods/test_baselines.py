@@ -1,0 +1,109 @@
+"""Methods without a model: how each is built, the laws of evolution, and that it is worth running."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+import bostruct as bo
+from bostruct import methods
+from bostruct.acquisition.selection import Aging, ByRank, uniform
+from bostruct.contracts import DomainError
+from bostruct.methods.baselines import annealing, evolution, hill_climbing, random, regularized_evolution
+from bostruct.problems.landscape import landscape
+from bostruct.searchers.annealing import Annealing
+from bostruct.searchers.evolution import EvolutionSearch
+from bostruct.searchers.random import RandomSearch
+from tests.architectures import SMALL_CNN, SMALL_MLP
+from tests.laws.maxsat import bits
+from tests.laws.searcher_laws import Schedule, check_exhausts, check_searcher, play
+
+METHODS = ["evolution", "regularized-evolution", "random"]
+
+
+def size_and_width(x: bo.Architecture) -> float:
+    return abs(len(x) - 12) + abs(sum(layer.units or 0 for layer in x.layers) - 200) / 50
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("domain", [SMALL_CNN, SMALL_MLP], ids=["cnn", "mlp"])
+def test_laws_of_a_searcher(method, domain):
+    check_searcher(methods.METHODS[method], domain, size_and_width, np.random.default_rng(4), n_trials=20)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_space_is_searched_to_its_end(method):
+    check_exhausts(methods.METHODS[method], bits(5), lambda p: float(sum(p.values())), np.random.default_rng(5))
+
+
+@pytest.mark.parametrize("method", [*METHODS, "nasbot", "auto"])
+def test_every_method_begins_with_the_pool(method):
+    steps = play(methods.METHODS[method], SMALL_CNN, size_and_width, Schedule(len(SMALL_CNN.pool), 6))
+    assert [step.key for step in steps] == SMALL_CNN.keys(SMALL_CNN.pool)
+    assert {step.origin for step in steps} == {"initial"}
+
+
+@pytest.mark.parametrize("method", ["evolution", "regularized-evolution"])
+def test_beats_the_random_walk_on_the_landscape_beyond_chance(method):
+    """Paired by seed, all from the same pool: a sign test at the level of 1 %."""
+    problem = landscape()
+    wins, seeds = 0, 12
+    for seed in range(seeds):
+        best = [
+            bo.minimize(problem, problem.space, 60, method=name, seed=seed, progress=False).best_value
+            for name in (method, "random")
+        ]
+        wins += best[0] < best[1]
+    assert binomtest(wins, seeds, alternative="greater").pvalue < 0.01
+
+
+def test_without_a_pool_twelve_random_points_come_first():
+    for make in (evolution, regularized_evolution):
+        steps = play(make, bits(8), lambda p: float(sum(p.values())), Schedule(14, 0))
+        assert [step.origin for step in steps] == ["initial"] * 12 + ["model"] * 2
+
+
+def test_parents_are_selected_as_each_method_says():
+    assert evolution(SMALL_MLP).selection == ByRank()
+    assert regularized_evolution(SMALL_MLP).selection == Aging(100, 25)
+    assert regularized_evolution(SMALL_MLP, 7, 3).selection == Aging(7, 3)
+    assert regularized_evolution(SMALL_MLP, n_initial=30).n_initial == 30
+    with pytest.raises(ValueError, match="tournament"):
+        regularized_evolution(SMALL_MLP, tournament=0)
+
+
+def test_random_search_walks_from_a_pool_and_draws_without_one():
+    assert isinstance(random(bits(3)), RandomSearch)
+    walk = random(SMALL_MLP)
+    assert isinstance(walk, EvolutionSearch)
+    assert walk.selection is uniform
+    steps = play(random, SMALL_MLP, size_and_width, Schedule(len(SMALL_MLP.pool) + 3, 0))
+    assert [step.origin for step in steps[-3:]] == ["random"] * 3
+
+
+def test_annealing_is_that_of_the_searcher_with_its_defaults():
+    assert annealing(SMALL_MLP) == Annealing(SMALL_MLP)
+
+
+@pytest.mark.parametrize("best_improvement", [False, True])
+def test_hill_climbing_ends_where_no_neighbor_is_better(best_improvement):
+    space = bits(6)
+    weights = np.random.default_rng(3).normal(size=6)
+
+    def objective(point):
+        return float(weights @ np.array(list(point.values()), dtype=float))
+
+    search = hill_climbing(space, best_improvement=best_improvement)
+    with bo.Study(space, method=search, seed=0) as study:
+        result = study.optimize(objective, 45, progress=False)
+    assert result.best_value == pytest.approx(weights[weights < 0].sum())
+
+
+def test_hill_climbing_refuses_a_domain_without_neighbors():
+    class Listless:
+        def sample_unseen(self, seen, rng):
+            raise NotImplementedError
+
+    with pytest.raises(DomainError, match="hill-climbing needs a domain whose neighbors can be listed, got Listless"):
+        hill_climbing(Listless())

@@ -1,0 +1,90 @@
+"""Refusals name the domain, the variable or the part, and the methods that do serve it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import bostruct as bo
+from bostruct import methods
+from bostruct.contracts import DomainError
+from bostruct.language import SearchSpace
+from bostruct.methods.refusals import domain_label, refuse_real, refuse_without_kernel
+from examples.language_figures import figure_4
+
+BITS = bo.Space({f"b{i}": bool for i in range(6)})
+RATES = bo.Space({"b": bool, "rate": bo.Real(0.0, 1.0), "other": bo.Real(0.0, 1.0)})
+PROGRAMS = SearchSpace(figure_4)
+
+
+class Words:
+    """A domain of the user's own, of words."""
+
+    def sample(self, m, rng):
+        del rng
+        return ["word"] * m
+
+
+class Changing(Words):
+    def mutate(self, x, rng):
+        del rng
+        return x + "s"
+
+
+@pytest.mark.parametrize(
+    ("domain", "label"),
+    [
+        (BITS, "Space"),
+        (PROGRAMS, "SearchSpace"),
+        (bo.mlp_domain(), "ArchitectureDomain"),
+        (bo.joint_domain({"a": BITS, "b": {"x": bool}}), "a joint domain"),
+        (Words(), "Words"),
+    ],
+)
+def test_domains_have_names(domain, label):
+    assert domain_label(domain) == label
+
+
+def test_the_first_real_variable_is_named_with_what_can_search_it():
+    with pytest.raises(DomainError, match="mcts cannot search the Real variable 'rate'") as refused:
+        refuse_real("mcts", RATES)
+    named = re.search("; (.*) can, .* also (.*); or", str(refused.value))
+    assert named is not None
+    for method in re.findall("[a-z-]+", f"{named[1]} {named[2]}".replace(" and ", " ")):
+        if method != "tpe":  # which needs Optuna
+            methods.searcher(method, RATES)
+
+
+@pytest.mark.parametrize("domain", [BITS, PROGRAMS, bo.mlp_domain(), bo.joint_domain({"a": RATES, "b": BITS})])
+def test_what_is_no_space_with_a_real_passes(domain):
+    refuse_real("mcts", domain)
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [BITS, PROGRAMS, bo.mlp_domain(), bo.joint_domain({"a": BITS, "b": bo.mlp_domain()})],
+)
+def test_points_that_a_kernel_is_known_for_pass(domain):
+    refuse_without_kernel(domain)
+
+
+def test_points_without_a_kernel_are_refused_with_the_methods_that_serve_them():
+    with pytest.raises(DomainError, match=r"the points of Words; choose a method without a model \(random\)"):
+        refuse_without_kernel(Words())
+    with pytest.raises(DomainError, match=r"the points of Changing; .* \(evolution, annealing, random\)"):
+        refuse_without_kernel(Changing())
+
+
+@pytest.mark.parametrize(
+    ("method", "domain", "why"),
+    [
+        ("combo", PROGRAMS, "combo needs a Space, got SearchSpace"),
+        ("combo", RATES, "a diffusion kernel .* cannot search the Real variable 'rate'"),
+        ("auto", Changing(), "auto has no kernel for the points of Changing"),
+        ("auto", RATES, "a diffusion kernel .* cannot search the Real variable 'rate'"),
+    ],
+)
+def test_methods_by_name_refuse_what_they_cannot_search(method, domain, why):
+    with pytest.raises(DomainError, match=why):
+        methods.searcher(method, domain)

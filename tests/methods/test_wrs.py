@@ -1,0 +1,35 @@
+"""Weighted random search as it is built: published settings, and what it refuses by name."""
+
+from __future__ import annotations
+
+import pytest
+
+import bostruct as bo
+from bostruct.contracts import DomainError
+from bostruct.methods.wrs import wrs
+from bostruct.searchers.wrs import WeightedRandomSearch
+from bostruct.surrogates.fanova import VarianceShares
+
+SPACE = bo.Space({"a": range(5), "b": bool})
+
+
+def test_it_is_the_searcher_with_the_published_first_phase():
+    assert wrs(SPACE) == WeightedRandomSearch(SPACE, VarianceShares(), 37, "auto", 0.01, {})
+    given = wrs(SPACE, 10, "single", 0.2, {"b": 4})
+    assert given == WeightedRandomSearch(SPACE, VarianceShares(), 10, "single", 0.2, {"b": 4})
+
+
+def test_a_least_number_of_trials_is_of_a_variable_there_is():
+    with pytest.raises(ValueError, match="least: expected names of variables, a, b; got 'c'"):
+        wrs(SPACE, least={"c": 3})
+
+
+def test_points_without_named_choices_are_refused():
+    with pytest.raises(DomainError, match="wrs needs a domain of named choices, got ArchitectureDomain"):
+        wrs(bo.mlp_domain())
+
+
+@pytest.mark.parametrize("setting", [{"n_random": 1}, {"mode": "both"}, {"floor": 0.0}])
+def test_wrong_settings_are_refused_by_name(setting):
+    with pytest.raises(ValueError, match=next(iter(setting))):
+        wrs(SPACE, **setting)

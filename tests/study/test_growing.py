@@ -1,0 +1,73 @@
+"""Batches and values that grow: as if built anew at every reading, and what was read stays as it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bostruct as bo
+from bostruct.study.growing import GrowingArray, GrowingBatch
+
+SPACE = bo.Space({"a": range(4), "b": bool})
+DOMAINS: list[Any] = [SPACE, bo.mlp_domain(), bo.joint_domain({"a": SPACE, "b": {"c": bool}})]
+
+
+@given(st.lists(st.lists(st.integers(-9, 9), max_size=5), max_size=12), st.integers(0, 3))
+def test_an_array_is_the_concatenation_of_what_was_appended(chunks, width):
+    shape = (0, width) if width else (0,)
+    growing, parts, views = GrowingArray(np.empty(shape)), [np.empty(shape)], []
+    for chunk in chunks:
+        rows = np.array([[value] * width for value in chunk] if width else chunk, dtype=float).reshape(-1, *shape[1:])
+        growing.extend(rows)
+        parts.append(rows)
+        views.append((growing.read(), np.concatenate(parts)))
+    for found, expected in views:  # also those that were read before more came
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_what_was_read_cannot_be_written_to():
+    growing = GrowingArray([1.0])
+    with pytest.raises(ValueError, match="read-only"):
+        growing.read()[0] = 2.0
+
+
+def test_memory_is_moved_only_as_often_as_the_length_doubles():
+    growing, places = GrowingArray(np.empty(0)), set()
+    for value in range(1_000):
+        growing.extend([float(value)])
+        places.add(growing.read().__array_interface__["data"][0])
+    assert len(places) <= 11
+    np.testing.assert_array_equal(growing.read(), np.arange(1_000.0))
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=["space", "architectures", "joint"])
+def test_a_batch_is_the_join_of_its_points(domain):
+    points = list(domain.sample(9, np.random.default_rng(0)))
+    growing = GrowingBatch(domain)
+    assert domain.keys(growing.read()) == []
+    for n, x in enumerate(points, start=1):
+        growing.append(x)
+        if n % 3 != 1:  # some are read one by one, some two at a time
+            assert domain.keys(growing.read()) == domain.keys(domain.join(points[:n]))
+    assert type(growing.read()) is type(domain.join(points))
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=["space", "architectures", "joint"])
+def test_a_batch_stays_the_same_object_until_it_grows(domain):
+    first, second, third = domain.sample(3, np.random.default_rng(1))
+    growing = GrowingBatch(domain)
+    growing.append(first)
+    before = growing.read()
+    assert growing.read() is before
+    growing.append(second)
+    assert domain.keys(before) == domain.keys(domain.join([first]))
+    assert len(growing.read()) == 2
+    growing.clear()
+    assert len(growing.read()) == 0
+    growing.append(third)
+    assert domain.keys(growing.read()) == domain.keys(domain.join([third]))
+    assert domain.keys(before) == domain.keys(domain.join([first]))

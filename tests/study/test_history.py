@@ -1,0 +1,53 @@
+"""Histories and trials as values."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.study.history import History, Trial
+
+SPACE = bo.Space({"a": range(6), "b": ["<x>", "y"]})
+
+
+def test_every_point_counts_as_seen_whatever_became_of_it():
+    xs = SPACE.enumerate()
+    history = History.of(SPACE, xs[:3], [3, 1, 2], running=xs[3:5], failed=xs[5:6])
+    assert history.seen == frozenset(SPACE.keys(xs[:6]))
+    assert [len(part) for part in (history.completed, history.running, history.failed)] == [3, 2, 1]
+    assert (history.values.dtype, history.values.tolist()) == (np.float64, [3.0, 1.0, 2.0])
+    np.testing.assert_array_equal(history.completed, xs[:3])
+
+
+@pytest.mark.parametrize("domain", [SPACE, bo.mlp_domain()])
+def test_an_empty_history_has_empty_batches_of_the_domain(domain):
+    history = History.of(domain, [], [])
+    assert history.seen == frozenset()
+    assert all(domain.keys(part) == [] for part in (history.completed, history.running, history.failed))
+
+
+@pytest.mark.parametrize(("values", "best"), [([2.0, 1.0, 1.0], 1), ([0.0], 0), ([5.0, 4.0, -1e300], 2)])
+def test_the_best_is_the_first_of_the_smallest(values, best):
+    assert History.of(SPACE, SPACE.enumerate()[: len(values)], values).best == best
+
+
+def test_a_trial_knows_how_its_point_was_chosen():
+    trial = Trial(3, {"a": 1}, "running", info={"origin": "model"})
+    assert trial.origin == "model"
+    assert Trial(0, {"a": 1}, "running").origin == "unknown"
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        trial.status = "completed"  # type: ignore[misc]
+
+
+def test_a_trial_shows_what_it_has_and_nothing_else():
+    done = Trial(3, {"a": 1, "b": "<x>"}, "completed", 0.5, info={"origin": "initial"}, started=10.0, finished=12.5)
+    html = done._repr_html_()
+    for part in ("<caption>Trial 3</caption>", "<td>completed</td>", "<td>0.5</td>", "<td>2.50</td>", "&lt;x&gt;"):
+        assert part in html
+    assert "reason" not in html
+    running = Trial(4, {"a": 1, "b": "y"}, "running")._repr_html_()
+    assert not any(f"<th>{name}</th>" in running for name in ("value", "reason", "seconds"))
+    assert "<th>reason</th><td>too &lt;hot&gt;</td>" in Trial(5, {}, "failed", reason="too <hot>")._repr_html_()

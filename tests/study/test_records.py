@@ -1,0 +1,211 @@
+"""What a study is and what its file says of it: descriptions, agreement, trials there and back."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bostruct as bo
+from bostruct import methods
+from bostruct.contracts import BostructError, DomainError, PointError
+from bostruct.storage.sqlite import StorageError, StudyMismatch, StudyRow, dump
+from bostruct.study.history import Trial
+from bostruct.study.records import (
+    JsonDomain,
+    OtherVersion,
+    as_domain,
+    check_agreement,
+    check_domain,
+    check_same_study,
+    describe_method,
+    encode_points,
+    method_label,
+    read_trial,
+    readable_domain,
+    readable_searcher,
+    stored_domain,
+    stored_method,
+    write_trial,
+)
+
+SPACE = bo.Space({"a": ["x", "y"], "b": range(4)})
+CONSTRAINED = bo.Space(SPACE.variables, [lambda p: p["b"] > 0])
+
+
+def row_of(domain: Any = SPACE, method: Any = "random", **changes: Any) -> StudyRow:
+    searcher = methods.searcher(method, domain)
+    row = StudyRow(
+        name="mine",
+        domain=dump(domain.to_json()),
+        method=dump(describe_method(method, searcher)),
+        seed=3,
+        direction="minimize",
+        initial="[]",
+        state=dump(searcher.initial_state()),
+        version=bo.__version__,
+    )
+    return row._replace(**changes)
+
+
+def test_a_dict_of_variables_is_a_space_and_a_domain_is_itself():
+    assert as_domain(dict(SPACE.variables)) == SPACE
+    assert as_domain(SPACE) is SPACE
+
+
+@pytest.mark.parametrize("given_space", [[1, 2], "abc", 3, bo.Space, None])
+def test_what_is_no_domain_is_refused(given_space):
+    with pytest.raises(TypeError, match="space: expected a Space, a dict of variables or another domain"):
+        as_domain(given_space)
+
+
+def test_points_of_the_user_are_encoded_in_their_order():
+    assert encode_points(SPACE, None) == []
+    points = [{"a": "y", "b": 3}, {"a": "x", "b": 0}]
+    encoded = json.loads(json.dumps(encode_points(SPACE, iter(points))))
+    assert [SPACE.present(SPACE.decode(data)) for data in encoded] == points
+
+
+@pytest.mark.parametrize(
+    ("points", "error", "why"),
+    [
+        ({"a": "x", "b": 1}, TypeError, "initial_points: expected a sequence of points, got {'a'"),
+        ("xy", TypeError, "initial_points: expected a sequence of points, got 'xy'"),
+        (7, TypeError, "initial_points: expected a sequence of points, got 7"),
+        ([{"a": "x", "b": 1}, {"a": "z", "b": 1}], PointError, r"initial_points\[1\]: .*'z'"),
+    ],
+)
+def test_points_that_are_none_are_refused_by_their_position(points, error, why):
+    with pytest.raises(error, match=why):
+        encode_points(SPACE, points)
+
+
+def test_a_domain_is_read_from_the_file_or_given_or_shown_as_it_is_stored():
+    assert readable_domain(None, row_of()) == SPACE
+    assert readable_domain(CONSTRAINED, row_of()) is CONSTRAINED
+    assert isinstance(readable_domain(None, row_of(CONSTRAINED)), JsonDomain)
+    assert stored_domain(row_of()) == SPACE
+    with pytest.raises(DomainError, match=r"study 'mine': .*; Study\.load takes it as space="):
+        stored_domain(row_of(CONSTRAINED))
+
+
+@given(st.lists(st.dictionaries(st.text(max_size=2), st.one_of(st.integers(), st.none()), max_size=3), max_size=3))
+def test_a_domain_of_json_shows_points_as_they_are_stored(points):
+    domain = JsonDomain()
+    assert [domain.present(domain.decode(domain.encode(x))) for x in points] == points
+    assert domain.join(points, points) == points * 2
+    keys = domain.keys(points)
+    assert all((keys[i] == keys[j]) == (dump(a) == dump(b)) for i, a in enumerate(points) for j, b in enumerate(points))
+
+
+def test_a_method_is_described_by_its_name_and_settings():
+    searcher = methods.searcher("annealing", SPACE)
+    by_name, by_object = (json.loads(dump(describe_method(one, searcher))) for one in ("annealing", searcher))
+    assert by_name == {"name": "annealing", "searcher": "Annealing", "settings": dict(searcher.settings())}
+    assert by_object == by_name | {"name": None}
+    assert method_label(row_of(method="annealing")) == stored_method(row_of(method="annealing")) == "annealing"
+    assert method_label(row_of(method=searcher)) == "Annealing"
+    with pytest.raises(BostructError, match=r"study 'mine' was made with a Annealing object .* pass an equal one"):
+        stored_method(row_of(method=searcher))
+
+
+def test_the_state_of_a_method_is_read_only_where_its_settings_agree():
+    row = row_of(method="annealing", state='"told"')
+    assert readable_searcher(None, SPACE, row)[1] == '"told"'
+    other = methods.searcher("random", SPACE)
+    searcher, state = readable_searcher(other, SPACE, row)
+    assert (searcher, state) == (other, dump(other.initial_state()))
+    with pytest.raises(DomainError, match="was not given as space="):
+        readable_searcher(None, JsonDomain(), row)
+
+
+def test_a_searcher_of_another_domain_is_refused():
+    searcher = methods.searcher("random", SPACE)
+    assert check_domain(searcher, SPACE) is searcher
+    with pytest.raises(ValueError, match=r"method: expected a searcher of .* got one of"):
+        check_domain(searcher, bo.Space({"other": bool}))
+
+
+@pytest.mark.parametrize(
+    ("given_row", "why"),
+    [
+        (row_of(bo.Space({"a": ["x", "z"], "b": range(4)})), "another domain: .*'y'.* there and .*'z'.* here"),
+        (row_of(bo.Space({"b": range(4), "a": ["x", "y"]})), "the order in domain.variables differs: a, b there, b, a"),
+        (row_of(bo.Space({"a": ["x", "y"]})), "only one of the two has domain.variables.b"),
+        (row_of(direction="maximize"), "another direction: direction is 'minimize' there and 'maximize' here"),
+        (row_of(method="annealing"), "another method: method.name is 'random' there and 'annealing' here"),
+        (row_of(seed=4), "another seed: seed is 3 there and 4 here"),
+        (row_of(initial="[[0, 1]]"), "another initial: "),
+    ],
+)
+def test_a_study_that_was_made_otherwise_is_refused_with_the_difference(given_row, why):
+    with pytest.raises(StudyMismatch, match=why) as refused:
+        check_agreement(row_of(), given_row, "runs.db")
+    assert str(refused.value).startswith("study 'mine' in runs.db was made, by bostruct ")
+
+
+def test_what_a_call_leaves_unsaid_agrees():
+    stored = row_of(initial="[[0, 1]]")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_same_study(stored, row_of(seed=99), "runs.db", seed_given=False)
+        check_same_study(stored, stored, "runs.db", seed_given=True)
+    with pytest.raises(StudyMismatch, match="another seed"):
+        check_same_study(stored, row_of(seed=99), "runs.db", seed_given=True)
+
+
+def test_addresses_in_memory_make_no_difference():
+    row = row_of()
+    here, there = (
+        row._replace(method=dump(json.loads(row.method) | {"settings": {"f": f"<function f at {address}>"}}))
+        for address in ("0x7f01", "0x7e55a")
+    )
+    check_agreement(here, there, "runs.db")
+
+
+def test_another_version_is_a_warning():
+    stored = row_of(version="0.0.1")
+    with pytest.warns(OtherVersion, match=r"made by bostruct 0\.0\.1; this is .* whose suggestions may differ"):
+        check_same_study(stored, row_of(), "runs.db", seed_given=True)
+    described = json.loads(stored.method) | {"settings": {"old": 1}}
+    with pytest.warns(OtherVersion, match="whose method 'random' had other settings"):
+        check_same_study(stored._replace(method=dump(described)), row_of(), "runs.db", seed_given=True)
+
+
+def test_settings_of_a_searcher_object_must_agree_within_a_version():
+    stored = row_of(method=methods.searcher("annealing", SPACE))
+    described = json.loads(stored.method)
+    described["settings"] = dict(described["settings"]) | {"made_up": 1}
+    other = stored._replace(method=dump(described))
+    with pytest.raises(StudyMismatch, match=r"method\.settings"):
+        check_same_study(other, stored, "runs.db", seed_given=True)
+    with pytest.warns(OtherVersion, match="whose method 'Annealing' had other settings"):
+        check_same_study(other._replace(version="0.0.1"), stored, "runs.db", seed_given=True)
+
+
+STATUSES = st.sampled_from([("running", None, None), ("completed", -1.5, None), ("failed", None, "no oven")])
+
+
+@given(STATUSES, st.integers(0, 9), st.sampled_from([None, 12.5]), st.sampled_from([None, 3]))
+def test_a_trial_comes_back_from_its_row_as_it_was(outcome, number, finished, told):
+    status, value, reason = outcome
+    x = SPACE.sample(1, np.random.default_rng(number))[0]
+    trial = Trial(number, SPACE.present(x), status, value, reason, {"origin": "model", "n": 1}, 7.25, finished)
+    row = write_trial(trial, dump(SPACE.encode(x)), told, 2)
+    assert (row.told, row.attempts) == (told, 2)
+    again, point = read_trial(row, SPACE, "runs.db")
+    assert again == trial
+    np.testing.assert_array_equal(point, x)
+
+
+@pytest.mark.parametrize("damage", [{"point": "{"}, {"point": '["?"]'}, {"info": "nonsense"}, {"point": "3"}])
+def test_a_trial_that_makes_no_sense_is_named_with_its_file(damage):
+    trial = Trial(5, {"a": "x", "b": 1}, "running")
+    row = write_trial(trial, dump(SPACE.encode(SPACE.parse(trial.point))), None, 1)._replace(**damage)
+    with pytest.raises(StorageError, match=r"runs\.db: trial 5 cannot be read"):
+        read_trial(row, SPACE, "runs.db")

@@ -1,0 +1,120 @@
+"""The next point of a study: the user's own first, a generator for each trial, and searchers held to their contract."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.contracts import BostructError, Suggestion
+from bostruct.study.history import History
+from bostruct.study.suggestion import next_point
+
+SPACE = bo.Space({"a": range(5), "b": range(5)})
+POINT = np.array([1, 2])
+
+
+class Kept:
+    """What a study keeps: points to ask first, points seen, the searcher's state as JSON text."""
+
+    def __init__(
+        self, initial: list[Any] | None = None, seen: Any = (), length: int = 0, state: str = '{"n": 3}'
+    ) -> None:
+        self.initial, self.points, self.length, self.state = initial or [], SPACE.join(seen), length, state
+
+    def __len__(self) -> int:
+        return self.length
+
+    def next_initial(self) -> Any:
+        return self.initial.pop(0) if self.initial else None
+
+    def history(self) -> History:
+        return History.of(SPACE, self.points, np.zeros(len(self.points)))
+
+    def seen(self, x: Any) -> bool:
+        return SPACE.keys([x])[0] in self.history().seen
+
+
+class Says:
+    """A searcher that suggests what it is told to, and keeps what it was given."""
+
+    domain = SPACE
+
+    def __init__(self, point: Any = POINT, state: Any = None, info: Any = None) -> None:
+        self.answer = Suggestion(point, state, {"origin": "model"} if info is None else info)
+        self.states: list[Any] = []
+        self.drawn: list[float] = []
+
+    def suggest(self, history: Any, state: Any, rng: np.random.Generator) -> Suggestion:
+        del history
+        self.states.append(state)
+        self.drawn.append(float(rng.random()))
+        return self.answer
+
+
+def ask(searcher: Any, kept: Any = None, seed: int = 0) -> Any:
+    return next_point(searcher, Kept() if kept is None else kept, seed)
+
+
+def test_points_of_the_user_come_first_and_cost_the_searcher_nothing():
+    searcher = Says()
+    first, second = np.array([0, 0]), np.array([4, 4])
+    kept = Kept([first, second])
+    for expected in (first, second):
+        found = ask(searcher, kept)
+        assert found.point is expected
+        assert (found.info["origin"], found.state) == ("initial", kept.state)
+    assert searcher.states == []
+    assert ask(searcher, kept).point is POINT
+
+
+def test_the_searcher_gets_its_state_and_the_next_one_is_json():
+    searcher = Says(state={"n": np.int64(4), "w": np.array([0.5, 1.0])})
+    found = ask(searcher)
+    assert searcher.states == [{"n": 3}]
+    assert json.loads(found.state) == {"n": 4, "w": [0.5, 1.0]}
+
+
+def test_the_generator_depends_on_the_seed_and_on_the_number_of_the_trial_alone():
+    searcher = Says()
+    for seed, number in ((0, 0), (0, 0), (0, 1), (1, 0)):
+        ask(searcher, Kept(length=number), seed)
+    first, again, later, other = searcher.drawn
+    assert first == again
+    assert len({first, later, other}) == 3
+    expected = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(1,))).random()
+    assert later == expected
+
+
+def test_what_goes_on_record_is_what_a_file_would_hold():
+    found = ask(Says(info={"origin": "model", "score": np.float64(0.1), "tuple": (1, 2)}))
+    seconds = found.info.pop("suggest_seconds")
+    assert found.info == {"origin": "model", "score": 0.1, "tuple": [1, 2]}
+    assert seconds >= 0.0
+
+
+@pytest.mark.parametrize(
+    ("searcher", "kept", "why"),
+    [
+        (Says(np.array([1, 7])), None, r"Says suggested an invalid point: .*b"),
+        (Says(), Kept(seen=[POINT]), r"Says suggested a point that was seen before: \{'a': 1, 'b': 2\}"),
+        (Says(state={"s": {1, 2}}), None, "Says: state and info must be plain JSON: .* got set"),
+        (Says(info={"origin": "model", "f": print}), None, "Says: state and info must be plain JSON"),
+    ],
+)
+def test_a_searcher_that_breaks_its_contract_is_named(searcher, kept, why):
+    with pytest.raises(BostructError, match=why):
+        ask(searcher, kept)
+
+
+def test_a_fallback_is_a_warning_in_the_log_and_all_else_is_not(caplog):
+    with caplog.at_level(logging.INFO, "bostruct"):
+        ask(Says(info={"origin": "fallback", "why": "no factor"}), Kept(length=7))
+        ask(Says())
+    warned, told = caplog.records
+    assert (warned.levelname, warned.message) == ("WARNING", "trial 7: Says fell back to a random point: no factor")
+    assert (told.levelname, told.message[:22]) == ("INFO", "trial 0: Says, model, ")

@@ -1,0 +1,122 @@
+"""`minimize` and `maximize`: mirror images, one study from start to end, every argument of which gets through."""
+
+from __future__ import annotations
+
+import inspect
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bostruct as bo
+from bostruct.optimize import RunArguments, StudyArguments, maximize, minimize
+from bostruct.study.study import Study
+
+SPACE = bo.Space({"a": range(6), "b": bool})
+
+
+def value(point):
+    return (point["a"] - 2) ** 2 + 0.5 * point["b"]
+
+
+def parameters(function) -> dict[str, inspect.Parameter]:
+    return dict(inspect.signature(function).parameters)
+
+
+def test_both_have_the_same_arguments_and_defaults():
+    assert parameters(minimize) == parameters(maximize)
+
+
+def test_they_offer_every_argument_of_a_study_and_of_its_run():
+    """An argument that a study or a run gets must be offered here as well, with the same default."""
+    study = {k: v for k, v in parameters(Study.__init__).items() if k not in ("self", "direction")}
+    run = {k: v for k, v in parameters(Study.optimize).items() if k not in ("self", "objective", "n_trials")}
+    assert set(StudyArguments._fields) == set(study)
+    assert set(RunArguments._fields) == set(run)
+    offered = parameters(minimize)
+    assert set(offered) == {"objective", "n_trials", *study, *run}
+    for name, parameter in (study | run).items():
+        if name != "name":  # None stands for the default of the study
+            assert offered[name].default == parameter.default, name
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 12))
+def test_maximize_is_minimize_of_the_negative(seed, n_trials):
+    low = minimize(value, SPACE, n_trials, method="random", seed=seed)
+    high = maximize(lambda point: -value(point), SPACE, n_trials, method="random", seed=seed)
+    assert [trial.point for trial in low.trials] == [trial.point for trial in high.trials]
+    assert len(low.trials) == n_trials
+    if n_trials:
+        assert low.best_point == high.best_point
+        assert low.best_value == -high.best_value
+
+
+def test_the_same_call_goes_on_with_its_file_and_lets_go_of_it(tmp_path):
+    arguments = {"method": "random", "seed": 3, "storage": tmp_path / "runs.db"}
+    first = minimize(value, SPACE, 4, **arguments)
+    second = minimize(value, SPACE, 9, **arguments)
+    assert [t.point for t in second.trials[:4]] == [t.point for t in first.trials]
+    assert [t.point for t in second.trials] == [
+        t.point for t in minimize(value, SPACE, 9, method="random", seed=3).trials
+    ]
+    assert minimize(lambda _: pytest.fail("it was finished"), SPACE, 9, **arguments).trials == second.trials
+    with Study.load(tmp_path / "runs.db") as study:  # which nobody holds open
+        assert study.name == "study"
+        assert study.direction == "minimize"
+
+
+def test_a_name_is_that_of_the_study(tmp_path):
+    for name in ("one", "two"):
+        maximize(value, SPACE, 2, method="random", seed=0, storage=tmp_path / "runs.db", name=name)
+    with Study.load(tmp_path / "runs.db", "two", read_only=True) as study:
+        assert (study.direction, len(study.trials)) == ("maximize", 2)
+
+
+def test_the_file_is_let_go_of_when_the_run_is_cut_short(tmp_path):
+    def broken(point):
+        del point
+        raise OSError("no disk")
+
+    with pytest.raises(OSError, match="no disk"):
+        minimize(broken, SPACE, 3, method="random", seed=0, storage=tmp_path / "runs.db", reraise=OSError)
+    with Study.load(tmp_path / "runs.db") as study:
+        assert study.ask().number == 1
+
+
+def test_points_callbacks_and_executors_get_through():
+    seen = []
+    with ThreadPoolExecutor(2) as executor:
+        result = minimize(
+            value,
+            {"a": range(6), "b": bool},
+            5,
+            method="random",
+            seed=0,
+            initial_points=[{"a": 5, "b": True}],
+            executor=executor,
+            workers=2,
+            callbacks=lambda _, trial: seen.append(trial.number),
+            progress=False,
+        )
+    assert result.trials[0].point == {"a": 5, "b": True}
+    assert result.trials[0].origin == "initial"
+    assert sorted(seen) == list(range(5))
+
+
+@pytest.mark.parametrize("function", [minimize, maximize])
+@pytest.mark.parametrize(
+    ("arguments", "error", "why"),
+    [
+        ({"n_trials": -1}, ValueError, "n_trials"),
+        ({"seed": -1}, ValueError, "seed"),
+        ({"name": ""}, ValueError, "name"),
+        ({"method": "magic"}, ValueError, "method"),
+        ({"space": [1, 2]}, TypeError, "space"),
+        ({"objective": 3}, TypeError, "objective"),
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(function, arguments, error, why):
+    with pytest.raises(error, match=why):
+        function(**{"objective": value, "space": SPACE, "n_trials": 2, "method": "random", **arguments})
