@@ -28,7 +28,8 @@ from bostruct.nas.outcomes import (
     training_result,
 )
 from bostruct.nas.recipes import Recipe
-from bostruct.nas.steps import SCORED_AT_ONCE, decision_loss, make_optimizer, set_rate, sum_errors
+from bostruct.nas.scoring import SCORED_AT_ONCE, sum_errors
+from bostruct.nas.steps import decision_loss, make_optimizer, set_rate
 from bostruct.nas.training import NetworkBuilder
 
 CPU = torch.device("cpu")
@@ -71,7 +72,7 @@ def train_ensemble(
     all_or_none: where one fails the others are `Stopped`; else a training that fails fails alone.
     watch: called with the number of the training, the number of the epoch, and what it came to.
     """
-    context = DeviceContext(check_device(device), 0, graphs=False)
+    context = DeviceContext(check_device(device), 0, with_graphs=False)
     try:
         with context.activate():
             ensemble = Ensemble(build, data, recipe, seeds, context)
