@@ -22,7 +22,10 @@ class CaptureFailed(BostructError, RuntimeError):
 
 
 class CudaGraphs:
-    """The CUDA graphs of one training, all captured on one stream."""
+    """The CUDA graphs of one training, all captured on one stream.
+
+    stream: of the training alone.
+    """
 
     def __init__(self, stream: torch.cuda.Stream) -> None:
         self._stream = stream

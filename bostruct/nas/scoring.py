@@ -118,8 +118,10 @@ class Scoring:
 class ErrorSum:
     """Errors added up on the device.
 
-    first: int64 (1,), where the next batch begins.
-    total: float64, so far.
+    network, examples, task, context: as of `Scoring`.
+    size: examples of a batch of `add_next`.
+
+    Its attributes are first, int64 (1,), where the next batch begins, and total, float64, the sum so far.
     """
 
     def __init__(self, network: nn.Module, examples: Examples, task: Task, size: int, context: DeviceContext) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from bostruct.nas import Recipe
-from bostruct.nas.batches import Batches, augment
+from bostruct.nas.batches import Batches, augment, count_steps, select_examples
 from bostruct.nas.data import Examples
 
 
@@ -36,3 +36,23 @@ def test_augmentation_moves_and_mirrors_each_image_by_itself():
     counts = {int(one.sum()) for one in shifted}
     assert counts == {a * b for a in (3, 4, 5) for b in (3, 4, 5)}
     assert augment(images, Recipe(), generator) is images
+
+
+def test_what_is_left_over_waits_and_too_few_are_one_batch():
+    assert [count_steps(n, Recipe(batch_size=32)) for n in (1, 31, 32, 63, 64)] == [1, 1, 1, 1, 2]
+
+
+def test_losses_are_noted_in_their_order():
+    batches = Batches(Examples(torch.rand(9, 2), torch.arange(9)), Recipe(batch_size=3), torch.Generator())
+    batches.reshuffle()
+    for loss in (1.0, 2.0, 4.0):
+        batches.record_loss(torch.tensor(loss))
+    assert batches.losses.tolist() == [1.0, 2.0, 4.0]
+
+
+def test_examples_are_selected_in_their_memory_format():
+    images, chosen = torch.rand(6, 3, 4, 5), torch.tensor([4, 0, 4])
+    for given in (images, images.contiguous(memory_format=torch.channels_last)):
+        found = select_examples(given, chosen)
+        assert torch.equal(found, images[chosen])
+        assert found.stride(1) == given.stride(1)

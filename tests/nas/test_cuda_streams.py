@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from bostruct.nas.cuda_streams import STREAMS
+from bostruct.nas.cuda_streams import STREAMS, take_stream
 from bostruct.nas.devices import DeviceContext
 
 
@@ -29,3 +29,19 @@ def test_no_two_contexts_with_graphs_share_a_stream(gpu):
     del contexts[3]
     contexts.append(DeviceContext(cuda, 0))
     assert DeviceContext(cuda, 0)._stream is given_back
+
+
+def test_a_stream_belongs_to_its_owner_while_the_owner_is_there(gpu):
+    del gpu
+
+    class Owner:
+        pass
+
+    owners = [Owner() for _ in range(STREAMS)]
+    taken = [take_stream(0, owner) for owner in owners]
+    assert len({stream.cuda_stream for stream in taken}) == STREAMS
+    with pytest.raises(RuntimeError, match=rf"cuda:0 has {STREAMS} streams"):
+        take_stream(0, Owner())
+    assert take_stream(1, owners[0]) not in taken
+    del owners[7]
+    assert take_stream(0, owners[0]) is taken[7]
