@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -117,13 +118,12 @@ def train_together(
     _check_training_counts(len(builds), len(seeds), len(files), device)
     watches = [None if watch is None else partial(watch, number) for number in range(len(builds))]
     jobs = [TrainingJob(*one) for one in zip(builds, seeds, files, watches, strict=True)]
-    rules = {"seconds": seconds, "deadline": deadline, "fails_alone": True, "all_or_none": all_or_none}
+    rules: dict[str, Any] = {"seconds": seconds, "deadline": deadline, "fails_alone": True, "all_or_none": all_or_none}
     outcomes = run_trainings(jobs, data, recipe, device, **rules)
     for number, job in enumerate(jobs):
         if isinstance(outcomes[number], OutOfMemory) and len(jobs) > 1:
-            outcomes[number] = run_trainings([job], data, recipe, device, **rules)[
-                0
-            ]  # the streams and the memory of the others are free now
+            # the streams and the memory of the others are free now
+            outcomes[number] = run_trainings([job], data, recipe, device, **rules)[0]
         if isinstance(outcomes[number], TrainingFailed):
             delete_checkpoint(job.checkpoint)
     return outcomes

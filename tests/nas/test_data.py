@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from bostruct.nas import Dataset, Examples, NetworkObjective, Recipe, diabetes, digits, regression
+from bostruct.nas import NetworkObjective, Recipe
+from bostruct.nas.data import Dataset, Examples, diabetes, digits, regression
 
 RNG = np.random.default_rng(0)
 FEATURES, VALUES = RNG.normal(size=(30, 4)), RNG.normal(size=30)
