@@ -26,11 +26,13 @@ from torch import nn
 import bostruct as bo
 from bostruct.nas import Dataset, Examples, NetworkObjective, Recipe, Trained, cifar10
 from bostruct.nas.cifar import MEAN, SCALE
-from bostruct.nas.devices import DeviceContext, StepBody
+from bostruct.nas.cuda_graphs import StepBody
+from bostruct.nas.devices import DeviceContext
 from bostruct.nas.objectives import build_network
 from bostruct.nas.recipes import COMBO
 from bostruct.nas.spaces.combo_cell import ComboObjective, bits_space, decode_bits, program_of
-from bostruct.nas.training import Training, train_together
+from bostruct.nas.training import Training, TrainingJob, train_together
+from bostruct.nas.turns import Clock
 
 MEAN_CELL = 17.9e6  # multiplications and additions forward, the mean over random cells that have a path
 ASKED = 20.0  # seconds for an evaluation
@@ -88,13 +90,7 @@ class Eager(DeviceContext):
         return body
 
 
-class EagerTraining(Training):
-    """A training without graphs, otherwise the same."""
-
-    context_type = Eager
-
-
-KINDS: dict[str, type[Training]] = {"eager": EagerTraining, "graph": Training}
+KINDS: dict[str, type[DeviceContext]] = {"eager": Eager, "graph": DeviceContext}
 
 
 def multiplications(bits: list[int]) -> int:
@@ -181,31 +177,26 @@ def steps(bench: Bench) -> dict[str, Any]:
     return found
 
 
-def step_milliseconds(bench: Bench, bits: list[int], kind: type[Training], streams: int) -> float:
+def step_milliseconds(bench: Bench, bits: list[int], kind: type[DeviceContext], streams: int) -> float:
     """Of a step of all the trainings together, captures and warm-up not counted."""
-    wanted = program_of(bits)
-    recipe = bench.recipe(1_000)
-    every = [kind(lambda: build_network(wanted, bench.data, 0.0), bench.data, recipe, seed, device=bench.device)
-             for seed in range(streams)]  # fmt: skip
+    network, recipe = program_of(bits), bench.recipe(1_000)
+    contexts = [kind(torch.device(bench.device), seed) for seed in range(streams)]
+    trainings = []
     warm = min(10, len(bench.data.train) // recipe.batch_size - bench.sizes.steps - 1)
-    try:
-        for training in every:
-            _advance(training, warm)
-        bench.wait()
-        began = time.perf_counter()
-        for _ in range(bench.sizes.steps):
-            for training in every:
-                _advance(training, 1)
-        bench.wait()
-        return (time.perf_counter() - began) / bench.sizes.steps * 1e3
-    finally:
-        for training in every:
-            training.close()
-
-
-def _advance(training: Training, steps: int) -> None:
-    if not training.advance(steps):
-        raise RuntimeError(f"a training ended while it was timed: {training.outcome}")
+    for seed, context in enumerate(contexts):
+        job = TrainingJob(lambda: build_network(network, bench.data, 0.0), seed)
+        with context.activate():
+            trainings.append(Training(job, bench.data, recipe, context, Clock()))
+            for position in range(warm):
+                trainings[-1].train_batch(position)
+    bench.wait()
+    began = time.perf_counter()
+    for position in range(warm, warm + bench.sizes.steps):
+        for context, training in zip(contexts, trainings, strict=True):
+            with context.activate():
+                training.train_batch(position)
+    bench.wait()
+    return (time.perf_counter() - began) / bench.sizes.steps * 1e3
 
 
 def traffic(module: nn.Module, batch: int, width: int) -> int:

@@ -8,11 +8,13 @@ import hashlib
 import os
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
+from torch import nn
 
 from bostruct.nas.data import Dataset
 from bostruct.nas.outcomes import Epoch
@@ -21,8 +23,30 @@ from bostruct.nas.recipes import Recipe
 _DIGESTS: WeakKeyDictionary[Dataset, str] = WeakKeyDictionary()
 
 
+@dataclass
+class TrainingState:
+    """The state of a training that a checkpoint holds.
+
+    network: on its device.
+    optimizer: of the network's parameters.
+    generator: draws batches and augmentations, on the same device.
+    epochs: loss and error of those that have ended.
+    """
+
+    network: nn.Module
+    optimizer: torch.optim.Optimizer
+    generator: torch.Generator
+    epochs: list[Epoch] = field(default_factory=list)
+
+
 def checkpoint_identity(data: Dataset, recipe: Recipe, seed: int, device: torch.device) -> dict[str, str]:
-    """Return the settings that a training must share with a checkpoint to go on from it, by name."""
+    """Return the settings that a training must share with a checkpoint to go on from it, by name.
+
+    data: by its content.
+    recipe: with all its fields.
+    seed: of the training.
+    device: of which the type counts, CPU or GPU.
+    """
     return {
         "data": data_digest(data),
         "recipe": repr(recipe),
@@ -36,6 +60,8 @@ def data_digest(data: Dataset) -> str:
     """Return a digest of what a training sees of a data set, content and shapes.
 
     It is computed once for as long as somebody holds the data set.
+
+    data: of which training and validation examples count.
     """
     if data not in _DIGESTS:
         digest = hashlib.blake2b(repr((data.task, data.classes, data.mean, data.scale)).encode(), digest_size=16)
@@ -46,27 +72,29 @@ def data_digest(data: Dataset) -> str:
     return _DIGESTS[data]
 
 
-def save_checkpoint(path: Path | None, run: Any, about: Mapping[str, str]) -> None:
+def save_checkpoint(path: Path | None, state: TrainingState, about: Mapping[str, str]) -> None:
     """Write network, optimizer, random states and epochs, in one step: a file is whole or not there.
 
+    path: of the file, None for no checkpoint.
+    state: of the training.
     about: what `checkpoint_identity` gives.
     """
     if path is None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.{os.getpid()}")
-    torch.save({"about": dict(about), **_state(run)}, partial)
+    torch.save({"about": dict(about), **_contents(state)}, partial)
     with contextlib.suppress(FileNotFoundError):  # swept by another process that trains the same
         os.replace(partial, path)
 
 
-def load_checkpoint(path: Path | None, run: Any, about: Mapping[str, str]) -> None:
-    """Bring a run to where the file left it.
+def load_checkpoint(path: Path | None, state: TrainingState, about: Mapping[str, str]) -> None:
+    """Bring a training to where the file left it.
 
-    Where there is no file, or with a warning where it is damaged or of another training, the run is left as it is.
+    Where there is no file, or with a warning where it is damaged or of another training, it is left as it is.
 
     path: of the file, None for no checkpoint.
-    run: network, optimizer, generator and epochs of a training.
+    state: of a training that has had no epoch.
     about: what `checkpoint_identity` gives.
     """
     if path is None:
@@ -74,20 +102,23 @@ def load_checkpoint(path: Path | None, run: Any, about: Mapping[str, str]) -> No
     _sweep(path)
     if not path.exists():
         return
-    before = copy.deepcopy(_state(run))
+    before = copy.deepcopy(_contents(state))
     try:
         saved = torch.load(path, map_location="cpu", weights_only=True)
         if differing := [name for name, value in about.items() if saved["about"][name] != value]:
             warnings.warn(f"{path}: of another training (other {', '.join(differing)}), this begins anew", stacklevel=3)
             return
-        _restore(run, saved)
+        _restore(state, saved)
     except Exception as error:  # it saves time and holds nothing that a training cannot make again
-        _restore(run, before)
+        _restore(state, before)
         warnings.warn(f"{path}: not a whole checkpoint, the training begins anew ({error!r})", stacklevel=3)
 
 
 def delete_checkpoint(path: Path | None) -> None:
-    """Delete the file of a training that has ended, well or not, and what killed processes left of it."""
+    """Delete the file of a training that has ended, well or not, and what killed processes left of it.
+
+    path: of the file, None for no checkpoint.
+    """
     if path is not None:
         path.unlink(missing_ok=True)
         _sweep(path)
@@ -99,26 +130,26 @@ def _sweep(path: Path) -> None:
         partial.unlink(missing_ok=True)
 
 
-def _state(run: Any) -> dict[str, Any]:
-    device = run.generator.device
+def _contents(state: TrainingState) -> dict[str, Any]:
+    device = state.generator.device
     return {
-        "network": run.network.state_dict(),
-        "optimizer": run.optimizer.state_dict(),
-        "generator": run.generator.get_state(),
+        "network": state.network.state_dict(),
+        "optimizer": state.optimizer.state_dict(),
+        "generator": state.generator.get_state(),
         "torch": torch.get_rng_state(),
         "cuda": torch.cuda.get_rng_state(device) if device.type == "cuda" else None,
-        "epochs": [tuple(epoch) for epoch in run.epochs],
+        "epochs": [tuple(epoch) for epoch in state.epochs],
     }
 
 
-def _restore(run: Any, saved: Mapping[str, Any]) -> None:
-    run.network.load_state_dict(saved["network"])
-    rates = [group["lr"] for group in run.optimizer.param_groups]
-    run.optimizer.load_state_dict(saved["optimizer"])
-    for group, rate in zip(run.optimizer.param_groups, rates, strict=True):
+def _restore(state: TrainingState, saved: Mapping[str, Any]) -> None:
+    state.network.load_state_dict(saved["network"])
+    rates = [group["lr"] for group in state.optimizer.param_groups]
+    state.optimizer.load_state_dict(saved["optimizer"])
+    for group, rate in zip(state.optimizer.param_groups, rates, strict=True):
         group["lr"] = rate  # set before every step; on a GPU a tensor there, which the file holds on the CPU
-    run.generator.set_state(saved["generator"])
+    state.generator.set_state(saved["generator"])
     torch.set_rng_state(saved["torch"])
     if saved["cuda"] is not None:
-        torch.cuda.set_rng_state(saved["cuda"], run.generator.device)
-    run.epochs[:] = [Epoch(*one) for one in saved["epochs"]]
+        torch.cuda.set_rng_state(saved["cuda"], state.generator.device)
+    state.epochs[:] = [Epoch(*one) for one in saved["epochs"]]

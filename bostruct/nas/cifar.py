@@ -64,7 +64,11 @@ class DataMissing(BostructError, FileNotFoundError):
 
 
 class OfficialSplit(NamedTuple):
-    """The images in the official order: 50,000 to train on, 10,000 to test."""
+    """The images of CIFAR-10 in the official order.
+
+    train: 50,000 images and their classes.
+    test: 10,000 images and their classes.
+    """
 
     train: Images
     test: Images
@@ -155,6 +159,8 @@ class CIFAR10Objective:
     protocol: combo, deeparchitect, nasbot, wrs or fast.
     train, validation: numbers of images, None for the protocol's; others are a departure from it.
     settings: of `NetworkObjective` but for ``data``, and of `Recipe`, by name; those of a recipe are a departure.
+
+    Its attribute ``objective`` is the `NetworkObjective` that all this comes to.
 
     Raises what `cifar10` raises; TypeError, ValueError.
     """

@@ -38,6 +38,10 @@ class Examples(NamedTuple):
         return f"Examples({', '.join(fields)})"
 
     def to(self, device: torch.device) -> Examples:
+        """Return the examples on a device.
+
+        device: where they are wanted.
+        """
         return Examples(self.inputs.to(device), self.targets.to(device))
 
 
@@ -153,7 +157,15 @@ def regression(name: str, features: Array, targets: Array, seed: int = 0) -> Dat
 
 
 def check_examples(part: str, given: Any, task: Task, classes: int) -> Examples:
-    """One part of a `Dataset` as it holds it; raises TypeError, ValueError, which name the part."""
+    """Check one part of a `Dataset`, and return it as the data set holds it.
+
+    part: name of the part, for messages.
+    given: `Examples` of tensors or arrays.
+    task: ``classification`` or ``regression``.
+    classes: number of classes, or of targets of a regression.
+
+    Raises TypeError, ValueError, which name the part.
+    """
     if not isinstance(given, Examples):
         raise TypeError(
             f"{part}: expected Examples(inputs, targets), got {type(given).__name__}: {short_repr(given, 40)}"

@@ -14,7 +14,12 @@ from bostruct.nas.devices import with_index
 
 
 class DeviceParts(NamedTuple):
-    """Examples on a device, inputs float32, (input - mean) / scale; images channels-last on a GPU."""
+    """Examples on a device, inputs float32, (input - mean) / scale; images channels-last on a GPU.
+
+    train: to train on.
+    validation: to score with while a search runs.
+    test: to score with once it has ended.
+    """
 
     train: Examples
     validation: Examples

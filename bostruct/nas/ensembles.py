@@ -28,7 +28,8 @@ from bostruct.nas.outcomes import (
     training_result,
 )
 from bostruct.nas.recipes import Recipe
-from bostruct.nas.steps import SCORED_AT_ONCE, decision_loss, make_optimizer, set_rate, sum_errors
+from bostruct.nas.scoring import SCORED_AT_ONCE, sum_errors
+from bostruct.nas.steps import decision_loss, make_optimizer, set_rate
 from bostruct.nas.training import NetworkBuilder
 
 CPU = torch.device("cpu")
@@ -41,6 +42,9 @@ def is_batched(network: nn.Module, batch_size: int) -> bool:
 
     They are for a perceptron of linear layers and activations alone (nothing random, no statistics, no images), so
     small that a product of its matrices does not fill a core.
+
+    network: with weights or without.
+    batch_size: examples of a step, from 1.
     """
     parts = [one for one in network.modules() if not list(one.children())]
     plain = isinstance(network, ArchitectureNetwork) and all(isinstance(one, PLAIN_LAYERS) for one in parts)
@@ -71,31 +75,34 @@ def train_ensemble(
     all_or_none: where one fails the others are `Stopped`; else a training that fails fails alone.
     watch: called with the number of the training, the number of the epoch, and what it came to.
     """
-    context = DeviceContext(check_device(device), 0, graphs=False)
+    context = DeviceContext(check_device(device), 0, with_graphs=False)
     try:
         with context.activate():
             ensemble = Ensemble(build, data, recipe, seeds, context)
-            while ensemble.going:
+            while ensemble.running:
                 before = [len(epochs) for epochs in ensemble.epochs]
-                ensemble.epoch(math.inf if seconds is None else seconds)
+                ensemble.train_epoch(math.inf if seconds is None else seconds)
                 for member, epochs in enumerate(ensemble.epochs):
                     if watch is not None and len(epochs) > before[member]:
                         watch(member, len(epochs) - 1, epochs[-1])
                 ensemble.end_some()
-                if all_or_none and any(isinstance(one, TrainingFailed) for one in ensemble.outcomes):
+                if all_or_none and any(isinstance(one, TrainingFailed) for one in ensemble.outcomes.values()):
                     ensemble.end_all(Stopped("another training has failed"))
     except Exception as error:
         failure = out_of_memory_failure(error, context)
         if failure is None:
             raise
         return [failure] * len(seeds)
-    return ensemble.outcomes  # type: ignore[return-value]
+    return [ensemble.outcomes[member] for member in range(len(seeds))]
 
 
 class Ensemble:
     """The stacked networks and what each has come to.
 
-    outcomes: one a network, None for those that go on.
+    build, data, recipe, seeds: as of `train_ensemble`.
+    context: device and precision of all, without graphs.
+
+    Its attributes are epochs, of each network, and outcomes, by the number of the network, of those that have ended.
     """
 
     def __init__(
@@ -111,19 +118,19 @@ class Ensemble:
         self._ghost = copy.deepcopy(self._networks[0]).to("meta")
         self._optimizer = make_optimizer(list(self._stacked.values()), recipe, context)
         self.epochs: list[list[Epoch]] = [[] for _ in seeds]
-        self.outcomes: list[Trained | TrainingFailed | None] = [None for _ in seeds]
+        self.outcomes: dict[int, Trained | TrainingFailed] = {}
 
     @property
-    def going(self) -> list[int]:
+    def running(self) -> list[int]:
         """The members that have not ended."""
-        return [member for member, outcome in enumerate(self.outcomes) if outcome is None]
+        return [member for member in range(len(self._networks)) if member not in self.outcomes]
 
     def seconds(self) -> float:
         """Return the seconds that each member is charged: the time of all, divided by their number."""
-        return (time.monotonic() - self._began) / len(self.outcomes)
+        return (time.monotonic() - self._began) / len(self._networks)
 
-    def epoch(self, longest: float) -> None:
-        """Pass once over the training examples, each member in its own order, and note what the going ones come to.
+    def train_epoch(self, longest: float) -> None:
+        """Pass once over the training examples, each member in its own order, and note what the running ones come to.
 
         longest: seconds a member; where there is no more time all end.
         """
@@ -142,19 +149,22 @@ class Ensemble:
         means = torch.stack(losses, dim=1).mean(dim=1).tolist()
         errors = self._validation_errors(longest)
         for member, loss, error in zip(range(len(errors)), means, errors, strict=False):
-            if self.outcomes[member] is None:
+            if member not in self.outcomes:
                 self._note(member, Epoch(loss, error))
 
     def end_some(self) -> None:
-        """Members that have had all their epochs, or have no hope, are what they are now."""
-        for member in self.going:
+        """End the members that have had all their epochs, or have no hope, as they are now."""
+        for member in self.running:
             epochs = self.epochs[member]
             if len(epochs) == self._recipe.epochs or is_hopeless(epochs, self._recipe.patience):
                 self.outcomes[member] = self._member_result(member)
 
     def end_all(self, failure: TrainingFailed) -> None:
-        """All members that go on have failed for the same reason."""
-        for member in self.going:
+        """End all members that go on with the same failure.
+
+        failure: the outcome of each.
+        """
+        for member in self.running:
             self.outcomes[member] = failure
 
     def _end_if_late(self, longest: float) -> bool:
@@ -165,7 +175,7 @@ class Ensemble:
         return True
 
     def _step(self, inputs: Tensor, targets: Tensor) -> Tensor:
-        """A step of every member on its batch, (members, m, ...); their losses, (members,)."""
+        """Do a step of every member on its batch, (members, m, ...), and return their losses, (members,)."""
         with self._context.precision():
             losses = vmap(self._loss)(self._stacked, inputs, targets)
         self._optimizer.zero_grad(set_to_none=True)
@@ -182,7 +192,7 @@ class Ensemble:
     def _validation_errors(self, longest: float) -> list[float]:
         """Return the validation error of every member; an empty list where there is no more time."""
         examples = self._parts.validation
-        total = torch.zeros(len(self.outcomes), dtype=torch.float64, device=self._context.device)
+        total = torch.zeros(len(self._networks), dtype=torch.float64, device=self._context.device)
         with torch.no_grad(), self._context.precision():
             for first in range(0, len(examples), SCORED_AT_ONCE):
                 part = slice(first, first + SCORED_AT_ONCE)
@@ -196,12 +206,14 @@ class Ensemble:
         return functional_call(self._ghost.network, {_inner(name): one for name, one in parameters.items()}, (inputs,))
 
     def _note(self, member: int, epoch: Epoch) -> None:
-        self.outcomes[member] = nonfinite_failure(len(self.epochs[member]), epoch)
-        if self.outcomes[member] is None:
+        failure = nonfinite_failure(len(self.epochs[member]), epoch)
+        if failure is None:
             self.epochs[member].append(epoch)
+        else:
+            self.outcomes[member] = failure
 
     def _member_result(self, member: int) -> Trained:
-        """A network of its own, with the member's values as they are now."""
+        """Return the result of a member, a network of its own with the member's values as they are now."""
         network, epochs = self._networks[member].network, self.epochs[member]
         network.load_state_dict({_inner(name): one[member].detach() for name, one in self._stacked.items()})
         network.eval()

@@ -94,14 +94,20 @@ def program_to_torch(program: Program, input_shape: Sequence[int]) -> nn.Module:
 
 
 class MainOutput(nn.Module):
-    """The output called ``out`` of a network that returns a dict of several; `decisions` gives all."""
+    """The output called ``out`` of a network that returns a dict of several; `decisions` gives all.
+
+    network: returns a dict of outputs, one of them called ``out``.
+    """
 
     def __init__(self, network: nn.Module) -> None:
         super().__init__()
         self.network = network
 
     def decisions(self, x: Tensor) -> list[Tensor]:
-        """Return all outputs as a list, the main one first."""
+        """Return all outputs as a list, the main one first.
+
+        x: a batch of examples.
+        """
         given = self.network(x)
         return [given[MAIN], *(one for name, one in given.items() if name != MAIN)]
 
@@ -115,6 +121,8 @@ class ArchitectureNetwork(nn.Module):
     A layer's inputs are concatenated along channels; in a family that adds, they are summed, narrower ones filled up
     with zeros. Fully connected and decision layers begin with the mean over what is left of an image. Several decision
     layers are averaged: the logarithm of the mean of their softmax outputs, or the mean of their predictions.
+
+    architecture, input_shape, classes, dropout: as of `to_torch`, which checks them.
     """
 
     def __init__(self, architecture: Architecture, input_shape: Shape, classes: int, dropout: float) -> None:
@@ -133,7 +141,10 @@ class ArchitectureNetwork(nn.Module):
             self.layers[name] = made
 
     def decisions(self, x: Tensor) -> list[Tensor]:
-        """Return the output of each decision layer, (m, classes) each."""
+        """Return the output of each decision layer, (m, classes) each.
+
+        x: a batch of examples, (m, *input_shape).
+        """
         given: list[Tensor | None] = [x] + [None] * (len(self.names) - 1)
         parents, children = self.architecture.parents, self.architecture.children
         waiting = [len(below) for below in children]
@@ -159,7 +170,12 @@ class ArchitectureNetwork(nn.Module):
 
 
 class LayerModule(nn.Module):
-    """A layer on the concatenation, or the sum, of what feeds it. leaving: the shape of one example after it."""
+    """A layer on the concatenation, or the sum, of what feeds it.
+
+    body: the layer itself.
+    pooled: images are replaced by their mean first.
+    leaving: the shape of one example after it.
+    """
 
     adds = False
 
@@ -191,8 +207,12 @@ def _concatenate(inputs: Sequence[Tensor]) -> Tensor:
 
 
 class Residual(nn.Module):
-    """Two convolutions and a shortcut (He et al. 2016), which is pooled where the image is halved; channels are filled
-    up with zeros where there are more, and mapped by a convolution of size 1 where there are fewer.
+    """Two convolutions and a shortcut (He et al. 2016), which is pooled where the image is halved.
+
+    The shortcut's channels are filled up with zeros where the convolutions give more, and mapped by a convolution of
+    size 1 where they give fewer.
+
+    entering, units, kernel, stride, dilation, normalized: as of `convolution`.
     """
 
     def __init__(self, entering: int, units: int, kernel: int, stride: int, dilation: int, normalized: bool) -> None:
@@ -217,7 +237,16 @@ class ConcatenatedReLU(nn.Module):
 def convolution(
     entering: int, units: int, kernel: int, stride: int, dilation: int, separable: bool, normalized: bool
 ) -> nn.Sequential:
-    """A convolution that keeps the image or halves it, rounded up; batch normalization; ReLU."""
+    """Build a convolution that keeps the image or halves it, rounded up; batch normalization; ReLU.
+
+    entering: channels of the input.
+    units: channels of the output.
+    kernel: height and width of the kernels, odd.
+    stride: 1, or 2 to halve the image.
+    dilation: of the kernels, from 1.
+    separable: each channel by itself first, then a convolution of size 1.
+    normalized: with batch normalization; else with a bias.
+    """
     padding = dilation * (kernel - 1) // 2
     last = entering if separable else units
     parts: list[nn.Module] = [

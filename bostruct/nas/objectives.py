@@ -182,7 +182,12 @@ def _watch_member(watch: Callable[[int, int, Epoch], None], first: int, member: 
 
 @dataclass(frozen=True)
 class TrainingRequest:
-    """A point taken apart: what to build, and how it differs from the recipe."""
+    """A point taken apart: what to build, and how its training differs from the recipe.
+
+    network: to be built.
+    settings: of a recipe, by name.
+    fraction: share of the training examples, as the point has it.
+    """
 
     network: Architecture | Program
     settings: dict[str, Any]
@@ -242,6 +247,10 @@ def check_fraction(given: Any, data: Dataset) -> float:
 
 def sketch_network(network: Architecture | Program, data: Dataset, dropout: float) -> nn.Module:
     """Return the network that `build_network` builds, without weights: nothing is allocated or drawn.
+
+    network: of a point.
+    data: gives the shape of an example and the number of classes.
+    dropout: probability before the decision layers of an architecture.
 
     Raises PointError where the network takes or gives something else than the data has, and for a program with
     dropout; DomainError, CompileError where there is no such network.

@@ -146,6 +146,9 @@ def add(n: int) -> IO:
 def padding(kernel: int, dilation: int = 1) -> int:
     """Return the padding that keeps the size of an image at stride 1.
 
+    kernel: height and width of the kernels, odd.
+    dilation: of the kernels, from 1.
+
     Raises LanguageError for an even kernel, for which no padding does.
     """
     if kernel % 2 == 0:

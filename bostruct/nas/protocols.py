@@ -12,7 +12,14 @@ from bostruct.nas.recipes import COMBO, DEEP_ARCHITECT, FAST_IMAGES, NASBOT_CNN,
 
 
 class Protocol(NamedTuple):
-    """recipe; images to train on and to validate with; repeats, averaged. departures: from what is published."""
+    """How a paper trains and scores a network on CIFAR-10.
+
+    recipe: how the network is trained.
+    train: number of images to train on.
+    validation: number of images to validate with.
+    repeats: trainings of a network, whose errors are averaged.
+    departures: from what is published, in words.
+    """
 
     recipe: Recipe
     train: int

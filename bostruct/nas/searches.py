@@ -55,11 +55,17 @@ class Search:
     call: str = ""
 
     def objective(self, seed: int = 0, repeats: int | None = None) -> NetworkObjective:
+        """Return the objective of the search.
+
+        seed: of the first training, from 0.
+        repeats: trainings a trial, None for those of the search.
+        """
         times = self.repeats if repeats is None else repeats
         seconds = None if self.longest is None else self.longest * times
         return NetworkObjective(self.load(), self.recipe, repeats=times, seed=seed, device=self.device, seconds=seconds)
 
     def network_by_hand(self) -> Architecture:
+        """Return the network that somebody would try first."""
         return Architecture.chain(self.by_hand)
 
 
@@ -122,7 +128,11 @@ def _identity(data: Dataset) -> Dataset:
 
 
 class RetrainedScore(NamedTuple):
-    """The mean test error over seeds, and its standard error."""
+    """The test error of an architecture that was trained with several seeds.
+
+    mean: over the seeds.
+    error: standard error of the mean.
+    """
 
     mean: float
     error: float

@@ -1,5 +1,10 @@
 """Training networks: data on the device, augmentation in bulk there, the same code on a CPU and on a GPU.
 
+`train` and `train_together` are the doors. `run_trainings` is the course of a training, from its beginning to its
+result, for one or several at once, and `Training` is what one of them does at each point of it. What a step of the
+optimizer is stands in `steps.py`, whose turn it is and what comes of errors in `turns.py`, and what a device needs in
+`devices.py`.
+
 On a CPU everything is float32 and eager, and repeats bit for bit with the same seed and number of threads. On a GPU
 images are channels-last, matrix products bfloat16 with float32 weights, normalization and loss (from compute capability
 8.0 on, else float32), optimizers fused, and a step is one CUDA graph that also gathers its batch.
@@ -8,46 +13,41 @@ images are channels-last, matrix products bfloat16 with float32 weights, normali
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
 
-from bostruct.nas.checkpoints import checkpoint_identity, delete_checkpoint, load_checkpoint, save_checkpoint
+from bostruct.nas.batches import Batches, count_steps
+from bostruct.nas.checkpoints import (
+    TrainingState,
+    checkpoint_identity,
+    delete_checkpoint,
+    load_checkpoint,
+    save_checkpoint,
+)
+from bostruct.nas.cuda_streams import STREAMS
 from bostruct.nas.data import Dataset
 from bostruct.nas.device_data import on_device
-from bostruct.nas.devices import STREAMS, CaptureFailed, DeviceContext
+from bostruct.nas.devices import DeviceContext
 from bostruct.nas.outcomes import (
     Epoch,
     OutOfMemory,
-    Stopped,
     Trained,
     TrainingFailed,
     is_hopeless,
     nonfinite_failure,
-    out_of_memory_failure,
     out_of_time_failure,
     training_result,
 )
 from bostruct.nas.recipes import Recipe
-from bostruct.nas.steps import Batches, Scoring, make_optimizer, make_step, set_rate, to_channels_last
-
-ONE_VALUE_MESSAGE = "Expected more than 1 value per channel when training"  # torch, of batch normalization
-
-
-@dataclass
-class TrainingState:
-    """The state of a training that a checkpoint holds: the network, its optimizer, generator and epochs."""
-
-    network: nn.Module
-    optimizer: torch.optim.Optimizer
-    generator: torch.Generator
-    epochs: list[Epoch] = field(default_factory=list)
-
+from bostruct.nas.scoring import Scoring, scoring_batches
+from bostruct.nas.steps import make_optimizer, make_step, set_rate, to_channels_last
+from bostruct.nas.turns import Clock, Member, TurnTaking
 
 NetworkBuilder = Callable[[], nn.Module]
 Watch = Callable[[int, Epoch], None]
@@ -79,140 +79,12 @@ def train(
     Raises TrainingFailed where losses are not finite, memory or time run out, or batch normalization is given one value
     a channel; and what `build`, the network and `watch` raise.
     """
-    training = Training(build, data, recipe, seed, device=device, checkpoint=checkpoint, seconds=seconds, watch=watch)
-    training.advance(None)
-    if isinstance(training.outcome, Trained):
-        return training.outcome
-    delete_checkpoint(checkpoint)
-    assert training.outcome is not None
-    raise training.outcome
-
-
-class Training:
-    """One training, a step at a time, so that several can take turns.
-
-    outcome: None until it has ended.
-    watching: whether `watch` was being told when it ended.
-    deadline: by `time.monotonic`, whoever's turn it was.
-
-    All other arguments are those of `train`. Each training has a stream and random
-    numbers of its own: what it comes to does not depend on what happens between its steps.
-    """
-
-    context_type: type[DeviceContext] = DeviceContext
-
-    def __init__(
-        self,
-        build: NetworkBuilder,
-        data: Dataset,
-        recipe: Recipe,
-        seed: int,
-        *,
-        device: str = "cpu",
-        checkpoint: Path | None = None,
-        seconds: float | None = None,
-        deadline: float = math.inf,
-        watch: Watch | None = None,
-    ) -> None:
-        self.outcome: Trained | TrainingFailed | None = None
-        self.watching = False
-        self._data, self._recipe, self._checkpoint = data, recipe, checkpoint
-        self._longest, self._deadline = math.inf if seconds is None else seconds, deadline
-        self._epochs: list[Epoch] = []
-        self._spent, self._began = 0.0, math.nan
-        self._context = self.context_type(torch.device(device), seed)
-        self._work = self._steps(build, seed, watch)
-
-    def advance(self, steps: int | None = 1) -> bool:
-        """Do some steps, of the optimizer or of a scoring, and tell whether the training goes on.
-
-        steps: how many, None for all that are left.
-
-        A failure is the outcome. What `build`, the network and `watch` raise is raised here, and ends the training.
-        """
-        self._began = time.monotonic() - self._spent
-        try:
-            with self._context.activate():
-                while steps is None or steps > 0:
-                    next(self._work)
-                    if self._seconds() > self._longest or time.monotonic() > self._deadline:
-                        raise out_of_time_failure(len(self._epochs))
-                    steps = None if steps is None else steps - 1
-        except StopIteration:
-            pass
-        except Exception as error:
-            self.outcome = self._failure(error)
-            if self.outcome is None:
-                raise
-        finally:
-            self._spent = self._seconds()
-        if isinstance(self.outcome, TrainingFailed):
-            self.fail(self.outcome)
-        return self.outcome is None
-
-    def fail(self, failure: TrainingFailed) -> None:
-        """End with this failure, wherever the training is, and let go of everything."""
-        self.outcome = failure
-        self._work.close()
-        self._context.release()
-
-    def close(self) -> None:
-        """Let go of everything, wherever it is; a checkpoint stays."""
-        self._work.close()
-
-    def _failure(self, error: Exception) -> TrainingFailed | None:
-        """Return a new error without the traceback frames of the one raised, which hold device memory.
-
-        Returns None for errors that are not the training's.
-        """
-        if (failure := out_of_memory_failure(error, self._context)) is not None:
-            return failure
-        if ONE_VALUE_MESSAGE in str(error):
-            return TrainingFailed(
-                f"batch normalization was given one value a channel ({str(error).partition(': ')[2]}): images of one "
-                f"pixel, or features, need batch_size of at least 2 and as many examples"
-            )
-        return TrainingFailed(str(error)) if isinstance(error, TrainingFailed | CaptureFailed) else None
-
-    def _seconds(self) -> float:
-        return time.monotonic() - self._began
-
-    def _steps(self, build: NetworkBuilder, seed: int, watch: Watch | None) -> Generator[None, None, None]:
-        """Run the whole training with a pause after every step; the network lives here and nowhere else."""
-        data, recipe, context, checkpoint = self._data, self._recipe, self._context, self._checkpoint
-        run = _begin(build, recipe, seed, context, self._epochs)
-        about = {} if checkpoint is None else checkpoint_identity(data, recipe, seed, context.device)
-        load_checkpoint(checkpoint, run, about)
-        parts = on_device(data, context.device)
-        batches = Batches(parts.train, recipe, run.generator)
-        step = make_step(run.network, run.optimizer, batches, data.task, recipe, context)
-        validation = Scoring(run.network, parts.validation, data.task, recipe, context)
-        while len(run.epochs) < recipe.epochs and not is_hopeless(run.epochs, recipe.patience):
-            loss = yield from self._epoch(run, batches, step)
-            error = yield from validation.steps()
-            epoch = Epoch(loss, error)
-            if (failure := nonfinite_failure(len(run.epochs), epoch)) is not None:
-                raise failure
-            run.epochs.append(epoch)
-            save_checkpoint(checkpoint, run, about)
-            if watch is not None:
-                self.watching = True
-                watch(len(run.epochs) - 1, run.epochs[-1])
-                self.watching = False
-        run.network.zero_grad(set_to_none=True)  # gradients are in the graph's memory
-        run.network.eval()  # also where a checkpoint held all epochs
-        self.outcome = training_result(run.network, run.epochs, data, recipe, context.device, self._seconds())
-
-    def _epoch(self, run: TrainingState, batches: Batches, step: Callable[[], None]) -> Generator[None, None, float]:
-        """Pass once over the training examples in a new order, and return the mean loss of the steps."""
-        run.network.train()
-        batches.reshuffle()
-        done = len(run.epochs)
-        for position in range(batches.steps):
-            set_rate(run.optimizer, self._recipe.rate((done + position / batches.steps) / self._recipe.epochs))
-            step()
-            yield
-        return float(batches.losses.mean())
+    job = TrainingJob(build, seed, checkpoint, watch)
+    outcome = run_trainings([job], data, recipe, device, seconds=seconds)[0]
+    if isinstance(outcome, TrainingFailed):
+        delete_checkpoint(checkpoint)
+        raise outcome
+    return outcome
 
 
 def train_together(
@@ -244,25 +116,17 @@ def train_together(
     """
     files = [None] * len(builds) if checkpoints is None else list(checkpoints)
     _check_training_counts(len(builds), len(seeds), len(files), device)
-
-    def begin(member: int) -> Training:
-        told = None if watch is None else partial(watch, member)
-        return Training(
-            builds[member], data, recipe, seeds[member],
-            device=device, checkpoint=files[member], seconds=seconds, deadline=deadline, watch=told,
-        )  # fmt: skip
-
-    trainings = [begin(member) for member in range(len(builds))]
-    _take_turns(trainings, all_or_none)
-    outcomes = [training.outcome for training in trainings]
-    trainings.clear()  # their streams can be taken again
-    for member, file in enumerate(files):
-        if isinstance(outcomes[member], OutOfMemory) and len(outcomes) > 1:
-            _take_turns([again := begin(member)], all_or_none)
-            outcomes[member] = again.outcome
-        if isinstance(outcomes[member], TrainingFailed):
-            delete_checkpoint(file)
-    return outcomes  # type: ignore[return-value]
+    watches = [None if watch is None else partial(watch, number) for number in range(len(builds))]
+    jobs = [TrainingJob(*one) for one in zip(builds, seeds, files, watches, strict=True)]
+    rules: dict[str, Any] = {"seconds": seconds, "deadline": deadline, "fails_alone": True, "all_or_none": all_or_none}
+    outcomes = run_trainings(jobs, data, recipe, device, **rules)
+    for number, job in enumerate(jobs):
+        if isinstance(outcomes[number], OutOfMemory) and len(jobs) > 1:
+            # the streams and the memory of the others are free now
+            outcomes[number] = run_trainings([job], data, recipe, device, **rules)[0]
+        if isinstance(outcomes[number], TrainingFailed):
+            delete_checkpoint(job.checkpoint)
+    return outcomes
 
 
 def _check_training_counts(builds: int, seeds: int, files: int, device: str) -> None:
@@ -273,44 +137,154 @@ def _check_training_counts(builds: int, seeds: int, files: int, device: str) -> 
         raise ValueError(f"builds: expected at most {STREAMS}, as many as torch has streams on a GPU, got {builds}")
 
 
-def _take_turns(trainings: Sequence[Training], all_or_none: bool) -> None:
-    """Do a step of each training until all have ended; where `watch` raises, all end."""
-    going = list(trainings)
+@dataclass(frozen=True)
+class TrainingJob:
+    """What one of several trainings has for itself.
+
+    build: gives the network; called once, under the seed.
+    seed: of everything that is random.
+    checkpoint: file of the training, None for none.
+    watch: called with every epoch's number and what it came to.
+    """
+
+    build: NetworkBuilder
+    seed: int
+    checkpoint: Path | None = None
+    watch: Watch | None = None
+
+
+def run_trainings(
+    jobs: Sequence[TrainingJob],
+    data: Dataset,
+    recipe: Recipe,
+    device: str,
+    *,
+    seconds: float | None = None,
+    deadline: float = math.inf,
+    fails_alone: bool = False,
+    all_or_none: bool = False,
+) -> list[Trained | TrainingFailed]:
+    """Run trainings from beginning to end, a step of each at its turn, and return what they have come to.
+
+    jobs: one each a training.
+    data: the examples of all.
+    recipe: of all, so that their epochs have the same number of steps.
+    device: ``cpu``, ``cuda`` or ``cuda:<number>``.
+    seconds, deadline: as of `train_together`.
+    fails_alone, all_or_none: as of `TurnTaking`.
+
+    Raises what a `watch` raises, and unless fails_alone what networks and their builders raise.
+    """
+    longest = math.inf if seconds is None else seconds
+    members = [Member(DeviceContext(torch.device(device), job.seed), Clock(longest, deadline)) for job in jobs]
+    steps = count_steps(len(data.train), recipe)
+    scored = scoring_batches(len(data.validation), recipe).count
+    group: TurnTaking[Training] = TurnTaking(members, fails_alone=fails_alone, all_or_none=all_or_none)
     try:
-        while going:
-            going = [training for training in going if _advance_or_fail(training)]
-            if all_or_none and any(_has_failed(training) for training in trainings):
-                for training in going:
-                    training.fail(Stopped("another training has failed"))
-                going = []
+        group.begin(lambda number: Training(jobs[number], data, recipe, *members[number]))
+        group.finish(Training.has_ended, Training.result)  # those whose checkpoint held all epochs
+        while group.running:
+            for position in range(steps):
+                group.each(partial(Training.train_batch, position=position))
+            for position in range(scored):
+                group.each(partial(Training.score_batch, position=position))
+            group.each(Training.end_epoch, then=Training.report_epoch)
+            group.finish(Training.has_ended, Training.result)
     finally:
-        for training in going:
-            training.close()
+        group.close()
+    return [group.outcomes[number] for number in range(len(jobs))]
 
 
-def _advance_or_fail(training: Training) -> bool:
-    """Do a step and tell whether the training goes on; an error is its failure, unless it comes from `watch`."""
-    try:
-        return training.advance()
-    except Exception as error:
-        if training.watching:
-            raise
-        reason = f"{type(error).__name__}: {error}"
-    training.fail(TrainingFailed(reason))  # outside: the error's frames hold what is on the device
-    return False
+class Training:
+    """One network in training, with all that it has on its device.
 
+    Its methods are called in the order of `run_trainings`, each within a turn: the context active, the clock running.
+    What it comes to does not depend on what happens between its turns.
 
-def _has_failed(training: Training) -> bool:
-    """Tell whether a training failed, but not of memory, of which there may be more when others have ended."""
-    return isinstance(training.outcome, TrainingFailed) and not isinstance(training.outcome, OutOfMemory)
+    job: network, seed, checkpoint and watch.
+    data: the examples to train on and to score with.
+    recipe: how the network is trained.
+    context: device, random numbers, stream and graphs of this training alone.
+    clock: says when there is no more time.
 
+    The turn in which it is made prepares everything: it builds the network, goes back to the checkpoint if there is
+    one, and moves the data. Raises what the builder raises.
+    """
 
-def _begin(
-    build: NetworkBuilder, recipe: Recipe, seed: int, context: DeviceContext, epochs: list[Epoch]
-) -> TrainingState:
-    device = context.device
-    network = build().to(device)
-    if context.cuda:
-        to_channels_last(network)
-    optimizer = make_optimizer(list(network.parameters()), recipe, context)
-    return TrainingState(network, optimizer, torch.Generator(device).manual_seed(seed), epochs)
+    def __init__(self, job: TrainingJob, data: Dataset, recipe: Recipe, context: DeviceContext, clock: Clock) -> None:
+        self._job, self._data, self._recipe, self._device, self._clock = job, data, recipe, context.device, clock
+        network = job.build().to(context.device)
+        if context.cuda:
+            to_channels_last(network)
+        optimizer = make_optimizer(list(network.parameters()), recipe, context)
+        generator = torch.Generator(context.device).manual_seed(job.seed)
+        self._state = TrainingState(network, optimizer, generator)
+        self._about = {} if job.checkpoint is None else checkpoint_identity(data, recipe, job.seed, context.device)
+        load_checkpoint(job.checkpoint, self._state, self._about)
+        parts = on_device(data, context.device)
+        self._batches = Batches(parts.train, recipe, generator)
+        self._step = make_step(network, optimizer, self._batches, data.task, recipe, context)
+        self._scoring = Scoring(network, parts.validation, data.task, recipe, context)
+        self._loss = math.nan  # of the epoch, once all its steps are done
+
+    def train_batch(self, position: int) -> None:
+        """Do a step of the optimizer; the first one of an epoch draws the order of the examples.
+
+        position: of the step in the epoch, from 0.
+
+        Raises TrainingFailed where there is no more time.
+        """
+        if position == 0:
+            self._state.network.train()
+            self._batches.reshuffle()
+        progress = (len(self._state.epochs) + position / self._batches.steps) / self._recipe.epochs
+        set_rate(self._state.optimizer, self._recipe.rate(progress))
+        self._step()
+        self._check_time()
+
+    def score_batch(self, position: int) -> None:
+        """Score the network on a batch of the validation examples, once the loss of the epoch is read.
+
+        position: of the batch, from 0.
+
+        Raises TrainingFailed where there is no more time.
+        """
+        if position == 0:
+            self._loss = float(self._batches.losses.mean())
+            self._scoring.begin()
+        self._scoring.add_batch(position)
+        self._check_time()
+
+    def end_epoch(self) -> None:
+        """Note what the epoch has come to, and write the checkpoint; raise TrainingFailed where it is not finite."""
+        epochs, epoch = self._state.epochs, Epoch(self._loss, self._scoring.end())
+        if (failure := nonfinite_failure(len(epochs), epoch)) is not None:
+            raise failure
+        epochs.append(epoch)
+        save_checkpoint(self._job.checkpoint, self._state, self._about)
+
+    def report_epoch(self) -> None:
+        """Tell `watch` of the epoch that has ended."""
+        if self._job.watch is not None:
+            self._job.watch(len(self._state.epochs) - 1, self._state.epochs[-1])
+
+    def has_ended(self) -> bool:
+        """Tell whether all epochs are done, or patience has come to its end."""
+        epochs = self._state.epochs
+        return len(epochs) >= self._recipe.epochs or is_hopeless(epochs, self._recipe.patience)
+
+    def result(self) -> Trained:
+        """Return the trained network, in evaluation mode, and its epochs."""
+        network = self._state.network
+        network.zero_grad(set_to_none=True)  # gradients are in the graph's memory
+        network.eval()  # also where a checkpoint held all epochs
+        seconds = self._clock.seconds()
+        return training_result(network, self._state.epochs, self._data, self._recipe, self._device, seconds)
+
+    def close(self) -> None:
+        """Put the network into evaluation mode, in the midst of a scoring too."""
+        self._scoring.close()
+
+    def _check_time(self) -> None:
+        if self._clock.is_late():
+            raise out_of_time_failure(len(self._state.epochs))

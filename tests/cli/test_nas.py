@@ -137,16 +137,6 @@ def test_the_command_offers_every_protocol():
     assert tuple(protocols.PROTOCOLS) == PROTOCOL_NAMES
 
 
-def test_epochs_are_another_search():
-    assert searches.search_of("diabetes", epochs=7).recipe.epochs == 7
-    assert searches.search_of("diabetes").title == "diabetes"
-    assert searches.search_of("diabetes", epochs=7).title == "diabetes epochs=7"
-    with pytest.raises(ValueError, match="dataset: expected one of digits, diabetes, cifar10"):
-        searches.search_of("imagenet")
-    with pytest.raises(ValueError, match="data: expected a folder for cifar10"):
-        searches.search_of("cifar10")
-
-
 def test_storage_that_cannot_be_opened_leaves_nothing(tmp_path):
     done = run("diabetes", "--storage", str(tmp_path / "none" / "x.db"), "--out", str(tmp_path / "out"))
     assert done.exit_code != 0

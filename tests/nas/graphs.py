@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
+from bostruct.nas.cuda_graphs import CudaGraphs
 from bostruct.nas.devices import DeviceContext
 
 CPU = torch.device("cpu")
@@ -41,15 +44,18 @@ class Recorder(TorchDispatchMode):
                 note(old, func(*tree_map(now, args), **tree_map(now, kwargs)))
 
 
-class Graphs(DeviceContext):
-    """A CPU that has graphs: everything that is done on a GPU but for streams and bfloat16. record: or run eagerly."""
+class Graphs(CudaGraphs):
+    """Graphs of a CPU: a body is recorded, or run as it is. captures: how many there were, of this class."""
 
     record = True
     captures = 0
 
-    def __init__(self, device, seed):
-        super().__init__(device, seed)
-        self.graphs = True
+    def __init__(self):
+        super().__init__(None)  # type: ignore[arg-type]  # no stream
+
+    @contextmanager
+    def raise_on_sync(self):
+        yield
 
     def capture(self, body):
         type(self).captures += 1
@@ -63,6 +69,17 @@ class Graphs(DeviceContext):
             for tensor, before in held:  # a capture computes nothing
                 tensor.copy_(before)
         return recorder.replay
+
+
+def context_with(graphs):
+    """A type of context on a CPU that has graphs: everything that is done on a GPU but for streams and bfloat16."""
+
+    class Context(DeviceContext):
+        def __init__(self, device, seed):
+            super().__init__(device, seed)
+            self.graphs = graphs()
+
+    return Context
 
 
 def _tensors(body):

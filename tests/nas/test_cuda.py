@@ -16,13 +16,15 @@ from torch import nn
 import bostruct as bo
 from benchmarks.gpu_nas import MINIATURE, Eager, synthetic
 from bostruct.nas import diabetes, to_torch, train
+from bostruct.nas import training as training_module
+from bostruct.nas.cuda_graphs import SYNC_MESSAGE, WARM_UP
 from bostruct.nas.device_data import on_device
-from bostruct.nas.devices import SYNC_MESSAGE, WARM_UP, DeviceContext
+from bostruct.nas.devices import DeviceContext
 from bostruct.nas.ensembles import train_ensemble
 from bostruct.nas.networks import _add_padded_inputs
 from bostruct.nas.outcomes import Epoch, OutOfMemory, Trained
 from bostruct.nas.recipes import FAST, FAST_IMAGES, NASBOT_CNN
-from bostruct.nas.training import Training, train_together
+from bostruct.nas.training import train_together
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
@@ -58,7 +60,7 @@ def assert_alike(found, expected):
 def test_graphs_of_images_are_the_steps(monkeypatch, images, recipe):
     build = built(RESIDUAL, images, dropout=0.3)
     replayed = train(build, images, recipe, 3, device=DEVICE)
-    monkeypatch.setattr(Training, "context_type", Eager)
+    monkeypatch.setattr(training_module, "DeviceContext", Eager)
     eager = train(build, images, recipe, 3, device=DEVICE)
     assert_alike(replayed, eager)
     assert replayed.test_error == pytest.approx(eager.test_error, abs=0.1)
@@ -68,7 +70,7 @@ def test_graphs_of_images_are_the_steps(monkeypatch, images, recipe):
 def test_graphs_of_a_perceptron_are_the_steps(monkeypatch):
     data = diabetes()
     replayed = train(built(PERCEPTRON, data, 0.1), data, TABLE, 3, device=DEVICE)
-    monkeypatch.setattr(Training, "context_type", Eager)
+    monkeypatch.setattr(training_module, "DeviceContext", Eager)
     assert_alike(replayed, train(built(PERCEPTRON, data, 0.1), data, TABLE, 3, device=DEVICE))
 
 
@@ -138,7 +140,9 @@ def test_a_network_that_waits_is_trained_and_harms_no_other():
 
 
 def test_what_waits_raises_for_a_while():
-    with DeviceContext(torch.device(DEVICE), 0).raise_on_sync(), pytest.raises(RuntimeError, match=SYNC_MESSAGE):
+    graphs = DeviceContext(torch.device(DEVICE), 0).graphs
+    assert graphs is not None
+    with graphs.raise_on_sync(), pytest.raises(RuntimeError, match=SYNC_MESSAGE):
         torch.ones(1, device=DEVICE).item()
     assert torch.ones(1, device=DEVICE).item() == 1.0
 

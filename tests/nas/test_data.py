@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from bostruct.nas import Dataset, Examples, NetworkObjective, Recipe, diabetes, digits, regression
+from bostruct.nas import NetworkObjective, Recipe
+from bostruct.nas.data import Dataset, Examples, diabetes, digits, regression
 
 RNG = np.random.default_rng(0)
 FEATURES, VALUES = RNG.normal(size=(30, 4)), RNG.normal(size=30)
@@ -127,3 +129,30 @@ def test_the_package_lists_what_it_has():
     import bostruct.nas
 
     assert set(bostruct.nas.__all__) <= set(dir(bostruct.nas))
+
+
+def test_the_data_sets_are_split_without_overlap():
+    data = digits()
+    assert (len(data.train.inputs), len(data.validation.inputs), len(data.test.inputs)) == (599, 599, 599)
+    assert data.input_shape == (1, 8, 8)
+    rows = [set(map(bytes, part.inputs.numpy().reshape(len(part.inputs), -1))) for part in (data.train, data.test)]
+    assert len(rows[0] & rows[1]) < 5  # a few digits occur twice
+    data = diabetes()
+    assert (len(data.train.inputs), len(data.validation.inputs), len(data.test.inputs)) == (266, 88, 88)
+    assert data.train.inputs.mean(dim=0).abs().max() < 1e-5
+    assert float(data.train.targets.std(unbiased=False)) == pytest.approx(1.0, abs=1e-5)
+    assert len(data.part(0.1).train.inputs) == 27
+    with pytest.raises(ValueError, match="fraction"):
+        data.part(0.0)
+
+
+def test_columns_that_do_not_vary_become_zero():
+    features = np.column_stack([np.full(50, 7.0), np.arange(50.0)])
+    data = regression("two", features, np.arange(50.0))
+    assert not data.train.inputs[:, 0].any()
+    assert torch.isfinite(data.test.inputs).all()
+
+
+def test_examples_count_their_inputs():
+    with pytest.raises(ValueError, match="as many inputs as targets"):
+        replace(diabetes(), test=Examples(torch.zeros(3, 10), torch.zeros(2, 1)))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import time
 from dataclasses import replace
 
@@ -12,14 +15,25 @@ from torch import nn
 
 import bostruct as bo
 from bostruct.contracts import PointError
-from bostruct.language import SearchSpace, siso_sequential
-from bostruct.nas import Dataset, NetworkObjective, TrainingFailed, diabetes, digits, ops, regression, to_torch
+from bostruct.language import D, SearchSpace, siso_sequential
+from bostruct.nas import (
+    Dataset,
+    NetworkObjective,
+    Recipe,
+    TrainingFailed,
+    diabetes,
+    digits,
+    ops,
+    regression,
+    to_torch,
+    train,
+)
 from bostruct.nas import objectives as objectives_module
 from bostruct.nas import outcomes as outcomes_module
 from bostruct.nas.data import Examples
+from bostruct.nas.outcomes import OutOfMemory
 from bostruct.nas.recipes import FAST
 from bostruct.nas.spaces.nasnet import nasnet
-from bostruct.nas.training import OutOfMemory
 
 QUICK = replace(FAST, epochs=2, batch_size=32)
 PERCEPTRON = bo.Architecture.chain("relu-16 linear")
@@ -201,3 +215,65 @@ def test_another_data_set_of_the_same_name_begins_anew(tmp_path):
     with pytest.warns(UserWarning, match=r"of another training \(other data\), this begins anew"):
         value = NetworkObjective(other, QUICK, checkpoints=tmp_path)(PERCEPTRON)
     assert value == NetworkObjective(other, QUICK)(PERCEPTRON)
+
+
+def test_a_killed_evaluation_resumes(tmp_path):
+    script = f"""
+import time, torch, bostruct as bo
+from bostruct.nas import NetworkObjective, diabetes, Recipe
+torch.set_num_threads(1)
+slow = lambda *_: time.sleep(0.3)
+objective = NetworkObjective(diabetes(), Recipe(epochs=8), checkpoints={str(tmp_path)!r}, watch=slow)
+objective(bo.Architecture.chain("relu-16 linear"))
+"""
+    process = subprocess.Popen([sys.executable, "-c", script])
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("*.pt")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    watched: list[int] = []
+    objective = NetworkObjective(
+        diabetes(),
+        Recipe(epochs=8),
+        checkpoints=str(tmp_path),
+        watch=lambda *told: watched.append(told[1]),
+    )
+    value = objective(PERCEPTRON)
+    assert watched[0] > 0
+    assert value == NetworkObjective(diabetes(), Recipe(epochs=8))(PERCEPTRON)
+    assert not list(tmp_path.glob("*.pt"))  # a finished evaluation needs none
+
+
+def test_failed_trainings_are_failed_trials():
+    objective = NetworkObjective(
+        diabetes(), replace(QUICK, optimizer="sgd", learning_rate=1e12, gradient_norm=0.0, epochs=5)
+    )
+    domain = bo.mlp_domain(
+        pool=[PERCEPTRON, bo.Architecture.chain("tanh-16 tanh-16 linear")], bounds=bo.Bounds(min_layers=3)
+    )
+    study = bo.Study(domain, method="evolution", seed=0)
+    study.optimize(objective, 3, progress=False)
+    failed = [trial for trial in study.trials if trial.status == "failed"]
+    assert failed
+    assert all("TrainingFailed" in trial.reason and "loss is" in trial.reason for trial in failed)
+
+
+def test_repeats_are_averaged_and_settings_reach_the_training():
+    data = diabetes()
+    singles = [NetworkObjective(data, QUICK, seed=seed)(PERCEPTRON) for seed in (0, 1)]
+    assert NetworkObjective(data, QUICK, repeats=2)(PERCEPTRON) == pytest.approx(np.mean(singles))
+    objective = NetworkObjective(data, QUICK)
+    point = {"network": PERCEPTRON, "training": {"epochs": 1, "learning_rate": 0.05, "fraction": 0.5}}
+    found = objective.train(point)[0]
+    assert len(found.epochs) == 1
+    quicker = replace(QUICK, epochs=1, learning_rate=0.05)
+    alone = train(lambda: to_torch(PERCEPTRON, data.input_shape, data.classes), data.part(0.5), quicker, 0)
+    assert found.epochs == alone.epochs
+    assert objective.cost(point).parameters == 10 * 16 + 16 + 16 + 1
+
+
+def test_programs_are_trained():
+    space = SearchSpace(lambda: siso_sequential([ops.dense(D([4, 8])), ops.relu(), ops.dense(1)]))
+    result = bo.minimize(NetworkObjective(diabetes(), QUICK), space, 2, method="random", seed=0, progress=False)
+    assert 0.0 < result.best_value < 2.0

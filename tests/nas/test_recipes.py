@@ -79,3 +79,16 @@ def test_drops_may_be_a_list():
     recipe = Recipe(schedule="steps", drops=[[0.5, 0.1]])  # type: ignore[arg-type]
     assert recipe.drops == ((0.5, 0.1),)
     assert hash(recipe) == hash(Recipe(schedule="steps", drops=((0.5, 0.1),)))
+
+
+def test_rates_follow_their_schedules():
+    triangle = Recipe(schedule="triangle", learning_rate=1.0)
+    assert triangle.rate(0.2) == pytest.approx(1.0, abs=0.01)
+    assert triangle.rate(0.1) == pytest.approx(0.5, abs=0.01)
+    assert triangle.rate(0.6) == pytest.approx(0.5)
+    assert Recipe(schedule="cosine", learning_rate=1.0).rate(0.5) == pytest.approx(0.5)
+    steps = Recipe(schedule="steps", learning_rate=1.0, drops=((0.5, 0.1), (0.75, 0.01)))
+    assert [steps.rate(share) for share in (0.0, 0.49, 0.5, 0.8)] == [1.0, 1.0, 0.1, 0.01]
+    for wrong in ({"epochs": 0}, {"optimizer": "adamw"}, {"learning_rate": 0.0}, {"momentum": 1.0}, {"loss": "huber"}):
+        with pytest.raises((TypeError, ValueError), match=next(iter(wrong))):
+            Recipe(**wrong)

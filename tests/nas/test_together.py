@@ -12,9 +12,11 @@ from torch import nn
 import bostruct as bo
 from bostruct.nas import NetworkObjective, TrainingFailed, diabetes, digits, to_torch, train
 from bostruct.nas import objectives as objectives_module
+from bostruct.nas import training as training_module
 from bostruct.nas.devices import DeviceContext
+from bostruct.nas.outcomes import Epoch, OutOfMemory, Trained
 from bostruct.nas.recipes import COMBO, FAST
-from bostruct.nas.training import Epoch, OutOfMemory, Trained, Training, train_together
+from bostruct.nas.training import train_together
 
 QUICK = replace(FAST, epochs=3, batch_size=32)
 PERCEPTRON = bo.Architecture.chain("relu-16 linear")
@@ -95,19 +97,19 @@ def test_one_without_memory_beside_others_is_tried_alone():
     assert not tries
 
 
-def test_one_that_is_tried_again_finds_the_places_of_the_others_free(monkeypatch):
-    data, places, seen = diabetes(), WeakSet(), []
+def test_one_that_is_tried_again_finds_the_devices_of_the_others_free(monkeypatch):
+    data, contexts, seen = diabetes(), WeakSet(), []
 
     class Counted(DeviceContext):
         def __init__(self, device, seed):
             super().__init__(device, seed)
-            places.add(self)
+            contexts.add(self)
 
     def build():
-        seen.append(len(places))
-        return Hungry(MemoryError, 5)  # the class: an error that is kept would keep the places
+        seen.append(len(contexts))
+        return Hungry(MemoryError, 5)  # the class: an error that is kept would keep the contexts
 
-    monkeypatch.setattr(Training, "context_type", Counted)
+    monkeypatch.setattr(training_module, "DeviceContext", Counted)
     found = train_together([built(PERCEPTRON, data), build, built(PERCEPTRON, data)], data, QUICK, [0, 1, 2])
     assert isinstance(found[1], OutOfMemory)
     assert seen == [3, 1]
@@ -169,3 +171,9 @@ def test_too_little_memory_is_a_failed_trial_and_the_study_goes_on(monkeypatch, 
     assert len(study.trials) == 4
     assert len(failed) == 1
     assert "OutOfMemory: out of memory" in str(failed[0].reason)
+
+
+def test_more_trainings_than_streams_are_refused():
+    data = diabetes()
+    with pytest.raises(ValueError, match=r"builds: expected at most 32, .* streams on a GPU, got 33"):
+        train_together([built(PERCEPTRON, data)] * 33, data, QUICK, range(33), device="cuda")
