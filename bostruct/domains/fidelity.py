@@ -36,8 +36,9 @@ class FidelityLevels:
     @property
     def costs(self) -> tuple[float, ...]:
         """The costs of an evaluation at each fidelity, ascending."""
-        _, name, space = self._fidelity_variables[0]
-        return tuple(float(cost) for cost in space.variables[name].choices)
+        _, _, space = self._fidelity_variables[0]
+        found = next(v for v in space.variables.values() if isinstance(v, Fidelity))
+        return tuple(float(cost) for cost in found.choices)
 
     def level(self, x: Point) -> int:
         """Return the position of a point's fidelity among `costs`.

@@ -13,7 +13,6 @@ over however many choices: absent from both, a choice contributes nothing.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -22,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.contracts import Array, Batch, Choice, Parameter, Prior
+from bostruct.kernels.distance import DistanceKernel
 
 ABSENT = -1.0
 
@@ -54,7 +54,7 @@ class Columns(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TraceKernel:
+class TraceKernel(DistanceKernel):
     """A kernel on programs of a search-space language, exp(-sum_g rate_g D_g), where D_g sums over choices of kind g.
 
     choices: point -> its choices.
@@ -93,47 +93,6 @@ class TraceKernel:
             ordered = np.array([place.ordered for place in met], dtype=bool)
             distances[g] = _distance(_split_columns(rows[g], ordered), _split_columns(columns[g], ordered))
         return distances
-
-    def gram(self, theta: Array, prepared: Array) -> Array:
-        """Return the Gram matrix (n, m).
-
-        theta: (p,).
-        prepared: of n and m points.
-        """
-        return np.exp(-np.tensordot(np.exp(theta), prepared, 1))
-
-    def diag(self, theta: Array, xs: Batch) -> Array:
-        """Return 1 for each point, k(x, x) (n,).
-
-        theta: (p,).
-        xs: n points.
-        """
-        del theta
-        return np.ones(len(xs))
-
-    def line(self, theta: Array, i: int, prepared: Array, gram: Array | None = None) -> Callable[[float], Array]:
-        """Return the Gram matrix as a function of theta_i alone.
-
-        theta: (p,).
-        i: position of the parameter that varies.
-        prepared: of n and m points.
-        gram: ignored.
-        """
-        del gram  # its logarithm would have lost the digits of what is far apart
-        others = np.exp(theta)
-        others[i] = 0.0
-        rest = np.tensordot(others, prepared, 1)
-        return lambda t: np.exp(-(rest + math.exp(t) * prepared[i]))
-
-    def gram_and_pullback(self, theta: Array, prepared: Array) -> tuple[Array, Callable[[Array], Array]]:
-        """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (p,).
-
-        theta: (p,).
-        prepared: of n and m points.
-        """
-        rates = np.exp(theta)
-        gram = np.exp(-np.tensordot(rates, prepared, 1))
-        return gram, lambda cotangent: -rates * np.tensordot(prepared, cotangent * gram, 2)
 
 
 def _choice_key(one: Choice) -> ChoiceKey:

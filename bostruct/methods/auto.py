@@ -11,7 +11,7 @@ from bostruct.acquisition.functions import LogExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.domains.language.space import SearchSpace
 from bostruct.domains.space.space import Space
-from bostruct.kernels.blend import WeightedSum
+from bostruct.kernels.algebra import WeightedSum
 from bostruct.kernels.space.registry import main_effects
 from bostruct.methods.default_kernels import program_kernel, space_kernel
 from bostruct.methods.nasbot import nasbot

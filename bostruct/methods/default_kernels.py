@@ -19,10 +19,10 @@ from bostruct.domains.language.trace import Trace
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.graphs import VariableGraph
 from bostruct.domains.space.space import Space
+from bostruct.kernels.algebra import PartKernel, Product
 from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
-from bostruct.kernels.product import PartKernel, Product
 from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import product_kernel

@@ -14,6 +14,7 @@ import numpy as np
 
 from bostruct.checks import check_integer
 from bostruct.contracts import Array, DomainError, IntArray
+from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.graphs import CompleteGraph, PathGraph
 from bostruct.domains.space.space import Space
 
@@ -262,9 +263,10 @@ def relabel(problem: Problem, seed: int) -> Problem:
     tables = []
     for variable in problem.space.variables.values():
         vertices = np.arange(len(variable))
-        if isinstance(variable.graph, CompleteGraph):
+        graph = variable.graph if isinstance(variable, ChoiceVariable) else None
+        if isinstance(graph, CompleteGraph):
             vertices = rng.permutation(vertices)
-        elif isinstance(variable.graph, PathGraph) and rng.random() < 0.5:
+        elif isinstance(graph, PathGraph) and rng.random() < 0.5:
             vertices = vertices[::-1]
         tables.append(tuple(map(int, vertices)))
     labels = Relabeling(tuple(tables))

@@ -16,6 +16,7 @@ from bostruct.domains.architecture.cells import PERCEPTRON_CHOICES
 from bostruct.domains.architecture.table import TableDomain, shared_table
 from bostruct.domains.joint import JointPoint, joint_domain
 from bostruct.domains.space.categorical import Categorical
+from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.ordinal import Ordinal
 from bostruct.domains.space.space import Space
 from bostruct.problems import official
@@ -120,7 +121,8 @@ def fcnet_joint(file: str, data: str = "protein_structure", noise: int | None = 
     space, table = _load_table(file, data)
     listed = list(space.variables)
     for name, choices in zip(NETWORK_VARIABLES, PERCEPTRON_CHOICES, strict=True):
-        found = tuple(map(str, space.variables[name].choices)) if name in listed else ()
+        variable = space.variables.get(name)
+        found = tuple(map(str, variable.choices)) if isinstance(variable, ChoiceVariable) else ()
         if found != choices:
             raise ValueError(f"file: {file}: space: expected {name} of {', '.join(choices)}; got {short_repr(found)}")
     training = [name for name in listed if name not in NETWORK_VARIABLES]

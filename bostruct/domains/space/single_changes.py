@@ -54,7 +54,7 @@ class Layout:
         """Return the columns of variable i."""
         return slice(int(self.starts[i]), int(self.ends[i]))
 
-    def split(self, row: Sequence[int]) -> list[list[int]]:
+    def split(self, row: Sequence[int] | IntArray) -> list[list[int]]:
         """Return the columns of each variable of a point (d lists).
 
         row: integer row (columns,).

@@ -90,18 +90,16 @@ class Space:
         """The number of variables."""
         return len(self.variables)
 
-    @cached_property
+    @property
     def n_choices(self) -> IntArray:
         """The number of choices of each variable (d,).
 
         Raises DomainError where a variable has several columns and is no single choice.
         """
-        if wide := [name for name, v in self.variables.items() if v.width > 1]:
-            kind = self.variables[wide[0]].kind
-            raise DomainError(f"{wide[0]}: expected variables that are one choice each, got a {kind}")
-        counts = np.array([v.size for v in self.variables.values()], dtype=np.int64)
-        counts.flags.writeable = False
-        return counts
+        if self._wide:
+            i, wide = self._wide[0]
+            raise DomainError(f"{self._names[i]}: expected variables that are one choice each, got a {wide.kind}")
+        return self._bounds
 
     @property
     def size(self) -> int:
@@ -430,7 +428,9 @@ class Space:
     def _bounds(self) -> IntArray:
         """The number of choices of each column; 1 where the variable draws its own values (columns,)."""
         counts = [[v.size] if v.width == 1 else [1] * v.width for v in self.variables.values()]
-        return np.array([count for own in counts for count in own], dtype=np.int64)
+        bounds = np.array([count for own in counts for count in own], dtype=np.int64)
+        bounds.flags.writeable = False
+        return bounds
 
     @cached_property
     def _variable_of(self) -> IntArray:

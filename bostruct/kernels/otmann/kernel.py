@@ -15,6 +15,8 @@ import numpy as np
 
 from bostruct.contracts import Array, Parameter, Prior
 from bostruct.domains.architecture.value import Architecture
+from bostruct.kernels.algebra import mix_grams, slope_in_odds, weight_of
+from bostruct.kernels.distance import DistanceKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
 from bostruct.kernels.otmann.table import DistanceTable
 
@@ -34,7 +36,7 @@ class DistanceTerms:
 
 
 @dataclass(frozen=True)
-class OtmannKernel:
+class OtmannKernel(DistanceKernel):
     """The OTMANN kernel exp(-sum_i beta_i d_i^p - sum_i gamma_i dbar_i^q) (Kandasamy et al. 2018, section 4).
 
     theta = (log beta, log gamma), with one of each for every structural weight.
@@ -68,59 +70,6 @@ class OtmannKernel:
             if terms.power != 1.0:
                 np.power(part, terms.power, out=part)
         return far
-
-    def gram(self, theta: Array, prepared: Array) -> Array:
-        """Return the Gram matrix (n, m).
-
-        theta: (p,).
-        prepared: of n and m points.
-        """
-        return np.exp(-np.tensordot(np.exp(theta), prepared, axes=1))
-
-    def diag(self, theta: Array, xs: Sequence[Architecture]) -> Array:
-        """Return 1 for each point, k(x, x) (n,).
-
-        theta: (p,).
-        xs: n points.
-        """
-        del theta
-        return np.ones(len(xs))
-
-    def line(self, theta: Array, i: int, prepared: Array, gram: Array | None = None) -> Callable[[float], Array]:
-        """Return the Gram matrix as a function of theta_i alone.
-
-        A call costs one pass over one distance.
-
-        theta: (p,).
-        i: position of the parameter that varies.
-        prepared: of n and m points.
-        gram: ignored.
-        """
-        del gram  # an entry that underflowed at theta says nothing of what it is elsewhere
-        rates = np.exp(theta)
-        rates[i] = 0.0
-        others = np.tensordot(rates, prepared, axes=1)
-        own = prepared[i]
-
-        def along(value: float) -> Array:
-            exponent = own * -np.exp(value)
-            exponent -= others
-            return np.exp(exponent, out=exponent)
-
-        return along
-
-    def gram_and_pullback(self, theta: Array, prepared: Array) -> tuple[Array, Callable[[Array], Array]]:
-        """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (p,).
-
-        theta: (p,).
-        prepared: of n and m points.
-        """
-        gram = self.gram(theta, prepared)
-
-        def pullback(cotangent: Array) -> Array:
-            return -np.exp(theta) * np.tensordot(prepared, cotangent * gram, axes=2)
-
-        return gram, pullback
 
     @cached_property
     def _table(self) -> DistanceTable:
@@ -162,7 +111,8 @@ class OtmannSumKernel:
         theta: (p,).
         prepared: of n and m points.
         """
-        return sum(self._parts(theta, prepared), np.zeros(prepared.shape[1:]))
+        (distance, _), (normalized, _) = self._parts(theta, prepared)
+        return mix_grams(normalized, distance, weight_of(theta[-1]))
 
     def diag(self, theta: Array, xs: Sequence[Architecture]) -> Array:
         """Return 1 for each point, k(x, x) (n,).
@@ -195,23 +145,18 @@ class OtmannSumKernel:
         theta: (p,).
         prepared: of n and m points.
         """
-        first, second = self._parts(theta, prepared)
-        half = len(prepared) // 2
-        share = 1.0 / (1.0 + np.exp(-theta[-1]))
+        (distance, pull_distance), (normalized, pull_normalized) = self._parts(theta, prepared)
+        share = weight_of(theta[-1])
 
         def pullback(cotangent: Array) -> Array:
-            slopes = [
-                np.tensordot(prepared[own], cotangent * part, axes=2)
-                for own, part in ((slice(None, half), first), (slice(half, None), second))
-            ]
-            along_share = float(np.sum(cotangent * ((1.0 - share) * second - share * first)))
-            return np.append(-np.exp(theta[:-1]) * np.concatenate(slopes), along_share)
+            odds = slope_in_odds(cotangent, normalized, distance, share)
+            return np.concatenate(
+                [(1.0 - share) * pull_distance(cotangent), share * pull_normalized(cotangent), [odds]]
+            )
 
-        return np.zeros(prepared.shape[1:]) + first + second, pullback
+        return mix_grams(normalized, distance, share), pullback
 
-    def _parts(self, theta: Array, prepared: Array) -> tuple[Array, Array]:
+    def _parts(self, theta: Array, prepared: Array) -> list[tuple[Array, Callable[[Array], Array]]]:
+        """Return the kernel of each kind of distance alone, and its pullback."""
         half = len(prepared) // 2
-        rates, share = np.exp(theta[:-1]), 1.0 / (1.0 + np.exp(-theta[-1]))
-        first = np.exp(-np.tensordot(rates[:half], prepared[:half], axes=1))
-        second = np.exp(-np.tensordot(rates[half:], prepared[half:], axes=1))
-        return (1.0 - share) * first, share * second
+        return [self.both.gram_and_pullback(theta[:-1][own], prepared[own]) for own in np.s_[:half, half:]]

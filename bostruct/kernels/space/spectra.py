@@ -141,9 +141,13 @@ class PathSpectrum:
 
     graph: PathGraph
 
-    @cached_property
+    @property
     def values(self) -> Array:
         """The eigenvalues, ascending (k,)."""
+        return self._values
+
+    @cached_property
+    def _values(self) -> Array:
         k = self.graph.size
         return self.graph.weight * (2.0 - 2.0 * np.cos(np.pi * np.arange(k) / k))
 

@@ -1,14 +1,44 @@
-"""Products of kernels over the parts of joint points: alike are points that are alike in every part."""
+"""Kernels made of kernels: of one part of each point, products, and weighted sums."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from bostruct.contracts import Array, Batch, HasGradient, HasLine, Parameter, Prepared
+from bostruct.contracts import Array, Batch, HasGradient, HasLine, Parameter, Prepared, Prior
+
+
+def weight_of(log_odds: float) -> float:
+    """Return the weight whose log odds are given, in (0, 1).
+
+    log_odds: any number.
+    """
+    return 1.0 / (1.0 + math.exp(-log_odds))
+
+
+def mix_grams(first: Array, second: Array, weight: float) -> Array:
+    """Return weight first + (1 - weight) second (n, m).
+
+    first, second: Gram matrices (n, m), which are only read.
+    weight: of the first, in [0, 1].
+    """
+    mixed = (1.0 - weight) * second
+    mixed += weight * first
+    return mixed
+
+
+def slope_in_odds(cotangent: Array, first: Array, second: Array, weight: float) -> float:
+    """Return the derivative of sum(cotangent * mix_grams(first, second, weight)) in the log odds of the weight.
+
+    cotangent: (n, m).
+    first, second: Gram matrices (n, m).
+    weight: of the first, in [0, 1].
+    """
+    return weight * (1.0 - weight) * float(np.vdot(cotangent, first) - np.vdot(cotangent, second))
 
 
 class KernelFactor(HasLine, HasGradient, Protocol):
@@ -159,3 +189,77 @@ class Product:
     def _split(self, theta: Array) -> tuple[Array, Array]:
         n_first = sum(block.size for block in self.first.parameters)
         return theta[:n_first], theta[n_first:]
+
+
+class WeightedSumPair(NamedTuple):
+    """A pair of batches as `WeightedSum` prepares it.
+
+    first: what the first kernel prepared.
+    second: what the second kernel prepared.
+    """
+
+    first: Prepared
+    second: Prepared
+
+
+@dataclass(frozen=True)
+class WeightedSum:
+    """The weighted sum of two kernels, w first + (1 - w) second, whose weight is a parameter.
+
+    theta is that of the first kernel, that of the second, then the log odds of w.
+
+    first, second: kernels with gradients, on the same points.
+    prior: of the log odds.
+    initial: log odds at first.
+    """
+
+    first: HasGradient
+    second: HasGradient
+    prior: Prior
+    initial: float = 0.0
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        odds = Parameter("log_odds", 1, self.prior, self.initial)
+        return (*self.first.parameters, *self.second.parameters, odds)
+
+    def prepare(self, xs: Batch, ys: Batch | None = None) -> WeightedSumPair:
+        return WeightedSumPair(self.first.prepare(xs, ys), self.second.prepare(xs, ys))
+
+    def gram(self, theta: Array, prepared: WeightedSumPair) -> Array:
+        """Return the Gram matrix (n, m).
+
+        theta: (p,).
+        prepared: of n and m points.
+        """
+        first, second, weight = self._split(theta)
+        return mix_grams(self.first.gram(first, prepared.first), self.second.gram(second, prepared.second), weight)
+
+    def diag(self, theta: Array, xs: Batch) -> Array:
+        """Return k(x, x) of each point (n,).
+
+        theta: (p,).
+        xs: n points.
+        """
+        first, second, weight = self._split(theta)
+        return weight * self.first.diag(first, xs) + (1.0 - weight) * self.second.diag(second, xs)
+
+    def gram_and_pullback(self, theta: Array, prepared: WeightedSumPair) -> tuple[Array, Callable[[Array], Array]]:
+        """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (p,).
+
+        theta: (p,).
+        prepared: of n and m points.
+        """
+        first, second, weight = self._split(theta)
+        one, pull_one = self.first.gram_and_pullback(first, prepared.first)
+        two, pull_two = self.second.gram_and_pullback(second, prepared.second)
+
+        def pullback(cotangent: Array) -> Array:
+            odds = slope_in_odds(cotangent, one, two, weight)
+            return np.concatenate([weight * pull_one(cotangent), (1.0 - weight) * pull_two(cotangent), [odds]])
+
+        return mix_grams(one, two, weight), pullback
+
+    def _split(self, theta: Array) -> tuple[Array, Array, float]:
+        n_first = sum(block.size for block in self.first.parameters)
+        return theta[:n_first], theta[n_first:-1], weight_of(theta[-1])

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import bostruct as bo
+from bostruct.kernels.algebra import PartKernel, Product
 from bostruct.kernels.otmann import distance, table
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel
-from bostruct.kernels.product import PartKernel, Product
 from bostruct.kernels.space.diffusion import ard_diffusion
 from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.product import SpaceKernel

@@ -10,7 +10,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import Array, IntArray, Parameter
-from bostruct.kernels.blend import WeightedSum
+from bostruct.kernels.algebra import WeightedSum
 from bostruct.surrogates.priors import Normal
 from tests.laws.kernel_laws import check_gram, check_pullback, near_initial
 
