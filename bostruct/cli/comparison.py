@@ -97,7 +97,9 @@ def execute(comparison: Comparison, processes: int, progress: bool | None) -> di
                     begun += 1
                 finished = pool.wait()
                 ended += len(finished)
-                failed |= {missing[number]: outcome.failed for number, outcome in finished if outcome.failed}
+                for number, evaluation in finished:
+                    if evaluation.outcome.failed is not None:
+                        failed[missing[number]] = evaluation.outcome.failed
     finally:
         pool.close()
     return failed

@@ -15,7 +15,7 @@ import numpy as np
 from bostruct.checks import check_integer
 from bostruct.contracts import Info, Point
 from bostruct.execution.interrupts import defer_interrupt
-from bostruct.execution.outcomes import Outcome
+from bostruct.outcome import Outcome
 from bostruct.storage.sqlite import StorageLost, Store, StudyRow, TrialRow, dump
 from bostruct.study.growing import GrowingArray, GrowingBatch
 from bostruct.study.history import History, Trial
@@ -254,9 +254,4 @@ class Ledger:
 
 
 def _apply_outcome(trial: Trial, outcome: Outcome) -> Trial:
-    now = time.time()
-    if outcome.value is not None:
-        return replace(trial, status="completed", value=outcome.value, finished=now)
-    if outcome.infeasible is not None:
-        return replace(trial, status="infeasible", reason=outcome.infeasible, finished=now)
-    return replace(trial, status="failed", reason=outcome.failed, finished=now)
+    return replace(trial, status=outcome.status, value=outcome.value, reason=outcome.reason, finished=time.time())

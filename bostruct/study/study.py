@@ -19,7 +19,7 @@ from typing import Any, Literal, SupportsFloat
 from bostruct import __version__, methods
 from bostruct.checks import check_choice, check_integer, short_repr
 from bostruct.contracts import BostructError, Domain, Searcher
-from bostruct.execution.outcomes import parse_outcome, storable
+from bostruct.outcome import check_single, parse_outcome, storable
 from bostruct.storage.sqlite import StorageError, Store, StudyRow, dump
 from bostruct.study.history import Trial
 from bostruct.study.ledger import Ledger
@@ -174,7 +174,7 @@ class Study:
         with self._mutex:
             self._writable()
             number = self._ledger.running(trial)
-            return self._ledger.finish(number, parse_outcome(value, failed, infeasible))
+            return self._ledger.finish(number, check_single(parse_outcome(value, failed, infeasible)))
 
     def add(self, point: Any, value: Any = None, *, failed: str | None = None, infeasible: str | None = None) -> Trial:
         """Add data that the user already has, as a finished trial of origin `added`, which `n_trials` does not count.
@@ -186,7 +186,7 @@ class Study:
         """
         with self._mutex:
             self._writable()
-            outcome = parse_outcome(value, failed, infeasible)
+            outcome = check_single(parse_outcome(value, failed, infeasible))
             return self._ledger.add(self.domain.parse(point), outcome)
 
     def requeue(self, trial: Trial | int) -> None:
