@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bostruct.contracts import BostructError
 from bostruct.execution.interrupts import exit_on_sigterm
-from bostruct.storage.schema import StorageError
+from bostruct.storage.protocol import StorageError
 from bostruct.study.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -157,13 +157,13 @@ def execute_run(comparison: Comparison, cell: RunKey) -> int:
 
 def finished_trials(comparison: Comparison, cell: RunKey) -> int:
     """Count the trials of a run that are on disk."""
-    from bostruct.storage.sqlite import finished_count
+    from bostruct.storage.sqlite import SqliteStorage
 
     path = comparison.file(cell)
     if not path.exists():
         return 0
     try:
-        return finished_count(path)
+        return SqliteStorage(path).count_finished()
     except StorageError:  # it holds no study yet; what else is wrong shows when it is opened for writing
         return 0
 

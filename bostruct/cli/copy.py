@@ -23,11 +23,11 @@ def copy(file: str, copy: str, as_json: bool) -> None:
       bostruct copy runs.db "backup-$(date +%F).db" --json
     """
     with plain_errors():
-        from bostruct.storage.sqlite import study_rows
+        from bostruct.storage.backends import open_storage
         from bostruct.study.saving import copy_file
 
         copy_file(file, copy)
-        names = [row.name for row in study_rows(copy)]
+        names = [row.name for row in open_storage(copy).studies()]
     if as_json:
         echo_json({"file": file, "copy": copy, "studies": names})
     else:

@@ -61,7 +61,7 @@ def plain_errors(when_interrupted: str = "") -> Iterator[None]:
     """Turn what the package raises on purpose into a line on stderr and an exit code, and its warnings into notes."""
     from bostruct.contracts import BostructError
     from bostruct.execution.interrupts import TERMINATED
-    from bostruct.storage.sqlite import StorageError, StudyMismatch
+    from bostruct.storage.protocol import StorageError, StudyMismatch
     from bostruct.study.records import OtherVersion
 
     try:
@@ -70,7 +70,7 @@ def plain_errors(when_interrupted: str = "") -> Iterator[None]:
             warnings.showwarning = _notes(warnings.showwarning, OtherVersion)
             yield
     except (StorageError, StudyMismatch) as error:
-        raise StorageRefused(str(error)) from error
+        raise StorageRefused(error_text(error)) from error
     except BrokenPipeError:
         raise  # somebody closed our stdout: click knows what to do
     except (BostructError, OSError) as error:
@@ -121,8 +121,14 @@ def load_problem(spec: str) -> AnyProblem:
 def error_text(error: Exception) -> str:
     """Return the message of an error: for a file its path and the reason, without the system's error number."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror is not None:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
+        return _printable_lines(f"{error.filename}: {error.strerror}")
+    return _printable_lines(str(error))
+
+
+def _printable_lines(text: str) -> str:
+    from bostruct.display import printable
+
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def check_method(name: str, problem: AnyProblem) -> str:

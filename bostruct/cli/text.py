@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from bostruct.display import printable
+
 SPARK_BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -38,11 +40,12 @@ def pluralize(n: int, noun: str) -> str:
 def format_pairs(rows: Sequence[tuple[str, str]]) -> str:
     """Write names and texts, a line each, aligned."""
     width = max(len(name) for name, _ in rows)
-    return "\n".join(f"{name:<{width}}  {text}".rstrip() for name, text in rows)
+    return "\n".join(f"{name:<{width}}  {printable(text)}".rstrip() for name, text in rows)
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Align columns: the first and those with letters to the left, numbers to the right."""
+    rows = [[printable(cell) for cell in row] for row in rows]
     columns = list(zip(header, *rows, strict=True))
     widths = [max(map(len, column)) for column in columns]
     right = [all(_is_numeric(cell) for cell in column[1:]) for column in columns]
@@ -55,7 +58,7 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def format_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Write header and rows as a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
+    lines = [header, ["---"] * len(header), *([printable(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(row)} |" for row in lines)
 
 

@@ -14,7 +14,7 @@ from bostruct.execution.evaluation import Evaluation
 from bostruct.execution.interrupts import exit_on_sigterm
 from bostruct.execution.pools import ExecutorPool, InProcessPool, Pool
 from bostruct.execution.processes import ProcessPool
-from bostruct.storage.sqlite import StorageLost
+from bostruct.storage.protocol import StorageLost
 from bostruct.study.history import Trial
 from bostruct.study.progress import trial_bar
 

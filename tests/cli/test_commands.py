@@ -5,12 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
 import tomllib
-from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,6 +19,7 @@ import bostruct as bo
 from bostruct import problems
 from bostruct.cli import doctor, main, text
 from bostruct.methods import METHODS
+from tests.stored import forge
 
 HEAVY = {"torch", "gpytorch", "sklearn", "ot", "matplotlib", "pandas", "networkx", "numba", "scipy.stats"}
 COMMANDS = ("problems", "run", "compare", "show", "copy", "doctor")
@@ -249,8 +248,7 @@ class TestShow:
     def test_a_study_of_another_version_is_noted(self, tmp_path):
         line = ("run", SMALL, "--method", "random", "--storage", tmp_path / "r.db", "--trials")
         call(*line, 3)
-        with closing(sqlite3.connect(tmp_path / "r.db")) as connection, connection:
-            connection.execute("UPDATE studies SET version = '0.0.1'")
+        forge(tmp_path / "r.db", "UPDATE studies SET version = '0.0.1'")
         again = call(*line, 5)
         assert again.stderr.startswith("Note: study ")
         assert again.stderr.count("was made by bostruct 0.0.1") == 1

@@ -19,7 +19,7 @@ from bostruct.methods.default_kernels import program_kernel
 from bostruct.searchers.hyperband import Hyperband
 from bostruct.searchers.mcts import MCTS, rewards
 from bostruct.searchers.smbo import SMBO
-from bostruct.storage.sqlite import StudyMismatch
+from bostruct.storage.protocol import StudyMismatch
 from bostruct.surrogates.hashed import HashedRidge
 from examples.language_figures import figure_4
 from tests.domains.language.more_programs import endless, genetic_stages, layers_of_kinds, shallow_and_wide, wiring_cost
