@@ -51,7 +51,11 @@ class SqliteStorage:
                     insert_study(connection, _next_id(connection), StoredStudy(row, []))
 
         writer = self._become_writer(row.name, make)
-        return writer.read(), writer
+        try:
+            return writer.read(), writer
+        except BaseException:
+            writer.close()
+            raise
 
     def save(self, stored: StoredStudy) -> SqliteWriter:
         name = stored.study.name
