@@ -15,7 +15,7 @@ from bostruct.cli.text import echo_json
 def copy(file: str, copy: str, as_json: bool) -> None:
     """Copy a file of studies to a new file, also while a study in it runs.
 
-    `cp` would miss what was told last, which is in a second file as long as a study is open.
+    A copy by `cp` is refused when it is opened where `cp` met a step that was being written.
 
     \b
     Examples:
