@@ -40,7 +40,7 @@ _HOME = {
     "ObjectiveError": "bostruct.study.loop",
     "SpaceExhausted": "bostruct.contracts",
     "DomainError": "bostruct.contracts",
-    "StorageError": "bostruct.storage.schema",
+    "StorageError": "bostruct.storage.protocol",
     "OtherVersion": "bostruct.study.records",
     "minimize": "bostruct.optimize",
     "maximize": "bostruct.optimize",
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from bostruct.kernels.otmann.distance import otmann
     from bostruct.kernels.otmann.plot import plot_transport
     from bostruct.optimize import maximize, minimize
-    from bostruct.storage.schema import StorageError
+    from bostruct.storage.protocol import StorageError
     from bostruct.study.history import Trial
     from bostruct.study.loop import ObjectiveError
     from bostruct.study.records import OtherVersion

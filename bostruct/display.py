@@ -47,6 +47,14 @@ def in_full(value: Any) -> str:
     return repr(value) if isinstance(value, str) else str(value)  # str of architectures and programs is all of them
 
 
+def printable(text: str) -> str:
+    """Write control and other invisible characters as escapes, so that none of them reaches a terminal.
+
+    text: of anybody, such as the name of a study or the reason of a failure.
+    """
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
 def html_table(rows: Iterable[Sequence[Any]], header: Sequence[str] = (), caption: str = "") -> str:
     """Write rows as an HTML table.
 

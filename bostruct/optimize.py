@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, SupportsFloat
 
 from bostruct.contracts import Searcher
 from bostruct.study.result import Result
-from bostruct.study.study import Callback, Direction, Storage, Study
+from bostruct.study.study import Callback, Direction, Place, Study
 
 
 class StudyArguments(NamedTuple):
@@ -26,7 +26,7 @@ class StudyArguments(NamedTuple):
     space: Any
     method: str | Searcher
     seed: int | None
-    storage: Storage
+    storage: Place | None
     name: str | None
     initial_points: Iterable[Any] | None
     threads: int | None
@@ -58,7 +58,7 @@ def minimize(
     *,
     method: str | Searcher = "auto",
     seed: int | None = None,
-    storage: Storage = None,
+    storage: Place | None = None,
     name: str | None = None,
     initial_points: Iterable[Any] | None = None,
     threads: int | None = 1,
@@ -102,7 +102,7 @@ def maximize(
     *,
     method: str | Searcher = "auto",
     seed: int | None = None,
-    storage: Storage = None,
+    storage: Place | None = None,
     name: str | None = None,
     initial_points: Iterable[Any] | None = None,
     threads: int | None = 1,

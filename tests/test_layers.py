@@ -15,16 +15,18 @@ from benchmarks.house.imports import Import, cycles, module_name, read_imports
 
 ROOT = Path(__file__).resolve().parents[1] / "bostruct"
 
-BASE = {"contracts", "checks", "display"}
+BASE = {"contracts", "checks", "display", "outcome"}
 DOMAINS = {"domains", "domains.space", "domains.architecture", "domains.language"}
 KERNELS = {"kernels", "kernels.space", "kernels.otmann"}
 PARTS = BASE | DOMAINS | KERNELS | {"surrogates", "acquisition", "searchers", "methods"}
 ROOMS = PARTS | {"study", "storage", "execution", "analysis", "problems", "nas", "integrations", "language", "optimize"}
+ROOMS |= {"testing"}
 
 ALLOWED: dict[str, set[str]] = {
     "contracts": set(),
     "checks": {"contracts"},
     "display": {"contracts", "checks"},
+    "outcome": {"contracts", "checks"},
     "domains.space": BASE | {"domains.common"},
     "domains.architecture": BASE | {"domains.common", "domains.space"},
     "domains.language": BASE | {"domains.common", "domains.space", "domains.architecture"},
@@ -47,6 +49,7 @@ ALLOWED: dict[str, set[str]] = {
     "language": BASE | {"domains.language"},
     "optimize": BASE | {"study"},
     "integrations": PARTS,
+    "testing": BASE | {"storage", "execution"},
     "cli": ROOMS | {"door"},
     "door": ROOMS | {"cli"},  # bostruct/__init__.py, bostruct/__main__.py
 }
@@ -54,7 +57,14 @@ ALLOWED: dict[str, set[str]] = {
 COMMON = {"bostruct.domains.unseen", "bostruct.domains.graphviz"}
 HEAVY = {"torch", "gpytorch", "botorch", "sklearn", "ot", "matplotlib", "pandas", "networkx", "optuna", "scipy.stats"}
 VERSION = "bostruct.__version__"  # which anybody may know
-WITH_CODE = {"bostruct", "bostruct.methods", "bostruct.problems", "bostruct.nas", "bostruct.cli"}  # packages
+WITH_CODE = {
+    "bostruct",
+    "bostruct.methods",
+    "bostruct.problems",
+    "bostruct.nas",
+    "bostruct.cli",
+    "bostruct.testing",
+}  # packages
 OUTSIDE = {"benchmarks", "tests"}
 
 
@@ -144,7 +154,7 @@ def test_every_room_has_a_row(found):
 
 
 def test_the_first_row_needs_numpy_alone(found):
-    for module in ("bostruct.contracts", "bostruct.checks", "bostruct.display"):
+    for module in ("bostruct.contracts", "bostruct.checks", "bostruct.display", "bostruct.outcome"):
         tops = {edge.target.split(".")[0] for edge in found[module]}
         assert tops & {"scipy", "torch", "networkx", "sklearn", "pandas", "matplotlib", "click", "tqdm"} == set()
 
@@ -162,6 +172,7 @@ def test_subpackages_hold_a_docstring_and_nothing_else(found):
             "bostruct.problems",
             "bostruct.nas",
             "bostruct.cli",
+            "bostruct.testing",
         ):
             body = ast.parse(path.read_text()).body
             assert len(body) == 1, f"{path} holds more than a docstring"
@@ -200,7 +211,7 @@ class TestTheChecksCanFail:
             ("from bostruct.analysis.plots import draw", "bostruct.storage.sqlite"),
             ("def f():\n    from bostruct.analysis.plots import draw", "bostruct.study.result"),
             ("from bostruct.domains.language.walk import Walk", "bostruct.domains.space.space"),
-            ("from bostruct.storage.sqlite import Store", "bostruct.execution.pools"),
+            ("from bostruct.storage.sqlite import SqliteStorage", "bostruct.execution.pools"),
             ("import bostruct", "bostruct.searchers.random"),
             ("from benchmarks import report", "bostruct.cli"),
         ],

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bostruct.contracts import BostructError
 from bostruct.execution.interrupts import exit_on_sigterm
-from bostruct.storage.schema import StorageError
+from bostruct.storage.protocol import StorageError
 from bostruct.study.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -116,7 +116,9 @@ def execute(comparison: Comparison, processes: int, progress: bool | None) -> di
                     begun += 1
                 finished = pool.wait()
                 ended += len(finished)
-                failed |= {missing[number]: outcome.failed for number, outcome in finished if outcome.failed}
+                for number, evaluation in finished:
+                    if evaluation.outcome.failed is not None:
+                        failed[missing[number]] = evaluation.outcome.failed
     finally:
         pool.close()
     return failed
@@ -182,13 +184,13 @@ def finished_trials(comparison: Comparison, cell: RunKey) -> int:
     comparison: gives the folder.
     cell: names the run.
     """
-    from bostruct.storage.sqlite import finished_count
+    from bostruct.storage.sqlite import SqliteStorage
 
     path = comparison.file(cell)
     if not path.exists():
         return 0
     try:
-        return finished_count(path)
+        return SqliteStorage(path).count_finished()
     except StorageError:  # it holds no study yet; what else is wrong shows when it is opened for writing
         return 0
 

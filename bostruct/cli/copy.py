@@ -15,7 +15,7 @@ from bostruct.cli.text import echo_json
 def copy(file: str, copy: str, as_json: bool) -> None:
     """Copy a file of studies to a new file, also while a study in it runs.
 
-    `cp` would miss what was told last, which is in a second file as long as a study is open.
+    A copy by `cp` is refused when it is opened where `cp` met a step that was being written.
 
     \b
     Examples:
@@ -23,11 +23,11 @@ def copy(file: str, copy: str, as_json: bool) -> None:
       bostruct copy runs.db "backup-$(date +%F).db" --json
     """
     with plain_errors():
-        from bostruct.storage.sqlite import study_rows
+        from bostruct.storage.backends import open_storage
         from bostruct.study.saving import copy_file
 
         copy_file(file, copy)
-        names = [row.name for row in study_rows(copy)]
+        names = [row.name for row in open_storage(copy).studies()]
     if as_json:
         echo_json({"file": file, "copy": copy, "studies": names})
     else:

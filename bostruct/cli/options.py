@@ -74,7 +74,7 @@ def plain_errors(when_interrupted: str = "") -> Iterator[None]:
     """
     from bostruct.contracts import BostructError
     from bostruct.execution.interrupts import TERMINATED
-    from bostruct.storage.sqlite import StorageError, StudyMismatch
+    from bostruct.storage.protocol import StorageError, StudyMismatch
     from bostruct.study.records import OtherVersion
 
     try:
@@ -83,7 +83,7 @@ def plain_errors(when_interrupted: str = "") -> Iterator[None]:
             warnings.showwarning = _notes(warnings.showwarning, OtherVersion)
             yield
     except (StorageError, StudyMismatch) as error:
-        raise StorageRefused(str(error)) from error
+        raise StorageRefused(error_text(error)) from error
     except BrokenPipeError:
         raise  # somebody closed our stdout: click knows what to do
     except (BostructError, OSError) as error:
@@ -144,8 +144,14 @@ def error_text(error: Exception) -> str:
     error: any exception.
     """
     if isinstance(error, OSError) and error.filename is not None and error.strerror is not None:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
+        return _printable_lines(f"{error.filename}: {error.strerror}")
+    return _printable_lines(str(error))
+
+
+def _printable_lines(text: str) -> str:
+    from bostruct.display import printable
+
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def check_method(name: str, problem: AnyProblem) -> str:

@@ -34,10 +34,10 @@ def show(file: str, name: str | None, csv: str | None, plot: str | None, as_json
       bostruct show runs.db --name "branin auto seed=0" --csv trials.csv --plot run.png
     """
     with plain_errors():
-        from bostruct.storage.sqlite import study_rows
+        from bostruct.storage.backends import open_storage
         from bostruct.study.study import Study
 
-        names = [row.name for row in study_rows(file)]
+        names = [row.name for row in open_storage(file).studies()]
         if name is None and len(names) != 1:
             if csv is not None or plot is not None:
                 raise click.UsageError(

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from bostruct.display import printable
+
 SPARK_BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -52,7 +54,7 @@ def format_pairs(rows: Sequence[tuple[str, str]]) -> str:
     rows: (name, text), at least one.
     """
     width = max(len(name) for name, _ in rows)
-    return "\n".join(f"{name:<{width}}  {text}".rstrip() for name, text in rows)
+    return "\n".join(f"{name:<{width}}  {printable(text)}".rstrip() for name, text in rows)
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -61,6 +63,7 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     header: a title for each column.
     rows: a cell for each column.
     """
+    rows = [[printable(cell) for cell in row] for row in rows]
     columns = list(zip(header, *rows, strict=True))
     widths = [max(map(len, column)) for column in columns]
     right = [all(_is_numeric(cell) for cell in column[1:]) for column in columns]
@@ -77,7 +80,7 @@ def format_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str
     header: a title for each column.
     rows: a cell for each column.
     """
-    lines = [header, ["---"] * len(header), *rows]
+    lines = [header, ["---"] * len(header), *([printable(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(row)} |" for row in lines)
 
 

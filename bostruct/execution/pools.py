@@ -8,10 +8,10 @@ from pickle import PicklingError
 from typing import Any, Protocol
 
 from bostruct.contracts import BostructError
+from bostruct.execution.evaluation import Evaluation, evaluate, failure
 from bostruct.execution.interrupts import handler_codes
-from bostruct.execution.outcomes import Outcome, evaluate, failure
 
-FinishedTrials = list[tuple[int, Outcome]]
+FinishedTrials = list[tuple[int, Evaluation]]
 
 
 class ExecutorError(BostructError):
@@ -79,7 +79,7 @@ class ExecutorPool:
         self.slots = slots
         self._objective = objective
         self._executor = executor
-        self._futures: dict[Future[Outcome], int] = {}
+        self._futures: dict[Future[Evaluation], int] = {}
 
     def submit(self, number: int, point: Any) -> None:
         try:
@@ -93,11 +93,11 @@ class ExecutorPool:
         finished: FinishedTrials = []
         broken: Exception | None = None
         for future in done:
-            outcome = _result_of(future)
-            if isinstance(outcome, Outcome):
-                finished.append((self._futures.pop(future), outcome))
+            result = _result_of(future)
+            if isinstance(result, Evaluation):
+                finished.append((self._futures.pop(future), result))
             else:
-                broken = outcome
+                broken = result
         if broken is not None and not finished:
             raise _executor_error(broken) from broken
         return sorted(finished, key=lambda pair: pair[0])
@@ -108,8 +108,8 @@ class ExecutorPool:
         self._futures.clear()
 
 
-def _result_of(future: Future[Outcome]) -> Outcome | Exception:
-    """Return the outcome of a trial, which holds what its objective raised, or the executor's own error."""
+def _result_of(future: Future[Evaluation]) -> Evaluation | Exception:
+    """Return the evaluation of a trial, which holds what its objective raised, or the executor's own error."""
     try:
         return future.result()
     except (BrokenExecutor, CancelledError, PicklingError) as error:

@@ -18,9 +18,10 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from bostruct.contracts import BostructError
-from bostruct.execution.outcomes import Outcome
+from bostruct.execution.evaluation import Evaluation
 from bostruct.execution.pickling import pickle_for_worker
 from bostruct.execution.pools import FinishedTrials
+from bostruct.outcome import Outcome
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 EXIT_SECONDS = 5.0  # seconds that a process gets to end by itself
@@ -87,8 +88,8 @@ class ProcessPool:
                     log.warning(
                         "trial %d: timed out after %g s; its worker process was killed", worker.number, self._timeout
                     )
-                    finished.append((worker.number, Outcome(failed=f"timed out after {self._timeout:g} s")))
-        if any(outcome.failed == WORKER_TERMINATED for _, outcome in finished):
+                    finished.append((worker.number, _fail(f"timed out after {self._timeout:g} s")))
+        if any(evaluation.outcome.failed == WORKER_TERMINATED for _, evaluation in finished):
             time.sleep(MERCY)  # who ends a job ends workers and study, in any order: then no trial is to fail for it
         return sorted(finished, key=lambda pair: pair[0])
 
@@ -103,19 +104,19 @@ class ProcessPool:
         self._busy.clear()
         self._idle.clear()
 
-    def _receive(self, worker: _Worker) -> Outcome:
+    def _receive(self, worker: _Worker) -> Evaluation:
         try:
-            number, outcome = worker.connection.recv()
+            number, evaluation = worker.connection.recv()
         except (EOFError, OSError):
             how = worker.wait_for_exit()
             self._drop(worker)
             log.warning("trial %d: its worker process died (%s)", worker.number, how)
-            return Outcome(failed=f"its worker process died ({how})")
+            return _fail(f"its worker process died ({how})")
         if number != worker.number:
             self._drop(worker)
-            return Outcome(failed=f"its worker process answered for trial {number}")
+            return _fail(f"its worker process answered for trial {number}")
         self._idle.append(self._busy.pop(worker.connection))
-        return outcome
+        return evaluation
 
     def _drop(self, worker: _Worker) -> None:
         del self._busy[worker.connection]
@@ -203,6 +204,10 @@ class _Worker:
             self.kill()
             code = self._process.wait()
         return f"signal {_signal_name(-code)}" if code < 0 else f"exit code {code}"
+
+
+def _fail(reason: str) -> Evaluation:
+    return Evaluation(Outcome(failed=reason))
 
 
 def _signal_name(number: int) -> str:

@@ -13,13 +13,13 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-from bostruct.execution.outcomes import Outcome, evaluate, failure, flush_output
+from bostruct.execution.evaluation import Evaluation, evaluate, failure, flush_output
 
 
 def main() -> None:
     """Serve the socket whose descriptor is the first argument until it closes.
 
-    Answers "ready", or why not, then the number and the outcome of each trial.
+    Answers "ready", or why not, then the number and the evaluation of each trial.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the study, which ends its workers itself
     threading.Thread(target=_die_with_parent, args=(_take_stdin(),), daemon=True).start()
@@ -40,12 +40,12 @@ def _serve(connection: Connection) -> None:
     connection.send("ready")
     while True:
         number, point = connection.recv()
-        outcome = _evaluate_bytes(objective, point)
+        evaluation = _evaluate_bytes(objective, point)
         flush_output()  # a worker may be killed at any time from here on
-        connection.send((number, outcome))
+        connection.send((number, evaluation))
 
 
-def _evaluate_bytes(objective: Callable[[Any], Any], packed: bytes) -> Outcome:
+def _evaluate_bytes(objective: Callable[[Any], Any], packed: bytes) -> Evaluation:
     try:
         point = pickle.loads(packed)
     except Exception as error:

@@ -10,7 +10,7 @@ import os
 import platform
 from pathlib import Path
 
-from bostruct.storage.schema import StorageError
+from bostruct.storage.protocol import StorageError, StudyLocked
 
 _descriptors: set[int] = set()  # descriptors that this process locks with
 
@@ -24,10 +24,6 @@ def _close_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):  # absent where there is no fork
     os.register_at_fork(after_in_child=_close_in_child)
-
-
-class StudyLocked(StorageError):
-    """Another process, or another `Study` object of this one, writes this study."""
 
 
 def acquire(path: Path, what: str) -> int:
@@ -99,14 +95,15 @@ def _is_same_file(path: Path, descriptor: int) -> bool:
 def _holder(descriptor: int) -> str:
     try:
         holder = json.loads(os.pread(descriptor, 1000, 0))
-    except json.JSONDecodeError:  # it has the lock, and has not yet written who it is
+        pid, host = int(holder["pid"]), str(holder["host"])
+    except (ValueError, LookupError, TypeError, RecursionError):  # it has not yet written who it is, or is not ours
         return "another process"
-    named = f"process {holder['pid']} on {holder['host']}"
-    if holder["host"] != platform.node():
+    named = f"process {pid} on {host!r}" if not host.isprintable() else f"process {pid} on {host}"
+    if host != platform.node():
         return named
-    if holder["pid"] == os.getpid():
+    if pid == os.getpid():
         return f"{named} (this process)"
-    return named if _is_alive(holder["pid"]) else f"a process that {named} started and left behind when it ended"
+    return named if _is_alive(pid) else f"a process that {named} started and left behind when it ended"
 
 
 def _is_alive(pid: int) -> bool:
@@ -114,6 +111,6 @@ def _is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # somebody else's
+    except (PermissionError, OverflowError):  # somebody else's, or no process of this machine
         return True
     return True

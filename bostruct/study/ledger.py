@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from bisect import insort
 from collections.abc import Hashable, Iterator
@@ -13,36 +12,51 @@ from typing import Any
 import numpy as np
 
 from bostruct.checks import check_integer
-from bostruct.contracts import Info, Point
+from bostruct.contracts import BostructError, Info, Point, PointError
 from bostruct.execution.interrupts import defer_interrupt
-from bostruct.execution.outcomes import Outcome
-from bostruct.storage.sqlite import StorageLost, Store, StudyRow, TrialRow, dump
+from bostruct.outcome import Outcome
+from bostruct.storage.json_text import dump
+from bostruct.storage.protocol import StorageLost, StoredStudy, StudyWriter
 from bostruct.study.growing import GrowingArray, GrowingBatch
 from bostruct.study.history import History, Trial
-from bostruct.study.records import read_trial, write_trial
+from bostruct.study.records import read_initial, read_trial, write_trial
 
 MAX_ATTEMPTS = 2
 
 
 @dataclass
 class _Record:
-    """One trial. point: as the domain holds it. attempts: times handed out, less the times taken back in good order."""
+    """One trial. point: as the domain holds it. attempts: times handed out, less the times taken back in good order.
+    outcome: all of it, of which the trial shows value and reason; None while it runs.
+    """
 
     trial: Trial
     point: Point
     attempts: int
+    outcome: Outcome | None = None
 
 
 class Ledger:
-    """Trials by number, with the points that their domain holds; each change is on disk before it is here."""
+    """Trials by number, with the points that their domain holds; each change is on disk before it is here.
 
-    def __init__(self, domain: Any, store: Store, row: StudyRow) -> None:
+    domain: of the points.
+    stored: the study as its storage holds it.
+    store: the right to write it, None where it is only read.
+    label: of the storage, for messages.
+
+    Raises StorageError, naming the trial, where a point cannot be decoded.
+    """
+
+    def __init__(self, domain: Any, stored: StoredStudy, store: StudyWriter | None, label: str) -> None:
+        row = stored.study
         self.order: list[int] = []  # numbers, in the order told
         self.incumbent: Trial | None = None
         self.n_added = 0
         self.name = row.name
+        self.label = label
         self.state = row.state  # the searcher's, as JSON text
         self.store = store
+        self.is_resumed = bool(stored.trials)  # nothing that this process made has been asked since
         self._row = row
         self._domain = domain
         self._sign = -1.0 if row.direction == "maximize" else 1.0
@@ -54,15 +68,19 @@ class Ledger:
         self._values = GrowingArray(np.empty(0, dtype=np.float64))  # minimized, in the order told
         self._completed = GrowingBatch(domain)
         self._failed = GrowingBatch(domain)
-        self._initial = [domain.decode(data) for data in json.loads(row.initial)]
-        self._load(store.trials(row.id))
+        where = f"{label}: study {row.name!r}"
+        self._initial = read_initial(row, domain, where)
+        for one in stored.trials:
+            self._enter(*read_trial(one, domain, where), one.attempts)
+        for position, told in sorted((one.told, one) for one in stored.trials if one.told is not None):
+            self._close(self._records[told.number].trial, told.outcome, position)
 
-    def _load(self, rows: list[TrialRow]) -> None:
-        for stored in rows:
-            trial, point = read_trial(stored, self._domain, self.store.label)
-            self._enter(trial, point, stored.attempts)
-        for told, number in sorted((stored.told, stored.number) for stored in rows if stored.told is not None):
-            self._close(self._records[number].trial, told)
+    @property
+    def writer(self) -> StudyWriter:
+        """The right to write the study; raises BostructError where it is only read."""
+        if self.store is None:
+            raise BostructError(f"study {self.name!r} was loaded with read_only=True; it cannot be asked or told")
+        return self.store
 
     def __len__(self) -> int:
         """The number of trials."""
@@ -104,7 +122,7 @@ class Ledger:
         trial = replace(record.trial, started=time.time())
         if attempts > 1:
             trial = replace(trial, info=trial.info | {"attempts": attempts})
-        self.store.update(write_trial(trial, "", None, attempts))
+        self.writer.update(write_trial(trial, None, "", None, attempts))
         record.attempts, record.trial = attempts, trial
         self._queue.pop(0)
         return trial
@@ -113,9 +131,9 @@ class Ledger:
     def begin(self, x: Point, info: Info, state: str) -> Trial:
         """A new trial, running; state is the searcher's after it, as JSON text."""
         trial = Trial(len(self), self._domain.present(x), "running", info=info, started=time.time())
-        self.store.insert(write_trial(trial, dump(self._domain.encode(x)), None, 1), state)
+        self.writer.insert(write_trial(trial, None, dump(self._domain.encode(x)), None, 1), state)
         self._enter(trial, x, 1)
-        self.state = state
+        self.state, self.is_resumed = state, False
         return trial
 
     @defer_interrupt
@@ -125,10 +143,10 @@ class Ledger:
         trial = _apply_outcome(record.trial, outcome)
         lost: StorageLost | None = None
         try:
-            self.store.update(write_trial(trial, "", self._next_position, record.attempts))
+            self.writer.update(write_trial(trial, outcome, "", self._next_position, record.attempts))
         except StorageLost as error:
             lost = error
-        self._close(trial, self._next_position)
+        self._close(trial, outcome, self._next_position)
         if number in self._queue:
             self._queue.remove(number)
         if lost is not None:
@@ -140,9 +158,9 @@ class Ledger:
         """A trial that was never asked for."""
         running = Trial(len(self), self._domain.present(x), "running", info={"origin": "added"})
         trial = _apply_outcome(replace(running, started=time.time()), outcome)
-        self.store.insert(write_trial(trial, dump(self._domain.encode(x)), self._next_position, 1))
+        self.writer.insert(write_trial(trial, outcome, dump(self._domain.encode(x)), self._next_position, 1))
         self._enter(trial, x, 1)
-        self._close(trial, self._next_position)
+        self._close(trial, outcome, self._next_position)
         return trial
 
     @defer_interrupt
@@ -154,26 +172,31 @@ class Ledger:
         if record.trial.status == "failed":
             self._reopen(record)
         else:
-            self.store.take_back(number)
+            self.writer.take_back(number)
         record.attempts -= 1
         insort(self._queue, number)
 
-    def copy_to(self, store: Store) -> None:
-        """Write the trials, and what the next ask needs, to a file without this study. Raises StorageError."""
+    @property
+    def out(self) -> list[int]:
+        """The numbers of the running trials that somebody was handed, ascending."""
+        return sorted(self._running.difference(self._queue))
+
+    def stored(self) -> StoredStudy:
+        """Return the study as a storage holds it, for another one to hold."""
         told = {number: place for place, number in enumerate(self.order)}
         rows = [
-            write_trial(one.trial, dump(self._domain.encode(one.point)), told.get(number), one.attempts)
+            write_trial(one.trial, one.outcome, dump(self._domain.encode(one.point)), told.get(number), one.attempts)
             for number, one in enumerate(self._records)
         ]
-        store.copy_study(self._row._replace(state=self.state), rows, self._running.difference(self._queue))
+        return StoredStudy(self._row._replace(state=self.state), rows)
 
     def _reopen(self, record: _Record) -> None:
         """Back to running, as if it had never been told; what it failed of stays on record."""
         trial = record.trial
         info = trial.info | {"failed_before": [*trial.info.get("failed_before", ()), trial.reason]}
         trial = replace(trial, status="running", reason=None, finished=None, info=info)
-        self.store.reopen(write_trial(trial, "", None, record.attempts - 1))
-        record.trial = trial
+        self.writer.reopen(write_trial(trial, None, "", None, record.attempts - 1))
+        record.trial, record.outcome = trial, None
         self.order.remove(trial.number)
         self._running.add(trial.number)
         self._failed.clear()
@@ -192,9 +215,21 @@ class Ledger:
     def number(self, trial: Trial | int) -> int:
         """The number of a trial of this study; raises ValueError, TypeError."""
         number = trial.number if isinstance(trial, Trial) else check_integer("trial", trial, 0)
-        if number >= len(self):
+        if not 0 <= number < len(self):
             raise ValueError(f"trial: expected one of the study's {len(self)}, got number {number}")
+        if isinstance(trial, Trial) and self._is_of_another_study(trial):
+            raise ValueError(f"trial: expected one of this study, whose trial {number} has another point")
         return number
+
+    def _is_of_another_study(self, trial: Trial) -> bool:
+        """Tell by when it was begun, as users may change the point that they were given; then by its point."""
+        record = self._records[trial.number]
+        if trial.started == record.trial.started:
+            return False
+        try:
+            return self._key(self._domain.parse(trial.point)) != self._key(record.point)
+        except (PointError, TypeError, ValueError, LookupError):
+            return True
 
     def check_requeueable(self, trial: Trial | int) -> int:
         """The number of a trial that is running or has failed; raises ValueError where it is neither."""
@@ -236,9 +271,9 @@ class Ledger:
         self._running.add(trial.number)
         self._seen.add(self._key(x))
 
-    def _close(self, trial: Trial, told: int) -> None:
+    def _close(self, trial: Trial, outcome: Outcome | None, told: int) -> None:
         record = self._records[trial.number]
-        record.trial = trial
+        record.trial, record.outcome = trial, outcome
         self._next_position = told + 1
         self.order.append(trial.number)
         self.n_added += trial.origin == "added"
@@ -254,9 +289,4 @@ class Ledger:
 
 
 def _apply_outcome(trial: Trial, outcome: Outcome) -> Trial:
-    now = time.time()
-    if outcome.value is not None:
-        return replace(trial, status="completed", value=outcome.value, finished=now)
-    if outcome.infeasible is not None:
-        return replace(trial, status="infeasible", reason=outcome.infeasible, finished=now)
-    return replace(trial, status="failed", reason=outcome.failed, finished=now)
+    return replace(trial, status=outcome.status, value=outcome.value, reason=outcome.reason, finished=time.time())

@@ -10,11 +10,11 @@ from typing import Any, NoReturn
 
 from bostruct.checks import check_integer, check_number, short_repr
 from bostruct.contracts import BostructError, SpaceExhausted
+from bostruct.execution.evaluation import Evaluation
 from bostruct.execution.interrupts import exit_on_sigterm
-from bostruct.execution.outcomes import Outcome
 from bostruct.execution.pools import ExecutorPool, InProcessPool, Pool
 from bostruct.execution.processes import ProcessPool
-from bostruct.storage.sqlite import StorageLost
+from bostruct.storage.protocol import StorageLost
 from bostruct.study.history import Trial
 from bostruct.study.progress import trial_bar
 
@@ -149,10 +149,10 @@ class _Loop:
             if self._lost is not None:
                 self.pending.difference_update(mistakes)  # as if they were still running: to be handed out again
                 continue
-            for trial, outcome in told:
-                _check_equal_errors(trial, outcome, self._equal_errors, self._study)
-                if outcome.error is not None and isinstance(outcome.error, self._settings.reraise):
-                    raise outcome.error
+            for trial, evaluation in told:
+                _check_equal_errors(trial, evaluation, self._equal_errors, self._study)
+                if evaluation.error is not None and isinstance(evaluation.error, self._settings.reraise):
+                    raise evaluation.error
                 for callback in callbacks:
                     callback(self._study, trial)
             if mistakes:
@@ -172,32 +172,32 @@ class _Loop:
                 self.pending.add(trial.number)
                 self._pool.submit(trial.number, trial.point)
 
-    def _tell(self, finished: list[tuple[int, Outcome]]) -> list[tuple[Trial, Outcome]]:
+    def _tell(self, finished: list[tuple[int, Evaluation]]) -> list[tuple[Trial, Evaluation]]:
         """Tell the study what came of these; those that the file did not take are kept in memory alone."""
         told = []
-        for number, outcome in finished:
+        for number, evaluation in finished:
             try:
-                told.append((_tell(self._study, number, outcome), outcome))
+                told.append((self._study.tell(number, evaluation.outcome), evaluation))
             except StorageLost as error:
                 self._lost = error
             self.pending.discard(number)
         return told
 
 
-def _raise_mistake(number: int, outcome: Outcome) -> NoReturn:
+def _raise_mistake(number: int, evaluation: Evaluation) -> NoReturn:
     raise ObjectiveError(
-        f"trial {number} ended in {_kind(outcome)}, and none has completed before: this is taken for a mistake in the "
-        "objective. The trial is given back, and so are those in flight; mend the objective, and make the same call "
-        f"again. Where the point was at fault, raise bo.Infeasible instead.\n{outcome.trace}"
-    ) from outcome.error
+        f"trial {number} ended in {_kind(evaluation)}, and none has completed before: this is taken for a mistake in "
+        "the objective. The trial is given back, and so are those in flight; mend the objective, and make the same "
+        f"call again. Where the point was at fault, raise bo.Infeasible instead.\n{evaluation.trace}"
+    ) from evaluation.error
 
 
-def _mistakes(study: Any, settings: RunSettings, finished: list[tuple[int, Outcome]]) -> dict[int, Outcome]:
+def _mistakes(study: Any, settings: RunSettings, finished: list[tuple[int, Evaluation]]) -> dict[int, Evaluation]:
     """The trials whose errors no point explains, as long as nothing has completed."""
-    found = {number: outcome for number, outcome in finished if isinstance(outcome.error, MISTAKES)}
-    if not found or any(outcome.value is not None for _, outcome in finished) or _has_completed(study):
+    found = {number: evaluation for number, evaluation in finished if isinstance(evaluation.error, MISTAKES)}
+    if not found or any(evaluation.outcome.values for _, evaluation in finished) or _has_completed(study):
         return {}
-    return {number: outcome for number, outcome in found.items() if not isinstance(outcome.error, settings.reraise)}
+    return {number: one for number, one in found.items() if not isinstance(one.error, settings.reraise)}
 
 
 def _has_completed(study: Any) -> bool:
@@ -205,20 +205,16 @@ def _has_completed(study: Any) -> bool:
     return any(trial.status == "completed" and trial.origin != "added" for trial in study.trials)
 
 
-def _kind(outcome: Outcome) -> str:
-    return (outcome.failed or "").partition(":")[0]
+def _kind(evaluation: Evaluation) -> str:
+    return (evaluation.outcome.failed or "").partition(":")[0]
 
 
-def _tell(study: Any, number: int, outcome: Outcome) -> Trial:
-    return study.tell(number, outcome.value, failed=outcome.failed, infeasible=outcome.infeasible)
-
-
-def _check_equal_errors(trial: Trial, outcome: Outcome, equal_errors: list[tuple[str, int]], study: Any) -> None:
-    """Raise ObjectiveError where nothing has ever completed and the same error came `ALIKE` times in a row.
+def _check_equal_errors(trial: Trial, evaluation: Evaluation, equal_errors: list[tuple[str, int]], study: Any) -> None:
+    """Raise ObjectiveError where nothing has ever completed and the same error came `MAX_EQUAL_ERRORS` times in a row.
 
     The trials are given back then: they say nothing about their points.
     """
-    kind = "" if outcome.trace is None else _kind(outcome)
+    kind = "" if evaluation.trace is None else _kind(evaluation)
     if not kind or (equal_errors and equal_errors[-1][0] != kind):
         equal_errors.clear()
     if kind:
@@ -229,8 +225,8 @@ def _check_equal_errors(trial: Trial, outcome: Outcome, equal_errors: list[tuple
         raise ObjectiveError(
             f"the objective raised {kind} in each of the first {len(equal_errors)} trials, which are given back; "
             "mend it, and "
-            f"make the same call again. The last time:\n{outcome.trace}"
-        ) from outcome.error
+            f"make the same call again. The last time:\n{evaluation.trace}"
+        ) from evaluation.error
 
 
 def _stop_reason(settings: RunSettings) -> str:

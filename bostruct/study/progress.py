@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from itertools import product
 from typing import Any
 
-from bostruct.display import is_notebook
+from bostruct.display import is_notebook, printable
 from bostruct.study.history import Trial
 
 FORMAT = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
@@ -97,4 +97,5 @@ def _fits(bar: Any, label: str, ending: str) -> bool:
 
 
 def _shorten(text: str, most: int) -> str:
+    text = printable(text)
     return text if len(text) <= most else (text[: most - 1] + "…" if most else "")

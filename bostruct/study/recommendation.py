@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,7 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bostruct.contracts import Appraisal, BostructError, HasAppraisal, NumericalError, Point, Searcher
+from bostruct.storage.json_text import parse
 from bostruct.study.history import History, Trial
+from bostruct.study.records import MALFORMED
 from bostruct.study.threads import ThreadLimit
 
 HALF_WIDTH = 1.959963984540054  # of a 95 % interval, in standard deviations of a normal distribution
@@ -109,11 +110,13 @@ class Fit:
                 return Beliefs(told, None, NO_MEAN)
             rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(len(self.order), STREAM)))
             with self.limit():
-                found = searcher.appraise(self._history(searcher.domain, completed), json.loads(state), rng)
+                found = searcher.appraise(self._history(searcher.domain, completed), parse(state), rng)
         except NumericalError as error:
             return Beliefs(told, None, f"by the value told: the model cannot be fitted, {error}")
         except BostructError as error:
             return Beliefs(told, None, f"by the value told: there is no model, {error}")
+        except MALFORMED as error:  # a state that no searcher wrote
+            return Beliefs(told, None, f"by the value told: the model cannot use its state, {error!r}")
         return self._in_the_users_units(completed, found)
 
     def _in_the_users_units(self, completed: list[int], found: Appraisal) -> Beliefs:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import warnings
 from collections.abc import Hashable, Iterable, Mapping
@@ -13,8 +12,13 @@ from bostruct.checks import short_repr
 from bostruct.contracts import BostructError, DomainError, Json, Point, PointError, Searcher
 from bostruct.domains.registry import domain_from_json
 from bostruct.domains.space.space import Space
-from bostruct.storage.sqlite import StorageError, StudyMismatch, StudyRow, TrialRow, dump
+from bostruct.outcome import Outcome
+from bostruct.storage.json_text import dump, parse
+from bostruct.storage.protocol import StorageError, StudyMismatch, StudyRow, TrialRow
 from bostruct.study.history import Trial
+
+# Errors of code that meets JSON of another form than it wrote.
+MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
 
 class OtherVersion(UserWarning):
@@ -69,7 +73,7 @@ def readable_domain(given: Any, row: StudyRow) -> Any:
     if given is not None:
         return as_domain(given)
     try:
-        return domain_from_json(json.loads(row.domain))
+        return _rebuild_domain(row)
     except DomainError:
         return JsonDomain()
 
@@ -91,9 +95,19 @@ def readable_searcher(given: str | Searcher | None, domain: Any, row: StudyRow) 
 def stored_domain(row: StudyRow) -> Any:
     """Rebuild a study's domain from its file; raise DomainError, with what to do, where that does not hold enough."""
     try:
-        return domain_from_json(json.loads(row.domain))
+        return _rebuild_domain(row)
     except DomainError as error:
         raise DomainError(f"study {row.name!r}: {error}; Study.load takes it as space=") from error
+
+
+def _rebuild_domain(row: StudyRow) -> Any:
+    """Raise DomainError where the file cannot hold the domain, StorageError where it holds none at all."""
+    try:
+        return domain_from_json(parse(row.domain))
+    except DomainError:
+        raise
+    except MALFORMED as error:
+        raise StorageError(f"study {row.name!r} cannot be read: domain: {error!r}") from error
 
 
 def check_domain(searcher: Searcher, domain: Any) -> Searcher:
@@ -138,7 +152,7 @@ def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
     for field in ("domain", "direction", "method", "seed", "initial"):
         ours, theirs = getattr(stored, field), getattr(given, field)
         if isinstance(ours, str) and field != "direction":
-            ours, theirs = (json.loads(re.sub(r" at 0x[0-9a-fA-F]+", "", text)) for text in (ours, theirs))
+            ours, theirs = (parse(re.sub(r" at 0x[0-9a-fA-F]+", "", text)) for text in (ours, theirs))
         if dump(ours) != dump(theirs):
             raise StudyMismatch(
                 f"study {stored.name!r} in {where} was made, by bostruct {stored.version}, with another {field}: "
@@ -158,7 +172,7 @@ def _difference(path: str, ours: Json, theirs: Json) -> str:
 
 
 def _same_method(stored: str, given: str) -> bool:
-    a, b = json.loads(stored), json.loads(given)
+    a, b = parse(stored), parse(given)
     return (a["searcher"], a["settings"]) == (b["searcher"], b["settings"])
 
 
@@ -168,7 +182,7 @@ def _common_name(stored: StudyRow, given: StudyRow) -> str | None:
     A searcher that is an object must have equal settings. Settings of another version are not compared, since they
     hold the names that its parts had there: the class of the searcher stands for them.
     """
-    theirs, ours = json.loads(stored.method), json.loads(given.method)
+    theirs, ours = parse(stored.method), parse(given.method)
     if theirs["name"] is not None or ours["name"] is not None:
         return theirs["name"] if theirs["name"] == ours["name"] else None
     other_version = stored.version != given.version
@@ -177,13 +191,13 @@ def _common_name(stored: StudyRow, given: StudyRow) -> str | None:
 
 def method_label(row: StudyRow) -> str:
     """Return the name that people call the method by."""
-    method = json.loads(row.method)
+    method = parse(row.method)
     return method["name"] or method["searcher"]
 
 
 def stored_method(row: StudyRow) -> str:
     """Return the method's name; raise BostructError where a searcher object was given."""
-    method = json.loads(row.method)
+    method = parse(row.method)
     if method["name"] in methods.METHODS:
         return method["name"]
     raise BostructError(
@@ -193,21 +207,58 @@ def stored_method(row: StudyRow) -> str:
     )
 
 
-def read_trial(row: TrialRow, domain: Any, where: str) -> tuple[Trial, Point]:
-    """Return a trial and its point as the domain holds it; raise StorageError where the JSON makes no sense."""
+def check_study(row: StudyRow, where: str) -> StudyRow:
+    """Return a stored study; raise StorageError where what is not the domain's own is not the JSON it must be."""
+    data: dict[str, Json] = {}
+    for field in ("domain", "method", "initial", "state"):
+        try:
+            data[field] = parse(getattr(row, field))
+        except ValueError as error:
+            raise StorageError(f"{where}: study {row.name!r} cannot be read: {field}: {error}") from error
+    method = data["method"] if isinstance(data["method"], dict) else {}
+    is_right = {
+        "domain": isinstance(data["domain"], dict),
+        "method": [type(method.get(name)) for name in ("searcher", "settings")] == [str, dict]
+        and isinstance(method.get("name", 0), str | None),
+        "initial": isinstance(data["initial"], list),
+    }
+    for field in (field for field, right in is_right.items() if not right):
+        raise StorageError(f"{where}: study {row.name!r} cannot be read: {field}: got {short_repr(data[field])}")
+    return row
+
+
+def read_initial(row: StudyRow, domain: Any, where: str) -> list[Point]:
+    """Return the user's own points as the domain holds them; raise StorageError, naming the study."""
     try:
-        point = domain.decode(json.loads(row.point))
-        info = json.loads(row.info)
-    except (ValueError, KeyError, TypeError) as error:
-        raise StorageError(f"{where}: trial {row.number} cannot be read: {error!r}") from error
-    status: Any = row.status  # the table allows no other
-    value, reason = row.value, row.reason
-    trial = Trial(row.number, domain.present(point), status, value, reason, info, row.started, row.finished)
-    return trial, point
+        return [domain.decode(data) for data in parse(row.initial)]
+    except MALFORMED as error:
+        raise StorageError(f"{where} cannot be read: initial: {error!r}") from error
 
 
-def write_trial(trial: Trial, point: str, told: int | None, attempts: int) -> TrialRow:
+def read_trial(row: TrialRow, domain: Any, where: str) -> tuple[Trial, Point]:
+    """Return a trial and its point as the domain holds it; raise StorageError, naming both, where that makes no sense.
+
+    where: storage and study.
+    """
+    try:
+        point = domain.decode(parse(row.point))
+        shown = domain.present(point)
+        info = parse(row.info)
+        _check_info(info)
+    except MALFORMED as error:
+        raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
+    status: Any = row.status
+    value, reason = (None, None) if row.outcome is None else (row.outcome.value, row.outcome.reason)
+    return Trial(row.number, shown, status, value, reason, info, row.started, row.finished), point
+
+
+def _check_info(info: Json) -> None:
+    """Raise TypeError unless it is a JSON object in which what a study itself reads has the right type."""
+    known = {"origin": str, "suggest_seconds": int | float, "attempts": int, "failed_before": list}
+    if not isinstance(info, dict) or any(not isinstance(info[name], known[name]) for name in known.keys() & info):
+        raise TypeError(f"info: expected a JSON object about a trial, got {short_repr(info)}")
+
+
+def write_trial(trial: Trial, outcome: Outcome | None, point: str, told: int | None, attempts: int) -> TrialRow:
     """Return the row of a trial; point is JSON text."""
-    info = dump(trial.info)
-    when = (trial.started, trial.finished)
-    return TrialRow(trial.number, trial.status, point, trial.value, trial.reason, info, *when, told, attempts)
+    return TrialRow(trial.number, point, dump(trial.info), trial.started, attempts, outcome, trial.finished, told)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from bostruct.checks import load_by_name, optional_import
 from bostruct.contracts import BostructError, Domain
-from bostruct.display import html_table, in_full
+from bostruct.display import html_table, in_full, printable
 from bostruct.study.history import Trial
 from bostruct.study.recommendation import Lazy, Recommendation, recommend, sign_of, value, without_model
 
@@ -241,7 +241,8 @@ def _indent_text(name: str, text: str) -> str:
     margin = " " * 13
     whole = text.replace(": ", ":\N{NO-BREAK SPACE}")
     lines = textwrap.wrap(whole, 107, break_long_words=False, break_on_hyphens=False)
-    return f"{name:<12} " + f"\n{margin}".join(lines).replace("\N{NO-BREAK SPACE}", " ")
+    lines = [printable(line.replace("\N{NO-BREAK SPACE}", " ")) for line in lines]
+    return f"{name:<12} " + f"\n{margin}".join(lines)
 
 
 def _trial_row(trial: Trial) -> dict[str, Any]:

@@ -6,46 +6,49 @@ import os
 import sqlite3
 import tempfile
 import warnings
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
-from bostruct.storage.sqlite import StorageError, Store
+from bostruct.storage.backends import as_path
+from bostruct.storage.protocol import Storage, StorageError, StorageLost
+from bostruct.storage.sqlite import SqliteStorage
 from bostruct.study.ledger import Ledger
 
 
-def save(ledger: Ledger, path: str | os.PathLike[str]) -> Store:
-    """Write a study to a file that does not hold it, and return the file, open for writing.
+def write_copy(ledger: Ledger, storage: Storage) -> None:
+    """Write a study to a storage that does not hold it, for others to open; raise StorageError.
 
     ledger: of the study.
-    path: of the file, new or with other studies.
-
-    Raises StorageError.
+    storage: new, or with other studies.
     """
-    store = Store(path)
+    store = storage.save(ledger.stored())
     try:
-        ledger.copy_to(store)
-    except BaseException:
+        store.take_back(*ledger.out)  # whoever opens it hands them out again
+    finally:
         store.close()
-        raise
-    return store
 
 
 def end(ledger: Ledger) -> None:
-    """Close the file of a study; where it is known to be lost, write the study to a new one and warn of that.
+    """Close the storage of a study; where its file is lost, write the study to a new one and warn of that.
 
     ledger: of the study.
     """
     store = ledger.store
-    if not store.is_open:
+    if store is None or not store.is_open:
         return
-    lost = store.lost
-    store.close()
+    try:
+        with suppress(StorageLost):  # nobody will hand them out from a file that is gone
+            if ledger.out:
+                store.take_back(*ledger.out)
+    finally:
+        lost = store.lost
+        store.close()
     if lost is not None:
         _rescue(ledger)
 
 
 def _rescue(ledger: Ledger) -> None:
-    lost = Path(str(ledger.store.path)).absolute()
+    lost = Path(ledger.label).absolute()
     for folder in (lost.parent, Path(tempfile.gettempdir())):
         try:
             found = _save_in(folder, lost, ledger)
@@ -61,7 +64,7 @@ def _save_in(folder: Path, lost: Path, ledger: Ledger) -> str:
     descriptor, file = tempfile.mkstemp(lost.suffix, f"{lost.stem}-rescued-", folder)
     os.close(descriptor)
     try:
-        save(ledger, file).close()
+        write_copy(ledger, SqliteStorage(Path(file)))
     except BaseException:
         os.unlink(file)
         raise
@@ -76,10 +79,10 @@ def copy_file(source: str | os.PathLike[str], target: str | os.PathLike[str]) ->
 
     Raises StorageError where the source is not a file with studies, or the target exists or cannot be written.
     """
-    store = Store(source, read_only=True)
-    try:
-        if not store.studies():
-            raise StorageError(f"{store.label}: holds no study; there is nothing to copy")
+    storage = SqliteStorage(as_path(source))
+    if not storage.studies():
+        raise StorageError(f"{storage.label}: holds no study; there is nothing to copy")
+    with storage.open_to_read() as database:
         try:
             os.close(os.open(target, os.O_CREAT | os.O_EXCL, 0o666))
         except FileExistsError as error:
@@ -88,11 +91,9 @@ def copy_file(source: str | os.PathLike[str], target: str | os.PathLike[str]) ->
             raise StorageError(f"{target}: cannot be written: {error.strerror}") from error
         try:
             with closing(sqlite3.connect(target)) as copy:
-                store.connection.backup(copy)
+                database.connection.backup(copy)
         except BaseException as error:
             os.unlink(target)
             if isinstance(error, sqlite3.Error):
                 raise StorageError(f"{target}: cannot be written: {error}") from error
             raise
-    finally:
-        store.close()

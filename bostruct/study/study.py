@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
@@ -19,8 +20,10 @@ from typing import Any, Literal, SupportsFloat
 from bostruct import __version__, methods
 from bostruct.checks import check_choice, check_integer, short_repr
 from bostruct.contracts import BostructError, Domain, Searcher
-from bostruct.execution.outcomes import parse_outcome, storable
-from bostruct.storage.sqlite import StorageError, Store, StudyRow, dump
+from bostruct.outcome import check_single, parse_outcome, storable
+from bostruct.storage.backends import open_storage
+from bostruct.storage.json_text import dump
+from bostruct.storage.protocol import Storage, StorageError, StoredStudy, StudyRow, StudyWriter, find_study
 from bostruct.study.history import Trial
 from bostruct.study.ledger import Ledger
 from bostruct.study.loop import RunSettings, run_trials
@@ -29,6 +32,7 @@ from bostruct.study.records import (
     as_domain,
     check_domain,
     check_same_study,
+    check_study,
     describe_method,
     encode_points,
     method_label,
@@ -38,11 +42,11 @@ from bostruct.study.records import (
     stored_method,
 )
 from bostruct.study.result import Result
-from bostruct.study.saving import end, save
+from bostruct.study.saving import end, write_copy
 from bostruct.study.suggestion import next_point
 from bostruct.study.threads import ThreadLimit
 
-Storage = str | os.PathLike[str] | None
+Place = str | os.PathLike[str] | Storage  # the path of a file, or a back end of the user's own
 Direction = Literal["minimize", "maximize"]
 Callback = Callable[["Study", Trial], None]
 
@@ -70,7 +74,7 @@ class Study:
         method: str | Searcher = "auto",
         seed: int | None = None,
         direction: Direction = "minimize",
-        storage: Storage = None,
+        storage: Place | None = None,
         name: str = "study",
         initial_points: Iterable[Any] | None = None,
         threads: int | None = 1,
@@ -88,14 +92,16 @@ class Study:
             direction=direction,
             initial=dump(encode_points(domain, initial_points)),
             state=dump(searcher.initial_state()),
+            created=time.time(),
             version=__version__,
         )
         limit = _limited(threads)
-        store = Store(storage)
+        place = open_storage(storage)
+        stored, store = place.begin(given)
         try:
-            row = store.begin(given)
-            check_same_study(row, given, store.label, seed_given=seed is not None)
-            self._attach(store, row, domain, searcher, limit)
+            check_study(stored.study, place.label)
+            check_same_study(stored.study, given, place.label, seed_given=seed is not None)
+            self._attach(place, stored, store, domain, searcher, limit)
             self._ledger.requeue_orphans()
         except BaseException:
             store.close()
@@ -104,7 +110,7 @@ class Study:
     @classmethod
     def load(
         cls,
-        storage: str | os.PathLike[str],
+        storage: Place,
         name: str | None = None,
         *,
         space: Any = None,
@@ -125,24 +131,21 @@ class Study:
 
         Raises StorageError, DomainError, StudyLocked, StudyMismatch.
         """
-        store = Store(storage, read_only=True)
-        try:
-            row = store.find(name)
-            if read_only:
-                study = cls.__new__(cls)
-                study._attach(store, row, readable_domain(space, row), None, _limited(threads))
-                study._method = method
-                return study
-        except BaseException:
-            store.close()
-            raise
-        store.close()
+        place = open_storage(storage)
+        if read_only:
+            stored = place.read(name)
+            row = check_study(stored.study, place.label)
+            study = cls.__new__(cls)
+            study._attach(place, stored, None, readable_domain(space, row), None, _limited(threads))
+            study._method = method
+            return study
+        row = check_study(find_study(place.studies(), name, place.label), place.label)
         return cls(
             stored_domain(row) if space is None else space,
             method=stored_method(row) if method is None else method,
             seed=row.seed,
             direction=row.direction,  # type: ignore[arg-type]
-            storage=storage,
+            storage=place,
             name=row.name,
             threads=threads,
         )
@@ -174,7 +177,7 @@ class Study:
         with self._mutex:
             self._writable()
             number = self._ledger.running(trial)
-            return self._ledger.finish(number, parse_outcome(value, failed, infeasible))
+            return self._ledger.finish(number, check_single(parse_outcome(value, failed, infeasible)))
 
     def add(self, point: Any, value: Any = None, *, failed: str | None = None, infeasible: str | None = None) -> Trial:
         """Add data that the user already has, as a finished trial of origin `added`, which `n_trials` does not count.
@@ -186,7 +189,7 @@ class Study:
         """
         with self._mutex:
             self._writable()
-            outcome = parse_outcome(value, failed, infeasible)
+            outcome = check_single(parse_outcome(value, failed, infeasible))
             return self._ledger.add(self.domain.parse(point), outcome)
 
     def requeue(self, trial: Trial | int) -> None:
@@ -275,7 +278,7 @@ class Study:
     @property
     def where(self) -> str | None:
         """Path of the file that holds the study, None in memory and where that file was lost."""
-        return None if self._store.path is None or self._store.lost is not None else str(self._store.path)
+        return None if self._store is not None and self._store.lost is not None else self._place.where
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -325,19 +328,20 @@ class Study:
         if not isinstance(path, str | os.PathLike):
             raise TypeError(f"path: expected the path of a file, got {short_repr(path)}")
         with self._mutex:
-            store = save(self._ledger, path)
-            if self._store.is_open and self._store.lost is not None:
+            place = open_storage(path)
+            if self._store is not None and self._store.is_open and self._store.lost is not None:
+                store = place.save(self._ledger.stored())
                 self._store.close()
-                self._ledger.store = store
+                self._ledger.store, self._ledger.label, self._place = store, place.label, place
             else:
-                store.close()
+                write_copy(self._ledger, place)
 
     def close(self) -> None:
         """Let the file go, for others to open. Running trials are handed out again when the study is next opened.
 
         A study whose file was removed, renamed or replaced is written to a new file, of which a warning tells.
         """
-        if self._searcher is not None:
+        if self._store is not None:
             with suppress(StorageError):  # `end` does what can be done
                 self._store.check_place()
         self._close()
@@ -355,20 +359,29 @@ class Study:
     def _repr_html_(self) -> str:
         return f"<p>{escape(repr(self))}</p>{self.result._repr_html_()}"
 
-    def _attach(self, store: Store, row: StudyRow, domain: Any, searcher: Searcher | None, limit: ThreadLimit) -> None:
+    def _attach(
+        self,
+        place: Storage,
+        stored: StoredStudy,
+        store: StudyWriter | None,
+        domain: Any,
+        searcher: Searcher | None,
+        limit: ThreadLimit,
+    ) -> None:
         self.domain: Domain = domain
-        self._row = row
+        self._place = place
+        self._row = stored.study
         self._searcher = searcher
         self._method: str | Searcher | None = None  # what `load` was given for reading alone
         self._limit = limit
         self._mutex = threading.RLock()
         self._stop: str | None = None
         self._stopped_because = "not run to an end by this process"
-        self._ledger = Ledger(domain, store, row)
+        self._ledger = Ledger(domain, stored, store, place.label)
         self._close = weakref.finalize(self, end, self._ledger)
 
     @property
-    def _store(self) -> Store:
+    def _store(self) -> StudyWriter | None:
         return self._ledger.store
 
     def _writable(self) -> Searcher:
@@ -376,9 +389,10 @@ class Study:
             raise BostructError(
                 f"study {self.name!r} is closed" + ("; Study.load opens it again" if self.where else "")
             )
-        if self._searcher is None:
+        searcher = self._searcher
+        if searcher is None:
             raise BostructError(f"study {self.name!r} was loaded with read_only=True; it cannot be asked or told")
-        return self._searcher
+        return searcher
 
     def _model(self) -> Callable[[], tuple[Searcher, str]]:
         """How a result comes by the searcher and its state, without keeping the study alive."""

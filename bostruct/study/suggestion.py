@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from typing import Any, NamedTuple
@@ -11,8 +10,10 @@ import numpy as np
 
 from bostruct.checks import short_repr
 from bostruct.contracts import BostructError, Info, Point, PointError, Searcher, Suggestion
-from bostruct.storage.sqlite import dump
+from bostruct.storage.json_text import dump, parse
+from bostruct.storage.protocol import StorageError
 from bostruct.study.ledger import Ledger
+from bostruct.study.records import MALFORMED
 
 log = logging.getLogger(__name__)
 
@@ -32,13 +33,22 @@ def next_point(searcher: Searcher, ledger: Ledger, seed: int) -> NextPoint:
     if unasked is not None:
         return NextPoint(unasked, {"origin": "initial", "suggest_seconds": time.perf_counter() - began}, ledger.state)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(ledger),)))
-    suggestion = searcher.suggest(ledger.history(), json.loads(ledger.state), rng)
     who = type(searcher).__name__
+    try:
+        suggestion = searcher.suggest(ledger.history(), parse(ledger.state), rng)
+    except BostructError:
+        raise
+    except MALFORMED as error:
+        if not ledger.is_resumed:
+            raise
+        raise StorageError(
+            f"{ledger.label}: study {ledger.name!r}: {who} cannot go on from what is stored: {error!r}"
+        ) from error
     _check_suggestion(suggestion, searcher.domain, ledger, who)
     info = {**suggestion.info, "suggest_seconds": time.perf_counter() - began}
     _log(who, len(ledger), info)
     try:  # through JSON and back, so that a study that was resumed knows exactly what one that was not does
-        return NextPoint(suggestion.point, json.loads(dump(info)), dump(suggestion.state))
+        return NextPoint(suggestion.point, parse(dump(info)), dump(suggestion.state))
     except TypeError as error:
         raise BostructError(f"{who}: state and info must be plain JSON: {error}") from error
 

@@ -26,7 +26,7 @@ from bostruct.cli.options import (
     plain_errors,
 )
 from bostruct.contracts import DomainError, MissingExtra
-from bostruct.storage.sqlite import StorageError, StudyMismatch
+from bostruct.storage.protocol import StorageError, StudyMismatch
 from bostruct.study.records import OtherVersion
 from tests.cli.invoke import SMALL
 

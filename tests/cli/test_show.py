@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ from bostruct import problems
 from bostruct.cli import text
 from bostruct.cli.show import STATUSES
 from tests.cli.invoke import SMALL, as_json, call
+from tests.stored import forge
 
 
 @pytest.fixture
@@ -56,8 +55,7 @@ def test_a_noisy_problem_is_recommended_from_without_noise():
 def test_a_study_of_another_version_is_noted(tmp_path):
     line = ("run", SMALL, "--method", "random", "--storage", tmp_path / "r.db", "--trials")
     call(*line, 3)
-    with closing(sqlite3.connect(tmp_path / "r.db")) as connection, connection:
-        connection.execute("UPDATE studies SET version = '0.0.1'")
+    forge(tmp_path / "r.db", "UPDATE studies SET version = '0.0.1'")
     again = call(*line, 5)
     assert again.stderr.startswith("Note: study ")
     assert again.stderr.count("was made by bostruct 0.0.1") == 1

@@ -19,7 +19,8 @@ from urllib.error import HTTPError
 import pytest
 
 import bostruct as bo
-from bostruct.execution.outcomes import Outcome
+from bostruct.execution.evaluation import Evaluation
+from bostruct.outcome import Outcome
 from bostruct.study.loop import ObjectiveError
 
 SPACE = bo.Space({"x": bo.Integer(0, 9)})
@@ -131,7 +132,7 @@ def test_a_worker_that_died_is_not_waited_for_because_of_its_socket(tmp_path: Pa
 def test_an_answer_for_another_trial_is_not_taken() -> None:
     def objective(point: dict) -> float:
         if point["x"] == 4:
-            Connection(os.dup(int(sys.argv[1]))).send((77, Outcome(value=-1.0)))
+            Connection(os.dup(int(sys.argv[1]))).send((77, Evaluation(Outcome((-1.0,)))))
         return float(point["x"])
 
     check_values(minimize(objective), {4: "its worker process answered for trial 77"})

@@ -14,7 +14,7 @@ from bostruct.domains.language import sampling
 from bostruct.domains.language.walk import Walk
 from bostruct.language import D, Infeasible, SearchSpace, siso_module, siso_sequential, substitution_module
 from bostruct.methods.default_kernels import program_kernel
-from bostruct.storage.sqlite import StudyMismatch
+from bostruct.storage.protocol import StudyMismatch
 from examples.language_figures import figure_4
 from tests.domains.language.more_programs import endless, genetic_stages, layers_of_kinds, shallow_and_wide, wiring_cost
 from tests.laws.domain_laws import check_crossover, check_domain, check_mutation

@@ -7,12 +7,10 @@ import fcntl
 import os
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,8 @@ import pytest
 import bostruct as bo
 from bostruct.searchers.random import RandomSearch
 from bostruct.storage.locks import StudyLocked
-from bostruct.storage.sqlite import StorageError, StudyMismatch
+from bostruct.storage.protocol import StorageError, StudyMismatch
+from tests.stored import forge
 
 
 def test_a_link_to_a_file_is_the_same_study(tmp_path: Path) -> None:
@@ -240,9 +239,7 @@ def test_who_has_a_lock_of_the_dead_is_not_called_by_their_name(tmp_path: Path) 
 def made_by_an_older_version(file: Path) -> None:
     """A study whose method had a setting that is not known today, in a file of version 0.0.1."""
     bo.Study({"x": [1, 2]}, method="random", seed=0, storage=file).close()
-    with closing(sqlite3.connect(file)) as connection, connection:
-        change = "UPDATE studies SET version = '0.0.1', method = json_set(method, '$.settings.older', 1)"
-        connection.execute(change)
+    forge(file, "UPDATE studies SET version = '0.0.1', method = json_set(method, '$.settings.older', 1)")
 
 
 def test_a_named_method_goes_on_as_it_is_now_and_says_so(tmp_path: Path) -> None:
@@ -261,8 +258,7 @@ def test_a_study_of_another_version_goes_on_and_says_that_it_may_differ(tmp_path
     bo.Study({"x": [1, 2]}, method="random", seed=0, storage=file).close()
     with bo.Study.load(file):
         pass  # of this version: nothing is said
-    with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute("UPDATE studies SET version = '0.0.1'")
+    forge(file, "UPDATE studies SET version = '0.0.1'")
     expected = f"made by bostruct 0.0.1; this is {bo.__version__}, with which it goes on, and whose suggestions may"
     with pytest.warns(UserWarning, match=re.escape(expected)) as said, bo.Study.load(file) as study:
         assert study.ask().number == 0

@@ -8,14 +8,17 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import bostruct as bo
 from bostruct.storage.locks import StudyLocked
+from bostruct.storage.protocol import StorageError, StudyMismatch
 from bostruct.storage.schema import SCHEMA_VERSION
-from bostruct.storage.sqlite import StorageError, Store, StudyMismatch, study_rows
+from bostruct.storage.sqlite import SqliteStorage
+from tests.stored import forge
 
 SPACE = bo.Space({"a": bo.Categorical(["x", "y"]), "b": bo.Ordinal([1, 2, 4])})
 ROOT = str(Path(bo.__file__).parent.parent)
@@ -43,9 +46,9 @@ def test_one_file_is_left_and_any_sqlite_tool_reads_it(path):
 
 def test_commits_are_synced_to_disk(path):
     with open_study(path) as study:
-        connection = study._store.connection
+        connection = study._store._database.connection
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
-        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("persist",)
 
 
 def foreign_database(path):
@@ -156,7 +159,9 @@ def test_an_ask_is_on_disk_before_the_objective_sees_it(tmp_path):
 def test_an_ask_and_a_tell_cost_one_commit_each(path):
     commits = []
     with open_study(path) as study:
-        study._store.connection.set_trace_callback(lambda text: commits.append(text) if text == "COMMIT" else None)
+        study._store._database.connection.set_trace_callback(
+            lambda text: commits.append(text) if text == "COMMIT" else None
+        )
         trial = study.ask()
         assert len(commits) == 1
         study.tell(trial, 1.0)
@@ -208,9 +213,8 @@ def test_processes_may_make_and_fill_one_file_at_the_same_time(tmp_path):
         process.stdin.write(b"go\n")
         process.stdin.close()
     assert [process.wait(60) for process in processes] == [0, 0, 0]
-    store = Store(path, read_only=True)
-    assert [len(store.trials(row.id)) for row in store.studies()] == [5, 5, 5]
-    store.close()
+    storage = SqliteStorage(path)
+    assert [len(storage.read(row.name).trials) for row in storage.studies()] == [5, 5, 5]
 
 
 def test_a_second_process_is_refused_until_the_first_dies(path):
@@ -259,7 +263,7 @@ def test_another_study_of_the_same_name_is_refused_with_the_difference(path, giv
 
 def test_studies_are_listed_and_chosen_by_name(path):
     open_study(path, name="other").close()
-    assert [row.name for row in study_rows(path)] == ["mine", "other"]
+    assert [row.name for row in SqliteStorage(path).studies()] == ["mine", "other"]
     with pytest.raises(StorageError, match="it holds 'mine', 'other'"):
         bo.Study.load(path)
     with pytest.raises(StorageError, match="there is no study 'third'"):
@@ -280,14 +284,12 @@ def test_a_closed_study_says_so(path):
 def test_a_trial_is_never_told_twice_whatever_memory_says(path):
     with open_study(path) as study:
         trial = study.ask()
-        with sqlite3.connect(path) as other:
-            other.execute("UPDATE trials SET status = 'completed', value = 7.0 WHERE number = ?", (trial.number,))
-        other.close()
+        change = "UPDATE trials SET status = 'completed', value = 7.0, finished = 1.0, told = 9 WHERE number = ?"
+        forge(path, change, values=(trial.number,))
         with pytest.raises(StorageError, match="not running there any more"):
             study.tell(trial, 1.0)
-    store = Store(path, read_only=True)
-    assert [row.value for row in store.trials(1)][-1] == 7.0
-    store.close()
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT value FROM trials ORDER BY number DESC").fetchone() == (7.0,)
 
 
 def test_choices_that_are_objects_agree_across_their_addresses(tmp_path):

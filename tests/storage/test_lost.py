@@ -16,7 +16,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.storage.locks import StudyLocked
-from bostruct.storage.sqlite import StorageError
+from bostruct.storage.protocol import StorageError
 
 ROOT = Path(bo.__file__).parent.parent
 SPACE = {"a": range(30), "b": ["x", "y"]}
@@ -60,12 +60,6 @@ def replace_by_another_study(file: Path) -> None:
     bo.Study({"z": [1, 2]}, method="random", seed=0, storage=file).close()
 
 
-def replace_log(file: Path) -> None:
-    log = file.with_name("runs.db-wal")
-    log.rename(file.with_name("away"))
-    log.write_bytes(b"")
-
-
 LOSSES: list[Callable[[Path], object]] = [
     Path.unlink,
     remove_all,
@@ -75,11 +69,8 @@ LOSSES: list[Callable[[Path], object]] = [
     replace,
     replace_by_another_study,
     lambda file: os.truncate(file, 0),
-    lambda file: file.with_name("runs.db-wal").unlink(),
-    replace_log,
-    lambda file: file.with_name("runs.db-shm").unlink(),
 ]
-NAMES = ["rm", "rm all", "rm folder", "mv", "mv folder", "mv over", "anew", "truncate", "rm wal", "mv wal", "rm shm"]
+NAMES = ["rm", "rm all", "rm folder", "mv", "mv folder", "mv over", "anew", "truncate"]
 
 
 @pytest.fixture
@@ -257,5 +248,4 @@ def test_a_reader_in_the_process_of_a_writer_does_not_give_its_locks_away(file: 
         with bo.Study.load(file, read_only=True) as reader:
             assert len(reader.trials) == 2
         subprocess.run(show, check=True, capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
-        assert file.with_name("runs.db-wal").exists()  # or what is told next is in no file that has a name
         study.optimize(objective, 4)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import bostruct as bo
 from bostruct.contracts import BostructError, DomainError, Suggestion
 from bostruct.searchers.random import RandomSearch
-from bostruct.storage.sqlite import Store
+from bostruct.storage.sqlite import SqliteStorage
 
 SPACE = bo.Space({"a": bo.Categorical(["x", "y", "z"]), "b": bo.Binary(), "c": bo.Integer(1, 4)})
 N = 9
@@ -339,7 +339,6 @@ def test_two_studies_in_one_file_do_not_meet(tmp_path):
         for _ in range(3):
             one.tell(one.ask(), 1.0)
             two.tell(two.ask(), 2.0)
-    store = Store(path, read_only=True)
-    values = {row.name: {t.value for t in store.trials(row.id)} for row in store.studies()}
-    store.close()
+    storage = SqliteStorage(path)
+    values = {row.name: {t.outcome.value for t in storage.read(row.name).trials} for row in storage.studies()}
     assert values == {"one": {1.0}, "two": {2.0}}

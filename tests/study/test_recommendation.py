@@ -15,6 +15,7 @@ from bostruct import methods
 from bostruct.contracts import Appraisal, BostructError, NumericalError, Prediction
 from bostruct.searchers.random import RandomSearch
 from bostruct.study.recommendation import Recommendation
+from tests.stored import forge
 
 SPACE = bo.Space({f"x{i}": bool for i in range(6)} | {"c": list("pqr")})
 
@@ -186,13 +187,11 @@ def test_reading_only_a_method_or_space_that_the_file_cannot_hold_is_said_or_giv
 
 
 def test_a_stored_study_of_other_settings_is_read_with_the_model_of_this_version(tmp_path: Path) -> None:
-    import sqlite3
-    from contextlib import closing
-
     file = tmp_path / "runs.db"
     bo.minimize(noisy, SPACE, 14, seed=0, storage=file)
-    with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute("UPDATE studies SET method = json_set(method, '$.settings.older', 1), state = '{}'")
+    older = "UPDATE studies SET method = json_set(method, '$.settings.older', 1)"
+    forge(file, older)
+    forge(file, "UPDATE progress SET state = '{}'")
     with bo.Study.load(file, read_only=True) as reader:
         assert reader.result.recommended.why == "by the model's mean"
 

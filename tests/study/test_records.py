@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import BostructError, DomainError, PointError
-from bostruct.storage.sqlite import StorageError, StudyMismatch, StudyRow, dump
+from bostruct.storage.protocol import StorageError, StudyMismatch, StudyRow, dump
 from bostruct.study.history import Trial
 from bostruct.study.records import (
     JsonDomain,

@@ -15,7 +15,8 @@ from click.testing import CliRunner
 
 import bostruct as bo
 from bostruct.cli import main
-from bostruct.storage.sqlite import StorageError, study_rows
+from bostruct.storage.protocol import StorageError
+from bostruct.storage.sqlite import SqliteStorage
 from bostruct.study.saving import copy_file
 
 ROOT = str(Path(bo.__file__).parent.parent)
@@ -95,7 +96,7 @@ def test_a_file_takes_studies_of_other_names_and_refuses_that_of_the_same(tmp_pa
     two.optimize(objective, 4)
     one.save(file)
     two.save(file)
-    assert [row.name for row in study_rows(file)] == ["one", "two"]
+    assert [row.name for row in SqliteStorage(file).studies()] == ["one", "two"]
     one.optimize(objective, 5)
     with pytest.raises(StorageError, match=r"saved\.db: holds a study 'one' already"):
         one.save(file)
@@ -146,7 +147,7 @@ study = bo.Study({"a": range(12), "b": ["x", "y", "z"], "c": bool}, method="anne
 for _ in range(20):
     trial = study.ask()
     study.tell(trial, float(trial.point["a"]))
-study._store.connection.execute("BEGIN IMMEDIATE")
+study._store._database.connection.execute("BEGIN IMMEDIATE")
 print("written", flush=True)
 sys.stdin.read()
 """
@@ -198,7 +199,8 @@ def test_a_copy_takes_nobodys_place_and_is_made_of_studies_only(tmp_path: Path) 
 def test_a_file_without_studies_is_not_copied(tmp_path: Path) -> None:
     file = tmp_path / "runs.db"
     with open_study(file) as study:
-        connection = study._store.connection
+        connection = study._store._database.connection
+        connection.execute("DELETE FROM progress")
         connection.execute("DELETE FROM studies")
     with pytest.raises(StorageError, match="holds no study"):
         copy_file(file, tmp_path / "copy.db")

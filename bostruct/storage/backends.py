@@ -1,0 +1,42 @@
+"""The back end that a user's `storage=` names."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from bostruct.checks import short_repr
+from bostruct.storage.memory import MemoryStorage
+from bostruct.storage.protocol import Storage, StorageError
+from bostruct.storage.sqlite import SqliteStorage
+
+
+def open_storage(given: str | os.PathLike[str] | Storage | None) -> Storage:
+    """Return the storage that an argument names; raise StorageError where it names none.
+
+    given: the path of a file, None for memory alone, or a back end of the user's own.
+    """
+    if given is None:
+        return MemoryStorage()
+    if isinstance(given, Storage):
+        return given
+    return SqliteStorage(as_path(given))
+
+
+def as_path(given: str | os.PathLike[str]) -> Path:
+    """Return the path of a file; raise StorageError for anything else.
+
+    given: a string or path.
+    """
+    if not isinstance(given, str | os.PathLike) or not given:
+        raise StorageError(f"storage: expected the path of a file, or None; got {short_repr(given)}")
+    if "\0" in os.fsdecode(given):
+        raise StorageError(f"storage: expected the path of a file, without NUL; got {short_repr(given)}")
+    if isinstance(given, str) and given.startswith(":memory:"):
+        raise StorageError(f"storage: expected the path of a file, or None, which keeps all in memory; got {given!r}")
+    if isinstance(given, str) and "://" in given:
+        plain = re.sub(r"^sqlite:/{2,3}(?=.)", "", given)
+        hint = f"; give the plain path, storage={plain!r}" if plain != given else ""
+        raise StorageError(f"storage: expected the path of a file, or None; got {given!r}{hint}")
+    return Path(os.fsdecode(given))

@@ -1,0 +1,35 @@
+"""JSON text, in which storage holds domains, methods, points, states and info."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from bostruct.contracts import Json
+
+
+def dump(value: Any) -> str:
+    """Return JSON text; numpy numbers and arrays as what they hold. Raises TypeError for what JSON cannot hold.
+
+    value: plain JSON, with numpy numbers and arrays anywhere in it.
+    """
+    return json.dumps(value, default=_encode_numpy)
+
+
+def parse(text: str) -> Json:
+    """Return what JSON text holds; raise ValueError where it is none, or is nested too deeply to be read.
+
+    text: as of `dump`.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("JSON that is nested too deeply") from None
+
+
+def _encode_numpy(value: Any) -> Json:
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(f"expected plain JSON, got {type(value).__name__}")

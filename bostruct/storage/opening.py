@@ -1,0 +1,182 @@
+"""Database files, opened without harming what is not ours, is not sound, or was made by an older version."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import time
+from pathlib import Path
+from urllib.parse import quote
+
+from bostruct.checks import short_repr
+from bostruct.storage.migration import migrate
+from bostruct.storage.open_files import is_open_here
+from bostruct.storage.protocol import StorageError
+from bostruct.storage.schema import APPLICATION_ID, check_schema, check_version, create_tables, read_version
+
+SQLITE_MAGIC = b"SQLite format 3\0"
+WRITE_AHEAD_LOG = 2  # the format that the header names of files of schema version 1
+BUSY_SECONDS = 30.0
+COMPANIONS = ("-journal", "-wal", "-shm")
+
+
+def connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
+    """Open a database, created where absent and not read only.
+
+    path: of its file.
+    read_only: the database must be there, and none of its studies can be changed.
+
+    Raises StorageError for anything that is not a sound database of ours, and leaves it as it was.
+    """
+    try:
+        header = _recognize(path, read_only)
+    except OSError as error:
+        raise StorageError(f"{short_repr(str(path))}: cannot be opened: {error.strerror}") from error
+    try:
+        connection = _open_to_read(path, header) if read_only else _open_database(path, "rwc")
+        try:
+            _check_sound(connection, path)
+            if not read_only:
+                _prepare_to_write(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+    except (sqlite3.Error, UnicodeDecodeError, OSError) as error:  # text of SQLite about damage may be no UTF-8
+        raise StorageError(f"{path}: cannot be used as a study database: {error}") from error
+    return connection
+
+
+def _recognize(path: Path, read_only: bool) -> bytes:
+    """Return the raw header, by which a file is known before SQLite may touch it; empty for one that is to be made."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        if read_only:
+            raise StorageError(f"{path}: no such file") from None
+        if not path.parent.is_dir():
+            raise StorageError(f"{path}: the directory {path.parent} does not exist") from None
+        return b""
+    if stat.S_ISDIR(mode):
+        raise StorageError(f"{path}: is a directory; expected a file")
+    if not stat.S_ISREG(mode):  # to open a FIFO would wait for its other end
+        raise StorageError(f"{path}: is no regular file but a device, FIFO or socket")
+    _check_companions(path.resolve())
+    header = b"" if is_open_here(path) else _read_header(path, read_only)  # where it is open, it was recognized then
+    if not read_only:
+        _check_hard_links(path)
+        if not os.access(path, os.W_OK):
+            raise StorageError(f"{path}: is read-only; to look at its studies use Study.load(..., read_only=True)")
+    return header
+
+
+def _check_companions(path: Path) -> None:
+    """Refuse what SQLite would follow, wait for, or overwrite in the place of its journal."""
+    for ending in COMPANIONS:
+        companion = path.with_name(path.name + ending)
+        try:
+            mode = os.lstat(companion).st_mode
+        except FileNotFoundError:
+            continue
+        if not stat.S_ISREG(mode):
+            raise StorageError(f"{companion}: is no regular file, and stands where SQLite keeps its journal; remove it")
+
+
+def _read_header(path: Path, read_only: bool) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            header = file.read(100)
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be read: {error.strerror}") from error
+    if not header:
+        if read_only:
+            raise StorageError(f"{path}: is empty; it holds no study")
+        return header
+    if header[:16] != SQLITE_MAGIC or len(header) < 100:
+        raise StorageError(f"{path}: is not a SQLite database; it is left as it is")
+    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
+        raise StorageError(f"{path}: is a SQLite database of another application; it is left as it is")
+    check_version(path, int.from_bytes(header[60:64], "big"))
+    return header
+
+
+def _check_hard_links(path: Path) -> None:
+    names = path.stat().st_nlink
+    if names > 1:  # its journal and its lock would be other files under each name
+        raise StorageError(f"{path}: has {names} names (hard links); remove all but one, or copy the file")
+
+
+def _open_database(path: Path, mode: str) -> sqlite3.Connection:
+    uri = f"file:{quote(str(path.absolute()))}?mode={mode}"
+    connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    connection.text_factory = _decode
+    return connection
+
+
+def _decode(text: bytes) -> str:
+    return text.decode("utf-8", "surrogateescape")  # damaged text is refused with the row that holds it
+
+
+def _open_to_read(path: Path, header: bytes) -> sqlite3.Connection:
+    # A reader rolls back what a killed writer left half written, and may have to share a log. Where it may not write,
+    # a file with a log that is not there is not being written. Both lie beside the file itself, not beside a link.
+    path = path.resolve()
+    if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
+        mode = "rw"
+    else:
+        has_log = header[18:19] == bytes([WRITE_AHEAD_LOG]) and not path.with_name(path.name + "-wal").exists()
+        mode = "ro&immutable=1" if has_log else "ro"
+    connection = _open_database(path, mode)
+    connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
+def _prepare_to_write(connection: sqlite3.Connection, path: Path) -> None:
+    version = read_version(connection)
+    if version == 0:
+        _create(connection)
+    elif version == 1:
+        _retry_while_busy(connection, "PRAGMA journal_mode = DELETE")  # refused while anybody has the log open
+        migrate(connection, path)
+    # A journal that is overwritten, not removed, after each commit costs least; it is gone once the file is closed.
+    _retry_while_busy(connection, "PRAGMA journal_mode = PERSIST")
+    connection.execute("PRAGMA synchronous = FULL")  # a commit survives power loss
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if read_version(connection) == 0:  # another process may have been quicker
+            create_tables(connection)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _check_sound(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("BEGIN")  # all of one moment
+    try:
+        check_schema(connection, path)
+        problem = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        if problem == "ok" and connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
+            problem = "a row belongs to no study"
+    finally:
+        connection.execute("ROLLBACK")
+    if problem != "ok":
+        raise StorageError(f"{path}: is damaged ({problem}); it is left as it is")
+
+
+def _retry_while_busy(connection: sqlite3.Connection, statement: str) -> None:
+    # Leaving the write-ahead log does not wait for other connections by itself.
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute(statement)
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)

@@ -1,0 +1,199 @@
+"""The protocol of a storage back end: where studies are kept, and what a study writes there.
+
+A back end is one file that implements `Storage` and `StudyWriter`, and one line in `storage/backends.py`. Its laws are
+`bostruct.testing.check_storage`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from bostruct.checks import did_you_mean
+from bostruct.contracts import BostructError
+from bostruct.outcome import Outcome
+
+
+class StorageError(BostructError):
+    """The storage cannot be used; the message names it and says why. Nothing in it was changed."""
+
+
+class StorageLost(StorageError):
+    """The file was removed, renamed, replaced or emptied while a study had it open; what is told stays in memory."""
+
+
+class StudyLocked(StorageError):
+    """Another process, or another `Study` object of this one, writes this study."""
+
+
+class StudyMismatch(BostructError, ValueError):
+    """A study of this name exists and was made otherwise; the message names the difference."""
+
+
+class StudyRow(NamedTuple):
+    """A study as it is stored; domain, method, initial and state are JSON text.
+
+    name: of the study, unique in its storage.
+    domain: the search space.
+    method: name, searcher and settings.
+    seed: from 0, of any size.
+    direction: ``minimize`` or ``maximize``.
+    initial: the user's own first points.
+    state: what the searcher needs at the next ask; all else stays as it was made.
+    created: seconds since the epoch.
+    version: of bostruct, when the study was made.
+    """
+
+    name: str
+    domain: str
+    method: str
+    seed: int
+    direction: str
+    initial: str
+    state: str
+    created: float = 0.0
+    version: str = ""
+
+
+class TrialRow(NamedTuple):
+    """A trial as it is stored; point and info are JSON text.
+
+    number: position in the study, from 0.
+    point: as the domain encodes it.
+    info: how it was chosen, and what that cost.
+    started: seconds since the epoch.
+    attempts: times handed out, less the times taken back in good order.
+    outcome: what came of it, None while it runs.
+    finished: seconds since the epoch, None while it runs.
+    told: position in the order of telling, from 0; None while it runs.
+    """
+
+    number: int
+    point: str
+    info: str
+    started: float
+    attempts: int
+    outcome: Outcome | None = None
+    finished: float | None = None
+    told: int | None = None
+
+    @property
+    def status(self) -> str:
+        """The status of the trial: running, completed, failed or infeasible."""
+        return "running" if self.outcome is None else self.outcome.status
+
+
+class StoredStudy(NamedTuple):
+    """A study and its trials, by number, as they were at one moment."""
+
+    study: StudyRow
+    trials: list[TrialRow]
+
+
+@runtime_checkable
+class StudyWriter(Protocol):
+    """The right to write one study, which its holder alone has; each method is done once it returns, or raises.
+
+    lost: why nothing is written any more; None as long as the storage is there.
+    is_open: true until `close`, in the process that acquired it.
+    """
+
+    @property
+    def lost(self) -> StorageLost | None: ...
+    @property
+    def is_open(self) -> bool: ...
+
+    def insert(self, row: TrialRow, state: str | None = None) -> None:
+        """Write a new trial and, with it or not at all, the searcher's new state.
+
+        row: the trial, running, or finished already.
+        state: as JSON text; None leaves it as it is.
+        """
+        ...
+
+    def update(self, row: TrialRow) -> None:
+        """Change a running trial, all but its point; raise StorageError where no such trial is running.
+
+        row: the trial, still running or finished.
+        """
+        ...
+
+    def reopen(self, row: TrialRow) -> None:
+        """Make a failed trial run again; raise StorageError where no such trial has failed.
+
+        row: the trial, running.
+        """
+        ...
+
+    def take_back(self, *numbers: int) -> None:
+        """Count an attempt less for running trials that were given up in good order, not by a crash.
+
+        numbers: of the trials; those that are not running are left as they are.
+        """
+        ...
+
+    def check_place(self) -> None:
+        """Raise StorageLost, now and at every later change, where what was opened is not in its place any more."""
+        ...
+
+    def close(self) -> None:
+        """Give the right back; nothing where that was done, or in a forked child."""
+        ...
+
+
+@runtime_checkable
+class Storage(Protocol):
+    """A place that holds studies by name.
+
+    label: the name that messages give it.
+    where: what `Study.load` takes to find it again, as text; None where nothing outlives the process.
+    """
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def where(self) -> str | None: ...
+
+    def studies(self) -> list[StudyRow]:
+        """Return all studies, oldest first; raise StorageError where they cannot be read. Nothing is changed."""
+        ...
+
+    def read(self, name: str | None) -> StoredStudy:
+        """Return a study as it is at one moment, whoever writes it; raise StorageError. Nothing is changed.
+
+        name: of the study; None for the only one there.
+        """
+        ...
+
+    def begin(self, row: StudyRow) -> tuple[StoredStudy, StudyWriter]:
+        """Find a study by its name, or make it, and become its only writer.
+
+        row: holds the name, and all that a new study is made of.
+
+        Returns the study as it is from then on, and the right to write it. Raises StudyLocked where somebody else
+        writes it, StorageError.
+        """
+        ...
+
+    def save(self, stored: StoredStudy) -> StudyWriter:
+        """Write a whole study, or nothing, and become its only writer.
+
+        stored: the study and all its trials.
+
+        Raises StorageError where a study of this name is there.
+        """
+        ...
+
+
+def find_study(rows: list[StudyRow], name: str | None, label: str) -> StudyRow:
+    """Return the study of a name, or the only one; raise StorageError, which says what there is.
+
+    rows: all studies.
+    name: of the study; None for the only one.
+    label: of the storage, for the message.
+    """
+    found = [row for row in rows if name in (None, row.name)]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(repr(row.name) for row in rows) or "none"
+    wanted = "name: expected one of its studies" if name is None else f"there is no study {name!r}"
+    raise StorageError(f"{label}: {wanted}; it holds {names}{did_you_mean(name, [row.name for row in rows])}")

@@ -1,0 +1,118 @@
+"""Studies read from the database: each row typed and proved, and all of them together."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from typing import Any, NamedTuple
+
+from bostruct.storage.protocol import StorageError, StoredStudy, StudyRow, TrialRow, find_study
+from bostruct.storage.rows import (
+    PROGRESS_COLUMNS,
+    STUDY_COLUMNS,
+    TRIAL_COLUMNS,
+    Progress,
+    read_progress_columns,
+    read_study_columns,
+    read_trial_columns,
+)
+from bostruct.storage.schema import read_version
+
+
+class FoundStudy(NamedTuple):
+    """A study in a database.
+
+    study: with its state.
+    progress: what changes at each step.
+    """
+
+    study: StudyRow
+    progress: Progress
+
+
+def read_studies(connection: sqlite3.Connection, where: str) -> list[FoundStudy]:
+    """Return all studies of a database, oldest first; raise StorageError, naming the one that cannot be read.
+
+    connection: to the database, of any version.
+    where: the file, for messages.
+    """
+    version = read_version(connection)
+    if version == 0:
+        return []
+    sealed = version > 1
+    columns = ", ".join((*STUDY_COLUMNS, *(["checksum"] if sealed else [])))
+    rows = connection.execute(f"SELECT {columns} FROM studies ORDER BY id").fetchall()
+    found = []
+    for number, study in (read_study_columns(row, where, sealed) for row in rows):
+        progress = _read_progress(connection, number, f"{where}: study {study.name!r}", sealed)
+        found.append(FoundStudy(study._replace(state=progress.state), progress))
+    return found
+
+
+def find_in(connection: sqlite3.Connection, name: str | None, where: str) -> FoundStudy:
+    """Return a study of a database; raise StorageError where it is not there.
+
+    connection: to the database, of any version.
+    name: of the study; None for the only one.
+    where: the file, for messages.
+    """
+    found = {one.study.name: one for one in read_studies(connection, where)}
+    return found[find_study([one.study for one in found.values()], name, where).name]
+
+
+def _read_progress(connection: sqlite3.Connection, study: int, where: str, sealed: bool) -> Progress:
+    if not sealed:
+        state = connection.execute("SELECT state FROM studies WHERE id = ?", (study,)).fetchone()[0]
+        return Progress(study, state)
+    columns = ", ".join((*PROGRESS_COLUMNS, "checksum"))
+    rows = connection.execute(f"SELECT {columns} FROM progress WHERE study = ?", (study,)).fetchall()
+    if not rows:
+        raise StorageError(f"{where} cannot be read: it has no row in the table progress")
+    return read_progress_columns(rows[0], where)
+
+
+def read_study(connection: sqlite3.Connection, name: str | None, where: str) -> tuple[StoredStudy, Progress]:
+    """Return a study with its trials by number, and its progress; raise StorageError where that is not all of it.
+
+    connection: to the database, of any version, within a transaction, so that all is of one moment.
+    name: of the study; None for the only one.
+    where: the file, for messages.
+    """
+    study, progress = find_in(connection, name, where)
+    where = f"{where}: study {study.name!r}"
+    sealed = read_version(connection) > 1
+    rows = _select_trials(connection, progress.study, sealed)
+    trials = [read_trial_columns(row, where, sealed) for row in rows]
+    if sealed:
+        _check_told(trials, progress.told, where)
+    _check_numbers(trials, where)
+    if sealed and progress.advance(-sum(row[-1] for row in rows), 0).digest != 0:
+        raise StorageError(f"{where} is damaged: its trials are not as they were written last")
+    return StoredStudy(study, trials), progress
+
+
+def _select_trials(connection: sqlite3.Connection, study: int, sealed: bool) -> list[tuple[Any, ...]]:
+    lacking = () if sealed else ("outcome", "owner", "lease")
+    columns = ", ".join("NULL" if name in lacking else name for name in TRIAL_COLUMNS)
+    seal = ", checksum" if sealed else ""
+    return connection.execute(
+        f"SELECT {columns}{seal} FROM trials WHERE study = ? ORDER BY number", (study,)
+    ).fetchall()
+
+
+def _check_told(trials: list[TrialRow], told: int, where: str) -> None:
+    here = sum(row.told is not None for row in trials)
+    if here != told:
+        raise StorageError(
+            f"{where}: {told} trials were told, {here} are in the file: rows were removed, or the file was copied or "
+            "its journal removed while it was written; go back to a backup"
+        )
+
+
+def _check_numbers(trials: list[TrialRow], where: str) -> None:
+    for position, row in enumerate(trials):
+        if row.number != position:
+            raise StorageError(f"{where}: expected trial {position}, found trial {row.number}; rows were changed")
+    for told, count in Counter(row.told for row in trials if row.told is not None).items():
+        if count > 1:
+            raise StorageError(f"{where}: {count} trials have position {told} in the order of telling")

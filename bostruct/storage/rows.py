@@ -1,0 +1,223 @@
+"""Rows of the database: every column is typed at the door, and proved by a checksum.
+
+The checksum of a row is the first 64 bits of BLAKE2b over the JSON array of its columns, as a signed integer. That of a
+trial includes the id of its study. Files of schema version 1 have none.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import Any, NamedTuple, NoReturn
+
+from bostruct.checks import short_repr
+from bostruct.outcome import Outcome
+from bostruct.storage.json_text import dump, parse
+from bostruct.storage.protocol import StorageError, StudyRow, TrialRow
+
+STUDY_COLUMNS = ("id", "name", "domain", "method", "seed", "direction", "initial", "created", "version")
+PROGRESS_COLUMNS = ("study", "state", "told", "digest")
+TRIAL_COLUMNS = (
+    "study", "number", "status", "point", "value", "outcome", "reason", "info", "started", "finished", "told",
+    "attempts", "owner", "lease",
+)  # fmt: skip
+OUTCOME_PARTS = ("values", "constraints", "cost", "sd", "repeats")
+
+
+class Progress(NamedTuple):
+    """The part of a study that changes at each step.
+
+    study: id of the study.
+    state: the searcher's, as JSON text.
+    told: the number of trials that have been told.
+    digest: the sum of the checksums of all its trials, modulo 2 to the 64, signed.
+    """
+
+    study: int
+    state: str
+    told: int = 0
+    digest: int = 0
+
+    def advance(self, change: int, told: int, state: str | None = None) -> Progress:
+        """Return the progress after a step.
+
+        change: by which the sum of checksums grew.
+        told: by which the number of told trials grew.
+        state: the searcher's new one; None leaves it as it is.
+        """
+        digest = _wrap(self.digest + change)
+        return Progress(self.study, self.state if state is None else state, self.told + told, digest)
+
+
+def _wrap(number: int) -> int:
+    return (number + 2**63) % 2**64 - 2**63
+
+
+def checksum(columns: Iterable[Any]) -> int:
+    """Return the checksum of a row, a signed integer of 64 bits.
+
+    columns: all of the row but the checksum itself, text, numbers and None.
+    """
+    text = json.dumps(list(columns), separators=(",", ":"))
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
+
+
+def seal(columns: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the columns of a row and their checksum.
+
+    columns: as of `checksum`.
+    """
+    return (*columns, checksum(columns))
+
+
+def study_columns(number: int, row: StudyRow) -> tuple[Any, ...]:
+    """Return a study as STUDY_COLUMNS hold it.
+
+    number: its id, from 1.
+    row: the study, whose state is not among them.
+    """
+    return number, row.name, row.domain, row.method, str(row.seed), row.direction, row.initial, row.created, row.version
+
+
+def trial_columns(study: int, row: TrialRow) -> tuple[Any, ...]:
+    """Return a trial as TRIAL_COLUMNS hold it; nobody holds a lease yet.
+
+    study: id of its study.
+    row: the trial.
+    """
+    value = reason = parts = None
+    if row.outcome is not None:
+        value, reason, parts = row.outcome.value, row.outcome.reason, _dump_parts(row.outcome)
+    head = (study, row.number, row.status, row.point, value, parts, reason, row.info)
+    return (*head, row.started, row.finished, row.told, row.attempts, None, None)
+
+
+def _dump_parts(outcome: Outcome) -> str | None:
+    """Write what value and reason do not say; None where they say all."""
+    parts = {
+        "values": list(outcome.values) if len(outcome.values) > 1 else [],
+        "constraints": dict(outcome.constraints),
+        "cost": outcome.cost,
+        "sd": outcome.sd,
+        "repeats": list(outcome.repeats),
+    }
+    given = {name: part for name, part in parts.items() if part not in (None, [], {})}
+    return dump(given) if given else None
+
+
+def read_study_columns(columns: tuple[Any, ...], where: str, sealed: bool) -> tuple[int, StudyRow]:
+    """Return the id of a study, and the study without its state; raise StorageError where a column cannot be.
+
+    columns: those of STUDY_COLUMNS and, where they are sealed, their checksum.
+    where: the file, for messages.
+    sealed: whether there is a checksum.
+    """
+    door = _Door(f"{where}: study {short_repr(columns[1])}")
+    number = door.integer("id", columns[0], 1)
+    name, domain, method, seed, direction, initial = (
+        door.text(column, columns[at]) for at, column in enumerate(STUDY_COLUMNS[1:7], start=1)
+    )
+    if not (seed.isascii() and seed.isdecimal() and len(seed) < 4000):
+        door.refuse("seed", "decimal digits", seed)
+    if direction not in ("minimize", "maximize"):
+        door.refuse("direction", "minimize or maximize", direction)
+    if not name:
+        door.refuse("name", "a non-empty string", name)
+    created, version = door.number("created", columns[7]), door.text("version", columns[8])
+    door.check_seal(columns, sealed)
+    return number, StudyRow(name, domain, method, int(seed), direction, initial, "", created, version)
+
+
+def read_progress_columns(columns: tuple[Any, ...], where: str) -> Progress:
+    """Return the progress of a study; raise StorageError where a column cannot be.
+
+    columns: those of PROGRESS_COLUMNS, and their checksum.
+    where: file and study, for messages.
+    """
+    door = _Door(f"{where}: progress")
+    number, state = door.integer("study", columns[0], 1), door.text("state", columns[1])
+    found = Progress(number, state, door.integer("told", columns[2], 0), door.integer("digest", columns[3], -(2**63)))
+    door.check_seal(columns, True)
+    return found
+
+
+def read_trial_columns(columns: tuple[Any, ...], where: str, sealed: bool) -> TrialRow:
+    """Return a trial; raise StorageError where a column cannot be.
+
+    columns: those of TRIAL_COLUMNS and, where they are sealed, their checksum.
+    where: file and study, for messages.
+    sealed: whether there is a checksum.
+    """
+    door = _Door(f"{where}: trial {short_repr(columns[1])}")
+    number, status, point = door.integer("number", columns[1], 0), columns[2], door.text("point", columns[3])
+    info, started = door.text("info", columns[7]), door.number("started", columns[8])
+    outcome = door.outcome(status, *columns[4:7])
+    attempts = door.integer("attempts", columns[11], -(2**63))  # one told while it waits counts below 0
+    finished = told = None
+    if outcome is not None:
+        finished, told = door.number("finished", columns[9]), door.integer("told", columns[10], 0)
+    elif columns[9:11] != (None, None):
+        door.refuse("finished, told", "NULL while it runs", columns[9:11])
+    if columns[12] is not None:
+        door.text("owner", columns[12])
+    if columns[13] is not None:
+        door.number("lease", columns[13])
+    door.check_seal(columns, sealed)
+    return TrialRow(number, point, info, started, attempts, outcome, finished, told)
+
+
+class _Door:
+    """Checks of one row, whose name opens each message."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def refuse(self, column: str, expected: str, given: Any) -> NoReturn:
+        raise StorageError(f"{self._name} cannot be read: {column}: expected {expected}, got {short_repr(given)}")
+
+    def text(self, column: str, given: Any) -> str:
+        if not isinstance(given, str):
+            self.refuse(column, "text", given)
+        if not given.isascii() and any("\ud800" <= letter <= "\udfff" for letter in given):
+            self.refuse(column, "text in UTF-8", given)
+        return given
+
+    def integer(self, column: str, given: Any, low: int) -> int:
+        if not isinstance(given, int) or given < low:
+            self.refuse(column, f"an integer from {low}", given)
+        return given
+
+    def number(self, column: str, given: Any) -> float:
+        if not isinstance(given, float) or not math.isfinite(given):
+            self.refuse(column, "a finite number", given)
+        return given
+
+    def outcome(self, status: Any, value: Any, parts: Any, reason: Any) -> Outcome | None:
+        """Return the outcome of a trial; None where it runs."""
+        if status == "running" and (value, parts, reason) == (None, None, None):
+            return None
+        try:
+            found = _parse_outcome(status, value, parts, reason)
+        except (TypeError, ValueError) as error:
+            raise StorageError(f"{self._name} cannot be read: {error}") from error
+        if found.status != status or found.value != value:
+            self.refuse("status, value, reason", "those of one outcome", (status, value, reason))
+        return found
+
+    def check_seal(self, columns: tuple[Any, ...], sealed: bool) -> None:
+        if sealed and columns[-1] != checksum(columns[:-1]):
+            raise StorageError(f"{self._name} is damaged: its checksum is not that of its columns")
+
+
+def _parse_outcome(status: Any, value: Any, parts: Any, reason: Any) -> Outcome:
+    given = {} if parts is None else parse(parts)
+    if not isinstance(given, dict) or not given.keys() <= set(OUTCOME_PARTS):
+        raise ValueError(f"outcome: expected a JSON object of {', '.join(OUTCOME_PARTS)}, got {short_repr(given)}")
+    several = {name: tuple(given.pop(name)) for name in ("values", "repeats") if name in given}
+    values = several.pop("values", () if value is None else (value,))
+    reasons = {} if status == "completed" else {status: reason}
+    if status not in ("completed", "failed", "infeasible") or (status == "completed") != (reason is None):
+        raise ValueError(f"status: expected one that goes with reason {short_repr(reason)}, got {short_repr(status)}")
+    return Outcome(values, **reasons, **several, **given)

@@ -1,0 +1,95 @@
+"""Rows written to the database, each with its checksum; the caller's transaction makes steps whole."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import NamedTuple
+
+from bostruct.storage.protocol import StoredStudy, TrialRow
+from bostruct.storage.rows import (
+    PROGRESS_COLUMNS,
+    STUDY_COLUMNS,
+    TRIAL_COLUMNS,
+    Progress,
+    read_trial_columns,
+    seal,
+    study_columns,
+    trial_columns,
+)
+
+_TRIALS = (*TRIAL_COLUMNS, "checksum")
+_MARKS = ", ".join("?" * len(_TRIALS))
+_INSERT_TRIAL = f"INSERT INTO trials ({', '.join(_TRIALS)}) VALUES ({_MARKS})"
+_READ_TRIAL = f"SELECT {', '.join(_TRIALS)} FROM trials WHERE study = ? AND number = ?"
+_UPDATE_TRIAL = f"UPDATE trials SET ({', '.join(_TRIALS)}) = ({_MARKS}) WHERE study = ? AND number = ?"
+
+
+def insert_study(connection: sqlite3.Connection, number: int, stored: StoredStudy) -> Progress:
+    """Write a new study with its trials, and return its progress.
+
+    connection: to the database.
+    number: id of the study.
+    stored: the study and all its trials.
+    """
+    columns = ", ".join((*STUDY_COLUMNS, "checksum"))
+    values = seal(study_columns(number, stored.study))
+    connection.execute(f"INSERT INTO studies ({columns}) VALUES ({', '.join('?' * len(values))})", values)
+    progress = Progress(number, stored.study.state)
+    for row in stored.trials:
+        progress = insert_trial(connection, progress, row)
+    write_progress(connection, progress)
+    return progress
+
+
+def write_progress(connection: sqlite3.Connection, progress: Progress) -> None:
+    """Write what changes of a study at each step.
+
+    connection: to the database.
+    progress: all of it.
+    """
+    columns = ", ".join((*PROGRESS_COLUMNS, "checksum"))
+    connection.execute(f"INSERT OR REPLACE INTO progress ({columns}) VALUES (?, ?, ?, ?, ?)", seal(progress))
+
+
+def insert_trial(connection: sqlite3.Connection, progress: Progress, row: TrialRow) -> Progress:
+    """Write a new trial, and return the progress of its study after it, which is not written.
+
+    connection: to the database.
+    progress: before it.
+    row: the trial.
+    """
+    values = seal(trial_columns(progress.study, row))
+    connection.execute(_INSERT_TRIAL, values)
+    return progress.advance(values[-1], row.told is not None)
+
+
+class FoundTrial(NamedTuple):
+    """A trial as it is in the database, with its checksum there."""
+
+    row: TrialRow
+    checksum: int
+
+
+def find_trial(connection: sqlite3.Connection, study: int, number: int, where: str) -> FoundTrial | None:
+    """Return a trial as it is in the database, None where it is not; raise StorageError where it cannot be read.
+
+    connection: to the database.
+    study: id of the study.
+    number: of the trial.
+    where: file and study, for messages.
+    """
+    found = connection.execute(_READ_TRIAL, (study, number)).fetchone()
+    return None if found is None else FoundTrial(read_trial_columns(found, where, sealed=True), found[-1])
+
+
+def change_trial(connection: sqlite3.Connection, progress: Progress, before: FoundTrial, after: TrialRow) -> Progress:
+    """Change a trial, and return the progress of its study after it, which is not written.
+
+    connection: to the database.
+    progress: before it.
+    before: the trial as it is there.
+    after: as it is to be.
+    """
+    values = seal(trial_columns(progress.study, after))
+    connection.execute(_UPDATE_TRIAL, (*values, progress.study, after.number))
+    return progress.advance(values[-1] - before.checksum, (after.told is not None) - (before.row.told is not None))

@@ -1,0 +1,69 @@
+"""The laws of a pool, which evaluates objectives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from bostruct.contracts import Infeasible
+from bostruct.execution.pools import Pool
+from bostruct.outcome import Outcome
+
+MakePool = Callable[[Callable[[Any], Any]], Pool]
+
+EXPECTED: dict[int, Outcome] = {
+    3: Outcome(failed="ValueError: three"),
+    5: Outcome(infeasible="five"),
+    8: Outcome(failed="objective returned nan"),
+}
+
+
+def objective(point: dict[str, int]) -> float:
+    """Return twice the number of a point; fail at 3, call 5 infeasible, return NaN at 8, and change the point.
+
+    point: {"x": number}.
+    """
+    x = point.pop("x")
+    if x == 3:
+        raise ValueError("three")
+    if x == 5:
+        raise Infeasible("five")
+    return float("nan") if x == 8 else 2.0 * x
+
+
+def check_pool(make: MakePool, n_trials: int = 12) -> None:
+    """Check every law of a pool; raise AssertionError, which names the first that is broken.
+
+    make: from an objective to a new pool.
+    n_trials: to evaluate, at least 9.
+    """
+    pool = make(objective)
+    try:
+        assert pool.slots >= 1, "a pool has room for a trial"
+        _check_each_once(pool, n_trials)
+    finally:
+        pool.close()
+    idle = make(objective)
+    idle.close()
+    idle.close()
+
+
+def _check_each_once(pool: Pool, n_trials: int) -> None:
+    waiting, flying, found = list(range(n_trials)), set[int](), dict[int, Outcome]()
+    while waiting or flying:
+        while waiting and len(flying) < pool.slots:
+            number = waiting.pop(0)
+            pool.submit(100 + number, {"x": number})
+            flying.add(100 + number)
+        finished = pool.wait()
+        numbers = [number for number, _ in finished]
+        assert numbers, "wait returns once a trial has finished, and not before"
+        assert numbers == sorted(set(numbers)), "trials are returned by number, each once"
+        assert flying.issuperset(numbers), "a trial is returned once, and only if it was submitted"
+        flying.difference_update(numbers)
+        found |= {number - 100: evaluation.outcome for number, evaluation in finished}
+        for number, evaluation in finished:
+            is_error = number - 100 == 3
+            assert (evaluation.error is not None) == is_error, "what the objective raised comes with its trial"
+    expected = {number: EXPECTED.get(number, Outcome((2.0 * number,))) for number in range(n_trials)}
+    assert found == expected, "each trial has the outcome of its own point"

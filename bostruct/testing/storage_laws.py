@@ -1,0 +1,200 @@
+"""The laws of a storage back end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bostruct.outcome import Outcome
+from bostruct.storage.protocol import Storage, StorageError, StoredStudy, StudyLocked, StudyRow, TrialRow
+
+MakeStorage = Callable[[], Storage]
+
+STUDY = StudyRow(
+    name='law "1"\N{SNOWMAN}\n',
+    domain='{"domain": "space", "variables": {}}',
+    method='{"name": null, "searcher": "S", "settings": {"x": [1, 2.5]}}',
+    seed=2**70 + 1,
+    direction="maximize",
+    initial='[{"a": 1}]',
+    state='{"n": 0.1}',
+    created=1_700_000_000.123456,
+    version="0.0.1",
+)
+OUTCOMES = (
+    Outcome((0.1 + 0.2,)),
+    Outcome(failed="ValueError: \N{SNOWMAN}\n\0\t'; DROP TABLE trials; --"),
+    Outcome((-1.7976931348623157e308,), cost=0.0, sd=5e-324, repeats=(1.0, -2.0)),
+    Outcome(infeasible="too heavy", constraints={"weight": 1.5}),
+    Outcome((1.0, -2.0), constraints={"a": -1.0, "b": 0.0}, cost=3.25),
+)
+
+
+def check_storage(make: MakeStorage) -> None:
+    """Check every law of a storage; raise AssertionError, which names the first that is broken.
+
+    make: returns the same place each time, as another process would open it; it holds no study at first.
+    """
+    check_round_trip(make)
+    check_steps(make)
+    check_refusals(make)
+    check_writers(make)
+    check_readers(make)
+    check_saved(make)
+
+
+def check_round_trip(make: MakeStorage) -> None:
+    """Check that what was written is read exactly: text, numbers, outcomes, and the order of telling.
+
+    make: as of `check_storage`.
+    """
+    stored, writer = make().begin(STUDY)
+    assert stored == StoredStudy(STUDY, []), "a new study is what it was made of, without trials"
+    rows = [_running(number) for number in range(len(OUTCOMES))]
+    for row in rows:
+        writer.insert(row, f'{{"n": {row.number}}}')
+    order = (3, 0, 4, 1, 2)
+    for told, number in enumerate(order):
+        rows[number] = _finish(rows[number], OUTCOMES[number], told)
+        writer.update(rows[number]._replace(point="an update leaves the point as it is"))
+    writer.close()
+    found = make().read(STUDY.name)
+    assert found.trials == rows, "trials are read as they were written"
+    assert [row.number for row in sorted(found.trials, key=_position)] == list(order), "the order of telling is kept"
+    assert found.study == STUDY._replace(state=f'{{"n": {len(rows) - 1}}}'), "a study is read as it was written"
+
+
+def check_steps(make: MakeStorage) -> None:
+    """Check that each step is there for others once it has returned, and nothing else changed.
+
+    make: as of `check_storage`.
+    """
+    row = STUDY._replace(name="steps")
+    writer = make().begin(row)[1]
+
+    def trials() -> list[TrialRow]:
+        return make().read("steps").trials
+
+    first, second = _running(0), _running(1)
+    writer.insert(first, "[1]")
+    assert (trials(), make().read("steps").study.state) == ([first], "[1]"), "what insert returned from is there"
+    writer.insert(second)
+    assert make().read("steps").study.state == "[1]", "without a new state the old one stays"
+    writer.update(first._replace(attempts=2, started=3.5))
+    assert trials() == [first._replace(attempts=2, started=3.5), second], "a trial handed out again is there"
+    failed = _finish(first, Outcome(failed="rain"), 0)
+    writer.update(failed)
+    assert trials() == [failed, second], "what update returned from is there"
+    writer.reopen(first)
+    assert trials() == [first, second], "a trial that runs again has no outcome and no place in the order"
+    writer.take_back(0, 1)
+    assert [one.attempts for one in trials()] == [0, 0], "a trial taken back has an attempt less"
+    added = _finish(_running(2), Outcome((2.0,)), 0)
+    writer.insert(added)
+    writer.take_back(2)
+    assert trials()[2] == added, "a trial that is finished cannot be taken back"
+    writer.close()
+    assert len(trials()) == 3, "closing changes no trial"
+
+
+def check_refusals(make: MakeStorage) -> None:
+    """Check that steps that do not fit what is there are refused, and change nothing.
+
+    make: as of `check_storage`.
+    """
+    writer = make().begin(STUDY._replace(name="refusals"))[1]
+    writer.insert(_running(0))
+    writer.insert(_finish(_running(1), Outcome((1.0,)), 0))
+    before = make().read("refusals")
+    steps: dict[str, Callable[[], object]] = {
+        "a trial is told twice": lambda: writer.update(_finish(_running(1), Outcome((2.0,)), 1)),
+        "a trial that is not there is told": lambda: writer.update(_finish(_running(7), Outcome((2.0,)), 1)),
+        "a trial that has not failed runs again": lambda: writer.reopen(_running(1)),
+        "a number is used twice": lambda: writer.insert(_running(0), "[9]"),
+        "a study that is not there is read": lambda: make().read("nowhere"),
+        "one of several studies is read without a name": lambda: make().read(None),
+    }
+    for what, step in steps.items():
+        assert _is_refused(step), f"StorageError is raised where {what}"
+        assert make().read("refusals") == before, f"nothing changes where {what}"
+    writer.close()
+
+
+def check_writers(make: MakeStorage) -> None:
+    """Check that a study has one writer at a time, and each study its own.
+
+    make: as of `check_storage`.
+    """
+    row = STUDY._replace(name="writers")
+    writer = make().begin(row)[1]
+    assert writer.is_open, "a writer is open once it is acquired"
+    assert _is_locked(make, row), "a second writer is refused with StudyLocked"
+    make().begin(row._replace(name="others"))[1].close()
+    writer.insert(_running(0))
+    writer.close()
+    writer.close()
+    assert not writer.is_open, "a writer that was closed is not open"
+    stored, again = make().begin(row._replace(domain="{}", seed=0))
+    again.close()
+    assert stored == StoredStudy(row, [_running(0)]), "a study that is there is opened as it was made"
+
+
+def check_readers(make: MakeStorage) -> None:
+    """Check that reading is possible beside a writer, and changes nothing.
+
+    make: as of `check_storage`.
+    """
+    writer = make().begin(STUDY._replace(name="readers"))[1]
+    writer.insert(_running(0), "[1]")
+    names = [row.name for row in make().studies()]
+    first = make().read("readers")
+    first.trials.append(_running(1))
+    assert make().read("readers") == StoredStudy(first.study, first.trials[:1]), "reading changes nothing"
+    assert [row.name for row in make().studies()] == names, "listing changes nothing"
+    assert names[0] == STUDY.name, "studies are listed oldest first"
+    writer.insert(_running(1))
+    writer.close()
+
+
+def check_saved(make: MakeStorage) -> None:
+    """Check that a whole study is written at once, and takes no other's place.
+
+    make: as of `check_storage`.
+    """
+    trials = [_finish(_running(0), OUTCOMES[0], 1), _running(1), _finish(_running(2), OUTCOMES[1], 0)]
+    stored = StoredStudy(STUDY._replace(name="saved"), trials)
+    writer = make().save(stored)
+    assert make().read("saved") == stored, "a study is saved as it is"
+    assert _is_locked(make, stored.study), "who saved a study is its writer"
+    writer.update(_finish(_running(1), OUTCOMES[3], 2))
+    writer.close()
+    before = make().read("saved")
+    assert _is_refused(lambda: make().save(stored)), "StorageError is raised where a study of the name is there"
+    assert make().read("saved") == before, "a study that is there stays"
+
+
+def _running(number: int) -> TrialRow:
+    return TrialRow(number, f'{{"a": {number}}}', '{"origin": "random"}', 1e9 + number / 3, 1)
+
+
+def _finish(row: TrialRow, outcome: Outcome, told: int) -> TrialRow:
+    return row._replace(outcome=outcome, finished=2e9 + told / 7, told=told)
+
+
+def _position(row: TrialRow) -> int:
+    return -1 if row.told is None else row.told
+
+
+def _is_refused(step: Callable[[], object]) -> bool:
+    try:
+        step()
+    except StorageError:
+        return True
+    return False
+
+
+def _is_locked(make: MakeStorage, row: StudyRow) -> bool:
+    try:
+        make().begin(row)[1].close()
+    except StudyLocked:
+        return True
+    return False

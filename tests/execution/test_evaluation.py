@@ -1,0 +1,30 @@
+"""An evaluation holds the outcome of a trial, whatever its exception is."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+from bostruct.execution.evaluation import Evaluation, evaluate
+from bostruct.outcome import Outcome
+
+
+def test_a_value_an_error_and_infeasibility_become_outcomes() -> None:
+    assert evaluate(lambda point: point, 3).outcome == Outcome((3.0,))
+    failed = evaluate(lambda point: point / 0, 3)
+    assert failed.outcome == Outcome(failed="ZeroDivisionError: division by zero")
+    assert isinstance(failed.error, ZeroDivisionError)
+    assert "point / 0" in str(failed.trace)
+    assert evaluate(lambda point: [point], 3).outcome.status == "failed"
+
+
+def test_an_evaluation_arrives_though_its_exception_does_not() -> None:
+    class Lost(Exception):
+        def __reduce__(self) -> Any:
+            return int, ("x",)
+
+    sent = Evaluation(Outcome(failed="Lost: gone"), Lost("gone"), "trace")
+    arrived = pickle.loads(pickle.dumps(sent))
+    assert arrived.outcome == sent.outcome
+    assert arrived.trace == "trace"
+    assert str(arrived.error) == "Lost: gone"

@@ -1,0 +1,42 @@
+"""Locks of studies: one holder, and no trust in what lies in the place of a lock."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+import pytest
+
+from bostruct.storage.locks import acquire, release
+from bostruct.storage.protocol import StudyLocked
+
+
+def test_a_lock_has_one_holder_and_leaves_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db.1.lock"
+    descriptor = acquire(path, "the study")
+    with pytest.raises(StudyLocked, match=rf"the study is open for writing in process {os.getpid()} on .*this process"):
+        acquire(path, "the study")
+    release(path, descriptor)
+    release(path, descriptor)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": "x", "host": "h"}', "[" * 900, '{"pid": 1}'])
+def test_a_holder_that_does_not_say_who_it_is_is_another_process(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "runs.db.1.lock"
+    path.write_text(text)
+    with open(path) as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(StudyLocked, match="is open for writing in another process"):
+            acquire(path, "the study")
+
+
+def test_escape_sequences_of_a_holder_reach_nobody(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db.1.lock"
+    path.write_text('{"pid": 99999999999999999999, "host": "\\u001b[31m"}')
+    with open(path) as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(StudyLocked) as caught:
+            acquire(path, "the study")
+    assert "\x1b" not in str(caught.value)

@@ -1,0 +1,132 @@
+"""Files of schema version 1 are read as they are, and brought forward with the old file kept beside them."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import bostruct as bo
+from bostruct.storage import migration
+from bostruct.storage.opening import connect
+from bostruct.storage.protocol import StorageError, TrialRow
+from bostruct.storage.schema import APPLICATION_ID, TABLES, read_version
+from bostruct.storage.sqlite import SqliteStorage
+from tests.stored import damage
+
+SPACE = {"a": range(12), "b": ["x", "y", "z"]}
+
+
+def objective(point: dict) -> float:
+    if point["a"] == 5:
+        raise ValueError("five")
+    return float(point["a"]) + "xyz".index(point["b"]) / 4
+
+
+def open_study(file: Path | None) -> bo.Study:
+    return bo.Study(SPACE, method="annealing", seed=3, storage=file, name="mine")
+
+
+def write_version_1(file: Path, trials: list[TrialRow], study: bo.Study) -> None:
+    """Write a study as version 0.1.0 did: a write-ahead log, and rows without checksums."""
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        for statement in (f"PRAGMA application_id = {APPLICATION_ID}", *TABLES[1].values(), "PRAGMA user_version = 1"):
+            connection.execute(statement)
+        row = study._row
+        made = (row.name, row.domain, row.method, str(row.seed), row.direction, row.initial, study._ledger.state)
+        connection.execute("INSERT INTO studies VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*made, 1.5e9, row.version))
+        for one in trials:
+            value, reason = (None, None) if one.outcome is None else (one.outcome.value, one.outcome.reason)
+            columns = (1, one.number, one.status, one.point, value, reason, one.info, one.started, one.finished)
+            marks = ", ".join("?" * 11)
+            names = "study, number, status, point, value, reason, info, started, finished, told, attempts"
+            connection.execute(f"INSERT INTO trials ({names}) VALUES ({marks})", (*columns, one.told, one.attempts))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    study = open_study(None)
+    study.optimize(objective, 12)
+    study.ask()
+    write_version_1(tmp_path / "runs.db", study._ledger.stored().trials, study)
+    return tmp_path / "runs.db"
+
+
+def test_reading_an_old_file_leaves_it_as_it_is(file: Path) -> None:
+    before = file.read_bytes()
+    with bo.Study.load(file, read_only=True) as study:
+        assert [trial.status for trial in study.trials].count("running") == 1
+        assert len(study.trials) == 13
+    assert SqliteStorage(file).count_finished() == 12
+    assert file.read_bytes() == before
+    assert os.listdir(file.parent) == ["runs.db"]
+
+
+def test_an_old_study_goes_on_exactly_and_its_file_is_kept(file: Path) -> None:
+    before = SqliteStorage(file).read("mine")
+    with open_study(file) as study:
+        study.optimize(objective, 20)
+        points = [trial.point for trial in study.trials]
+    uninterrupted = open_study(None)
+    uninterrupted.optimize(objective, 20)
+    assert points == [trial.point for trial in uninterrupted.trials]
+    assert sorted(os.listdir(file.parent)) == ["runs.db", "runs.db.v1"]
+    kept = SqliteStorage(file.with_name("runs.db.v1"))
+    assert kept.read("mine") == before
+    with closing(connect(file, read_only=True)) as connection:
+        assert read_version(connection) == 2
+    assert SqliteStorage(file).read("mine").trials[:12] == before.trials[:12]
+    assert SqliteStorage(file).read("mine").study.created == 1.5e9
+
+
+def test_no_file_that_is_there_is_overwritten(file: Path) -> None:
+    file.with_name("runs.db.v1").write_text("important")
+    open_study(file).close()
+    assert sorted(os.listdir(file.parent)) == ["runs.db", "runs.db.v1", "runs.db.v1-2"]
+    assert file.with_name("runs.db.v1").read_text() == "important"
+
+
+def test_a_migration_that_fails_changes_nothing(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = SqliteStorage(file).read("mine")
+    with monkeypatch.context() as broken:
+        broken.setattr(migration, "insert_study", _disk_full)
+        with pytest.raises(StorageError, match="disk is full"):
+            open_study(file)
+    assert SqliteStorage(file).read("mine") == before
+    with open_study(file) as study:
+        assert len(study.trials) == 13
+
+
+def _disk_full(*_: object) -> None:
+    raise sqlite3.OperationalError("database or disk is full")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("UPDATE trials SET value = 'abc' WHERE number = 3", "trial 3.*values: expected"),
+        ("UPDATE trials SET told = 0 WHERE value IS NOT NULL", "position 0 in the order of telling"),
+        ("DELETE FROM trials WHERE number = 4", "expected trial 4, found trial 5"),
+    ],
+)
+def test_an_old_file_that_makes_no_sense_is_refused_and_left_alone(file: Path, change: str, message: str) -> None:
+    damage(file, change)
+    before = file.read_bytes()
+    for read_only in (True, False):
+        with pytest.raises(StorageError, match=rf"runs\.db.*study 'mine'.*{message}"):
+            bo.Study.load(file, read_only=read_only)
+    assert os.listdir(file.parent) == ["runs.db"]
+    assert len(file.read_bytes()) == len(before)
+
+
+def test_a_file_that_an_old_bostruct_has_open_is_not_migrated(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bostruct.storage.opening.BUSY_SECONDS", 0.1)
+    with closing(sqlite3.connect(file)) as old:
+        old.execute("SELECT * FROM studies").fetchall()
+        with pytest.raises(StorageError, match="locked"):
+            open_study(file)
+    open_study(file).close()

@@ -1,0 +1,250 @@
+"""Files that are damaged, forged or no files are refused at once, in words that name study and trial."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bostruct as bo
+from bostruct.searchers.random import RandomSearch
+from bostruct.storage.opening import connect
+from bostruct.storage.protocol import StorageError
+from bostruct.storage.reading import read_study
+from tests.stored import damage, forge
+
+DEEP = "[" * 100_000 + "]" * 100_000
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    file = tmp_path / "runs.db"
+    with bo.Study({"a": range(9), "b": bool}, method="annealing", seed=0, storage=file, name="mine") as study:
+        for number in range(5):
+            trial = study.ask()
+            study.tell(trial, failed="rain") if number == 3 else study.tell(trial, float(number))
+        study.requeue(study.ask())
+    return file
+
+
+def check_refused(file: Path, message: str) -> None:
+    before = file.read_bytes()
+    for read_only in (True, False):
+        with pytest.raises(StorageError, match=message) as caught:
+            bo.Study.load(file, read_only=read_only)
+        assert str(file) in str(caught.value) or "study 'mine' cannot be read: domain" in str(caught.value)
+    assert file.read_bytes() == before
+    assert os.listdir(file.parent) == ["runs.db"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("UPDATE trials SET value = 9.0 WHERE number = 2", "study 'mine': trial 2 is damaged: its checksum"),
+        ("UPDATE trials SET owner = 'x' WHERE number = 2", "trial 2 is damaged"),
+        ("UPDATE studies SET created = 1.0", "study 'mine' is damaged"),
+        ("UPDATE progress SET state = '{}'", "study 'mine': progress is damaged"),
+        ("DELETE FROM trials WHERE number = 2", "5 trials were told, 4 are in the file"),
+        ("DELETE FROM trials WHERE number = 5", "its trials are not as they were written last"),
+        ("DELETE FROM progress", "no row in the table progress"),
+    ],
+)
+def test_accidents_are_found_by_checksums_and_counts(file: Path, change: str, message: str) -> None:
+    damage(file, change)
+    check_refused(file, message)
+
+
+@pytest.mark.parametrize(
+    ("column", "given", "message"),
+    [
+        ("value", "abc", "trial 2.*values: expected numbers of type float"),
+        ("value", float("inf"), "trial 2.*values: expected finite"),
+        ("value", None, "trial 2 cannot be read"),
+        ("value", b"\0", "trial 2 cannot be read"),
+        ("reason", "rain", "trial 2.*status: expected one that goes with reason 'rain'"),
+        ("outcome", "{", "trial 2 cannot be read"),
+        ("outcome", '{"cost": -1.0}', "trial 2.*cost: expected finite numbers from 0"),
+        ("outcome", '{"cost": 1}', "trial 2.*cost: expected numbers of type float"),
+        ("outcome", '{"code": "import os"}', "trial 2.*outcome: expected a JSON object of values"),
+        ("outcome", DEEP, "trial 2.*nested too deeply"),
+        ("number", -1, "expected an integer from 0, got -1"),
+        ("number", 77, "expected trial 2, found trial 3"),
+        ("told", 0, "2 trials have position 0 in the order of telling"),
+        ("told", -3, "trial 2.*told: expected an integer from 0"),
+        ("told", None, "trial 2.*told"),
+        ("started", float("-inf"), "trial 2.*started: expected a finite number"),
+        ("finished", "later", "trial 2.*finished"),
+        ("attempts", "many", "trial 2.*attempts"),
+        ("owner", b"\xff", "trial 2.*owner"),
+        ("lease", float("inf"), "trial 2.*lease"),
+        ("point", "{", "trial 2 cannot be read"),
+        ("point", DEEP, "trial 2.*nested too deeply"),
+        ("point", '{"a": 1}', "trial 2 cannot be read"),
+        ("info", "[]", "trial 2.*info: expected a JSON object about a trial"),
+        ("info", DEEP, "trial 2.*nested too deeply"),
+        ("info", '{"suggest_seconds": "1"}', "trial 2.*info"),
+    ],
+)
+def test_a_forged_trial_is_refused_by_its_column(file: Path, column: str, given: Any, message: str) -> None:
+    forge(file, f"UPDATE trials SET {column} = ? WHERE number = 2", values=(given,))
+    check_refused(file, message)
+
+
+@pytest.mark.parametrize("status", ["running", "failed"])
+def test_a_status_goes_with_the_rest_of_its_row(file: Path, status: str) -> None:
+    forge(file, "UPDATE trials SET status = ? WHERE number = 2", values=(status,))
+    check_refused(file, "trial 2 cannot be read")
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "given", "message"),
+    [
+        ("studies", "seed", "-1", "seed: expected decimal digits"),
+        ("studies", "seed", "\u0663", "seed: expected decimal digits"),
+        ("studies", "name", "", "name: expected a non-empty string"),
+        ("studies", "created", float("inf"), "created"),
+        ("studies", "domain", DEEP, "domain: JSON that is nested too deeply"),
+        ("studies", "domain", "[]", "domain: got"),
+        ("studies", "domain", '{"domain": "space"}', "domain"),
+        ("studies", "domain", '{"domain": "space", "variables": {"a": 3}}', "domain"),
+        ("studies", "method", "{}", "method: got"),
+        ("studies", "method", '{"name": 3, "searcher": "x", "settings": {}}', "method: got"),
+        ("studies", "initial", "{}", "initial: got"),
+        ("studies", "initial", '[{"z": 1}]', "initial"),
+        ("progress", "state", "{", "state"),
+        ("progress", "state", b"{}", "state: expected text"),
+        ("progress", "told", -1, "told|damaged"),
+    ],
+)
+def test_a_forged_study_is_refused_by_its_column(file: Path, table: str, column: str, given: Any, message: str) -> None:
+    forge(file, f"UPDATE {table} SET {column} = ?", values=(given,))
+    if column == "told":
+        damage(file, "UPDATE progress SET told = -1")
+    check_refused(file, message)
+
+
+def test_a_forged_state_is_an_error_of_storage_and_not_of_the_searcher(file: Path) -> None:
+    class Counting(RandomSearch):
+        def initial_state(self) -> Any:
+            return {"n": 0}
+
+        def suggest(self, history: Any, state: Any, rng: Any) -> Any:
+            return super().suggest(history, state, rng)._replace(state={"n": state["n"] + 1})
+
+    def open_study() -> bo.Study:
+        space = bo.Space({"a": range(9)})
+        return bo.Study(space, method=Counting(space), seed=0, storage=file, name="counting")
+
+    with open_study() as study:
+        study.tell(study.ask(), 1.0)
+    forge(file, "UPDATE progress SET state = '[3]'")
+    with open_study() as study, pytest.raises(StorageError, match="study 'counting': Counting cannot go on from what"):
+        study.ask()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER t AFTER UPDATE ON trials BEGIN UPDATE trials SET value = -1000; END",
+        "CREATE VIEW v AS WITH RECURSIVE r(n) AS (VALUES(1) UNION ALL SELECT n + 1 FROM r) SELECT n FROM r",
+        "CREATE TABLE notes (text TEXT)",
+        "CREATE INDEX another ON trials (value)",
+        "ALTER TABLE trials ADD COLUMN more TEXT",
+        "DROP TABLE progress",
+    ],
+)
+def test_a_schema_that_is_not_ours_is_refused(file: Path, statement: str) -> None:
+    damage(file, statement)
+    check_refused(file, "that bostruct did not make so|has no table progress")
+
+
+def test_a_view_in_the_place_of_a_table_is_not_run(file: Path) -> None:
+    endless = "WITH RECURSIVE r(n) AS (VALUES(1) UNION ALL SELECT n + 1 FROM r) SELECT n AS id FROM r"
+    damage(file, "DROP TABLE trials", "DROP TABLE progress", "DROP TABLE studies", f"CREATE VIEW studies AS {endless}")
+    check_refused(file, "holds a view 'studies'")
+
+
+def test_a_trial_of_no_study_is_refused(file: Path) -> None:
+    forge(file, "UPDATE trials SET study = 7 WHERE number = 5")
+    check_refused(file, "a row belongs to no study")
+
+
+def test_text_that_is_no_utf_8_is_refused_with_its_row(file: Path) -> None:
+    damage(file, "UPDATE trials SET reason = CAST(x'ff41' AS TEXT) WHERE number = 3")
+    check_refused(file, "trial 3 cannot be read: reason|trial 3")
+
+
+def test_pipes_devices_and_names_that_cannot_be_are_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.db")
+    for place, message in [
+        (tmp_path / "pipe.db", "is no regular file"),
+        (Path("/dev/null"), "is no regular file"),
+        (tmp_path / ("x" * 300), "File name too long"),
+        (f"{tmp_path}/a\0b", "without NUL"),
+    ]:
+        with pytest.raises(StorageError, match=message):
+            bo.Study.load(place)
+        with pytest.raises(StorageError, match=message):
+            bo.Study({"a": bool}, method="random", storage=place)
+    (tmp_path / "loop.db").symlink_to(tmp_path / "loop.db")
+    with pytest.raises(StorageError, match="symbolic links"):
+        bo.Study.load(tmp_path / "loop.db")
+
+
+@pytest.mark.parametrize("ending", ["-journal", "-wal"])
+def test_a_journal_that_is_a_link_is_not_followed(file: Path, ending: str) -> None:
+    important = file.with_name("important.txt")
+    important.write_text("important")
+    file.with_name(file.name + ending).symlink_to(important)
+    with pytest.raises(StorageError, match=f"runs.db{ending}: is no regular file"):
+        bo.Study.load(file)
+    assert important.read_text() == "important"
+
+
+def test_the_journal_may_be_removed_between_two_steps(file: Path) -> None:
+    with bo.Study.load(file) as study:
+        study.tell(5, 1.0)
+        file.with_name("runs.db-journal").unlink()
+        study.tell(study.ask(), 2.0)
+    with bo.Study.load(file, read_only=True) as study:
+        assert study.trials[6].value == 2.0
+    assert os.listdir(file.parent) == ["runs.db"]
+
+
+def test_a_plain_copy_of_an_open_study_holds_all_that_was_told(file: Path, tmp_path: Path) -> None:
+    with bo.Study.load(file) as study:
+        study.tell(5, 1.0)
+        (tmp_path / "copy").mkdir()
+        copy = tmp_path / "copy" / "runs.db"
+        copy.write_bytes(file.read_bytes())
+        with bo.Study.load(copy, read_only=True) as copied:
+            assert copied.trials == study.trials
+
+
+def test_pages_of_two_moments_are_refused(file: Path, tmp_path: Path) -> None:
+    """As a copy that was made while the file was written."""
+    before = file.read_bytes()
+    with bo.Study.load(file) as study:
+        study.tell(5, 1.0)
+    after, size = file.read_bytes(), 4096
+    changed = [at for at in range(size, len(before), size) if before[at : at + size] != after[at : at + size]]
+    assert len(changed) >= 2
+    for at in changed:
+        mixed = tmp_path / f"mixed-{at}.db"
+        mixed.write_bytes(before[:at] + after[at : at + size] + before[at + size :])
+        with pytest.raises(StorageError, match=r"6 trials were told, 5 are|5 trials were told, 6 are|damaged"):
+            bo.Study.load(mixed, read_only=True)
+
+
+def test_a_connection_reads_what_a_study_wrote(file: Path) -> None:
+    with closing(connect(file, read_only=True)) as connection:
+        stored, progress = read_study(connection, None, "here")
+        with pytest.raises(sqlite3.OperationalError, match="readonly"):
+            connection.execute("DELETE FROM trials")
+    assert [json.loads(row.info)["origin"] for row in stored.trials] == ["initial"] * 6
+    assert progress.told == 5

@@ -1,0 +1,77 @@
+"""Rows survive their columns exactly, and their checksums depend on every column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bostruct.outcome import Outcome
+from bostruct.storage.json_text import dump, parse
+from bostruct.storage.protocol import StorageError, TrialRow
+from bostruct.storage.rows import (
+    TRIAL_COLUMNS,
+    Progress,
+    checksum,
+    read_progress_columns,
+    read_study_columns,
+    read_trial_columns,
+    seal,
+    study_columns,
+    trial_columns,
+)
+from bostruct.testing.storage_laws import STUDY
+
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+positive = st.floats(0, allow_nan=False, allow_infinity=False)
+texts = st.text(st.characters(exclude_categories=["Cs"]))
+extra: dict[str, Any] = {
+    "constraints": st.dictionaries(texts, numbers, max_size=3),
+    "cost": st.none() | positive,
+    "sd": st.none() | positive,
+    "repeats": st.lists(numbers, max_size=3).map(tuple),
+}
+outcomes = st.one_of(
+    st.builds(Outcome, st.lists(numbers, min_size=1, max_size=3).map(tuple), **extra),
+    st.builds(Outcome, failed=texts, **extra),
+    st.builds(Outcome, infeasible=texts, **extra),
+)
+
+
+@given(outcomes, texts, numbers)
+def test_a_trial_survives_its_columns(outcome: Outcome, text: str, time: float) -> None:
+    row = TrialRow(3, text, text, time, 1, outcome, time, 7)
+    assert read_trial_columns(seal(trial_columns(2, row)), "here", True) == row
+    running = TrialRow(0, text, text, time, 0)
+    assert read_trial_columns(seal(trial_columns(2, running)), "here", True) == running
+
+
+def test_a_study_and_its_progress_survive_their_columns() -> None:
+    assert read_study_columns(seal(study_columns(4, STUDY)), "here", True) == (4, STUDY._replace(state=""))
+    progress = Progress(4, "{}", 3, -5)
+    assert read_progress_columns(seal(progress), "here") == progress
+
+
+@pytest.mark.parametrize("position", range(len(TRIAL_COLUMNS)))
+def test_a_checksum_depends_on_every_column(position: int) -> None:
+    columns = trial_columns(2, TrialRow(3, "p", "i", 1.0, 1, Outcome((1.0,), cost=1.0), 2.0, 7))
+    other = list(columns)
+    other[position] = "another"
+    assert checksum(other) != checksum(columns)
+    assert checksum([1.0]) != checksum([1]) != checksum(["1"])
+
+
+def test_a_digest_wraps_and_forgets_what_is_taken_away() -> None:
+    progress = Progress(1, "a").advance(2**63 - 1, 1).advance(2**63 - 1, 1, "b")
+    assert progress == Progress(1, "b", 2, -2)
+    assert progress.advance(2, -2).digest == 0
+
+
+def test_json_that_is_too_deep_is_a_value_error() -> None:
+    assert parse(dump({"a": [1, 2.5, None]})) == {"a": [1, 2.5, None]}
+    with pytest.raises(ValueError, match="nested too deeply"):
+        parse("[" * 100_000 + "]" * 100_000)
+    with pytest.raises(StorageError, match="study 'x'"):
+        read_study_columns((1, "x", 3, "", "", "", "", 1.0, ""), "here", False)

@@ -1,0 +1,76 @@
+"""An outcome is a value or a reason, and says by name which of its parts cannot be."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.outcome import Outcome, as_number, check_single, outcome_of, parse_outcome, storable
+
+
+def test_status_value_and_reason_follow_from_what_is_given() -> None:
+    assert (Outcome((1.0,)).status, Outcome((1.0,)).value, Outcome((1.0,)).reason) == ("completed", 1.0, None)
+    failed, infeasible = Outcome(failed="rain"), Outcome(infeasible="too hot")
+    assert (failed.status, failed.value, failed.reason) == ("failed", None, "rain")
+    assert (infeasible.status, infeasible.value, infeasible.reason) == ("infeasible", None, "too hot")
+    several = Outcome((1.0, 2.0))
+    assert (several.status, several.value) == ("completed", None)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({}, ValueError, "exactly one of values, failed and infeasible"),
+        ({"values": (1.0,), "failed": "x"}, ValueError, "exactly one"),
+        ({"failed": "x", "infeasible": "y"}, ValueError, "exactly one"),
+        ({"failed": 3}, TypeError, "^failed: expected a reason"),
+        ({"values": [1.0]}, TypeError, "^values: expected numbers of type float"),
+        ({"values": (1,)}, TypeError, "^values"),
+        ({"values": (math.nan,)}, ValueError, "^values: expected finite"),
+        ({"values": (1.0,), "constraints": {1: 1.0}}, TypeError, "^constraints: expected numbers by name"),
+        ({"values": (1.0,), "constraints": [1.0]}, TypeError, "^constraints"),
+        ({"values": (1.0,), "constraints": {"a": math.inf}}, ValueError, "^constraints: expected finite"),
+        ({"values": (1.0,), "cost": -1.0}, ValueError, "^cost: expected finite numbers from 0"),
+        ({"values": (1.0,), "sd": "1"}, TypeError, "^sd"),
+        ({"values": (1.0,), "repeats": (1.0, math.inf)}, ValueError, "^repeats"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(given: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        Outcome(**given)
+
+
+def test_numbers_of_other_kinds_become_floats_and_what_is_not_finite_a_failure() -> None:
+    assert outcome_of(np.float32(1.5)) == Outcome((1.5,))
+    assert math.copysign(1.0, outcome_of(-0.0).values[0]) == 1.0
+    assert outcome_of(math.inf) == Outcome(failed="objective returned inf")
+    assert as_number("value", -(10**400)) == -math.inf
+    for wrong in (True, "1", [1.0], np.zeros(2)):
+        with pytest.raises(TypeError, match=r"^value: expected"):
+            outcome_of(wrong)
+
+
+def test_one_of_value_and_reasons_is_parsed() -> None:
+    assert parse_outcome(2, None, None) == Outcome((2.0,))
+    assert parse_outcome(None, "a\udce9", None) == Outcome(failed=storable("a\udce9")) == Outcome(failed="a\\udce9")
+    assert parse_outcome(None, None, "x") == Outcome(infeasible="x")
+    with pytest.raises(ValueError, match="got more than one"):
+        parse_outcome(1.0, "x", None)
+    with pytest.raises(TypeError, match=r"^infeasible: expected a reason"):
+        parse_outcome(None, None, "")
+
+
+def test_a_study_refuses_in_words_what_it_does_not_learn_from() -> None:
+    whole = Outcome((1.0,), cost=2.0, sd=0.5, repeats=(0.5, 1.5))
+    assert check_single(whole) is whole
+    study = bo.Study({"a": [1, 2]}, method="random", seed=0)
+    study.ask()
+    with pytest.raises(ValueError, match="a study has one objective, got 2 values"):
+        study.tell(0, Outcome((1.0, 2.0)))
+    with pytest.raises(ValueError, match="takes no measured constraints, got 'weight'"):
+        study.add({"a": 1}, Outcome((1.0,), constraints={"weight": 1.0}))
+    assert [trial.status for trial in study.trials] == ["running"]
