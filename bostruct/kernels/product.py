@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.contracts import Array, Batch, HasGradient, HasLine, Parameter, Prepared
-
-
-class KernelFactor(HasLine, HasGradient, Protocol):
-    """A kernel that can be a factor of a product, as the product itself can."""
+from bostruct.contracts import Array, Batch, Parameter, Prepared, Similarity
 
 
 @dataclass(frozen=True)
@@ -26,7 +22,7 @@ class PartKernel:
 
     name: str
     part: Callable[[Batch], Batch]
-    kernel: KernelFactor
+    kernel: Similarity
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -83,8 +79,8 @@ class Product:
     first, second: kernels; a product of products has more factors.
     """
 
-    first: KernelFactor
-    second: KernelFactor
+    first: Similarity
+    second: Similarity
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bostruct.checks import check_choice, short_repr
+from bostruct.checks import check_choice, missing_members, short_repr
 from bostruct.contracts import Searcher
 from bostruct.methods.auto import auto, for_programs, for_space
 from bostruct.methods.baselines import annealing, evolution, hill_climbing, random, regularized_evolution
@@ -51,7 +51,7 @@ def searcher(method: str | Searcher, domain: Any) -> Searcher:
     if isinstance(method, str):
         names = ("auto", *sorted(METHODS.keys() - {"auto"}))  # as a reader looks them up
         return METHODS[check_choice("method", method, names)](domain)
-    if isinstance(method, type) or not callable(getattr(method, "suggest", None)):
+    if missing_members(method, Searcher):
         hint = "; call it with the space first" if callable(method) else ""
         raise TypeError(f"method: expected a name or a searcher, got {short_repr(method)}{hint}")
     return method

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.contracts import Array, DomainError
+from bostruct.contracts import Array, DomainError, Similarity
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.joint import Joint
 from bostruct.domains.language.errors import LanguageError
@@ -24,7 +24,6 @@ from bostruct.kernels.otmann.settings import REFERENCE, Otmann
 from bostruct.kernels.product import PartKernel, Product
 from bostruct.kernels.space.diffusion import DiffusionKernel
 from bostruct.kernels.space.links import LogLengthscale
-from bostruct.kernels.spectrum_clip import Similarity
 from bostruct.kernels.traces import TraceKernel
 from bostruct.methods.refusals import domain_label, refuse_real
 from bostruct.surrogates.priors import Normal, bounded_normal

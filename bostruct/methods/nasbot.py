@@ -11,12 +11,12 @@ import numpy as np
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import ExpectedImprovement, LogExpectedImprovement
 from bostruct.acquisition.selection import by_fitness
-from bostruct.contracts import Array, DomainError
+from bostruct.contracts import Array, DomainError, Similarity
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.domains.joint import Joint
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel, OtmannSumKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
-from bostruct.kernels.spectrum_clip import Similarity, SpectrumClip
+from bostruct.kernels.spectrum_clip import SpectrumClip
 from bostruct.methods.default_kernels import architecture_kernel, joint_kernel
 from bostruct.methods.initial_designs import initial_design, pool_of
 from bostruct.methods.refusals import domain_label

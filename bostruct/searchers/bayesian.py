@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -64,18 +64,6 @@ def describe_part(part: Any) -> Json:
     if part is None or isinstance(part, bool | int | str):
         return part
     return getattr(part, "__qualname__", type(part).__name__)
-
-
-def take(domain: Any, xs: Batch, positions: Sequence[int]) -> Batch:
-    """Return the points at some positions of a batch, as a batch.
-
-    domain: of the points.
-    xs: m points.
-    positions: in 0..m - 1, in the order wanted.
-    """
-    if isinstance(xs, np.ndarray):
-        return xs[np.asarray(positions, dtype=np.intp)]
-    return domain.join([xs[i] for i in positions])
 
 
 @dataclass(frozen=True)
@@ -146,7 +134,7 @@ class BayesianSearch:
         except NumericalError as error:
             return fall_back(self.domain, history, state, random_rng, str(error))
         best = np.argsort(history.values, kind="stable")[: self.n_starts]
-        starts = take(self.domain, history.completed, best.tolist())
+        starts = self.domain.take(history.completed, best)
         maxima, found = self.maximizer(score, self.domain, starts, search_rng)
         state = {"surrogate": learned}
         x = self._first_unseen(maxima, score, history, search_rng)
@@ -187,7 +175,7 @@ class BayesianSearch:
         return _best(self._unseen(self.domain.join([one], drawn_too), history), score)
 
     def _unseen(self, xs: Batch, history: HistoryView) -> Batch:
-        return take(self.domain, xs, [i for i, key in enumerate(self.domain.keys(xs)) if key not in history.seen])
+        return self.domain.take(xs, [i for i, key in enumerate(self.domain.keys(xs)) if key not in history.seen])
 
 
 def _best(xs: Batch, score: Score) -> Point:

@@ -76,15 +76,6 @@ def mutations_of(domain: HasMutation, x: Point, rng: np.random.Generator) -> Bat
     return domain.join(found)
 
 
-def key_of(domain: Any, x: Point) -> Hashable:
-    """Return the key of one point.
-
-    domain: of the point.
-    x: one point.
-    """
-    return domain.keys(domain.join([x]))[0]
-
-
 def fall_back(domain: Any, history: HistoryView, state: State, rng: np.random.Generator, why: str) -> Suggestion:
     """Suggest a random unseen point, and say why; raises SpaceExhausted where none is left.
 

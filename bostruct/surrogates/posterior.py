@@ -4,30 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.blas import dtrmm  # pyright: ignore[reportAttributeAccessIssue]
 
-from bostruct.contracts import Array, Batch, Kernel, Posterior, Prediction, Prepared
+from bostruct.checks import has_capability
+from bostruct.contracts import Array, Batch, DependsOnTraining, Kernel, Posterior, Prediction, Prepared
 from bostruct.surrogates.gaussian import cholesky, inverse_lower
 from bostruct.surrogates.hyperparameters import Hyperparameters
 
 SMALLEST_VARIANCE = 1e-8  # of the latent value, on the scale of the model: as published
 SCREEN_ROUNDING = 1e-13
 BLOCK = 1024  # candidates at a time: their covariances with the training points stay in cache
-
-
-@runtime_checkable
-class DependsOnTraining(Protocol):
-    """A kernel that is another for other training points, the second batch of `prepare`."""
-
-    def gram_and_diag(self, theta: Array, xs: Batch, prepared: Prepared) -> tuple[Array, Array]:
-        """Return the Gram matrix (n, m), and k(x, x) of each x (n,).
-
-        theta: (p,). xs: the first batch of `prepare`, n points. prepared: of xs and the m training points.
-        """
-        ...
 
 
 class Member(NamedTuple):
@@ -124,7 +113,7 @@ class GaussianPosterior:
             for one in self.members
         ]
         believed = GaussianPosterior(self.kernel, augmented, self.join, members, self.nugget, self.shift, self.scale)
-        return FantasizedPosterior(self, believed) if isinstance(self.kernel, DependsOnTraining) else believed
+        return FantasizedPosterior(self, believed) if has_capability(self.kernel, DependsOnTraining) else believed
 
     def _predict_in_blocks(self, xs: Batch, explained: Callable[[Member, Array], Array]) -> Prediction:
         mean = np.empty((len(self.members), len(xs)))
@@ -140,7 +129,7 @@ class GaussianPosterior:
         return Prediction(self.shift + self.scale * mean, self.scale**2 * variance)
 
     def _gram_and_diag(self, theta: Array, xs: Batch, prepared: Prepared) -> tuple[Array, Array]:
-        if isinstance(self.kernel, DependsOnTraining):
+        if has_capability(self.kernel, DependsOnTraining):
             return self.kernel.gram_and_diag(theta, xs, prepared)
         return self.kernel.gram(theta, prepared), self.kernel.diag(theta, xs)
 

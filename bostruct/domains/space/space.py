@@ -24,7 +24,7 @@ from bostruct.domains.space.constraints import (
     valid_mask,
 )
 from bostruct.domains.space.decisions import Coordinate, coordinate, resample, roll_out, token_table
-from bostruct.domains.space.single_changes import SingleChanges
+from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch
 from bostruct.domains.space.variables import Variable, variable, variable_from_json
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 
@@ -202,6 +202,14 @@ class Space:
                 f"point: expected the keys {short_repr(list(self.variables), 200)}, got {short_repr(data, 200)}"
             )
         return self._row(data, Variable.decode)
+
+    def key(self, x: IntArray) -> Hashable:
+        """Return the key of a point (d,)."""
+        return np.asarray(x, dtype=np.int64).tobytes()
+
+    def take(self, batch: SpaceBatch, positions: Sequence[int] | IntArray) -> SpaceBatch:
+        """Return the points at some positions of a batch, single changes as such."""
+        return batch[np.asarray(positions, dtype=np.intp)]
 
     def keys(self, batch: IntArray) -> list[Hashable]:
         """Return the keys of points (m, d), equal for equal points."""
