@@ -96,6 +96,29 @@ class GaussianPosterior:
         slack = SCREEN_ROUNDING * (abs(self.shift) + abs(self.scale) * np.array(sums)[:, None])
         return Prediction(mean - slack, variance * (1.0 + SCREEN_ROUNDING))
 
+    def covariance(self, xs: Batch) -> Array:
+        """Return the covariances of the latent objective among m points (s, m, m), with `predict`'s variances.
+
+        A kernel that depends on the training points may be indefinite among other points: negative eigenvalues are set
+        to 0 there, and the variances kept.
+
+        xs: m points.
+        """
+        if not len(xs):
+            return np.empty((len(self.members), 0, 0))
+        xs = self.join(xs)
+        variance = self.predict(xs).variance / self.scale**2
+        across, among = self.kernel.prepare(xs, self.xs), self.kernel.prepare(xs, xs)
+        found = np.empty((len(self.members), len(xs), len(xs)))
+        for s, one in enumerate(self.members):
+            white = self._gram_and_diag(one.hyper.theta, xs, across)[0] @ one.whitener.T
+            left = np.exp(one.hyper.log_amplitude) * (self.kernel.gram(one.hyper.theta, among) - white @ white.T)
+            if has_capability(self.kernel, DependsOnTraining):
+                left = _scale_to_variances(_positive_part(left), variance[s])
+            np.fill_diagonal(left, variance[s])
+            found[s] = left
+        return self.scale**2 * found
+
     def believe(self, xs: Batch) -> Posterior:
         """Return the posterior once xs were told exactly their mean: kriging believer, `fantasize` in BoTorch.
 
@@ -158,6 +181,13 @@ class FantasizedPosterior:
         """
         return _smaller_variance(self.observed.screen(xs), self.augmented.screen(xs))
 
+    def covariance(self, xs: Batch) -> Array:
+        """Return the covariances of the latent objective among m points (s, m, m), with `predict`'s variances.
+
+        xs: m points.
+        """
+        return _scale_to_variances(self.augmented.covariance(xs), self.predict(xs).variance)
+
     def believe(self, xs: Batch) -> Posterior:
         """Return the posterior once more points were told exactly their mean.
 
@@ -167,6 +197,19 @@ class FantasizedPosterior:
             return self
         believed = self.augmented.xs[len(self.observed.xs) :]
         return self.observed.believe(self.observed.join(believed, xs))
+
+
+def _positive_part(matrix: Array) -> Array:
+    """Return a symmetric matrix without its negative eigenvalues (m, m)."""
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    return (vectors * np.maximum(values, 0.0)) @ vectors.T
+
+
+def _scale_to_variances(covariance: Array, variance: Array) -> Array:
+    """Return covariances with the same correlations and other variances (..., m, m); variance: (..., m)."""
+    own = np.einsum("...ii->...i", covariance)
+    ratio = np.sqrt(np.divide(variance, own, out=np.zeros_like(variance), where=own > 0.0))
+    return covariance * ratio[..., :, None] * ratio[..., None, :]
 
 
 def _smaller_variance(observed: Prediction, augmented: Prediction) -> Prediction:
