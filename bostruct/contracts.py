@@ -553,6 +553,21 @@ class Score(Protocol):
         ...
 
 
+class ScoreBuilder(Protocol):
+    """A callable that makes a score of a posterior: what a method takes a point to be worth."""
+
+    def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Score:
+        """Return the score to maximize.
+
+        posterior: of the objective, with the running points believed.
+        history: all that was told so far, at least one value.
+        rng: the only source of chance.
+
+        Raises NumericalError, for which a random point is suggested.
+        """
+        ...
+
+
 class Maximizer(Protocol):
     """A search for the points of a domain that score best."""
 

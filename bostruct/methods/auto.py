@@ -16,8 +16,9 @@ from bostruct.kernels.space.main_effects import MainEffects
 from bostruct.methods.default_kernels import program_kernel, space_kernel, variable_graphs
 from bostruct.methods.nasbot import nasbot
 from bostruct.methods.refusals import refuse_without_kernel
-from bostruct.searchers.bayesian import BayesianSearch, best_predicted
+from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.proposals import mutations_of
+from bostruct.searchers.scores import Feasible, Improvement, best_predicted
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.noise_selection import NoiseSelection
 from bostruct.surrogates.output_warping import OutputWarping
@@ -59,12 +60,10 @@ def for_space(domain: Space) -> BayesianSearch:
     return BayesianSearch(
         domain,
         OutputWarping(NoiseSelection(quiet, noisy, log_odds=math.log(4.0))),
-        LogExpectedImprovement(),
+        Feasible(Improvement(LogExpectedImprovement(), best_predicted), quiet, domain.join),
         LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000),
         n_initial=10,
         n_starts=5,
-        incumbent=best_predicted,
-        feasibility=quiet,
     )
 
 
@@ -79,11 +78,9 @@ def for_programs(domain: SearchSpace) -> BayesianSearch:
     return BayesianSearch(
         domain,
         OutputWarping(surrogate),
-        LogExpectedImprovement(),
+        Feasible(Improvement(LogExpectedImprovement(), best_predicted), surrogate, domain.join),
         Evolution(),
         n_initial=10,
         n_starts=None,
-        incumbent=best_predicted,
-        feasibility=surrogate,
         surroundings=mutations_of,
     )

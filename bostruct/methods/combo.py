@@ -14,7 +14,8 @@ from bostruct.domains.space.space import Space
 from bostruct.kernels.space.diffusion import DiffusionKernel
 from bostruct.kernels.space.links import LogEdgeWeight
 from bostruct.methods.default_kernels import variable_graphs
-from bostruct.searchers.bayesian import BayesianSearch, best_observed
+from bostruct.searchers.bayesian import BayesianSearch
+from bostruct.searchers.scores import Improvement
 from bostruct.surrogates.hyperparameters import LOG_HIGH, LOG_LOW, ScalePriors
 from bostruct.surrogates.marginalized import MarginalizedGP
 from bostruct.surrogates.priors import LogHorseshoe, TruncatedNormal
@@ -67,4 +68,4 @@ def combo(domain: Space) -> BayesianSearch:
     kernel = DiffusionKernel(variable_graphs(domain), EDGE_WEIGHT_PRIOR, LogEdgeWeight())
     priors = ComboPriors(*kernel.extreme_eigenvalues(np.zeros(domain.d)))
     surrogate = MarginalizedGP(kernel, domain.join, priors)
-    return BayesianSearch(domain, surrogate, ExpectedImprovement(), LocalSearch(), incumbent=best_observed)
+    return BayesianSearch(domain, surrogate, Improvement(ExpectedImprovement()), LocalSearch())

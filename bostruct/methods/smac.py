@@ -14,6 +14,7 @@ from bostruct.domains.space.decisions import coordinate_values
 from bostruct.domains.space.space import Space
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.proposals import mutations_of, neighbors_of
+from bostruct.searchers.scores import Improvement
 from bostruct.surrogates.forest import RandomForest
 
 
@@ -31,7 +32,7 @@ def smac(domain: Any) -> BayesianSearch:
     return BayesianSearch(
         domain,
         RandomForest(domain.coordinates, values=partial(coordinate_values, domain) if is_space else None),
-        ExpectedImprovement(),
+        Improvement(ExpectedImprovement()),
         LocalSearch(random=500, spray=100, ascents=10) if is_space else Evolution(),
         n_initial=10,
         n_starts=10 if is_space else None,

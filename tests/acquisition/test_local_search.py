@@ -197,7 +197,7 @@ def test_combo_chooses_what_it_would_choose_unpruned(n):
     search = combo(space)
     surrogate = dataclasses.replace(search.surrogate, burn_in=20)
     posterior = surrogate.condition(xs, values, None, rng)[0].believe(space.sample(2, rng))
-    score = AcquisitionScore(posterior, search.acquisition, float(values.min()))
+    score = AcquisitionScore(posterior, search.score.acquisition, float(values.min()))
     starts = xs[[int(np.argmin(values))]]
     found = [search.maximizer(s, space, starts, np.random.default_rng(7))[0] for s in (score, Unpruned(score))]
     np.testing.assert_array_equal(found[0][0], found[1][0])
