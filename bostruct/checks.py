@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from types import ModuleType
@@ -126,7 +127,7 @@ def require(domain: Any, capability: type[Capability], method: str) -> Capabilit
     method: that asks.
     """
     if missing := missing_members(domain, capability):
-        first = (capability.__doc__ or capability.__name__).partition("\n")[0].partition(":")[0].rstrip(".")
+        first = re.split(r"[.:]\s|\.$", capability.__doc__ or capability.__name__, maxsplit=1)[0]
         raise DomainError(
             f"method: {method} needs {first[:1].lower()}{first[1:]}, got {type(domain).__name__}, which lacks "
             f"{', '.join(missing)}"

@@ -14,6 +14,7 @@ import numpy as np
 from bostruct.checks import has_capability, short_repr
 from bostruct.contracts import (
     Batch,
+    Domain,
     DomainError,
     HasCrossover,
     HasMutation,
@@ -274,7 +275,7 @@ def joint_domain(parts: Mapping[str, Any]) -> Joint:
         if not isinstance(name, str) or not name:
             raise DomainError(f"parts: expected names that are non-empty strings, got {short_repr(name)}")
         domain = Space(part) if isinstance(part, Mapping) else part
-        if not has_capability(domain, HasMutation):
+        if not has_capability(domain, Domain) or not has_capability(domain, HasMutation):
             raise DomainError(
                 f"parts: expected a domain with mutations, or a dict of variables; {name} is {short_repr(part)}"
             )

@@ -9,6 +9,7 @@ from bostruct.checks import check_choice, missing_members, short_repr
 from bostruct.contracts import Searcher
 from bostruct.methods.auto import auto, for_programs, for_space
 from bostruct.methods.baselines import annealing, evolution, hill_climbing, random, regularized_evolution
+from bostruct.methods.bayesian import bayesian
 from bostruct.methods.bocs import bocs
 from bostruct.methods.combo import combo
 from bostruct.methods.deeparchitect import mcts, smbo
@@ -61,6 +62,7 @@ __all__ = [
     "METHODS",
     "annealing",
     "auto",
+    "bayesian",
     "bocs",
     "combo",
     "evolution",

@@ -11,6 +11,7 @@ import numpy as np
 
 from bostruct.contracts import (
     Batch,
+    Domain,
     DomainError,
     HasMutation,
     HasNeighbors,
@@ -74,6 +75,17 @@ def mutations_of(domain: HasMutation, x: Point, rng: np.random.Generator) -> Bat
         except DomainError:  # bounds or constraints leave this point no other
             break
     return domain.join(found)
+
+
+def nothing_around(domain: Domain, x: Point, rng: np.random.Generator) -> Batch:
+    """Return no points: the surroundings of a point in a domain that has neither neighbors nor mutations.
+
+    domain: any.
+    x: one point.
+    rng: unused.
+    """
+    del x, rng
+    return domain.join()
 
 
 def fall_back(domain: Any, history: HistoryView, state: State, rng: np.random.Generator, why: str) -> Suggestion:

@@ -291,7 +291,10 @@ def test_wrong_settings_are_refused_by_name(name, value):
 
 
 def test_methods_refuse_domains_without_graphs_by_name():
-    for name, words in (("auto", "no kernel for the points of object"), ("combo", "needs a Space")):
+    for name, words in (
+        ("auto", "auto needs a set of points, got object, which lacks size, sample"),
+        ("combo", "needs a Space"),
+    ):
         with pytest.raises(DomainError, match=words):
             searcher(name, object())
 

@@ -141,7 +141,12 @@ class Stuck:
     """A domain whose every point is the only one."""
 
     def __init__(self, domain: ArchitectureDomain) -> None:
-        self.keys, self.join, self.sample_unseen = domain.keys, domain.join, domain.sample_unseen
+        self.keys, self.join, self.take, self.sample_unseen = (
+            domain.keys,
+            domain.join,
+            domain.take,
+            domain.sample_unseen,
+        )
 
     def mutate(self, x: Any, rng: np.random.Generator) -> Any:
         del x, rng
