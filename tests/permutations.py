@@ -96,12 +96,16 @@ class Swaps(Mutable):
 
 def inversions(xs, ys):
     """The number of pairs that two permutations order differently (n, m): Kendall's distance."""
-    return np.array(
-        [
-            [sum((x.index(a) < x.index(b)) != (y.index(a) < y.index(b)) for a in x for b in x) / 2 for y in ys]
-            for x in xs
-        ]
-    ).reshape(len(xs), len(ys))
+    if not len(xs) or not len(ys):
+        return np.zeros((len(xs), len(ys)))
+    first, second = (_orders(np.argsort(batch, axis=1)) for batch in (xs, ys))
+    return (first.shape[1] - first @ second.T) / 2.0
+
+
+def _orders(places):
+    """1 or -1 for each pair of things, by which of them comes first (n, pairs)."""
+    one, other = np.triu_indices(places.shape[1], 1)
+    return np.sign(places[:, one] - places[:, other]).astype(float)
 
 
 @dataclass(frozen=True)

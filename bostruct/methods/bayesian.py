@@ -91,7 +91,7 @@ def default_search(domain: Any) -> Search:
         wide = LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000)
         return Search(wide, 5, neighbors_of)
     if has_capability(domain, HasNeighbors):  # listed point by point, and so at a price
-        return Search(LocalSearch(random=500, spray=50, ascents=5, most=5_000), 5, neighbors_of)
+        return Search(LocalSearch(random=300, spray=30, ascents=5, most=1_000), 5, neighbors_of)
     if has_capability(domain, HasMutation):
         return Search(Evolution(pool_of(domain)), None, mutations_of)
     return Search(Sampling(), 0, nothing_around)
