@@ -26,7 +26,7 @@ class FeatureDistance:
         """Return the distance of each of n points to each of m (n, m)."""
         from scipy.spatial.distance import cdist
 
-        return cdist(self.features(xs) / self.scale, self.features(ys) / self.scale)
+        return np.array(cdist(self.features(xs) / self.scale, self.features(ys) / self.scale), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -88,4 +88,4 @@ class DistanceKernel:
         """
         gram = self.gram(theta, prepared)
         slope = -math.exp(theta[0]) * prepared * gram
-        return gram, lambda cotangent: np.array([np.vdot(cotangent, slope)])
+        return gram, lambda cotangent: np.array([np.vdot(cotangent, slope)], dtype=np.float64)
