@@ -81,9 +81,8 @@ def sample_neighborhoods(
     if has_capability(domain, HasNeighborhoods):
         return domain.sample_neighborhoods(xs, m, rng, leaps)
     found = [domain.sample_neighbors(x, m, rng) for x in xs]
-    return domain.join(*found), np.repeat(
-        np.arange(len(found)), np.array([len(near) for near in found], dtype=np.int64)
-    )
+    counts = np.array([len(near) for near in found], dtype=np.int64)
+    return domain.join(*found), np.repeat(np.arange(len(found)), counts)
 
 
 def first_occurrences(domain: Domain, xs: Batch) -> list[int]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import has_capability, short_repr
+from bostruct.checks import has_capability, missing_members, short_repr
 from bostruct.contracts import (
     Batch,
     Domain,
@@ -275,9 +275,10 @@ def joint_domain(parts: Mapping[str, Any]) -> Joint:
         if not isinstance(name, str) or not name:
             raise DomainError(f"parts: expected names that are non-empty strings, got {short_repr(name)}")
         domain = Space(part) if isinstance(part, Mapping) else part
-        if not has_capability(domain, Domain) or not has_capability(domain, HasMutation):
+        if missing := [*missing_members(domain, Domain), *missing_members(domain, HasMutation)]:
             raise DomainError(
-                f"parts: expected a domain with mutations, or a dict of variables; {name} is {short_repr(part)}"
+                f"parts: expected a domain with mutations, or a dict of variables; {name} is {short_repr(part)}, "
+                f"which lacks {', '.join(missing)}"
             )
         domains.append(domain)
     form = JointGraph if all(has_capability(domain, HasNeighbors) for domain in domains) else JointDomain

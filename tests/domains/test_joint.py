@@ -23,6 +23,7 @@ from tests.laws.domain_laws import (
     check_points,
     check_seeded,
 )
+from tests.permutations import Permutations
 from tests.strategies import constrained_spaces, rngs, spaces
 
 TRAINING = bo.Space({"rate": bo.Ordinal([0.1, 0.01, 0.001]), "optimizer": ["sgd", "adam"], "augment": bool})
@@ -209,6 +210,7 @@ REFUSED_PARTS = [
     ({"": TRAINING}, "parts: expected names that are non-empty strings, got ''"),
     ({3: TRAINING}, "parts: expected names that are non-empty strings, got 3"),
     ({"a": 7}, "parts: expected a domain with mutations, or a dict of variables; a is 7"),
+    ({"a": Permutations(3)}, r"a is Permutations\(n=3\), which lacks mutate$"),
     ({"a": {}}, "variables: expected 1 to 1000, got 0"),
 ]
 
