@@ -27,6 +27,7 @@ _HOME = {
     "cnn_domain": "bostruct.domains.architecture.domain",
     "mlp_domain": "bostruct.domains.architecture.domain",
     "joint_domain": "bostruct.domains.joint",
+    "register_domain": "bostruct.domains.registry",
     "importance": "bostruct.analysis.importances",
     "plot_architecture": "bostruct.domains.architecture.drawing",
     "plot_importance": "bostruct.analysis.plots",
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from bostruct.domains.architecture.drawing import plot_architecture
     from bostruct.domains.architecture.value import Architecture
     from bostruct.domains.joint import joint_domain
+    from bostruct.domains.registry import register_domain
     from bostruct.domains.space.binary import Binary
     from bostruct.domains.space.categorical import Categorical
     from bostruct.domains.space.fidelity import Fidelity
@@ -103,6 +105,7 @@ __all__ = [
     "plot_architecture",
     "plot_importance",
     "plot_transport",
+    "register_domain",
 ]
 
 

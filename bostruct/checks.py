@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterable
+from functools import lru_cache
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
-from bostruct.contracts import MissingExtra
+from bostruct.contracts import Domain, DomainError, Kernel, MissingExtra, Posterior, Prior, Searcher
+
+Capability = TypeVar("Capability")
+CONTRACTS: tuple[type, ...] = (Domain, Kernel, Posterior, Prior, Searcher)  # what capabilities add to
 
 
 def short_repr(value: Any, limit: int = 80) -> str:
@@ -77,6 +82,57 @@ def did_you_mean(given: Any, names: Iterable[Any]) -> str:
     known = {str(name).lower(): str(name) for name in names}
     close = get_close_matches(str(given).lower(), known, n=1)
     return f". Did you mean {known[close[0]]!r}?" if close else ""
+
+
+def has_capability(part: Any, capability: type[Capability]) -> TypeGuard[Capability]:
+    """Tell whether a part has what a capability adds to its contract.
+
+    `isinstance` asks for the contract too, and in Python 3.11 evaluates its properties: the size of a domain may be
+    long to count.
+
+    part: a domain, a kernel, a posterior or a searcher; anything else has no capability.
+    capability: a protocol of `bostruct.contracts`.
+    """
+    return not missing_members(part, capability)
+
+
+def missing_members(part: Any, capability: type) -> list[str]:
+    """List the methods and properties that a part lacks for a capability, or for a contract.
+
+    part: anything; a class lacks all of them, because it is not yet the part.
+    capability: a protocol of `bostruct.contracts`.
+    """
+    return [name for name in _members(capability) if isinstance(part, type) or not _has_member(part, name)]
+
+
+@lru_cache(maxsize=64)
+def _members(capability: type) -> tuple[str, ...]:
+    bases = [base for base in capability.__mro__ if base is capability or base not in CONTRACTS]
+    return tuple(dict.fromkeys(name for base in reversed(bases) for name in vars(base) if not name.startswith("_")))
+
+
+def _has_member(part: Any, name: str) -> bool:
+    """Look at the class first, so that no property is evaluated; fields are found on the part itself."""
+    return getattr(type(part), name, None) is not None or getattr(part, name, None) is not None
+
+
+def require(domain: Any, capability: type[Capability], method: str) -> Capability:
+    """Return a domain that has a capability; raise DomainError for any other.
+
+    The message names the method, the domain and what the domain lacks. The first words of the capability's docstring
+    say what is needed.
+
+    domain: any.
+    capability: a protocol of `bostruct.contracts`.
+    method: that asks.
+    """
+    if missing := missing_members(domain, capability):
+        first = re.split(r"[.:]\s|\.$", capability.__doc__ or capability.__name__, maxsplit=1)[0]
+        raise DomainError(
+            f"method: {method} needs {first[:1].lower()}{first[1:]}, got {type(domain).__name__}, which lacks "
+            f"{', '.join(missing)}"
+        )
+    return domain
 
 
 def check_bool(name: str, value: Any) -> bool:

@@ -5,9 +5,17 @@ function what a point is worth, a maximizer where the best one is, a searcher st
 (`bostruct.study.study`) has points evaluated and loses nothing.
 
 Letters used everywhere: ``n`` training points, ``m`` candidates, ``d`` variables, ``p`` kernel parameters, ``s``
-posterior samples of them. Numbers are float64. Points travel in batches: on a `Space` an integer array of shape
-(m, d), elsewhere a sequence of immutable, hashable values. ``x`` is one point of a batch, as the domain holds it; what
-the user sees of it is made by `Domain.present`. Values are minimized everywhere below the study.
+posterior samples of them. Numbers are float64. ``x`` is one point of a batch, as the domain holds it; what the user
+sees of it is made by `Domain.present`. Values are minimized everywhere below the study.
+
+Points travel in batches. A batch has a length, is indexed by an integer (a point) or a slice (a batch), and can be
+iterated over; all else is done by its domain (`take`, `join`, `keys`). Nobody changes a batch or a point. On a `Space`
+a batch is an integer array (m, d), or, as `sample_neighborhoods` returns it, a batch of single changes
+(`bostruct.domains.space.single_changes`), which turns into that array wherever NumPy asks for one. On every other
+domain of this package a batch is a list or a tuple. `tests/laws/domain_laws.py` states this as laws.
+
+A capability (`HasTokens`, `HasLine` ...) is what some domains, kernels, posteriors and searchers can do beyond their
+contract. `bostruct.checks.require` and `has_capability` ask for it, which look at the methods that it adds.
 """
 
 from __future__ import annotations
@@ -23,7 +31,7 @@ Array: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 Json: TypeAlias = Any  # None, bool, int, float, str, or a list or dict of them
 Point: TypeAlias = Any  # one point, as its domain holds it
-Batch: TypeAlias = Any  # several of them: supports len() and indexing; joined by `Domain.join`
+Batch: TypeAlias = Any  # several of them: see above
 Prepared: TypeAlias = Any  # what a kernel needs to know of two batches, whatever its parameters
 State: TypeAlias = Json  # what the next step needs: plain JSON, so that it survives on disk exactly
 Info: TypeAlias = dict[str, Any]  # what a person wants to see, as JSON
@@ -81,10 +89,25 @@ class Domain(Protocol):
         """
         ...
 
+    def key(self, x: Point) -> Hashable:
+        """Return the key of one point, as `keys` does for many.
+
+        x: one point.
+        """
+        ...
+
     def keys(self, batch: Batch) -> list[Hashable]:
         """Return one hashable for each point, equal exactly where the points are equal.
 
         batch: of m points. Returns m keys.
+        """
+        ...
+
+    def take(self, batch: Batch, positions: Sequence[int] | IntArray) -> Batch:
+        """Return the points at some positions of a batch, as a batch.
+
+        batch: of m points.
+        positions: in 0..m - 1, in the order wanted, repeats allowed; none give the empty batch.
         """
         ...
 
@@ -100,8 +123,9 @@ class Domain(Protocol):
         ...
 
 
+@runtime_checkable
 class HasNeighbors(Domain, Protocol):
-    """A domain with a symmetric relation of one change."""
+    """A domain whose neighbors can be listed: points one change away, a symmetric relation."""
 
     def neighbors(self, x: Point) -> Batch:
         """List all valid points one change away, in a fixed order, without repeats.
@@ -120,8 +144,9 @@ class HasNeighbors(Domain, Protocol):
         ...
 
 
+@runtime_checkable
 class HasNeighborhoods(HasNeighbors, Protocol):
-    """A domain that can list the neighbors of many points at once."""
+    """A domain whose neighbors can be listed for many points at once."""
 
     def sample_neighborhoods(
         self, xs: Batch, m: int, rng: np.random.Generator, leaps: bool = False
@@ -138,6 +163,7 @@ class HasNeighborhoods(HasNeighbors, Protocol):
         ...
 
 
+@runtime_checkable
 class HasMutation(Domain, Protocol):
     """A domain whose points can be changed at random."""
 
@@ -150,8 +176,9 @@ class HasMutation(Domain, Protocol):
         ...
 
 
+@runtime_checkable
 class HasTokens(Domain, Protocol):
-    """A domain whose points can be told apart by bags of features."""
+    """A domain whose points have features: bags of hashes that tell them apart."""
 
     def tokens(self, xs: Batch) -> list[npt.NDArray[np.int64]]:
         """Return the hashes of each point's features, each as often as the feature occurs.
@@ -178,8 +205,9 @@ class Choice(Protocol):
     def ordered(self) -> bool: ...
 
 
+@runtime_checkable
 class HasChoices(Domain, Protocol):
-    """A domain whose points are made of named choices."""
+    """A domain of named choices: they make up its points."""
 
     def coordinates(self, x: Point) -> Sequence[Choice]:
         """List all choices of a point, in a fixed order.
@@ -205,8 +233,9 @@ class HasChoices(Domain, Protocol):
         ...
 
 
+@runtime_checkable
 class HasDecisions(Domain, Protocol):
-    """A domain whose points are the leaves of a tree: one decision after another, each among finitely many."""
+    """A domain of decisions one after another: its points are the leaves of a tree, each choice among finitely many."""
 
     def decisions(self, x: Point) -> tuple[int, ...]:
         """Return the way to a point: at each decision the position of what was chosen.
@@ -231,8 +260,55 @@ class HasDecisions(Domain, Protocol):
         ...
 
 
+@runtime_checkable
 class HasCrossover(Domain, Protocol):
-    def crossover(self, x: Point, y: Point, rng: np.random.Generator) -> Point: ...
+    """A domain whose points can be crossed."""
+
+    def crossover(self, x: Point, y: Point, rng: np.random.Generator) -> Point:
+        """Return a valid point that has something of each of two.
+
+        x, y: points; of x and x comes x.
+        rng: the only source of chance.
+        """
+        ...
+
+
+@runtime_checkable
+class HasPool(Domain, Protocol):
+    """A domain with a pool: points to begin a search with.
+
+    pool: valid points; none where there are none to begin with.
+    """
+
+    @property
+    def pool(self) -> Batch: ...
+
+
+@runtime_checkable
+class HasDistances(Domain, Protocol):
+    """A domain with distances between its points."""
+
+    def distances(self, xs: Batch, ys: Batch) -> Array:
+        """Return the distance of each of n points to each of m (n, m): at least 0, symmetric, 0 from x to x.
+
+        No triangle inequality is asked for, nor that exp(-distance) be positive semi-definite.
+
+        xs: n points.
+        ys: m points.
+        """
+        ...
+
+
+@runtime_checkable
+class HasFeatures(Domain, Protocol):
+    """A domain with features: numbers by which its points are described."""
+
+    def features(self, xs: Batch) -> Array:
+        """Return the features of m points (m, k), finite, in any units.
+
+        xs: m points.
+        """
+        ...
 
 
 class Prior(Protocol):
@@ -301,6 +377,7 @@ class Kernel(Protocol):
         ...
 
 
+@runtime_checkable
 class HasLine(Kernel, Protocol):
     """A kernel whose Gram matrix is cheap along one coordinate of theta: what a coordinate sampler needs."""
 
@@ -311,6 +388,20 @@ class HasLine(Kernel, Protocol):
         i: position of the parameter that varies.
         prepared: what `prepare` returned.
         gram: the Gram matrix at theta, where known: a shortcut that a kernel may take.
+        """
+        ...
+
+
+@runtime_checkable
+class DependsOnTraining(Kernel, Protocol):
+    """A kernel that is another for other training points, the second batch of `prepare`."""
+
+    def gram_and_diag(self, theta: Array, xs: Batch, prepared: Prepared) -> tuple[Array, Array]:
+        """Return the Gram matrix (n, m), and k(x, x) of each x (n,).
+
+        theta: (p,).
+        xs: the first batch of `prepare`, n points.
+        prepared: of xs and the m training points.
         """
         ...
 
@@ -331,6 +422,7 @@ class BlockGram(NamedTuple):
         return self.whole(t)
 
 
+@runtime_checkable
 class HasGradient(Kernel, Protocol):
     """A kernel that can be fitted by gradients."""
 
@@ -343,6 +435,11 @@ class HasGradient(Kernel, Protocol):
         Returns K (n, m), and a function from G (n, m) to the gradient (p,).
         """
         ...
+
+
+@runtime_checkable
+class Similarity(HasLine, HasGradient, Protocol):
+    """A function of two points with all methods of a kernel, whose matrices may be indefinite."""
 
 
 class Prediction(NamedTuple):
@@ -370,6 +467,20 @@ class Posterior(Protocol):
         This is the kriging believer, `fantasize` in BoTorch.
 
         xs: points that are being evaluated; none change nothing.
+        """
+        ...
+
+
+@runtime_checkable
+class HasCovariance(Posterior, Protocol):
+    """A posterior of many points together."""
+
+    def covariance(self, xs: Batch) -> Array:
+        """Return the covariances of the latent objective among m points (s, m, m), in the user's units squared.
+
+        Each is positive semi-definite. The diagonals are the variances of `predict`.
+
+        xs: m points.
         """
         ...
 
@@ -438,6 +549,21 @@ class Score(Protocol):
         """Return bounds that are never below the score of the same point, and cheaper (m,).
 
         xs: m points.
+        """
+        ...
+
+
+class ScoreBuilder(Protocol):
+    """A callable that makes a score of a posterior: what a method takes a point to be worth."""
+
+    def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Score:
+        """Return the score to maximize.
+
+        posterior: of the objective, with the running points believed.
+        history: all that was told so far, at least one value.
+        rng: the only source of chance.
+
+        Raises NumericalError, for which a random point is suggested.
         """
         ...
 

@@ -77,7 +77,8 @@ class StuckDomain:
     """A domain whose every point is the only one."""
 
     def __init__(self, domain: Any) -> None:
-        self.keys, self.join, self.sample_unseen = domain.keys, domain.join, domain.sample_unseen
+        self.keys, self.join, self.take = domain.keys, domain.join, domain.take
+        self.sample_unseen = domain.sample_unseen
 
     def mutate(self, x: Any, rng: np.random.Generator) -> Any:
         del x, rng

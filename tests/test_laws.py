@@ -55,6 +55,62 @@ class Colliding(bo.Space):
         return [int(row.sum()) for row in batch]
 
 
+class Misnamed(bo.Space):
+    def key(self, x):
+        return super().key(x[::-1])
+
+
+class Sorting(bo.Space):
+    def take(self, batch, positions):
+        return super().take(batch, np.sort(positions))
+
+
+class Misplacing(bo.Space):
+    """Its neighborhoods belong to other points than they say."""
+
+    def sample_neighborhoods(self, xs, m, rng, leaps=False):
+        near, of = super().sample_neighborhoods(xs, m, rng, leaps)
+        return near, np.sort((of + 1) % len(xs))
+
+
+class Cut(bo.Space):
+    """Its neighborhoods are cut short."""
+
+    def sample_neighborhoods(self, xs, m, rng, leaps=False):
+        near, of = super().sample_neighborhoods(xs, m, rng, leaps)
+        return near[: len(of) - 1], of[:-1]
+
+
+class OneSided(bo.Space):
+    def distances(self, xs, ys):
+        return np.maximum(np.asarray(xs)[:, None, 2] - np.asarray(ys)[None, :, 2], 0).astype(float)
+
+
+class FarFromItself(bo.Space):
+    def distances(self, xs, ys):
+        return np.ones((len(xs), len(ys)))
+
+
+class Relative(bo.Space):
+    """Its features depend on the other points of the batch."""
+
+    def features(self, xs):
+        return np.asarray(xs) - np.asarray(xs).mean(axis=0)
+
+
+class Unnumbered(bo.Space):
+    def features(self, xs):
+        return np.full((len(xs), 1), np.nan)
+
+
+class Trespassing(bo.Space):
+    """Its pool has a point that is not its own."""
+
+    @property
+    def pool(self):
+        return np.array([[0, 0, 99]])
+
+
 class Lossy(bo.Space):
     def encode(self, x):
         return super().encode(np.zeros_like(x))
@@ -71,7 +127,11 @@ class Endless(bo.Space):
         return self.sample(1, rng)[0]
 
 
-@pytest.mark.parametrize("faulty", [Stuck, OneWay, Repeating, Loose, Colliding, Lossy])
+FAULTY_DOMAINS = [Stuck, OneWay, Repeating, Loose, Colliding, Misnamed, Sorting, Misplacing, Cut, OneSided]
+FAULTY_DOMAINS += [FarFromItself, Relative, Unnumbered, Trespassing, Lossy]
+
+
+@pytest.mark.parametrize("faulty", FAULTY_DOMAINS)
 def test_a_faulty_domain_fails(faulty, rng):
     with pytest.raises((AssertionError, ValueError)):
         check_domain(faulty(VARIABLES), rng, m=8)

@@ -56,7 +56,7 @@ def measure(miniature: bool) -> list[Row]:
         settings = {"burn_in": 1, "samples": 2} if miniature else {"burn_in": BURN_IN}
         surrogate = replace(surrogate, **settings)
         posterior, state, _ = surrogate.condition(xs, told, None, np.random.default_rng(1))
-        score = AcquisitionScore(posterior, searcher.acquisition, float(told.min()))
+        score = AcquisitionScore(posterior, searcher.score.acquisition, float(told.min()))
         starts = xs[np.argsort(told, kind="stable")[:1]]
         ours, plain, same = _compare(partial(search, domain=problem.space, starts=starts), score, miniature)
         limit = np.inf if miniature else REQUIRED

@@ -83,7 +83,7 @@ class Evolution:
             left, generations = left - size, generations + 1
         order = np.argsort(-scores, kind="stable")
         info = {"candidates": len(xs), "generations": generations, "best_score": float(scores[order[0]])}
-        return domain.join([xs[i] for i in order.tolist()]), info
+        return domain.take(xs, order), info
 
     def children(self, t: int) -> int:
         """Return how many children are tried.
@@ -103,12 +103,12 @@ class Evolution:
 
 def _drop_duplicates(domain: HasMutation, xs: Batch, known: set[Hashable]) -> Batch:
     """Return the points whose keys are not known, each once, and add their keys to `known`."""
-    fresh: list[Any] = []
-    for x, key in zip(xs, domain.keys(xs), strict=True):
+    fresh: list[int] = []
+    for position, key in enumerate(domain.keys(xs)):
         if key not in known:
             known.add(key)
-            fresh.append(x)
-    return domain.join(fresh)
+            fresh.append(position)
+    return domain.take(xs, fresh)
 
 
 def _mutate_each(domain: HasMutation, xs: Batch, parents: list[int], rng: np.random.Generator) -> Batch:

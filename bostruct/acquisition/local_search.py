@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bostruct.acquisition.pruning import best, best_of_each
-from bostruct.checks import check_integer
-from bostruct.contracts import Array, Batch, HasNeighborhoods, Info, Score
+from bostruct.checks import check_integer, has_capability
+from bostruct.contracts import Array, Batch, Domain, HasNeighborhoods, HasNeighbors, Info, IntArray, Point, Score
 
 MAX_NEIGHBORS = 20_000  # of one point, looked at in one step; more are sampled
 
@@ -44,29 +44,48 @@ class LocalSearch:
             check_integer("most", self.most, 1)
 
     def __call__(
-        self, score: Score, domain: HasNeighborhoods, starts: Batch, rng: np.random.Generator
+        self, score: Score, domain: HasNeighbors, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
         """Return local maxima of the score, best first, each once, and what goes on record.
 
         Where `most` ended the ascents, the points are on the way to local maxima.
 
         score: the function to maximize.
-        domain: with neighborhoods.
+        domain: with neighbors.
         starts: good points to start from; may be empty.
         rng: the only source of chance.
         """
         drawn = domain.sample(self.random, rng)
         candidates = (
-            domain.join(drawn, domain.sample_neighborhoods(starts, self.spray, rng)[0]) if len(starts) else drawn
+            domain.join(drawn, sample_neighborhoods(domain, starts, self.spray, rng)[0]) if len(starts) else drawn
         )
-        chosen, scores = best(score, candidates, self.ascents)
-        ends, scores, steps = ascend(score, domain, candidates[chosen], scores, rng, self.leaps, self.most)
+        chosen, scores = best(score, domain, candidates, self.ascents)
+        climbers = domain.take(candidates, chosen)
+        ends, scores, steps = ascend(score, domain, climbers, scores, rng, self.leaps, self.most)
         order = np.argsort(-scores, kind="stable")
         info = {"candidates": len(candidates), "steps": steps, "best_score": float(scores[order[0]])}
-        return ends[order], info
+        return domain.take(ends, order), info
 
 
-def first_occurrences(domain: HasNeighborhoods, xs: Batch) -> list[int]:
+def sample_neighborhoods(
+    domain: HasNeighbors, xs: Batch, m: int, rng: np.random.Generator, leaps: bool = False
+) -> tuple[Batch, IntArray]:
+    """Return up to m neighbors of each point as one batch, and the position in xs of each neighbor's point.
+
+    domain: with neighbors; one without neighborhoods is asked for the neighbors of one point after another.
+    xs: batch of points.
+    m: the most neighbors of each.
+    rng: the only source of chance.
+    leaps: as of `LocalSearch`; a domain without neighborhoods has none.
+    """
+    if has_capability(domain, HasNeighborhoods):
+        return domain.sample_neighborhoods(xs, m, rng, leaps)
+    found = [domain.sample_neighbors(x, m, rng) for x in xs]
+    counts = np.array([len(near) for near in found], dtype=np.int64)
+    return domain.join(*found), np.repeat(np.arange(len(found)), counts)
+
+
+def first_occurrences(domain: Domain, xs: Batch) -> list[int]:
     """Return the positions of the points that did not occur before, ascending.
 
     domain: of the points.
@@ -78,7 +97,7 @@ def first_occurrences(domain: HasNeighborhoods, xs: Batch) -> list[int]:
 
 def ascend(
     score: Score,
-    domain: HasNeighborhoods,
+    domain: HasNeighbors,
     xs: Batch,
     scores: Array,
     rng: np.random.Generator,
@@ -91,7 +110,7 @@ def ascend(
     end as one.
 
     score: the function to maximize.
-    domain: with neighborhoods.
+    domain: with neighbors.
     xs: m points to start from.
     scores: (m,), theirs.
     rng: draws neighbors where there are too many.
@@ -101,21 +120,23 @@ def ascend(
     Returns the ends, their scores, and the number of steps.
     """
     first = first_occurrences(domain, xs)
-    xs, scores = domain.join(xs[first]), scores[first]
-    climbing = np.arange(len(xs))
-    merged = np.zeros(len(xs), dtype=bool)
+    points: list[Point] = list(domain.take(xs, first))
+    scores = scores[first]
+    climbing = np.arange(len(points))
+    merged = np.zeros(len(points), dtype=bool)
     steps = looked_at = 0
     while len(climbing) and (most is None or looked_at < most):
-        batch, group = domain.sample_neighborhoods(xs[climbing], MAX_NEIGHBORS, rng, leaps)
-        winner, top = best_of_each(score, batch, group, len(climbing), scores[climbing])
+        here = domain.join([points[i] for i in climbing])
+        batch, group = sample_neighborhoods(domain, here, MAX_NEIGHBORS, rng, leaps)
+        winner, top = best_of_each(score, domain, batch, group, len(climbing), scores[climbing])
         moved = winner >= 0
         climbing, winner = climbing[moved], winner[moved]
         for i, w, value in zip(climbing, winner, top[moved], strict=True):
-            xs[i], scores[i] = batch[w], value
-        apart = first_occurrences(domain, xs[climbing])
+            points[i], scores[i] = batch[w], value
+        apart = first_occurrences(domain, domain.join([points[i] for i in climbing]))
         merged[np.delete(climbing, apart)] = True
         climbing = climbing[apart]
         steps, looked_at = steps + 1, looked_at + len(batch)
-    xs, scores = xs[~merged], scores[~merged]
-    first = first_occurrences(domain, xs)  # some arrive where others ended before
-    return xs[first], scores[first], steps
+    ends = domain.join([points[i] for i in np.flatnonzero(~merged)])
+    first = first_occurrences(domain, ends)  # some arrive where others ended before
+    return domain.take(ends, first), scores[~merged][first], steps

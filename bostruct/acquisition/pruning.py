@@ -9,17 +9,18 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.contracts import Array, Batch, Score
+from bostruct.contracts import Array, Batch, Domain, Score
 
 FIRST_BLOCK = 32
 BLOCK_GROWTH = 4
 LARGEST_BLOCK = 1024  # what a posterior predicts in one go: larger blocks cost more than they save
 
 
-def best(score: Score, xs: Batch, k: int) -> tuple[npt.NDArray[np.int64], Array]:
+def best(score: Score, domain: Domain, xs: Batch, k: int) -> tuple[npt.NDArray[np.int64], Array]:
     """Return the indices of the k best points, best first, and their scores; all where there are fewer.
 
     score: with bounds.
+    domain: of the points.
     xs: m points.
     k: at least 1.
     """
@@ -30,7 +31,7 @@ def best(score: Score, xs: Batch, k: int) -> tuple[npt.NDArray[np.int64], Array]
     ranked = order[:0]
     while done < len(order):
         fresh = order[done : done + block]
-        scores[fresh] = score(xs[fresh])
+        scores[fresh] = score(domain.take(xs, fresh))
         done, block = done + len(fresh), max(block, min(block * BLOCK_GROWTH, LARGEST_BLOCK))
         candidates = np.concatenate([ranked, fresh])
         ranked = candidates[np.lexsort((candidates, -scores[candidates]))][:k]
@@ -49,11 +50,12 @@ def _could_enter(bound: float, index: int, scores: Array, ranked: npt.NDArray[np
 
 
 def best_of_each(
-    score: Score, xs: Batch, group: npt.NDArray[np.int64], n_groups: int, floor: Array
+    score: Score, domain: Domain, xs: Batch, group: npt.NDArray[np.int64], n_groups: int, floor: Array
 ) -> tuple[npt.NDArray[np.int64], Array]:
     """Return for each group of points the index of its best, the lowest of equals, and its score.
 
     score: with bounds.
+    domain: of the points.
     xs: m points.
     group: of each point (m,), in 0..n_groups - 1.
     n_groups: number of groups.
@@ -68,7 +70,7 @@ def best_of_each(
     block = 1
     while len(open_groups := _contending_groups(bounds, order, position, stop, winner, top)):
         fresh = np.concatenate([order[position[g] : min(position[g] + block, stop[g])] for g in open_groups])
-        for index, value in zip(fresh, score(xs[fresh]), strict=True):
+        for index, value in zip(fresh, score(domain.take(xs, fresh)), strict=True):
             g = group[index]
             if value > top[g] or (value == top[g] and 0 <= index < winner[g]):
                 winner[g], top[g] = index, value

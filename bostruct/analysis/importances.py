@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bostruct.checks import check_integer, short_repr
-from bostruct.contracts import BostructError
+from bostruct.checks import check_integer, has_capability, short_repr
+from bostruct.contracts import BostructError, HasChoices
 from bostruct.study.result import Result
 from bostruct.surrogates.fanova import (
     TREES,
@@ -50,15 +50,14 @@ def importance(study: Study | Result, *, pairs: bool = False, trees: int = TREES
         raise BostructError(
             "study: expected a result that knows its space; this one was pickled, pass the study itself"
         )
-    coordinates: Any = getattr(domain, "coordinates", None)
-    if coordinates is None:
+    if not has_capability(domain, HasChoices):
         raise BostructError(f"study: expected points made of named choices, got those of {short_repr(domain)}")
     completed = [
         trial for trial in (result.trials[number] for number in sorted(result.order)) if trial.value is not None
     ]
     if len(completed) < 2:
         raise BostructError(f"study: expected at least two completed trials, got {len(completed)}")
-    design, features = design_and_features([coordinates(domain.parse(trial.point)) for trial in completed])
+    design, features = design_and_features([domain.coordinates(domain.parse(trial.point)) for trial in completed])
     values = scale_to_unit(np.array([trial.value for trial in completed], dtype=np.float64))
     found = importances(grow_forest(design, values, seed, trees), features, pairs)
     return Importances(_sort(found.main), _sort(found.pairs))

@@ -6,36 +6,27 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from itertools import cycle, islice
+from typing import Any
 
 import numpy as np
 
-from bostruct.checks import short_repr
-from bostruct.contracts import Batch, DomainError, HasMutation, Json, Point, PointError, SpaceExhausted
+from bostruct.checks import has_capability, missing_members, short_repr
+from bostruct.contracts import (
+    Batch,
+    Domain,
+    DomainError,
+    HasCrossover,
+    HasMutation,
+    HasNeighbors,
+    HasPool,
+    Json,
+    Point,
+    PointError,
+    SpaceExhausted,
+)
 from bostruct.domains.space.space import Space
 from bostruct.domains.unseen import draw_unseen
-
-
-@runtime_checkable
-class Mutating(Protocol):
-    """A domain that can be a part: it draws unseen points and mutates them."""
-
-    def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point: ...
-    def mutate(self, x: Point, rng: np.random.Generator) -> Point: ...
-
-
-@runtime_checkable
-class Crossing(Protocol):
-    """A part that a child need not inherit whole."""
-
-    def crossover(self, x: Point, y: Point, rng: np.random.Generator) -> Point: ...
-
-
-@runtime_checkable
-class Neighboring(Protocol):
-    """A domain that lists neighbors; where all parts do, the joint domain has neighbors too."""
-
-    def neighbors(self, x: Point) -> Batch: ...
 
 
 @dataclass(frozen=True)
@@ -68,6 +59,19 @@ class Joint:
         """The product of the parts' sizes."""
         sizes = [domain.size for domain in self.domains]
         return math.inf if math.inf in sizes else math.prod(sizes)
+
+    @property
+    def pool(self) -> list[JointPoint]:
+        """The pools of the parts side by side, repeated to equal lengths; empty where no part has one.
+
+        Parts without a pool are drawn, the same in every study, as pools are.
+        """
+        pools = [domain.pool if has_capability(domain, HasPool) else [] for domain in self.domains]
+        if not (n := max(map(len, pools))):
+            return []
+        rng = np.random.default_rng(0)
+        both = zip(self.domains, pools, strict=True)
+        return self.points([list(islice(cycle(pool), n)) if len(pool) else part.sample(n, rng) for part, pool in both])
 
     def sample(self, m: int, rng: np.random.Generator) -> list[JointPoint]:
         """Draw m points whose parts are independent, each drawn as its domain draws.
@@ -135,12 +139,20 @@ class Joint:
         """
         return self._from_mapping(data, [domain.decode for domain in self.domains])
 
+    def key(self, x: JointPoint) -> Hashable:
+        """Return the key of a point: those of its parts."""
+        return x.key
+
     def keys(self, batch: Iterable[JointPoint]) -> list[Hashable]:
         """Return the keys of points, equal for equal points.
 
         batch: points of the domain.
         """
         return [x.key for x in batch]
+
+    def take(self, batch: Sequence[JointPoint], positions: Iterable[int]) -> list[JointPoint]:
+        """Return the points at some positions of a batch."""
+        return [batch[i] for i in positions]
 
     def join(self, *batches: Iterable[JointPoint]) -> list[JointPoint]:
         """Join batches into one list.
@@ -190,7 +202,7 @@ class Joint:
         child = []
         for domain, a, b in zip(self.domains, x.parts, y.parts, strict=True):
             whole = a if rng.random() < 0.5 else b
-            child.append(domain.crossover(a, b, rng) if isinstance(domain, Crossing) else whole)
+            child.append(domain.crossover(a, b, rng) if has_capability(domain, HasCrossover) else whole)
         return self._point(child)
 
     def to_json(self) -> Json:
@@ -269,12 +281,13 @@ def joint_domain(parts: Mapping[str, Any]) -> Joint:
         if not isinstance(name, str) or not name:
             raise DomainError(f"parts: expected names that are non-empty strings, got {short_repr(name)}")
         domain = Space(part) if isinstance(part, Mapping) else part
-        if not isinstance(domain, Mutating):
+        if missing := [*missing_members(domain, Domain), *missing_members(domain, HasMutation)]:
             raise DomainError(
-                f"parts: expected a domain with mutations, or a dict of variables; {name} is {short_repr(part)}"
+                f"parts: expected a domain with mutations, or a dict of variables; {name} is {short_repr(part)}, "
+                f"which lacks {', '.join(missing)}"
             )
         domains.append(domain)
-    form = JointGraph if all(isinstance(domain, Neighboring) for domain in domains) else JointDomain
+    form = JointGraph if all(has_capability(domain, HasNeighbors) for domain in domains) else JointDomain
     return form(tuple(parts), tuple(domains))
 
 
@@ -307,7 +320,7 @@ def _sample_unseen_parts(domains: Sequence[HasMutation], seen: Iterable[Any], rn
     full: set[Hashable] = set()
     while True:
         x = first.sample_unseen(frozenset(full), rng)
-        key = first.keys(first.join([x]))[0]
+        key = first.key(x)
         try:
             return [x, *_sample_unseen_parts(others, seen_with.get(key, ()), rng)]
         except SpaceExhausted:

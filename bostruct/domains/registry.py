@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, Json
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.domains.architecture.table import TableDomain
@@ -29,6 +30,25 @@ BUILDERS: dict[str, Callable[[Json], Any]] = {
 }
 
 
+def register_domain(kind: str, builder: Callable[[Json], Any]) -> None:
+    """Make a study over a domain of your own loadable from its file alone, in a program that calls this first.
+
+    kind: the name under which ``to_json()["domain"]`` of your domain goes.
+    builder: description -> an equal domain, where description is what `to_json` returned; raises DomainError where that
+        does not hold enough. To register the same function again changes nothing.
+
+    Raises TypeError, and ValueError for a kind that another function builds.
+    """
+    if not isinstance(kind, str) or not kind:
+        raise TypeError(f"kind: expected a non-empty string, got {short_repr(kind)}")
+    if not callable(builder):
+        raise TypeError(f"builder: expected a function from a description to a domain, got {short_repr(builder)}")
+    if BUILDERS.setdefault(kind, builder) != builder:
+        raise ValueError(
+            f"kind: expected one that is not taken, got {kind!r}, which {short_repr(BUILDERS[kind])} builds"
+        )
+
+
 def domain_from_json(data: Json) -> Any:
     """Rebuild a domain from its description; raises DomainError where the file does not hold enough.
 
@@ -36,5 +56,8 @@ def domain_from_json(data: Json) -> Any:
     """
     kind = data.get("domain")
     if kind not in BUILDERS:
-        raise DomainError(f"domain: expected one of {', '.join(BUILDERS)}; the description says {kind!r}")
+        raise DomainError(
+            f"domain: expected one of {', '.join(BUILDERS)}; the description says {kind!r}; "
+            "bostruct.register_domain adds a domain of your own"
+        )
     return BUILDERS[kind](data)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import missing_package
+from bostruct.checks import has_capability, missing_package
 from bostruct.contracts import Array, Batch, DifferentiablePrior, DomainError, HasGradient, IntArray, Parameter
 from bostruct.domains.space.space import Space
 from bostruct.methods.default_kernels import space_kernel
@@ -171,7 +171,7 @@ class BlockPrior(Prior):
     arg_constraints: dict[str, Any] = {}  # noqa: RUF012  (torch declares it so)
 
     def __init__(self, block: Parameter) -> None:
-        if not isinstance(block.prior, DifferentiablePrior):
+        if not has_capability(block.prior, DifferentiablePrior):
             raise DomainError(
                 f"priors: expected one with a gradient for {block.name}, got {type(block.prior).__name__}"
             )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.contracts import Array, Batch, HasGradient, HasLine, Parameter, Prepared, Prior
+from bostruct.contracts import Array, Batch, HasGradient, Parameter, Prepared, Prior, Similarity
 
 
 def weight_of(log_odds: float) -> float:
@@ -41,10 +41,6 @@ def slope_in_odds(cotangent: Array, first: Array, second: Array, weight: float) 
     return weight * (1.0 - weight) * float(np.vdot(cotangent, first) - np.vdot(cotangent, second))
 
 
-class KernelFactor(HasLine, HasGradient, Protocol):
-    """A kernel that can be a factor of a product, as the product itself can."""
-
-
 @dataclass(frozen=True)
 class PartKernel:
     """A kernel that sees one part of each point.
@@ -56,7 +52,7 @@ class PartKernel:
 
     name: str
     part: Callable[[Batch], Batch]
-    kernel: KernelFactor
+    kernel: Similarity
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -118,8 +114,8 @@ class Product:
     first, second: kernels; a product of products has more factors.
     """
 
-    first: KernelFactor
-    second: KernelFactor
+    first: Similarity
+    second: Similarity
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

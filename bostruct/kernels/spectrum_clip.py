@@ -10,18 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf  # pyright: ignore[reportAttributeAccessIssue]
 
-from bostruct.contracts import Array, Batch, HasGradient, HasLine, Parameter, Prepared
+from bostruct.contracts import Array, Batch, Parameter, Prepared, Similarity
 
 NEGLIGIBLE = 1e-9  # of the mean diagonal: a negative eigenvalue as small as this is left to the jitter
-
-
-class Similarity(HasLine, HasGradient, Protocol):
-    """A function of two points with a kernel's methods, whose matrices may be indefinite."""
 
 
 class SpectrumClipPair(NamedTuple):

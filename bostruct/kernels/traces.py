@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.contracts import Array, Batch, Choice, Parameter, Prior
-from bostruct.kernels.distance import DistanceKernel
+from bostruct.kernels.distance import ExponentialKernel
 
 ABSENT = -1.0
 
@@ -54,7 +54,7 @@ class Columns(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TraceKernel(DistanceKernel):
+class TraceKernel(ExponentialKernel):
     """A kernel on programs of a search-space language, exp(-sum_g rate_g D_g), where D_g sums over choices of kind g.
 
     choices: point -> its choices.

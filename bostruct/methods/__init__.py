@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bostruct.checks import check_choice, short_repr
+from bostruct.checks import check_choice, missing_members, short_repr
 from bostruct.contracts import Searcher
 from bostruct.methods.auto import auto, for_programs, for_space
 from bostruct.methods.baselines import annealing, evolution, hill_climbing, random, regularized_evolution
+from bostruct.methods.bayesian import bayesian
 from bostruct.methods.bocs import bocs
 from bostruct.methods.combo import combo
 from bostruct.methods.deeparchitect import mcts, smbo
@@ -51,7 +52,7 @@ def searcher(method: str | Searcher, domain: Any) -> Searcher:
     if isinstance(method, str):
         names = ("auto", *sorted(METHODS.keys() - {"auto"}))  # as a reader looks them up
         return METHODS[check_choice("method", method, names)](domain)
-    if isinstance(method, type) or not callable(getattr(method, "suggest", None)):
+    if missing_members(method, Searcher):
         hint = "; call it with the space first" if callable(method) else ""
         raise TypeError(f"method: expected a name or a searcher, got {short_repr(method)}{hint}")
     return method
@@ -61,6 +62,7 @@ __all__ = [
     "METHODS",
     "annealing",
     "auto",
+    "bayesian",
     "bocs",
     "combo",
     "evolution",

@@ -2,41 +2,80 @@
 
 from __future__ import annotations
 
+import logging
 import math
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LogExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
-from bostruct.domains.language.space import SearchSpace
+from bostruct.checks import has_capability, require
+from bostruct.contracts import Domain, HasChoices, HasDistances, HasFeatures, HasMutation, Searcher
 from bostruct.domains.space.space import Space
 from bostruct.kernels.algebra import WeightedSum
 from bostruct.kernels.space.registry import main_effects
-from bostruct.methods.default_kernels import program_kernel, space_kernel
+from bostruct.methods.baselines import evolution, random
+from bostruct.methods.bayesian import bayesian
+from bostruct.methods.default_kernels import (
+    find_part_without_kernel,
+    has_distance,
+    has_nasbot_kernel,
+    program_kernel,
+    space_kernel,
+)
 from bostruct.methods.nasbot import nasbot
-from bostruct.methods.refusals import refuse_without_kernel
-from bostruct.searchers.bayesian import BayesianSearch, best_predicted
+from bostruct.searchers.bayesian import BayesianSearch
+from bostruct.searchers.explained import explain
 from bostruct.searchers.proposals import mutations_of
+from bostruct.searchers.scores import Feasible, Improvement, best_predicted
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.noise_selection import NoiseSelection
 from bostruct.surrogates.output_warping import OutputWarping
 from bostruct.surrogates.priors import Normal
 
+log = logging.getLogger(__name__)
 
-def auto(domain: Any) -> BayesianSearch:
-    """Build the default method: `for_space`, `for_programs`, or `nasbot` on architectures and joint domains.
 
-    domain: a `Space`, a `SearchSpace`, a domain of architectures, or a joint domain of these.
+class Rule(NamedTuple):
+    """One row of the table that `auto` reads from the top.
 
-    Raises DomainError for points that no kernel is known for.
+    serves: whether a domain is of this row.
+    build: builds the method.
+    note: domain -> which method it is and why, for the record; None where a kernel of this package knows the domain.
     """
-    if isinstance(domain, SearchSpace):
-        return for_programs(domain)
-    if isinstance(domain, Space):
-        return for_space(domain)
-    refuse_without_kernel(domain)
-    return nasbot(domain)
+
+    serves: Callable[[Any], bool]
+    build: Callable[[Any], Searcher]
+    note: Callable[[Any], str] | None = None
+
+
+def auto(domain: Any) -> Searcher:
+    """Build the default method for what a domain can do.
+
+    1. A `Space`: `for_space`.
+    2. Named choices and mutations, as programs have them: `for_programs`.
+    3. Architectures, and joint domains whose parts all have a kernel: `nasbot`.
+    4. Distances or features: `bayesian`, where negative eigenvalues of the kernel are clipped and go on record. So are
+       named choices and architectures without mutations.
+    5. Mutations: `evolution`.
+    6. Anything else: `random`.
+
+    Under 4 to 6, ``trial.info["auto"]`` and a log record of level INFO say which method it is and why.
+
+    domain: any.
+
+    Raises DomainError for what is no domain, or has a `Real` variable.
+    """
+    require(domain, Domain, "auto")
+    rule = next(rule for rule in RULES if rule.serves(domain))
+    if rule.note is None:
+        return rule.build(domain)
+    note = rule.note(domain)
+    log.info("auto: %s", note)
+    return explain(rule.build(domain), note)
 
 
 def for_space(domain: Space) -> BayesianSearch:
@@ -60,31 +99,47 @@ def for_space(domain: Space) -> BayesianSearch:
     return BayesianSearch(
         domain,
         OutputWarping(NoiseSelection(quiet, noisy, log_odds=math.log(4.0))),
-        LogExpectedImprovement(),
+        Feasible(Improvement(LogExpectedImprovement(), best_predicted), quiet, domain.join),
         LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000),
         n_initial=10,
         n_starts=5,
-        incumbent=best_predicted,
-        feasibility=quiet,
     )
 
 
-def for_programs(domain: SearchSpace) -> BayesianSearch:
+def for_programs(domain: Any) -> BayesianSearch:
     """Build Bayesian optimization of programs: a GP on their choices at its mode, log EI, evolution from the best.
 
     Values far worse than the median are compressed.
 
-    domain: a `SearchSpace` of the search-space language.
+    domain: of named choices, with mutations, such as a `SearchSpace` of the search-space language.
     """
     surrogate = MAPGP(program_kernel(domain), domain.join, Normal(-5.0, 1.0), -5.0)
     return BayesianSearch(
         domain,
         OutputWarping(surrogate),
-        LogExpectedImprovement(),
+        Feasible(Improvement(LogExpectedImprovement(), best_predicted), surrogate, domain.join),
         Evolution(),
         n_initial=10,
         n_starts=None,
-        incumbent=best_predicted,
-        feasibility=surrogate,
         surroundings=mutations_of,
     )
+
+
+def _note_model(domain: Any) -> str:
+    by_features = has_capability(domain, HasFeatures) and not has_capability(domain, HasDistances)
+    how = "features" if by_features else "distances" if has_distance(domain) else "a kernel, and no mutations"
+    return f"a Gaussian process, because {type(domain).__name__} has {how}"
+
+
+def _note_without_model(method: str, domain: Any) -> str:
+    return f"{method}, because {find_part_without_kernel(domain)} has neither distances, features nor named choices"
+
+
+RULES = (
+    Rule(lambda domain: isinstance(domain, Space), for_space),
+    Rule(lambda domain: has_capability(domain, HasChoices) and has_capability(domain, HasMutation), for_programs),
+    Rule(lambda domain: has_nasbot_kernel(domain) and has_capability(domain, HasMutation), nasbot),
+    Rule(lambda domain: find_part_without_kernel(domain) is None, bayesian, _note_model),
+    Rule(lambda domain: has_capability(domain, HasMutation), evolution, partial(_note_without_model, "evolution")),
+    Rule(lambda _: True, random, partial(_note_without_model, "random search")),
+)

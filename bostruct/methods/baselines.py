@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from bostruct.acquisition.selection import Aging, ByRank, uniform
-from bostruct.contracts import DomainError, Searcher
+from bostruct.checks import has_capability, require
+from bostruct.contracts import HasMutation, HasNeighbors, Searcher
 from bostruct.methods.initial_designs import initial_design, pool_of
-from bostruct.methods.refusals import domain_label
 from bostruct.searchers.annealing import Annealing
 from bostruct.searchers.evolution import EvolutionSearch
 from bostruct.searchers.hill_climbing import HillClimbing
@@ -18,7 +18,10 @@ def evolution(domain: Any) -> Searcher:
     """Build evolution: suggestions mutate evaluated points, which are drawn by the rank of their values.
 
     domain: any with mutations. The search begins with its pool, or with 12 random points where it has none.
+
+    Raises DomainError for a domain without mutations.
     """
+    require(domain, HasMutation, "evolution")
     design, n_initial = initial_design(domain)
     return EvolutionSearch(domain, ByRank(), n_initial, design)
 
@@ -34,20 +37,21 @@ def regularized_evolution(
     n_initial: points before the first mutation, published as `population`; None: as many as the domain's pool has, or
         12 without a pool, because fewer than a few hundred trials are too few to begin with 100 random ones.
 
-    Raises TypeError, ValueError.
+    Raises DomainError for a domain without mutations, TypeError, ValueError.
     """
+    require(domain, HasMutation, "regularized-evolution")
     design, n_pool = initial_design(domain)
     return EvolutionSearch(domain, Aging(population, tournament), n_initial or n_pool, design)
 
 
 def random(domain: Any) -> Searcher:
-    """Build random search without replacement; where a domain has a pool, the published walk from the pool.
+    """Build random search without replacement; with a pool and mutations, the published walk from the pool.
 
     The walk mutates any evaluated point, all with the same chance.
 
     domain: any.
     """
-    if not pool_of(domain):
+    if not len(pool_of(domain)) or not has_capability(domain, HasMutation):
         return RandomSearch(domain)
     design, n_initial = initial_design(domain)
     return EvolutionSearch(domain, uniform, n_initial, design, origin="random")
@@ -57,8 +61,10 @@ def annealing(domain: Any) -> Searcher:
     """Build simulated annealing on the objective itself.
 
     domain: any with mutations.
+
+    Raises DomainError for a domain without mutations.
     """
-    return Annealing(domain)
+    return Annealing(require(domain, HasMutation, "annealing"))
 
 
 def hill_climbing(domain: Any, best_improvement: bool = False) -> Searcher:
@@ -69,7 +75,5 @@ def hill_climbing(domain: Any, best_improvement: bool = False) -> Searcher:
 
     Raises DomainError for a domain without neighbors, TypeError.
     """
-    if not callable(getattr(domain, "sample_neighbors", None)):
-        name = domain_label(domain)
-        raise DomainError(f"method: hill-climbing needs a domain whose neighbors can be listed, got {name}")
+    require(domain, HasNeighbors, "hill-climbing")
     return HillClimbing(domain, best_improvement=best_improvement)

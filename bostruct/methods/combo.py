@@ -14,7 +14,8 @@ from bostruct.domains.space.space import Space
 from bostruct.kernels.space.diffusion import ard_diffusion, extreme_eigenvalues
 from bostruct.kernels.space.links import LogEdgeWeight
 from bostruct.methods.default_kernels import variable_graphs
-from bostruct.searchers.bayesian import BayesianSearch, best_observed
+from bostruct.searchers.bayesian import BayesianSearch
+from bostruct.searchers.scores import Improvement
 from bostruct.surrogates.hyperparameters import LOG_HIGH, LOG_LOW, ScalePriors
 from bostruct.surrogates.marginalized import MarginalizedGP
 from bostruct.surrogates.priors import LogHorseshoe, TruncatedNormal
@@ -68,4 +69,4 @@ def combo(domain: Space) -> BayesianSearch:
     kernel = ard_diffusion(graphs, EDGE_WEIGHT_PRIOR, link)
     priors = ComboPriors(*extreme_eigenvalues(graphs, link, np.zeros(len(graphs))))
     surrogate = MarginalizedGP(kernel, domain.join, priors)
-    return BayesianSearch(domain, surrogate, ExpectedImprovement(), LocalSearch(), incumbent=best_observed)
+    return BayesianSearch(domain, surrogate, Improvement(ExpectedImprovement()), LocalSearch())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from bostruct.contracts import DomainError, Searcher
-from bostruct.methods.refusals import domain_label, refuse_real
+from bostruct.checks import require
+from bostruct.contracts import HasDecisions, HasTokens, Searcher
+from bostruct.methods.refusals import refuse_real
 from bostruct.searchers.mcts import MCTS
 from bostruct.searchers.smbo import SMBO
 from bostruct.surrogates.hashed import HashedRidge
@@ -18,8 +19,7 @@ def smbo(domain: Any) -> Searcher:
 
     Raises DomainError.
     """
-    if not callable(getattr(domain, "tokens", None)):
-        raise DomainError(f"method: smbo needs a domain whose points have features, got {domain_label(domain)}")
+    require(domain, HasTokens, "smbo")
     refuse_real("smbo", domain)
     return SMBO(domain, HashedRidge(domain.tokens))
 
@@ -31,7 +31,6 @@ def mcts(domain: Any) -> Searcher:
 
     Raises DomainError.
     """
-    if not callable(getattr(domain, "options", None)):
-        raise DomainError(f"method: mcts needs a domain of decisions one after another, got {domain_label(domain)}")
+    require(domain, HasDecisions, "mcts")
     refuse_real("mcts", domain)
     return MCTS(domain)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.contracts import Array, DomainError
+from bostruct.checks import has_capability, missing_members
+from bostruct.contracts import Array, Domain, DomainError, HasChoices, HasDistances, HasFeatures, Similarity
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.joint import Joint
 from bostruct.domains.language.errors import LanguageError
@@ -20,13 +21,13 @@ from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.graphs import VariableGraph
 from bostruct.domains.space.space import Space
 from bostruct.kernels.algebra import PartKernel, Product
+from bostruct.kernels.distance import DistanceKernel, FeatureDistance
 from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
 from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import product_kernel
-from bostruct.kernels.spectrum_clip import Similarity
 from bostruct.kernels.traces import TraceKernel
 from bostruct.methods.refusals import domain_label, refuse_real
 from bostruct.surrogates.priors import Normal, bounded_normal
@@ -34,8 +35,8 @@ from bostruct.surrogates.priors import Normal, bounded_normal
 N_SCALE_POINTS = 32  # points whose distances say what is far in a domain
 
 
-def default_kernel(part: Any, settings: Otmann) -> Similarity:
-    """Build the default kernel of a domain: diffusion of spaces, choices of programs, OTMANN of architectures.
+def default_kernel(part: Any, settings: Otmann = REFERENCE) -> Similarity:
+    """Build the default kernel of a domain: diffusion, choices, distances or features, or OTMANN of architectures.
 
     part: a domain; a joint one gets the product of its parts' kernels.
     settings: of the OTMANN distance.
@@ -44,9 +45,66 @@ def default_kernel(part: Any, settings: Otmann) -> Similarity:
     """
     if isinstance(part, Joint):
         return joint_kernel(part, settings)
-    if isinstance(part, SearchSpace):
+    if isinstance(part, Space):
+        return space_kernel(part)
+    if has_capability(part, HasChoices):
         return program_kernel(part)
-    return space_kernel(part) if isinstance(part, Space) else architecture_kernel(part, settings)
+    return distance_kernel(part) if has_distance(part) else architecture_kernel(part, settings)
+
+
+def has_distance(domain: Any) -> bool:
+    """Tell whether a domain has distances, or features that make some.
+
+    domain: any.
+    """
+    return has_capability(domain, HasDistances) or has_capability(domain, HasFeatures)
+
+
+def find_part_without_kernel(domain: Any, name: str = "") -> str | None:
+    """Name the domain that `default_kernel` has no kernel for, or such a part of it; None where there is none.
+
+    domain: any.
+    name: of the part that it is.
+    """
+    if isinstance(domain, Joint):
+        parts = zip(domain.names, domain.domains, strict=True)
+        return next((found for own, part in parts if (found := find_part_without_kernel(part, own))), None)
+    known = isinstance(domain, Space) or has_capability(domain, HasChoices) or has_distance(domain)
+    if known or _draws_architectures(domain):
+        return None
+    return type(domain).__name__ + (f" (the part {name!r})" if name else "")
+
+
+def has_nasbot_kernel(domain: Any) -> bool:
+    """Tell whether a domain is of architectures, and has no distance of its own, or is joint, of parts with kernels.
+
+    domain: any.
+    """
+    if isinstance(domain, Joint):
+        return find_part_without_kernel(domain) is None
+    return not has_distance(domain) and _draws_architectures(domain)
+
+
+def _draws_architectures(domain: Domain) -> bool:
+    return all(isinstance(x, Architecture) for x in domain.sample(1, np.random.default_rng(0)))
+
+
+def distance_kernel(domain: Any) -> DistanceKernel:
+    """Build the kernel exp(-rate d) of a domain's own distance, else of the Euclidean distance of its features.
+
+    Features are divided by their standard deviations over 32 drawn points. At the median distance of these points
+    rate d is about 1.
+
+    domain: with distances or features.
+    """
+    xs = domain.sample(N_SCALE_POINTS, np.random.default_rng(0))
+    if has_capability(domain, HasDistances):
+        distance = domain.distances
+    else:
+        spread = np.std(domain.features(xs), axis=0)
+        distance = FeatureDistance(domain.features, tuple(np.where(spread > 0.0, spread, 1.0).tolist()))
+    typical = float(np.median(distance(xs, xs)[np.triu_indices(len(xs), 1)])) or 1.0
+    return DistanceKernel(distance, bounded_normal(-math.log(typical), 1.0), -math.log(typical))
 
 
 def joint_kernel(domain: Joint, settings: Otmann = REFERENCE) -> Similarity:
@@ -90,12 +148,12 @@ def variable_graphs(domain: Space) -> tuple[VariableGraph, ...]:
     return tuple(variable.graph for variable in domain.variables.values() if isinstance(variable, ChoiceVariable))
 
 
-def program_kernel(domain: SearchSpace) -> TraceKernel:
-    """Build the kernel on the choices of programs, with a rate for each kind of choice met in 32 drawn programs.
+def program_kernel(domain: HasChoices) -> TraceKernel:
+    """Build the kernel on the choices of points, with a rate for each kind of choice met in 32 drawn points.
 
     At the median distance all terms together are about 1.
 
-    domain: a `SearchSpace` of the search-space language.
+    domain: of named choices, such as a `SearchSpace` of the search-space language.
     """
     xs = domain.sample(N_SCALE_POINTS, np.random.default_rng(0))
     kinds = tuple(sorted({one.kind for x in xs for one in domain.coordinates(x)}))
@@ -113,8 +171,8 @@ def architecture_kernel(domain: Any, settings: Otmann = REFERENCE) -> Similarity
 
     Raises DomainError for anything else.
     """
-    sampled = callable(getattr(domain, "sample", None))
-    xs = list(domain.sample(N_SCALE_POINTS, np.random.default_rng(0))) if sampled else []
+    can_draw = "sample" not in missing_members(domain, Domain)
+    xs = list(domain.sample(N_SCALE_POINTS, np.random.default_rng(0))) if can_draw else []
     if isinstance(domain, SearchSpace):
         layers: LRUCache[Trace, Architecture] = LRUCache(lambda x: domain.present(x).to_architecture())
         try:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from bostruct.contracts import Searcher
+from bostruct.acquisition.functions import LogExpectedImprovement
+from bostruct.contracts import DomainError, Searcher
 from bostruct.domains.fidelity import FidelityLevels
 from bostruct.methods.auto import auto
-from bostruct.searchers.bayesian import best_predicted
+from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.hyperband import Hyperband
+from bostruct.searchers.scores import Feasible, Improvement, best_predicted
 from bostruct.surrogates.target_fidelity import AtTargetFidelity
 
 
@@ -44,5 +46,8 @@ def model_based_hyperband(domain: Any) -> Searcher:
     """
     levels = FidelityLevels(domain)
     model = auto(domain)
+    if not isinstance(model, BayesianSearch) or not isinstance(model.score, Feasible):
+        raise DomainError(f"method: model-based-hyperband needs a domain with a model, got {type(domain).__name__}")
     at_top = AtTargetFidelity(model.surrogate, levels.at_target_fidelity)
-    return Hyperband(domain, levels, proposals=replace(model, surrogate=at_top, incumbent=best_predicted))
+    score = replace(model.score, score=Improvement(LogExpectedImprovement(), best_predicted))
+    return Hyperband(domain, levels, proposals=replace(model, surrogate=at_top, score=score))

@@ -11,17 +11,18 @@ import numpy as np
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import ExpectedImprovement, LogExpectedImprovement
 from bostruct.acquisition.selection import by_fitness
-from bostruct.contracts import Array, DomainError
+from bostruct.contracts import Array, DomainError, Similarity
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.domains.joint import Joint
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel, OtmannSumKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
-from bostruct.kernels.spectrum_clip import Similarity, SpectrumClip
+from bostruct.kernels.spectrum_clip import SpectrumClip
 from bostruct.methods.default_kernels import architecture_kernel, joint_kernel
 from bostruct.methods.initial_designs import initial_design, pool_of
 from bostruct.methods.refusals import domain_label
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.proposals import mutations_of
+from bostruct.searchers.scores import Feasible, Improvement
 from bostruct.surrogates.hyperparameters import ScalePriors
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.marginalized import MarginalizedGP
@@ -72,11 +73,10 @@ def nasbot(domain: Any, fit: SurrogateBuilder = map_surrogate, settings: Otmann 
     return BayesianSearch(
         domain,
         OutputWarping(fit(similarity, domain)),
-        LogExpectedImprovement(),
+        Feasible(Improvement(LogExpectedImprovement()), map_surrogate(similarity, domain), domain.join),
         Evolution(pool_of(domain)),
         n_initial=n_initial,
         n_starts=None,
-        feasibility=map_surrogate(similarity, domain),
         design=design,
         surroundings=mutations_of,
     )
@@ -102,7 +102,7 @@ def published_nasbot(domain: ArchitectureDomain, fit: SurrogateBuilder = margina
     return BayesianSearch(
         domain,
         fit(similarity, domain),
-        ExpectedImprovement(),
+        Improvement(ExpectedImprovement()),
         Evolution(domain.pool, pool_only=True, selection=by_fitness),
         n_initial=n_initial,
         n_starts=None,

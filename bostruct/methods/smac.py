@@ -8,12 +8,13 @@ from typing import Any
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import ExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
-from bostruct.contracts import DomainError
+from bostruct.checks import require
+from bostruct.contracts import HasChoices
 from bostruct.domains.space.decisions import coordinate_values
 from bostruct.domains.space.space import Space
-from bostruct.methods.refusals import domain_label
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.proposals import mutations_of, neighbors_of
+from bostruct.searchers.scores import Improvement
 from bostruct.surrogates.forest import RandomForest
 
 
@@ -26,13 +27,12 @@ def smac(domain: Any) -> BayesianSearch:
 
     Raises DomainError.
     """
-    if not callable(getattr(domain, "coordinates", None)):
-        raise DomainError(f"method: smac needs a domain of named choices, got {domain_label(domain)}")
+    require(domain, HasChoices, "smac")
     is_space = isinstance(domain, Space)
     return BayesianSearch(
         domain,
         RandomForest(domain.coordinates, values=partial(coordinate_values, domain) if is_space else None),
-        ExpectedImprovement(),
+        Improvement(ExpectedImprovement()),
         LocalSearch(random=500, spray=100, ascents=10) if is_space else Evolution(),
         n_initial=10,
         n_starts=10 if is_space else None,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from bostruct.contracts import DomainError, Searcher
+from bostruct.checks import require
+from bostruct.contracts import HasChoices, Searcher
 from bostruct.domains.space.space import Space
-from bostruct.methods.refusals import domain_label
 from bostruct.searchers.wrs import WeightedRandomSearch
 from bostruct.surrogates.fanova import VarianceShares
 
@@ -30,8 +30,7 @@ def wrs(
 
     Raises DomainError, TypeError, ValueError.
     """
-    if not callable(getattr(domain, "resample", None)):
-        raise DomainError(f"method: wrs needs a domain of named choices, got {domain_label(domain)}")
+    require(domain, HasChoices, "wrs")
     if isinstance(domain, Space) and (unknown := sorted(set(least or {}) - set(domain.variables))):
         raise ValueError(f"least: expected names of variables, {', '.join(domain.variables)}; got {unknown[0]!r}")
     return WeightedRandomSearch(domain, VarianceShares(), n_random, mode, floor, least or {})

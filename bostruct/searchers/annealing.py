@@ -11,7 +11,6 @@ import numpy as np
 
 from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Array, DomainError, HasMutation, HistoryView, Json, Point, State, Suggestion
-from bostruct.searchers.proposals import key_of
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ class Annealing:
         if state["current"] is None:
             return history.completed[int(np.argmin(history.values))], 0
         current = self.domain.decode(state["current"])
-        value = known_values(self.domain, history)[key_of(self.domain, current)]
+        value = known_values(self.domain, history)[self.domain.key(current)]
         steps = state["steps"]
         for i in range(state["told"], len(history.completed)):
             if metropolis_accepts(float(history.values[i]) - value, self._heat(history.values, steps), rng):
@@ -99,13 +98,13 @@ class Annealing:
     ) -> tuple[Point, Point | None]:
         """Walk until an unseen point is met; return where the walk stands, and that point or None."""
         known = known_values(self.domain, history)
-        value = known[key_of(self.domain, current)]
+        value = known[self.domain.key(current)]
         for _ in range(self.free_steps):
             try:
                 proposal = self.domain.mutate(current, rng)
             except DomainError:  # constraints leave no other point
                 return current, None
-            key = key_of(self.domain, proposal)
+            key = self.domain.key(proposal)
             if key not in history.seen:
                 return current, proposal
             if key in known and metropolis_accepts(known[key] - value, heat, rng):

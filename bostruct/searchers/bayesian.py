@@ -1,8 +1,8 @@
-"""Bayesian optimization: from a history to the next point, by a surrogate, an acquisition function and a maximizer."""
+"""Bayesian optimization: from a history to the next point, by a surrogate, a score and a maximizer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from bostruct.checks import check_integer
 from bostruct.contracts import (
-    Acquisition,
     Appraisal,
     Batch,
     HistoryView,
@@ -18,38 +17,17 @@ from bostruct.contracts import (
     Maximizer,
     NumericalError,
     Point,
-    Posterior,
     Score,
+    ScoreBuilder,
     State,
     Suggestion,
     Surrogate,
 )
 from bostruct.searchers.proposals import Design, fall_back, neighbors_of, random_design
-from bostruct.searchers.scores import AcquisitionScore, FeasibleScore
 
 MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
 
-IncumbentRule = Callable[[HistoryView, Posterior], float]
 Neighborhood = Callable[[Any, Point, np.random.Generator], Batch]
-
-
-def best_observed(history: HistoryView, posterior: Posterior) -> float:
-    """Return the smallest value told, noise and all.
-
-    history: at least one completed point.
-    posterior: unused.
-    """
-    del posterior  # what was seen counts, not what is believed
-    return float(np.min(history.values))
-
-
-def best_predicted(history: HistoryView, posterior: Posterior) -> float:
-    """Return the smallest posterior mean at the completed points, which noise cannot flatter.
-
-    history: at least one completed point.
-    posterior: of the objective.
-    """
-    return float(np.min(posterior.predict(history.completed).mean.mean(axis=0)))
 
 
 def describe_part(part: Any) -> Json:
@@ -66,32 +44,16 @@ def describe_part(part: Any) -> Json:
     return getattr(part, "__qualname__", type(part).__name__)
 
 
-def take(domain: Any, xs: Batch, positions: Sequence[int]) -> Batch:
-    """Return the points at some positions of a batch, as a batch.
-
-    domain: of the points.
-    xs: m points.
-    positions: in 0..m - 1, in the order wanted.
-    """
-    if isinstance(xs, np.ndarray):
-        return xs[np.asarray(positions, dtype=np.intp)]
-    return domain.join([xs[i] for i in positions])
-
-
 @dataclass(frozen=True)
 class BayesianSearch:
-    """Bayesian optimization with interchangeable parts: surrogate, acquisition function and maximizer.
+    """Bayesian optimization with interchangeable parts: surrogate, score and maximizer.
 
     domain: the points to search.
     surrogate: learns the objective from the completed points.
-    acquisition: the worth of a point under the surrogate's posterior.
+    score: makes of the surrogate's posterior the worth of a point, such as `bostruct.searchers.scores.Improvement`.
     maximizer: searches the domain for the points of the largest worth.
     n_initial: number of points that `design` chooses before the surrogate is asked, at least 1.
     n_starts: how many of the best completed points the maximizer is told of, at least 0; None for all.
-    incumbent: (history, posterior) -> the value against which an improvement is measured; `best_observed` or
-        `best_predicted`, or your own.
-    feasibility: surrogate that learns the chance of success from failed points, of which `surrogate` knows nothing; the
-        acquisition must then be a logarithm. None: failed points teach nothing.
     design: (domain, seen, rng) -> an unseen initial point.
     surroundings: (domain, x, rng) -> points around x, suggested when all that the maximizer found was seen before.
 
@@ -100,12 +62,10 @@ class BayesianSearch:
 
     domain: Any
     surrogate: Surrogate
-    acquisition: Acquisition
+    score: ScoreBuilder
     maximizer: Maximizer
     n_initial: int = 20
     n_starts: int | None = 1
-    incumbent: IncumbentRule = best_observed
-    feasibility: Surrogate | None = None
     design: Design = random_design
     surroundings: Neighborhood = neighbors_of
 
@@ -113,11 +73,6 @@ class BayesianSearch:
         check_integer("n_initial", self.n_initial, 1)
         if self.n_starts is not None:
             check_integer("n_starts", self.n_starts, 0)
-        if self.feasibility is not None and not self.acquisition.is_logarithm:
-            raise ValueError(
-                "feasibility: a chance of success needs an acquisition that is a logarithm, as LogExpectedImprovement "
-                f"is; got {self.acquisition}"
-            )
 
     def settings(self) -> dict[str, Json]:
         parts = [field.name for field in fields(self) if field.name != "domain"]
@@ -142,11 +97,11 @@ class BayesianSearch:
             posterior, learned, info = self.surrogate.condition(
                 history.completed, history.values, state["surrogate"], fit_rng
             )
-            score = self._score(history, posterior.believe(history.running), fit_rng)
+            score = self.score(posterior.believe(history.running), history, fit_rng)
         except NumericalError as error:
             return fall_back(self.domain, history, state, random_rng, str(error))
         best = np.argsort(history.values, kind="stable")[: self.n_starts]
-        starts = take(self.domain, history.completed, best.tolist())
+        starts = self.domain.take(history.completed, best)
         maxima, found = self.maximizer(score, self.domain, starts, search_rng)
         state = {"surrogate": learned}
         x = self._first_unseen(maxima, score, history, search_rng)
@@ -161,14 +116,6 @@ class BayesianSearch:
         """
         posterior, _, _ = self.surrogate.condition(history.completed, history.values, state["surrogate"], rng)
         return Appraisal(np.ones(len(history.values), dtype=np.bool_), posterior.predict(history.completed))
-
-    def _score(self, history: HistoryView, posterior: Posterior, rng: np.random.Generator) -> Score:
-        score = AcquisitionScore(posterior, self.acquisition, self.incumbent(history, posterior))
-        if self.feasibility is None or not len(history.failed):
-            return score
-        points = self.domain.join(history.completed, history.failed)
-        succeeded = np.repeat([1.0, 0.0], [len(history.completed), len(history.failed)])
-        return FeasibleScore(score, self.feasibility.condition(points, succeeded, None, rng)[0])
 
     def _first_unseen(self, maxima: Batch, score: Score, history: HistoryView, rng: np.random.Generator) -> Point:
         """Return the best new maximum; else, maximum by maximum, its best new neighbor; else the best of new draws.
@@ -187,7 +134,7 @@ class BayesianSearch:
         return _best(self._unseen(self.domain.join([one], drawn_too), history), score)
 
     def _unseen(self, xs: Batch, history: HistoryView) -> Batch:
-        return take(self.domain, xs, [i for i, key in enumerate(self.domain.keys(xs)) if key not in history.seen])
+        return self.domain.take(xs, [i for i, key in enumerate(self.domain.keys(xs)) if key not in history.seen])
 
 
 def _best(xs: Batch, score: Score) -> Point:

@@ -11,7 +11,7 @@ import numpy as np
 from bostruct.checks import check_integer
 from bostruct.contracts import Array, DomainError, HasMutation, HistoryView, Json, Point, State, Suggestion
 from bostruct.searchers.bayesian import describe_part
-from bostruct.searchers.proposals import Design, fall_back, key_of, random_design
+from bostruct.searchers.proposals import Design, fall_back, random_design
 
 ParentSelection = Callable[[Array], Array]  # fitness (m,), in the order told -> chances (m,)
 
@@ -74,6 +74,6 @@ class EvolutionSearch:
                 x = self.domain.mutate(history.completed[parent], rng)
             except DomainError:  # bounds or constraints leave this parent no other point
                 continue
-            if key_of(self.domain, x) not in history.seen:
+            if self.domain.key(x) not in history.seen:
                 return x
         return None

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bostruct.checks import check_number
+from bostruct.checks import check_number, has_capability
 from bostruct.contracts import (
     Appraisal,
     Domain,
@@ -28,7 +28,6 @@ from bostruct.contracts import (
     State,
     Suggestion,
 )
-from bostruct.searchers.proposals import key_of
 
 MAX_DRAWS = 100
 
@@ -130,7 +129,7 @@ class Hyperband:
         rng: the only source of chance.
         """
         levels = np.array([self.fidelities.level(x) for x in history.completed])
-        model = self.proposals if isinstance(self.proposals, HasAppraisal) else None
+        model = self.proposals if has_capability(self.proposals, HasAppraisal) else None
         prediction = None if model is None else model.appraise(history, state, rng).prediction
         return Appraisal(levels == levels.max(), prediction)
 
@@ -141,7 +140,7 @@ class Hyperband:
                 found = sorted(rungs.completed(bracket, level), key=lambda one: one[0])
                 for _, _, x in found[: math.floor(len(found) / self.reduction)]:
                     higher = self._at_level(x, level + 1)
-                    if higher is not None and key_of(self.domain, higher) not in seen:
+                    if higher is not None and self.domain.key(higher) not in seen:
                         return higher
         return None
 
@@ -156,7 +155,7 @@ class Hyperband:
         key = self.fidelities.keys([x])[0]
         level = bracket if key not in rungs.bracket else rungs.highest[key] + 1
         found = self._at_level(x, level) if level < len(self.fidelities.costs) else None
-        return None if found is None or key_of(self.domain, found) in seen else found
+        return None if found is None or self.domain.key(found) in seen else found
 
     def _brackets(self, rungs: Rungs) -> list[int]:
         """Return the levels at which new points may begin, the bracket that lags behind its share most first."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Array, HasDecisions, HistoryView, Infeasible, Json, Point, State, Suggestion
-from bostruct.searchers.proposals import fall_back, key_of
+from bostruct.searchers.proposals import fall_back
 
 
 @dataclass
@@ -140,7 +140,7 @@ class MCTS:
                 break
             made = self._descend(root, exhausted, rng)
             x = self._complete(made, rng)
-            if x is not None and key_of(self.domain, x) not in history.seen:
+            if x is not None and self.domain.key(x) not in history.seen:
                 return Suggestion(x, state, {"origin": "model", "depth": len(made), "nodes": _count_nodes(root)})
             if not self._cache.options(made):  # an end that leads nowhere; below others another draw may help
                 exhausted.add(made)

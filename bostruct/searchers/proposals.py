@@ -11,6 +11,7 @@ import numpy as np
 
 from bostruct.contracts import (
     Batch,
+    Domain,
     DomainError,
     HasMutation,
     HasNeighbors,
@@ -79,13 +80,15 @@ def mutations_of(domain: HasMutation, x: Point, rng: np.random.Generator) -> Bat
     return domain.join(found)
 
 
-def key_of(domain: Any, x: Point) -> Hashable:
-    """Return the key of one point.
+def nothing_around(domain: Domain, x: Point, rng: np.random.Generator) -> Batch:
+    """Return no points: the surroundings of a point in a domain that has neither neighbors nor mutations.
 
-    domain: of the point.
+    domain: any.
     x: one point.
+    rng: unused.
     """
-    return domain.keys(domain.join([x]))[0]
+    del x, rng
+    return domain.join()
 
 
 def fall_back(domain: Any, history: HistoryView, state: State, rng: np.random.Generator, why: str) -> Suggestion:

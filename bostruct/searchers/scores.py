@@ -1,14 +1,47 @@
-"""Scores, all that a maximizer sees of the model: an acquisition function of a posterior."""
+"""Scores, all that a maximizer sees of the model, and the builders that make them of a posterior.
+
+A score of another form is a class or function of its own: (posterior, history, rng) -> score.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy.special import log_ndtr
 
-from bostruct.contracts import Acquisition, Array, Batch, Posterior, Score
+from bostruct.contracts import Acquisition, Array, Batch, HistoryView, Posterior, Score, ScoreBuilder, Surrogate
+
+IncumbentRule = Callable[[HistoryView, Posterior], float]
+
+
+class LogScoreBuilder(ScoreBuilder, Protocol):
+    """A builder that says whether its scores are logarithms of a worth, to which that of a chance may be added."""
+
+    @property
+    def is_logarithm(self) -> bool: ...
+
+
+def best_observed(history: HistoryView, posterior: Posterior) -> float:
+    """Return the smallest value told, noise and all.
+
+    history: at least one completed point.
+    posterior: unused.
+    """
+    del posterior  # what was seen counts, not what is believed
+    return float(np.min(history.values))
+
+
+def best_predicted(history: HistoryView, posterior: Posterior) -> float:
+    """Return the smallest posterior mean at the completed points, which noise cannot flatter.
+
+    history: at least one completed point.
+    posterior: of the objective.
+    """
+    return float(np.min(posterior.predict(history.completed).mean.mean(axis=0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,3 +89,66 @@ class FeasibleScore:
 
     def upper_bounds(self, xs: Batch) -> Array:
         return self.score.upper_bounds(xs)  # a chance is at most 1, its logarithm at most 0
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """A builder of scores: an acquisition function of the posterior against an incumbent.
+
+    acquisition: the worth of a point under the posterior.
+    incumbent: (history, posterior) -> the value against which an improvement is measured; `best_observed` or
+        `best_predicted`, or your own.
+    """
+
+    acquisition: Acquisition
+    incumbent: IncumbentRule = best_observed
+
+    @property
+    def is_logarithm(self) -> bool:
+        return self.acquisition.is_logarithm
+
+    def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> AcquisitionScore:
+        """Return the score of a posterior; rng is unused."""
+        del rng
+        return AcquisitionScore(posterior, self.acquisition, self.incumbent(history, posterior))
+
+
+@dataclass(frozen=True)
+class Feasible:
+    """A builder of scores that learns the chance of success from failed points, of which the posterior knows nothing.
+
+    score: of the points that succeed; its scores must be logarithms.
+    surrogate: of a label that is 1 where points succeed, 0 where they fail.
+    join: the domain's.
+
+    Raises ValueError.
+    """
+
+    score: LogScoreBuilder
+    surrogate: Surrogate
+    join: Callable[..., Batch]
+
+    def __post_init__(self) -> None:
+        if not self.score.is_logarithm:
+            raise ValueError(
+                "score: a chance of success needs an acquisition that is a logarithm, as LogExpectedImprovement is; "
+                f"got {self.score}"
+            )
+
+    @property
+    def is_logarithm(self) -> bool:
+        return True
+
+    def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Score:
+        """Return the score times the chance of success, where a point has failed; raises NumericalError.
+
+        posterior: of the objective.
+        history: all that was told so far.
+        rng: given to the surrogate of success.
+        """
+        score = self.score(posterior, history, rng)
+        if not len(history.failed):
+            return score
+        points = self.join(history.completed, history.failed)
+        succeeded = np.repeat([1.0, 0.0], [len(history.completed), len(history.failed)])
+        return FeasibleScore(score, self.surrogate.condition(points, succeeded, None, rng)[0])

@@ -8,7 +8,7 @@ import numpy as np
 
 from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Domain, HistoryView, Json, NumericalError, State, Suggestion, Surrogate
-from bostruct.searchers.bayesian import describe_part, take
+from bostruct.searchers.bayesian import describe_part
 from bostruct.searchers.proposals import Design, fall_back, random_design
 
 
@@ -71,7 +71,7 @@ class SMBO:
         unseen = [i for i, key in enumerate(self.domain.keys(xs)) if key not in history.seen]
         if not unseen:
             return fall_back(self.domain, history, state, rng, f"{self.candidates} draws met seen points alone")
-        fresh = take(self.domain, xs, unseen)
+        fresh = self.domain.take(xs, unseen)
         means = posterior.screen(fresh).mean.mean(axis=0)
         best = int(np.argmin(means))
         return Suggestion(fresh[best], state, {"origin": "model", "predicted": float(means[best]), **info})

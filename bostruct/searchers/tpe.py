@@ -11,7 +11,7 @@ import numpy as np
 
 from bostruct.checks import check_integer, optional_import
 from bostruct.contracts import Choice, HasChoices, HasDecisions, HistoryView, Infeasible, Json, Point, State, Suggestion
-from bostruct.searchers.proposals import fall_back, key_of
+from bostruct.searchers.proposals import fall_back
 
 ASKS = 32
 
@@ -56,7 +56,7 @@ class TPE:
         if len(history.seen) < self.n_startup:
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "initial"})
         for x in self._ask_optuna(history, rng):
-            if key_of(self.domain, x) not in history.seen:
+            if self.domain.key(x) not in history.seen:
                 return Suggestion(x, state, {"origin": "model"})
         why = f"{ASKS} suggestions of the sampler were seen or break constraints"
         return fall_back(self.domain, history, state, rng, why)

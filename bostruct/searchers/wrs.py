@@ -13,7 +13,7 @@ import numpy as np
 from bostruct.checks import check_choice, check_integer, check_number
 from bostruct.contracts import Array, Choice, HasChoices, HistoryView, Json, Point, State, Suggestion
 from bostruct.searchers.bayesian import describe_part
-from bostruct.searchers.proposals import fall_back, key_of
+from bostruct.searchers.proposals import fall_back
 
 MODES = ("shared", "independent", "single", "auto")
 MAX_CHANGES = 200
@@ -79,7 +79,7 @@ class WeightedRandomSearch:
         best = _last_best(history.values)
         for _ in range(MAX_CHANGES):
             x = self._change(history.completed[best], state, n_told, len(history.values) - 1 - best, rng)
-            if key_of(self.domain, x) not in history.seen:
+            if self.domain.key(x) not in history.seen:
                 return Suggestion(x, state, {"origin": "model"})
         why = f"{MAX_CHANGES} changes of the incumbent met seen points alone"
         return fall_back(self.domain, history, state, rng, why)

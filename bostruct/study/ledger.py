@@ -227,7 +227,7 @@ class Ledger:
         if trial.started == record.trial.started:
             return False
         try:
-            return self._key(self._domain.parse(trial.point)) != self._key(record.point)
+            return self._domain.key(self._domain.parse(trial.point)) != self._domain.key(record.point)
         except (PointError, TypeError, ValueError, LookupError):
             return True
 
@@ -250,7 +250,7 @@ class Ledger:
         return tuple(record.point for record in self._records)
 
     def seen(self, x: Point) -> bool:
-        return self._key(x) in self._seen
+        return self._domain.key(x) in self._seen
 
     def next_initial(self) -> Point | None:
         """The first of the user's own points that was never asked nor added; None where there is none left."""
@@ -263,13 +263,10 @@ class Ledger:
         running = self._domain.join([self._records[number].point for number in sorted(self._running)])
         return History(self._completed.read(), self._values.read(), running, self._failed.read(), self._seen)
 
-    def _key(self, x: Point) -> Hashable:
-        return self._domain.keys(self._domain.join([x]))[0]
-
     def _enter(self, trial: Trial, x: Point, attempts: int) -> None:
         self._records.append(_Record(trial, x, attempts))
         self._running.add(trial.number)
-        self._seen.add(self._key(x))
+        self._seen.add(self._domain.key(x))
 
     def _close(self, trial: Trial, outcome: Outcome | None, told: int) -> None:
         record = self._records[trial.number]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bostruct.checks import has_capability
 from bostruct.contracts import Appraisal, BostructError, HasAppraisal, NumericalError, Point, Searcher
 from bostruct.storage.json_text import parse
 from bostruct.study.history import History, Trial
@@ -106,7 +107,7 @@ class Fit:
         told = frozenset(completed)
         try:
             searcher, state = self.searcher()
-            if not isinstance(searcher, HasAppraisal):
+            if not has_capability(searcher, HasAppraisal):
                 return Beliefs(told, None, NO_MEAN)
             rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(len(self.order), STREAM)))
             with self.limit():

@@ -8,8 +8,8 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 from bostruct import __version__, methods
-from bostruct.checks import short_repr
-from bostruct.contracts import BostructError, DomainError, Json, Point, PointError, Searcher
+from bostruct.checks import missing_members, short_repr
+from bostruct.contracts import BostructError, Domain, DomainError, Json, Point, PointError, Searcher
 from bostruct.domains.registry import domain_from_json
 from bostruct.domains.space.space import Space
 from bostruct.outcome import Outcome
@@ -37,6 +37,9 @@ class JsonDomain:
     def present(self, x: Point) -> Any:
         return x
 
+    def key(self, x: Point) -> Hashable:
+        return dump(x)
+
     def keys(self, batch: list[Point]) -> list[Hashable]:
         return [dump(x) for x in batch]
 
@@ -48,8 +51,11 @@ def as_domain(given: Any) -> Any:
     """Return a domain as it is, or the `Space` of a mapping of variables; raise TypeError for anything else."""
     if isinstance(given, Mapping):
         return Space(given)
-    if isinstance(given, type) or not callable(getattr(given, "sample_unseen", None)):
+    missing = missing_members(given, Domain)
+    if "sample_unseen" in missing:
         raise TypeError(f"space: expected a Space, a dict of variables or another domain, got {short_repr(given)}")
+    if missing:
+        raise TypeError(f"space: a domain has {', '.join(missing)}, which {type(given).__name__} lacks")
     return given
 
 

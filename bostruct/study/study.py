@@ -1,6 +1,6 @@
 """The study: it asks a searcher for points, is told what came of them, and loses nothing.
 
-It is the only mutable object of the package and does no mathematics. Values flip once, here, where they are maximized.
+It does no mathematics. Values flip once, here, where they are maximized.
 """
 
 from __future__ import annotations

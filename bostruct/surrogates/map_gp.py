@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-from bostruct.checks import check_integer
+from bostruct.checks import check_integer, has_capability, missing_members
 from bostruct.contracts import Array, Batch, DifferentiablePrior, HasGradient, Info, NumericalError, Prepared, State
 from bostruct.surrogates.gaussian import cholesky, evidence_from, inverse_from_cholesky, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters, check_values
@@ -47,7 +47,8 @@ class MAPGP:
     initial_log_noise: where the climb to the mode starts, log variance of standardized values.
     most_steps: of L-BFGS, at least 1.
 
-    Raises TypeError for a kernel with a prior that has no gradient, TypeError or ValueError for `most_steps`.
+    Raises TypeError for a kernel without a gradient, or with a prior that has none; TypeError or ValueError for
+    `most_steps`.
     """
 
     kernel: HasGradient
@@ -58,8 +59,10 @@ class MAPGP:
 
     def __post_init__(self) -> None:
         check_integer("most_steps", self.most_steps, 1)
+        if missing := missing_members(self.kernel, HasGradient):
+            raise TypeError(f"kernel: a mode needs {', '.join(missing)}, which {type(self.kernel).__name__} lacks")
         for block in self.kernel.parameters:
-            if not callable(getattr(block.prior, "value_and_grad", None)):
+            if not has_capability(block.prior, DifferentiablePrior):
                 raise TypeError(f"kernel: {block.name}: a mode needs a prior with value_and_grad, got {block.prior}")
 
     def initial_state(self) -> State:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.checks import check_integer, check_number
+from bostruct.checks import check_integer, check_number, missing_members
 from bostruct.contracts import Array, Batch, HasLine, Info, State
 from bostruct.surrogates.chain import ChainData, ChainTally, sweep
 from bostruct.surrogates.hyperparameters import LOG_HIGH, LOG_LOW, Hyperparameters, PriorsOfValues, check_values
@@ -39,6 +39,8 @@ class MarginalizedGP:
     shared_mean: bool = False
 
     def __post_init__(self) -> None:
+        if missing := missing_members(self.kernel, HasLine):
+            raise TypeError(f"kernel: a chain needs {', '.join(missing)}, which {type(self.kernel).__name__} lacks")
         check_integer("burn_in", self.burn_in, 0)
         check_integer("samples", self.samples, 1)
         check_number("nugget", self.nugget, 0.0)

@@ -4,30 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.blas import dtrmm  # pyright: ignore[reportAttributeAccessIssue]
 
-from bostruct.contracts import Array, Batch, Kernel, Posterior, Prediction, Prepared
+from bostruct.checks import has_capability
+from bostruct.contracts import Array, Batch, DependsOnTraining, Kernel, Posterior, Prediction, Prepared
 from bostruct.surrogates.gaussian import cholesky, inverse_lower
 from bostruct.surrogates.hyperparameters import Hyperparameters
 
 SMALLEST_VARIANCE = 1e-8  # of the latent value, on the scale of the model: as published
 SCREEN_ROUNDING = 1e-13
 BLOCK = 1024  # candidates at a time: their covariances with the training points stay in cache
-
-
-@runtime_checkable
-class DependsOnTraining(Protocol):
-    """A kernel that is another for other training points, the second batch of `prepare`."""
-
-    def gram_and_diag(self, theta: Array, xs: Batch, prepared: Prepared) -> tuple[Array, Array]:
-        """Return the Gram matrix (n, m), and k(x, x) of each x (n,).
-
-        theta: (p,). xs: the first batch of `prepare`, n points. prepared: of xs and the m training points.
-        """
-        ...
 
 
 class Member(NamedTuple):
@@ -110,6 +99,29 @@ class GaussianPosterior:
         slack = SCREEN_ROUNDING * (abs(self.shift) + abs(self.scale) * np.array(sums)[:, None])
         return Prediction(mean - slack, variance * (1.0 + SCREEN_ROUNDING))
 
+    def covariance(self, xs: Batch) -> Array:
+        """Return the covariances of the latent objective among m points (s, m, m), with `predict`'s variances.
+
+        A kernel that depends on the training points may be indefinite among other points: negative eigenvalues are set
+        to 0 there, and the variances kept.
+
+        xs: m points.
+        """
+        if not len(xs):
+            return np.empty((len(self.members), 0, 0))
+        xs = self.join(xs)
+        variance = self.predict(xs).variance / self.scale**2
+        across, among = self.kernel.prepare(xs, self.xs), self.kernel.prepare(xs, xs)
+        found = np.empty((len(self.members), len(xs), len(xs)))
+        for s, one in enumerate(self.members):
+            white = self._gram_and_diag(one.hyper.theta, xs, across)[0] @ one.whitener.T
+            left = np.exp(one.hyper.log_amplitude) * (self.kernel.gram(one.hyper.theta, among) - white @ white.T)
+            if has_capability(self.kernel, DependsOnTraining):
+                left = _scale_to_variances(_positive_part(left), variance[s])
+            np.fill_diagonal(left, variance[s])
+            found[s] = left
+        return self.scale**2 * found
+
     def believe(self, xs: Batch) -> Posterior:
         """Return the posterior once xs were told exactly their mean: kriging believer, `fantasize` in BoTorch.
 
@@ -127,7 +139,7 @@ class GaussianPosterior:
             for one in self.members
         ]
         believed = GaussianPosterior(self.kernel, augmented, self.join, members, self.nugget, self.shift, self.scale)
-        return FantasizedPosterior(self, believed) if isinstance(self.kernel, DependsOnTraining) else believed
+        return FantasizedPosterior(self, believed) if has_capability(self.kernel, DependsOnTraining) else believed
 
     def _predict_in_blocks(self, xs: Batch, explained: Callable[[Member, Array], Array]) -> Prediction:
         mean = np.empty((len(self.members), len(xs)))
@@ -146,7 +158,7 @@ class GaussianPosterior:
     @property
     def _gram_and_diag(self) -> Callable[[Array, Batch, Prepared], tuple[Array, Array]]:
         kernel = self.kernel
-        if isinstance(kernel, DependsOnTraining):
+        if has_capability(kernel, DependsOnTraining):
             return kernel.gram_and_diag
         return lambda theta, xs, prepared: (kernel.gram(theta, prepared), kernel.diag(theta, xs))
 
@@ -175,6 +187,13 @@ class FantasizedPosterior:
         """
         return _smaller_variance(self.observed.screen(xs), self.augmented.screen(xs))
 
+    def covariance(self, xs: Batch) -> Array:
+        """Return the covariances of the latent objective among m points (s, m, m), with `predict`'s variances.
+
+        xs: m points.
+        """
+        return _scale_to_variances(self.augmented.covariance(xs), self.predict(xs).variance)
+
     def believe(self, xs: Batch) -> Posterior:
         """Return the posterior once more points were told exactly their mean.
 
@@ -184,6 +203,19 @@ class FantasizedPosterior:
             return self
         believed = self.augmented.xs[len(self.observed.xs) :]
         return self.observed.believe(self.observed.join(believed, xs))
+
+
+def _positive_part(matrix: Array) -> Array:
+    """Return a symmetric matrix without its negative eigenvalues (m, m)."""
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    return (vectors * np.maximum(values, 0.0)) @ vectors.T
+
+
+def _scale_to_variances(covariance: Array, variance: Array) -> Array:
+    """Return covariances with the same correlations and other variances (..., m, m); variance: (..., m)."""
+    own = np.einsum("...ii->...i", covariance)
+    ratio = np.sqrt(np.divide(variance, own, out=np.zeros_like(variance), where=own > 0.0))
+    return covariance * ratio[..., :, None] * ratio[..., None, :]
 
 
 def _smaller_variance(observed: Prediction, augmented: Prediction) -> Prediction:

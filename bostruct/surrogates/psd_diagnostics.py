@@ -8,14 +8,12 @@ from typing import Protocol
 
 import numpy as np
 
-from bostruct.contracts import Array, Batch, Info, Kernel, State
+from bostruct.contracts import Array, Batch, Info, Kernel, State, Surrogate
 from bostruct.surrogates.posterior import GaussianPosterior
 
 
-class GaussianSurrogate(Protocol):
+class GaussianSurrogate(Surrogate, Protocol):
     """A surrogate that is a Gaussian process."""
-
-    def initial_state(self) -> State: ...
 
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator

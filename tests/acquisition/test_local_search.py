@@ -26,6 +26,7 @@ from bostruct.study.threads import ThreadLimit
 from bostruct.surrogates.hyperparameters import Hyperparameters
 from bostruct.surrogates.posterior import GaussianPosterior, fit_member
 from tests.fakes import TablePosterior, TableScore, Unpruned
+from tests.permutations import Swaps
 from tests.strategies import constrained_spaces, rngs, spaces
 
 FUNCTIONS = (ExpectedImprovement(), LogExpectedImprovement(), ProbabilityOfImprovement(), LowerConfidenceBound())
@@ -196,7 +197,7 @@ def test_combo_chooses_what_it_would_choose_unpruned(n):
     search = combo(space)
     surrogate = dataclasses.replace(search.surrogate, burn_in=20)
     posterior = surrogate.condition(xs, values, None, rng)[0].believe(space.sample(2, rng))
-    score = AcquisitionScore(posterior, search.acquisition, float(values.min()))
+    score = AcquisitionScore(posterior, search.score.acquisition, float(values.min()))
     starts = xs[[int(np.argmin(values))]]
     found = [search.maximizer(s, space, starts, np.random.default_rng(7))[0] for s in (score, Unpruned(score))]
     np.testing.assert_array_equal(found[0][0], found[1][0])
@@ -229,3 +230,47 @@ def test_neighborhoods_are_scored_in_one_batch_a_step():
 
 def space_index(space: bo.Space, xs: np.ndarray) -> np.ndarray:
     return np.ravel_multi_index(xs.T, tuple(space.n_choices))
+
+
+class Order:
+    """A score of permutations, best for the one that counts down; its bounds hold, and are loose."""
+
+    def __init__(self):
+        self.scored = 0
+
+    def __call__(self, xs):
+        self.scored += len(xs)
+        return np.array([-sum(abs(v - (len(x) - 1 - i)) for i, v in enumerate(x)) for x in xs], dtype=float)
+
+    def upper_bounds(self, xs):
+        return np.array([-0.5 * abs(x[0] - len(x) + 1) for x in xs], dtype=float)
+
+
+@pytest.mark.parametrize("starts", [[], [tuple(range(6)), (1, 0, 2, 3, 4, 5)]])
+def test_serves_batches_that_are_lists(starts):
+    """A domain of permutations, whose neighbors are listed point by point."""
+    domain, score = Swaps(6), Order()
+    before = list(starts)
+    search = LocalSearch(random=20, spray=3, ascents=4)
+    maxima, info = search(score, domain, starts, np.random.default_rng(0))
+    assert maxima[0] == (5, 4, 3, 2, 1, 0)
+    assert isinstance(maxima, list)
+    assert info["candidates"] == 20 + 3 * len(starts)
+    assert info["best_score"] == 0.0
+    scores = score(maxima)
+    assert np.all(np.diff(scores) <= 0)
+    assert len(set(maxima)) == len(maxima) <= 4
+    for x, own in zip(maxima, scores, strict=True):
+        assert np.all(score(domain.neighbors(x)) <= own)
+    assert starts == before
+    again, _ = search(Unpruned(score), domain, starts, np.random.default_rng(0))
+    assert again == maxima
+
+
+def test_neighborhoods_of_a_list_are_pruned_too():
+    counts = []
+    for score in (Order(), Unpruned(Order())):
+        starts = [tuple(range(9))]
+        LocalSearch(random=200, spray=5, ascents=3)(score, Swaps(9), starts, np.random.default_rng(1))
+        counts.append(score.scored if isinstance(score, Order) else score.score.scored)
+    assert counts[0] < counts[1]

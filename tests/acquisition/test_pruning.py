@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 
 from bostruct.acquisition.pruning import best, best_of_each
 from tests.fakes import TableScore
+from tests.laws.maxsat import bits
+
+ROWS = bits(1)  # takes rows of any batch of numbers
 
 
 @st.composite
@@ -42,7 +45,7 @@ class Bounded(TableScore):
 def test_best_equals_full_scoring(problem, k):
     scores, bounds, _ = problem
     score = Bounded(scores, bounds)
-    chosen, found = best(score, np.arange(len(scores))[:, None], k)
+    chosen, found = best(score, ROWS, np.arange(len(scores))[:, None], k)
     expected = np.lexsort((np.arange(len(scores)), -scores))[:k]
     np.testing.assert_array_equal(chosen, expected)
     np.testing.assert_array_equal(found, scores[expected])
@@ -56,7 +59,7 @@ def test_best_of_each_equals_full_scoring(problem, n_groups):
     group = rng.integers(0, n_groups, len(scores))  # in any order, some of them empty
     floor = rng.integers(-1, 4, n_groups).astype(float)
     score = Bounded(scores, bounds)
-    winner, top = best_of_each(score, np.arange(len(scores))[:, None], group, n_groups, floor)
+    winner, top = best_of_each(score, ROWS, np.arange(len(scores))[:, None], group, n_groups, floor)
     for g in range(n_groups):
         own = np.flatnonzero(group == g)
         highest = scores[own].max(initial=-np.inf)
@@ -73,16 +76,16 @@ def test_level_points_of_lower_index_win_over_those_that_promised_more():
     """The first block of scores goes to points whose bound is loose; all turn out level with points before them."""
     scores, bounds = np.zeros(100), np.zeros(100)
     bounds[60:] = 1.0
-    chosen, _ = best(Bounded(scores, bounds), np.arange(100)[:, None], 40)
+    chosen, _ = best(Bounded(scores, bounds), ROWS, np.arange(100)[:, None], 40)
     assert chosen.tolist() == list(range(40))
 
 
 def test_no_points_at_all():
     none = np.empty((0, 1), dtype=np.int64)
     score = Bounded(np.empty(0), np.empty(0))
-    chosen, found = best(score, none, 5)
+    chosen, found = best(score, ROWS, none, 5)
     assert len(chosen) == len(found) == 0
-    winner, top = best_of_each(score, none, np.empty(0, dtype=np.int64), 2, np.array([0.5, -1.0]))
+    winner, top = best_of_each(score, ROWS, none, np.empty(0, dtype=np.int64), 2, np.array([0.5, -1.0]))
     assert winner.tolist() == [-1, -1]
     assert top.tolist() == [0.5, -1.0]
 
@@ -91,7 +94,7 @@ def test_exact_bounds_spare_nearly_all_scores():
     rng = np.random.default_rng(0)
     scores = rng.normal(size=20_000)
     score = Bounded(scores, scores.copy())
-    best(score, np.arange(20_000)[:, None], 20)
+    best(score, ROWS, np.arange(20_000)[:, None], 20)
     assert len(score.scored) <= 64
 
 
@@ -100,6 +103,6 @@ def test_a_large_tie_class_costs_no_more_than_the_points_that_it_yields():
     scores = np.full(20_000, 0.25)
     scores[::1000] = 0.5
     score = Bounded(scores, scores.copy())
-    chosen, _ = best(score, np.arange(20_000)[:, None], 25)
+    chosen, _ = best(score, ROWS, np.arange(20_000)[:, None], 25)
     assert chosen.tolist() == [*range(0, 20_000, 1000), 1, 2, 3, 4, 5]
     assert len(score.scored) <= 64

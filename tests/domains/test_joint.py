@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import bostruct as bo
-from bostruct.contracts import DomainError, PointError, SpaceExhausted
-from bostruct.domains.joint import Joint, JointDomain, JointGraph, JointPoint, Neighboring
+from bostruct.checks import has_capability
+from bostruct.contracts import DomainError, HasNeighbors, PointError, SpaceExhausted
+from bostruct.domains.joint import Joint, JointDomain, JointGraph, JointPoint
 from tests.architectures import GOLDEN, SMALL_CNN, SMALL_MLP
 from tests.laws.domain_laws import (
     check_crossover,
@@ -22,6 +23,7 @@ from tests.laws.domain_laws import (
     check_points,
     check_seeded,
 )
+from tests.permutations import Permutations
 from tests.strategies import constrained_spaces, rngs, spaces
 
 TRAINING = bo.Space({"rate": bo.Ordinal([0.1, 0.01, 0.001]), "optimizer": ["sgd", "adam"], "augment": bool})
@@ -172,7 +174,7 @@ class TestChanges:
 
     def test_without_neighbors_in_a_part_there_are_none(self):
         assert isinstance(NETWORKS, JointDomain)
-        assert not isinstance(NETWORKS, Neighboring)
+        assert not has_capability(NETWORKS, HasNeighbors)
         assert isinstance(joint(TRAINING, TRAINING), JointGraph)
         assert isinstance(joint(TRAINING, joint(TRAINING, SMALL_CNN)), JointDomain)
 
@@ -208,6 +210,7 @@ REFUSED_PARTS = [
     ({"": TRAINING}, "parts: expected names that are non-empty strings, got ''"),
     ({3: TRAINING}, "parts: expected names that are non-empty strings, got 3"),
     ({"a": 7}, "parts: expected a domain with mutations, or a dict of variables; a is 7"),
+    ({"a": Permutations(3)}, r"a is Permutations\(n=3\), which lacks mutate$"),
     ({"a": {}}, "variables: expected 1 to 1000, got 0"),
 ]
 

@@ -1,4 +1,4 @@
-"""What it means to be a domain, with neighbors, mutation and crossover where it has them.
+"""What it means to be a domain, and to have each capability that it has.
 
 `check_domain` states every law on a few random points; `check_enumerated` adds what can be said only of a small domain
 of which all points are known.
@@ -14,7 +14,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bostruct.contracts import DomainError, PointError, SpaceExhausted
+from bostruct.checks import has_capability
+from bostruct.contracts import (
+    DomainError,
+    HasChoices,
+    HasCrossover,
+    HasDistances,
+    HasFeatures,
+    HasMutation,
+    HasNeighborhoods,
+    HasNeighbors,
+    HasPool,
+    PointError,
+    SpaceExhausted,
+)
 from bostruct.domains.registry import domain_from_json
 
 CHILDREN = 40  # of which one has a value of the other parent
@@ -22,8 +35,9 @@ MOST_NEIGHBORS = 20_000  # beyond, a law is checked on `sample_neighbors` alone
 
 
 def check_domain(domain: Any, rng: np.random.Generator, m: int = 4, rebuildable: bool = True) -> None:
-    """Every law of a domain with neighbors, mutation and crossover, on m sampled points.
+    """Every law of a domain, and of each capability that it has.
 
+    m: points sampled.
     rebuildable: whether its JSON description holds all of it (not so with constraints, or choices that are objects).
     """
     xs = domain.sample(m, rng)
@@ -31,13 +45,21 @@ def check_domain(domain: Any, rng: np.random.Generator, m: int = 4, rebuildable:
     assert len(domain.sample(0, rng)) == 0
     check_points(domain, xs)
     check_keys(domain, xs)
+    check_batch(domain, xs, rng)
     check_seeded(domain)
     check_description(domain, rebuildable)
-    for x in xs:
-        check_mutation(domain, x, rng)
-        check_neighbors(domain, x, rng)
-        check_crossover(domain, x, xs[0], rng)
-    assert domain.keys(domain.join([domain.sample_unseen(frozenset(), rng)]))[0] is not None
+    for capability, check in CHECKS.items():
+        if has_capability(domain, capability):
+            for x in xs:
+                check(domain, x, rng)
+    if has_capability(domain, HasPool):
+        check_points(domain, domain.pool)
+        check_batch(domain, domain.pool, rng)
+    if has_capability(domain, HasDistances):
+        check_distances(domain, xs)
+    if has_capability(domain, HasFeatures):
+        check_features(domain, xs)
+    assert domain.key(domain.sample_unseen(frozenset(), rng)) is not None
 
 
 def check_points(domain: Any, xs: Any) -> None:
@@ -64,6 +86,58 @@ def check_keys(domain: Any, xs: Any) -> None:
         for j, b in enumerate(xs):
             assert (found[i] == found[j]) == (domain.present(a) == domain.present(b))
             assert (hash(found[i]) == hash(found[j])) or found[i] != found[j]
+
+
+def check_batch(domain: Any, xs: Any, rng: np.random.Generator) -> None:
+    """What a batch can do, of whatever kind it is: be counted, indexed, cut, iterated over, taken from and joined."""
+    own = [domain.key(x) for x in xs]
+    assert len(xs) == len(own)
+    assert domain.keys(xs) == own
+    assert [domain.key(xs[i]) for i in range(len(xs))] == own
+    for cut in (slice(1, None), slice(0, 0)):
+        assert domain.keys(xs[cut]) == own[cut]
+    for positions in (rng.permutation(len(xs)), [0, 0] if len(xs) else [], []):
+        taken = domain.take(xs, positions)
+        assert domain.keys(taken) == [own[i] for i in positions]
+        assert domain.keys(domain.take(taken, range(len(taken)))) == [own[i] for i in positions]
+    assert domain.keys(domain.join(xs)) == domain.keys(domain.join(list(xs))) == own
+
+
+def check_neighborhoods(domain: Any, x: Any, rng: np.random.Generator) -> None:
+    """All neighbors of several points as one batch are the neighbors of one point after another."""
+    xs = domain.join([x], domain.sample(2, rng), [x])
+    near, of = domain.sample_neighborhoods(xs, MOST_NEIGHBORS, rng)
+    check_batch(domain, near, rng)
+    assert len(of) == len(near)
+    found = domain.keys(near)
+    for i, point in enumerate(xs):
+        own = [found[j] for j in np.flatnonzero(of == i)]
+        expected = domain.keys(domain.neighbors(point))
+        assert own == expected if len(expected) <= MOST_NEIGHBORS else set(own) < set(expected)
+    few, of = domain.sample_neighborhoods(xs, 2, rng, leaps=True)
+    assert np.all(np.diff(of) >= 0)
+    assert np.all(np.bincount(of, minlength=len(xs)) <= 2)
+    check_batch(domain, few, rng)
+
+
+def check_distances(domain: Any, xs: Any) -> None:
+    """Distances are finite, symmetric, and 0 from a point to itself."""
+    own, across = domain.distances(xs, xs), domain.distances(xs, xs[1:])
+    assert across.shape == (len(xs), len(xs) - 1)
+    np.testing.assert_allclose(own[:, 1:], across)
+    np.testing.assert_allclose(own, own.T)
+    assert np.all(np.isfinite(own))
+    assert np.all(own >= 0.0)
+    assert not own.diagonal().any()
+
+
+def check_features(domain: Any, xs: Any) -> None:
+    """Features are finite, as many for each point, and the same whatever else is in the batch."""
+    found = domain.features(xs)
+    assert found.ndim == 2
+    assert len(found) == len(xs)
+    assert np.all(np.isfinite(found))
+    np.testing.assert_array_equal(domain.features(xs[1:]), found[1:])
 
 
 def check_seeded(domain: Any) -> None:
@@ -97,7 +171,7 @@ def check_mutation(domain: Any, x: Any, rng: np.random.Generator) -> None:
         return
     domain.check(changed)
     assert not same(domain, changed, x)
-    if hasattr(domain, "coordinates") and len(domain.sample_neighbors(x, 1, rng)):
+    if has_capability(domain, HasChoices) and len(domain.sample_neighbors(x, 1, rng)):
         before, after = choices(domain, x), choices(domain, changed)
         assert sum(before[key] != after[key] for key in before.keys() & after.keys()) == 1
 
@@ -108,7 +182,7 @@ def check_crossover(domain: Any, x: Any, y: Any, rng: np.random.Generator) -> No
     children = [domain.crossover(x, y, rng) for _ in range(CHILDREN)]
     for child in children[:3]:
         domain.check(child)
-    if not hasattr(domain, "coordinates"):
+    if not has_capability(domain, HasChoices):
         return
     first, second = choices(domain, x), choices(domain, y)
     inherited = [choices(domain, child) for child in children]
@@ -189,5 +263,12 @@ def choices(domain: Any, x: Any) -> dict[str, float]:
 
 
 def same(domain: Any, x: Any, y: Any) -> bool:
-    first, second = keys(domain, [x]), keys(domain, [y])
-    return first == second
+    return domain.key(x) == domain.key(y)
+
+
+CHECKS = {
+    HasMutation: check_mutation,
+    HasNeighbors: check_neighbors,
+    HasNeighborhoods: check_neighborhoods,
+    HasCrossover: lambda domain, x, rng: check_crossover(domain, x, domain.sample(1, rng)[0], rng),
+}

@@ -103,7 +103,7 @@ def play(make_searcher: MakeSearcher, domain: Any, objective: Objective, schedul
             completed, running, failed = (reread(domain, xs) for xs in (completed, running, failed))
         history = read_only(History.of(domain, completed, values, running, failed))
         x, state, origin = suggest_lawfully(searcher, history, state, [schedule.seed, 1, 0, number + 1])
-        steps.append(Step(domain.keys(domain.join([x]))[0], json.dumps(state), origin))
+        steps.append(Step(domain.key(x), json.dumps(state), origin))
         running.append(x)
         while len(running) >= schedule.parallel:
             told = running.pop(int(order.integers(len(running))))
@@ -123,7 +123,7 @@ def suggest_lawfully(searcher: Searcher, history: History, state: Any, seed: lis
     assert json.dumps(state) == before, "suggest changed the state that it was given"
     domain = searcher.domain
     domain.check(x)
-    assert domain.keys(domain.join([x]))[0] not in history.seen, "suggest repeated a seen point"
+    assert domain.key(x) not in history.seen, "suggest repeated a seen point"
     assert json.loads(json.dumps(new_state, allow_nan=False)) == new_state, "the state does not survive JSON"
     assert json.loads(json.dumps(info, allow_nan=False)) == info, "the info does not survive JSON"
     assert info.get("origin") in ORIGINS

@@ -11,6 +11,7 @@ from bostruct.study.threads import ThreadLimit
 from tests.architectures import SMALL_CNN, SMALL_MLP
 from tests.domains.test_joint import NETWORKS, TRAINING, joint
 from tests.laws.searcher_laws import check_searcher
+from tests.permutations import Distant, Mutable
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -80,21 +81,16 @@ def test_of_parts_that_are_joint_or_spaces():
 
 
 def test_refuses_parts_that_it_has_no_kernel_for():
-    class Words:
-        """Points that are no architectures."""
+    with pytest.raises(DomainError, match="method: nasbot needs a domain of architectures, got Mutable"):
+        nasbot(joint(SMALL_CNN, Mutable(4)))
+    with pytest.raises(DomainError, match="method: nasbot needs a domain of architectures, got Mutable"):
+        nasbot(Mutable(4))
 
-        def sample(self, m, _rng):
-            return ["word"] * m
 
-        def sample_unseen(self, _seen, _rng):
-            raise AssertionError("not asked")
-
-        def mutate(self, _x, _rng):
-            raise AssertionError("not asked")
-
-    with pytest.raises(DomainError, match="method: nasbot needs a domain of architectures, got Words"):
-        nasbot(joint(SMALL_CNN, Words()))
-    with pytest.raises(DomainError, match=r"no kernel for the points of Words \(the part .*evolution, annealing"):
-        auto(joint(SMALL_CNN, Words()))
-    with pytest.raises(DomainError, match=r"no kernel for the points of Words; choose .*random\), or assemble"):
-        auto(Words())
+def test_parts_with_distances_have_a_kernel():
+    """What is clipped of the product is on record, as for architectures alone."""
+    domain = joint(Distant(4), {"a": bool})
+    study = bo.Study(domain, seed=0)
+    result = study.optimize(lambda point: sum(i * v for i, v in enumerate(point["part 0"])) + point["part 1"]["a"], 15)
+    assert {"smallest_eigenvalue", "negative_share"} <= result.trials[-1].info.keys()
+    assert "auto" not in result.trials[-1].info

@@ -20,8 +20,8 @@ from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import DomainError, NumericalError, SpaceExhausted
 from bostruct.methods import auto, combo, searcher
 from bostruct.searchers import bayesian
-from bostruct.searchers.bayesian import BayesianSearch, best_observed, best_predicted
-from bostruct.searchers.scores import AcquisitionScore, FeasibleScore
+from bostruct.searchers.bayesian import BayesianSearch
+from bostruct.searchers.scores import AcquisitionScore, FeasibleScore, Improvement, best_observed, best_predicted
 from bostruct.study.history import History
 from bostruct.study.threads import ThreadLimit
 from tests.fakes import TablePosterior
@@ -44,7 +44,7 @@ def quick_auto(domain: Any, n_initial: int = 5) -> BayesianSearch:
     return dataclasses.replace(
         best,
         surrogate=dataclasses.replace(best.surrogate, surrogate=dataclasses.replace(both, quiet=quiet, noisy=noisy)),
-        feasibility=quiet,
+        score=dataclasses.replace(best.score, surrogate=quiet),
         maximizer=search,
         n_initial=n_initial,
     )
@@ -142,7 +142,8 @@ def known_search(mean, variance, acquisition=None) -> BayesianSearch:
     space = bits(4)
     posterior = TablePosterior(space.n_choices, np.array(mean, float), np.array(variance, float), np.zeros(16))
     search = LocalSearch(random=200, spray=4, ascents=16)
-    return BayesianSearch(space, Known(posterior), acquisition or LowerConfidenceBound(1.0), search, n_initial=1)
+    score = Improvement(acquisition or LowerConfidenceBound(1.0))
+    return BayesianSearch(space, Known(posterior), score, search, n_initial=1)
 
 
 def test_suggests_the_best_unseen_point_of_a_known_posterior():
@@ -267,9 +268,15 @@ def test_settings_tell_any_two_searchers_apart(make):
     assert make(space).settings() == plain.settings()
     others = [
         dataclasses.replace(plain, n_initial=7),
-        dataclasses.replace(plain, incumbent=best_observed if plain.incumbent is best_predicted else best_predicted),
-        dataclasses.replace(plain, acquisition=ProbabilityOfImprovement(1.0)),
-        dataclasses.replace(plain, acquisition=ProbabilityOfImprovement(1.5)),
+        *(
+            dataclasses.replace(plain, score=score)
+            for score in (
+                Improvement(LogExpectedImprovement(), best_observed),
+                Improvement(LogExpectedImprovement(), best_predicted),
+                Improvement(ProbabilityOfImprovement(1.0)),
+                Improvement(ProbabilityOfImprovement(1.5)),
+            )
+        ),
         dataclasses.replace(plain, maximizer=LocalSearch(random=77)),
     ]
     settings = [json.dumps(search.settings()) for search in (plain, *others)]
@@ -284,12 +291,16 @@ def test_wrong_settings_are_refused_by_name(name, value):
 
 
 def test_methods_refuse_domains_without_graphs_by_name():
-    for name, words in (("auto", "no kernel for the points of object"), ("combo", "needs a Space")):
+    for name, words in (
+        ("auto", "auto needs a set of points, got object, which lacks size, sample"),
+        ("combo", "needs a Space"),
+    ):
         with pytest.raises(DomainError, match=words):
             searcher(name, object())
 
 
 def test_a_chance_of_success_needs_a_logarithm():
     plain = auto(mixed_space())
-    with pytest.raises(ValueError, match=r"feasibility: .* got ExpectedImprovement"):
-        dataclasses.replace(plain, acquisition=ExpectedImprovement())
+    with pytest.raises(ValueError, match=r"score: .* a logarithm.* got Improvement\(acquisition=ExpectedImprovement"):
+        dataclasses.replace(plain.score, score=Improvement(ExpectedImprovement()))
+    assert dataclasses.replace(plain.score, score=plain.score).is_logarithm

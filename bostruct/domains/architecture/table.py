@@ -200,12 +200,20 @@ class TableDomain:
             )
         return self.at(self._index_by_string[data])
 
+    def key(self, x: Architecture) -> Hashable:
+        """Return the fingerprint of an architecture."""
+        return x.fingerprint
+
     def keys(self, batch: Iterable[Architecture]) -> list[Hashable]:
         """Return the fingerprints of architectures: isomorphic architectures are one point.
 
         batch: architectures.
         """
         return [x.fingerprint for x in batch]
+
+    def take(self, batch: Sequence[Architecture], positions: Iterable[int]) -> list[Architecture]:
+        """Return the architectures at some positions of a batch."""
+        return [batch[i] for i in positions]
 
     def join(self, *batches: Iterable[Architecture]) -> list[Architecture]:
         """Join batches into one list.

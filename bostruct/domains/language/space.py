@@ -165,12 +165,20 @@ class SearchSpace(PartialProgram):
         """
         return Trace.from_json(data)
 
+    def key(self, x: Trace) -> Hashable:
+        """Return the trace itself."""
+        return x
+
     def keys(self, batch: Iterable[Trace]) -> list[Hashable]:
         """Return the traces themselves, which are equal where their points are.
 
         batch: traces of the space.
         """
         return list(batch)
+
+    def take(self, batch: Sequence[Trace], positions: Iterable[int]) -> list[Trace]:
+        """Return the traces at some positions of a batch."""
+        return [batch[i] for i in positions]
 
     def join(self, *batches: Iterable[Trace]) -> list[Trace]:
         """Join batches into one list.

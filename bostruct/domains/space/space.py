@@ -25,7 +25,7 @@ from bostruct.domains.space.constraints import (
 )
 from bostruct.domains.space.decisions import Coordinate, coordinate, resample, roll_out, token, token_table
 from bostruct.domains.space.registry import variable, variable_from_json
-from bostruct.domains.space.single_changes import Layout, SingleChanges, pad_columns
+from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch, pad_columns
 from bostruct.domains.space.variable import Variable
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 
@@ -225,6 +225,14 @@ class Space:
                 f"point: expected the keys {short_repr(list(self.variables), 200)}, got {short_repr(data, 200)}"
             )
         return self._row(data, lambda variable, value: variable.decode(value))
+
+    def key(self, x: IntArray) -> Hashable:
+        """Return the key of a point (d,)."""
+        return np.asarray(x, dtype=np.int64).tobytes()
+
+    def take(self, batch: SpaceBatch, positions: Sequence[int] | IntArray) -> SpaceBatch:
+        """Return the points at some positions of a batch, single changes as such."""
+        return batch[np.asarray(positions, dtype=np.intp)]
 
     def keys(self, batch: IntArray) -> list[Hashable]:
         """Return the keys of points (m, d), equal for equal points."""

@@ -16,7 +16,7 @@ import numpy as np
 from bostruct.contracts import Array, Parameter, Prior
 from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.algebra import mix_grams, slope_in_odds, weight_of
-from bostruct.kernels.distance import DistanceKernel
+from bostruct.kernels.distance import ExponentialKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
 from bostruct.kernels.otmann.table import DistanceTable
 
@@ -36,7 +36,7 @@ class DistanceTerms:
 
 
 @dataclass(frozen=True)
-class OtmannKernel(DistanceKernel):
+class OtmannKernel(ExponentialKernel):
     """The OTMANN kernel exp(-sum_i beta_i d_i^p - sum_i gamma_i dbar_i^q) (Kandasamy et al. 2018, section 4).
 
     theta = (log beta, log gamma), with one of each for every structural weight.

@@ -1,0 +1,44 @@
+"""The best of random points: the maximizer of domains that have neither neighbors nor mutations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bostruct.acquisition.local_search import first_occurrences
+from bostruct.acquisition.pruning import best
+from bostruct.checks import check_integer
+from bostruct.contracts import Batch, Domain, Info, Score
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """A search for the best of random points.
+
+    random: number of points drawn uniformly, at least 1.
+    kept: how many of them are returned, the best ones, at least 1.
+
+    Raises TypeError, ValueError.
+    """
+
+    random: int = 1_000
+    kept: int = 20
+
+    def __post_init__(self) -> None:
+        check_integer("random", self.random, 1)
+        check_integer("kept", self.kept, 1)
+
+    def __call__(self, score: Score, domain: Domain, starts: Batch, rng: np.random.Generator) -> tuple[Batch, Info]:
+        """Return the best points, best first, each once, and what goes on record.
+
+        score: the function to maximize.
+        domain: any.
+        starts: unused.
+        rng: the only source of chance.
+        """
+        del starts  # nothing leads from one point to another
+        drawn = domain.sample(self.random, rng)
+        distinct = domain.take(drawn, first_occurrences(domain, drawn))
+        chosen, scores = best(score, domain, distinct, self.kept)
+        return domain.take(distinct, chosen), {"candidates": len(distinct), "best_score": float(scores[0])}

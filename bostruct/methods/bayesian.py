@@ -1,0 +1,97 @@
+"""Bayesian optimization over any domain: a Gaussian process with the user's kernel, or with the domain's distances."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from bostruct.acquisition.evolution import Evolution
+from bostruct.acquisition.functions import LogExpectedImprovement
+from bostruct.acquisition.local_search import LocalSearch
+from bostruct.acquisition.sampling import Sampling
+from bostruct.checks import has_capability, require
+from bostruct.contracts import (
+    Acquisition,
+    Domain,
+    HasGradient,
+    HasMutation,
+    HasNeighborhoods,
+    HasNeighbors,
+    Maximizer,
+    ScoreBuilder,
+)
+from bostruct.methods.default_kernels import default_kernel
+from bostruct.methods.initial_designs import initial_design, pool_of
+from bostruct.methods.nasbot import map_surrogate
+from bostruct.searchers.bayesian import BayesianSearch, Neighborhood
+from bostruct.searchers.proposals import mutations_of, neighbors_of, nothing_around
+from bostruct.searchers.scores import Feasible, Improvement, best_predicted
+from bostruct.surrogates.map_gp import MAPGP
+from bostruct.surrogates.output_warping import OutputWarping
+from bostruct.surrogates.priors import Normal
+
+LOG_EI = LogExpectedImprovement()
+NOISE = Normal(-5.0, 1.0)  # log variance of standardized values
+
+
+class Search(NamedTuple):
+    """The way to search a domain. n_starts, surroundings: as of `BayesianSearch`."""
+
+    maximizer: Maximizer
+    n_starts: int | None
+    surroundings: Neighborhood
+
+
+def bayesian(
+    domain: Domain,
+    kernel: HasGradient | None = None,
+    acquisition: Acquisition = LOG_EI,
+    maximizer: Maximizer | None = None,
+    n_initial: int | None = None,
+) -> BayesianSearch:
+    """Build Bayesian optimization of any domain: a GP at its mode, and a search of what the domain offers.
+
+    Values far worse than the median are compressed. Failed points teach where `acquisition` is a logarithm.
+    `dataclasses.replace` changes any other part.
+
+    domain: any.
+    kernel: positive semi-definite, with gradients; None for the default one of the domain: diffusion on a `Space`,
+        choices, OTMANN, products over the parts of a joint domain, else exp(-rate * distance), where the domain has
+        distances or features, whose negative eigenvalues are clipped and go on record.
+    acquisition: the worth of a prediction.
+    maximizer: searches the domain; None for local search where the domain has neighbors, evolution where it has
+        mutations, random points elsewhere.
+    n_initial: points before the model is asked, at least 1; None for as many as the domain's pool has, or 12.
+
+    Raises DomainError where no kernel is given and none is known, TypeError where a kernel has no gradient, ValueError.
+    """
+    require(domain, Domain, "bayesian")
+    model = map_surrogate(default_kernel(domain), domain) if kernel is None else MAPGP(kernel, domain.join, NOISE, -5.0)
+    improvement = Improvement(acquisition, best_predicted)
+    score: ScoreBuilder = Feasible(improvement, model, domain.join) if acquisition.is_logarithm else improvement
+    search = default_search(domain)
+    design, n_design = initial_design(domain)
+    return BayesianSearch(
+        domain,
+        OutputWarping(model),
+        score,
+        search.maximizer if maximizer is None else maximizer,
+        n_initial=n_design if n_initial is None else n_initial,
+        n_starts=search.n_starts,
+        design=design,
+        surroundings=search.surroundings,
+    )
+
+
+def default_search(domain: Any) -> Search:
+    """Return the search that a domain's capabilities allow.
+
+    domain: any.
+    """
+    if has_capability(domain, HasNeighborhoods):
+        wide = LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000)
+        return Search(wide, 5, neighbors_of)
+    if has_capability(domain, HasNeighbors):  # listed point by point, and so at a price
+        return Search(LocalSearch(random=300, spray=30, ascents=5, most=1_000), 5, neighbors_of)
+    if has_capability(domain, HasMutation):
+        return Search(Evolution(pool_of(domain)), None, mutations_of)
+    return Search(Sampling(), 0, nothing_around)

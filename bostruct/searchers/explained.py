@@ -1,0 +1,69 @@
+"""A searcher that was chosen for its domain, and says on every trial which it is and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bostruct.checks import has_capability
+from bostruct.contracts import Appraisal, HasAppraisal, HistoryView, Json, Searcher, State, Suggestion
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A searcher whose suggestions carry a note, as ``info["auto"]``.
+
+    searcher: that suggests.
+    note: which it is and why.
+    """
+
+    searcher: Searcher
+    note: str
+
+    @property
+    def domain(self) -> Any:
+        return self.searcher.domain
+
+    def settings(self) -> Mapping[str, Json]:
+        return self.searcher.settings()
+
+    def initial_state(self) -> State:
+        return self.searcher.initial_state()
+
+    def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+        """Return what the searcher suggests, with the note; raises what the searcher raises.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        rng: the only source of chance.
+        """
+        found = self.searcher.suggest(history, state, rng)
+        return found._replace(info={**found.info, "auto": self.note})
+
+
+@dataclass(frozen=True)
+class ExplainedModel(Explained):
+    """An explained searcher that has a model: `HasAppraisal`."""
+
+    searcher: HasAppraisal
+
+    def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
+        """Appraise the completed points as the searcher does.
+
+        history: at least one completed point.
+        state: of the last suggestion.
+        rng: the only source of chance.
+        """
+        return self.searcher.appraise(history, state, rng)
+
+
+def explain(searcher: Searcher, note: str) -> Explained:
+    """Return a searcher whose suggestions carry a note.
+
+    searcher: any.
+    note: which it is and why.
+    """
+    return ExplainedModel(searcher, note) if has_capability(searcher, HasAppraisal) else Explained(searcher, note)

@@ -1,0 +1,125 @@
+"""`auto` asks what a domain can do: which method it takes for what, what it says of it, and that each one works."""
+
+import logging
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.acquisition.evolution import Evolution
+from bostruct.acquisition.local_search import LocalSearch
+from bostruct.acquisition.sampling import Sampling
+from bostruct.checks import has_capability
+from bostruct.contracts import DomainError, HasAppraisal
+from bostruct.domains.space.decisions import coordinate
+from bostruct.methods import auto, bayesian, model_based_hyperband
+from bostruct.searchers.bayesian import BayesianSearch
+from bostruct.searchers.evolution import EvolutionSearch
+from bostruct.searchers.random import RandomSearch
+from bostruct.study.threads import ThreadLimit
+from tests.architectures import SMALL_CNN
+from tests.domains.test_joint import joint
+from tests.laws.searcher_laws import check_exhausts, check_searcher
+from tests.permutations import Described, Distant, Mutable, Permutations, Swaps
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """As a study runs model work."""
+    with ThreadLimit(1)():
+        yield
+
+
+def disorder(point):
+    return float(sum(abs(i - v) * (1 + i) for i, v in enumerate(reversed(point))))
+
+
+class TwoSided(Mutable):
+    """The distances of a complete bipartite graph, 1 across and 2 within a side: no kernel exp(-rate d) is definite."""
+
+    def distances(self, xs, ys):
+        places = [[(x.index(0), x.index(1)) for x in batch] for batch in (xs, ys)]
+        far = [[0.0 if a == b else 2.0 - (a[0] + b[0]) % 2 for b in places[1]] for a in places[0]]
+        return np.array(far).reshape(len(xs), len(ys))
+
+
+class Chosen(Permutations):
+    """Named choices without mutations."""
+
+    def coordinates(self, x):
+        variable = bo.Space({"v": list(range(self.n))}).variables["v"]
+        return [coordinate(str(i), variable, v) for i, v in enumerate(x)]
+
+    def names(self, x):
+        return [str(i) for i in range(len(x))]
+
+    def resample(self, x, names, rng):
+        raise AssertionError((x, names, rng))
+
+
+CASES = [
+    (Distant(5), BayesianSearch, "a Gaussian process, because Distant has distances"),
+    (Described(5), BayesianSearch, "a Gaussian process, because Described has features"),
+    (Chosen(5), BayesianSearch, "a Gaussian process, because Chosen has a kernel, and no mutations"),
+    (Swaps(5), EvolutionSearch, "evolution, because Swaps has neither distances, features nor named choices"),
+    (Permutations(5), RandomSearch, "random search, because Permutations has neither distances, features nor named"),
+    (joint(SMALL_CNN, Mutable(4)), EvolutionSearch, r"evolution, because Mutable (the part 'part 1') has neither"),
+]
+
+
+@pytest.mark.parametrize(("domain", "kind", "note"), CASES, ids=[type(case[0]).__name__ for case in CASES])
+def test_the_record_says_which_method_and_why(domain, kind, note, caplog):
+    with caplog.at_level(logging.INFO, logger="bostruct"):
+        found = auto(domain)
+    assert type(found.searcher) is kind
+    assert found.note.startswith(note)
+    assert caplog.messages == [f"auto: {found.note}"]
+    assert has_capability(found, HasAppraisal) == (kind is BayesianSearch)
+    study = bo.Study(domain, seed=0)
+    result = study.optimize(lambda point: float(len(str(point))), 3)
+    assert {trial.info["auto"] for trial in result.trials} == {found.note}
+
+
+@pytest.mark.parametrize("domain", [Distant(4), Described(4), Chosen(4), Swaps(4), Permutations(4)])
+def test_laws(domain):
+    check_searcher(auto, domain, disorder, np.random.default_rng(0), n_trials=16)
+
+
+@pytest.mark.parametrize("domain", [Distant(3), Described(3), Chosen(3)])
+def test_visits_all_of_a_small_domain(domain):
+    check_exhausts(lambda d: bayesian(d, n_initial=3), domain, disorder, np.random.default_rng(1))
+
+
+def test_what_is_clipped_is_on_record():
+    study = bo.Study(TwoSided(8), seed=1)
+    result = study.optimize(lambda _: 1.0, 20)
+    models = [trial.info for trial in result.trials if trial.origin == "model"]
+    assert models
+    assert min(info["smallest_eigenvalue"] for info in models) < -0.01
+    assert max(info["negative_share"] for info in models) > 0.001
+
+
+def test_distances_find_what_mutations_alone_do_not():
+    """Paired seeds; sums of the best values. The least is 0."""
+    found = {
+        kind: sum(bo.minimize(disorder, kind(6), 30, seed=seed).best_value for seed in range(4))
+        for kind in (Distant, Swaps)
+    }
+    assert found[Distant] < found[Swaps]
+
+
+def test_the_search_follows_what_the_domain_offers():
+    assert isinstance(bayesian(Distant(4)).maximizer, LocalSearch)
+    assert isinstance(bayesian(TwoSided(4)).maximizer, Evolution)
+    assert isinstance(bayesian(Described(4)).maximizer, Sampling)
+    assert bayesian(bo.Space({"a": bool})).maximizer.leaps
+
+
+def test_what_is_no_domain_or_has_no_kernel_is_refused():
+    with pytest.raises(DomainError, match="bayesian needs a set of points, got int, which lacks"):
+        bayesian(3)
+    with pytest.raises(DomainError, match="got Mutable"):
+        bayesian(Mutable(4))
+    fidelity = bo.Space({"epochs": bo.Fidelity([1, 3])})
+    with pytest.raises(DomainError, match="model-based-hyperband needs a domain with a model"):
+        model_based_hyperband(bo.joint_domain({"a": fidelity, "b": Mutable(4)}))

@@ -1,0 +1,81 @@
+"""The score is a part: a builder of one's own serves the searcher as it is."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from bostruct.acquisition.functions import LogExpectedImprovement
+from bostruct.acquisition.local_search import LocalSearch
+from bostruct.contracts import NumericalError
+from bostruct.methods import auto
+from bostruct.searchers.scores import Feasible, Improvement
+from bostruct.study.history import History
+from tests.laws.maxsat import bits
+from tests.laws.searcher_laws import check_searcher
+
+SPACE = bits(5)
+POINTS = SPACE.enumerate()
+
+
+class Draw:
+    """One joint draw of the posterior at all points: Thompson sampling, by `HasCovariance`."""
+
+    def __init__(self, posterior, rng):
+        mean = posterior.predict(POINTS).mean[0]
+        self.values = rng.multivariate_normal(mean, posterior.covariance(POINTS)[0], method="eigh")
+
+    def __call__(self, xs):
+        return -self.values[np.asarray(xs) @ (1 << np.arange(5)[::-1])]
+
+    def upper_bounds(self, xs):
+        return np.full(len(xs), np.inf)
+
+
+def thompson(posterior, history, rng):
+    del history
+    return Draw(posterior, rng)
+
+
+def sampler(space):
+    return dataclasses.replace(auto(space), score=thompson, n_initial=4, maximizer=LocalSearch(100, 5, 3))
+
+
+def cost(point):
+    return sum(i * value for i, value in enumerate(point.values()))
+
+
+def test_thompson_sampling_is_one_function():
+    check_searcher(sampler, SPACE, cost, np.random.default_rng(0), n_trials=9)
+
+
+def test_its_generator_decides():
+    searcher = sampler(SPACE)
+    values = [cost(SPACE.present(x)) for x in POINTS[::5]]
+    history = History.of(SPACE, POINTS[::5], values)
+    found = [
+        searcher.suggest(history, searcher.initial_state(), np.random.default_rng(seed)).point for seed in range(9)
+    ]
+    assert 1 < len({x.tobytes() for x in found}) <= 9
+
+
+def test_a_score_that_cannot_be_built_is_a_fallback():
+    def refuse(*_):
+        raise NumericalError("no score, on purpose")
+
+    searcher = dataclasses.replace(sampler(SPACE), score=refuse)
+    history = History.of(SPACE, POINTS[:4], np.arange(4.0))
+    found = searcher.suggest(history, searcher.initial_state(), np.random.default_rng(0))
+    assert found.info == {"origin": "fallback", "why": "no score, on purpose"}
+
+
+@pytest.mark.parametrize("failed", [0, 3])
+def test_a_chance_of_success_is_learned_once_a_point_has_failed(failed):
+    model = auto(SPACE).score
+    assert isinstance(model, Feasible)
+    history = History.of(SPACE, POINTS[:8], np.arange(8.0), failed=POINTS[16 : 16 + failed])
+    posterior = auto(SPACE).surrogate.condition(history.completed, history.values, None, np.random.default_rng(0))[0]
+    plain = Improvement(LogExpectedImprovement(), model.score.incumbent)(posterior, history, np.random.default_rng(1))
+    scored = model(posterior, history, np.random.default_rng(1))
+    assert np.all(scored(POINTS) <= plain(POINTS))
+    assert np.array_equal(scored(POINTS), plain(POINTS)) == (not failed)

@@ -1,0 +1,133 @@
+"""The posterior of many points together: its laws on every Gaussian process, and faults that the laws find."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.checks import has_capability
+from bostruct.contracts import HasCovariance
+from bostruct.methods import auto, combo, nasbot, smac
+from bostruct.surrogates.posterior import FantasizedPosterior, GaussianPosterior
+from tests.architectures import SMALL_MLP
+from tests.laws.posterior_laws import check_belief, check_covariance
+
+SPACE = bo.Space({"a": bool, "b": list("pqr"), "c": range(5), "d": bo.Integer(-3, 3)})
+
+
+def told(domain, n, seed=0):
+    xs = domain.sample(n, np.random.default_rng(seed))
+    return xs, np.random.default_rng(seed + 1).normal(size=n)
+
+
+def mode() -> GaussianPosterior:
+    xs, values = told(SPACE, 9)
+    return auto(SPACE).surrogate.condition(xs, 40.0 * values, None, np.random.default_rng(2))[0]
+
+
+def chain() -> GaussianPosterior:
+    xs, values = told(SPACE, 9)
+    surrogate = dataclasses.replace(combo(SPACE).surrogate, burn_in=3, samples=3)
+    return surrogate.condition(xs, values, None, np.random.default_rng(2))[0]
+
+
+def clipped():
+    xs, values = told(SMALL_MLP, 9)
+    return nasbot(SMALL_MLP).surrogate.condition(xs, values, None, np.random.default_rng(2))[0]
+
+
+def noise(posterior: GaussianPosterior):
+    return posterior.scale**2 * np.exp([one.hyper.log_noise for one in posterior.members])
+
+
+@pytest.mark.parametrize("make", [mode, chain])
+def test_laws_of_a_gaussian_process(make):
+    posterior, rng = make(), np.random.default_rng(3)
+    xs = SPACE.join(SPACE.sample(7, rng), posterior.xs[:2])
+    xs = SPACE.join(xs, xs[:2])
+    assert has_capability(posterior, HasCovariance)
+    whole = check_covariance(posterior, SPACE, xs, rng)
+    np.testing.assert_allclose(posterior.covariance(xs[:4]), whole[:, :4, :4], atol=1e-9 * whole.max())
+    running = SPACE.sample(3, rng)
+    check_belief(posterior, SPACE, SPACE.sample(6, rng), running, noise(posterior))
+    check_covariance(posterior.believe(running), SPACE, xs, rng)
+
+
+def test_single_changes_are_points_as_all_others():
+    posterior = mode()
+    near = SPACE.sample_neighborhoods(posterior.xs[:2], 5, np.random.default_rng(4))[0]
+    np.testing.assert_allclose(posterior.covariance(near), posterior.covariance(near.rows()))
+
+
+@pytest.mark.parametrize("believed", [0, 2])
+def test_laws_of_a_kernel_that_depends_on_the_training_points(believed):
+    rng = np.random.default_rng(5)
+    posterior = clipped().believe(SMALL_MLP.sample(believed, rng))
+    assert isinstance(posterior, FantasizedPosterior if believed else GaussianPosterior)
+    xs = SMALL_MLP.sample(6, rng)
+    check_covariance(posterior, SMALL_MLP, [*xs, xs[0]], rng)
+
+
+def test_a_forest_has_no_covariances():
+    xs, values = told(SPACE, 9)
+    assert not has_capability(
+        smac(SPACE).surrogate.condition(xs, values, None, np.random.default_rng(2))[0], HasCovariance
+    )
+
+
+class Wrapped:
+    """A posterior whose covariances have a fault."""
+
+    def __init__(self, posterior, fault):
+        self.posterior, self.fault = posterior, fault
+        self.predict, self.believe = posterior.predict, posterior.believe
+
+    def covariance(self, xs):
+        return self.fault(self.posterior.covariance(xs))
+
+
+def independent(found):
+    return np.einsum("sii->si", found)[:, :, None] * np.eye(found.shape[1])
+
+
+def in_model_units(found):
+    return found / 1600.0
+
+
+def prior(found):
+    """Correlations that are too strong: what a model would say that forgets its data."""
+    root = np.sqrt(np.einsum("sii->si", found))
+    return 0.5 * found + 0.5 * root[:, :, None] * root[:, None, :]
+
+
+def lopsided(found):
+    return found + np.triu(np.ones(found.shape[1:]), 1) * found.max(initial=0.0)
+
+
+@pytest.mark.parametrize("fault", [independent, in_model_units, prior, lopsided])
+def test_a_faulty_covariance_fails(fault):
+    posterior, rng = mode(), np.random.default_rng(3)
+    faulty = Wrapped(posterior, fault)
+    running, xs = SPACE.sample(3, rng), SPACE.sample(6, rng)
+
+    def check():
+        check_covariance(faulty, SPACE, xs, rng)
+        check_belief(faulty, SPACE, xs, running, noise(posterior))
+
+    with pytest.raises(AssertionError):
+        check()
+
+
+@pytest.mark.parametrize("capability", ["gram_and_pullback", "line"])
+def test_a_kernel_that_cannot_be_fitted_is_refused_at_the_door(capability):
+    class Plain:
+        parameters = ()
+
+        def gram(self, theta, prepared):
+            raise AssertionError((theta, prepared))
+
+    sampled = combo(SPACE).surrogate
+    model = sampled if capability == "line" else auto(SPACE).surrogate.surrogate.quiet
+    with pytest.raises(TypeError, match=f"kernel: .* {capability}, which Plain lacks"):
+        dataclasses.replace(model, kernel=Plain())

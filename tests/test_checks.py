@@ -1,0 +1,132 @@
+"""Capabilities: which domain has which, and refusals that say what is missing."""
+
+import re
+
+import pytest
+
+import bostruct as bo
+from bostruct import contracts
+from bostruct.checks import has_capability, missing_members, require
+from bostruct.contracts import (
+    Domain,
+    DomainError,
+    HasChoices,
+    HasCrossover,
+    HasDecisions,
+    HasDistances,
+    HasFeatures,
+    HasMutation,
+    HasNeighborhoods,
+    HasNeighbors,
+    HasPool,
+    HasTokens,
+)
+from bostruct.language import D, SearchSpace, siso_module
+from tests.permutations import Described, Distant, Mutable, Permutations, Swaps
+
+CAPABILITIES = {getattr(contracts, name) for name in vars(contracts) if re.match("Has[A-Z]", name)}
+OF_DOMAINS = [one for one in CAPABILITIES if Domain in one.__mro__]
+
+
+def program():
+    return siso_module("Dense", {"units": D([1, 2])})
+
+
+SPACE = bo.Space({"a": bool, "b": range(4)})
+NETWORKS = bo.mlp_domain()
+POSSESSIONS = [
+    (SPACE, {HasNeighbors, HasNeighborhoods, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions}),
+    (NETWORKS, {HasMutation, HasPool}),
+    (SearchSpace(program), {HasNeighbors, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions}),
+    (bo.joint_domain({"a": SPACE, "b": SPACE}), {HasNeighbors, HasMutation, HasCrossover, HasPool}),
+    (bo.joint_domain({"a": SPACE, "b": NETWORKS}), {HasMutation, HasCrossover, HasPool}),
+    (Permutations(4), set()),
+    (Mutable(4), {HasMutation}),
+    (Swaps(4), {HasMutation, HasNeighbors}),
+    (Distant(4), {HasMutation, HasNeighbors, HasDistances}),
+    (Described(4), {HasFeatures}),
+]
+
+
+@pytest.mark.parametrize(("domain", "expected"), POSSESSIONS, ids=lambda one: type(one).__name__)
+def test_each_domain_has_its_capabilities_and_no_other(domain, expected):
+    assert {one for one in OF_DOMAINS if has_capability(domain, one)} == expected
+    assert {one for one in OF_DOMAINS if isinstance(domain, one)} == expected
+    assert missing_members(domain, Domain) == []
+
+
+def test_every_capability_of_the_page_is_runtime_checkable_and_says_what_is_needed():
+    for capability in CAPABILITIES:
+        assert not isinstance(object(), capability)
+        assert not has_capability(object(), capability)
+        assert capability.__doc__.startswith(("A ", "An ")), capability
+
+
+def test_no_property_is_evaluated_to_find_out():
+    class Costly(Mutable):
+        @property
+        def size(self):
+            raise AssertionError("counted")
+
+        @property
+        def pool(self):
+            raise AssertionError("drawn")
+
+    assert has_capability(Costly(4), HasMutation)
+    assert has_capability(Costly(4), HasPool)
+
+
+def test_a_class_a_method_set_to_none_and_a_proxy():
+    class Still(Swaps):
+        mutate = None
+
+    class Proxy:
+        def __init__(self, domain):
+            self._domain = domain
+
+        def __getattr__(self, name):
+            return getattr(self._domain, name)
+
+    assert not has_capability(Swaps, HasNeighbors)
+    assert not has_capability(Still(4), HasMutation)
+    assert has_capability(Proxy(Swaps(4)), HasMutation)
+    assert missing_members(Proxy(Permutations(4)), HasMutation) == ["mutate"]
+
+
+def test_a_refusal_names_method_domain_and_what_is_missing():
+    assert require(SPACE, HasTokens, "smbo") is SPACE
+    words = "^method: smbo needs a domain whose points have features, got Swaps, which lacks tokens$"
+    with pytest.raises(DomainError, match=words):
+        require(Swaps(4), HasTokens, "smbo")
+    with pytest.raises(DomainError, match=r"which lacks coordinates, names, resample$"):
+        require(Swaps(4), HasChoices, "wrs")
+
+
+@pytest.mark.parametrize(
+    ("method", "missing"),
+    [
+        ("annealing", "mutate"),
+        ("evolution", "mutate"),
+        ("regularized-evolution", "mutate"),
+        ("hill-climbing", "neighbors, sample_neighbors"),
+        ("smbo", "tokens"),
+        ("smac", "coordinates, names, resample"),
+        ("wrs", "coordinates, names, resample"),
+        ("mcts", "decisions, options, roll_out"),
+    ],
+)
+def test_methods_refuse_at_the_door(method, missing):
+    with pytest.raises(DomainError, match=f"^method: {method} needs .*, got Permutations, which lacks {missing}$"):
+        bo.Study(Permutations(4), method=method)
+
+
+def test_a_domain_that_is_not_finished_is_refused_by_what_it_lacks():
+    class Half:
+        def sample_unseen(self, seen, rng):
+            raise AssertionError((seen, rng))
+
+        def sample(self, m, rng):
+            raise AssertionError((m, rng))
+
+    with pytest.raises(TypeError, match=r"space: a domain has .*key, keys, take, join.*, which Half lacks"):
+        bo.Study(Half())
