@@ -1,4 +1,4 @@
-"""What is made for one call and serves the next ones: of the same two batches, or of the same parameters."""
+"""Parts of fast paths: values that serve the next calls, and look-ups of one table row for each change."""
 
 from __future__ import annotations
 
@@ -6,9 +6,21 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from bostruct.contracts import Array, IntArray
 
 CachedValue = TypeVar("CachedValue")
+
+
+def look_up(rows: Array, columns: IntArray) -> Array:
+    """Return rows[i, columns[i, j]] (r, m); `numpy.take_along_axis`, in half its time.
+
+    rows: (r, k).
+    columns: (r, m), which is overwritten.
+    """
+    columns += (np.arange(len(rows)) * rows.shape[1])[:, None]
+    return rows.take(columns)
 
 
 class LastCall(Generic[CachedValue]):

@@ -21,7 +21,7 @@ from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
 from bostruct.kernels.space.complete import disagreement_change
 from bostruct.kernels.space.factor import Factor, VariableChanges
-from bostruct.kernels.space.incremental import LastCall
+from bostruct.kernels.space.incremental import LastCall, look_up
 from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.spectra import diffusion, eigenvalues
 
@@ -158,10 +158,11 @@ class MainEffects:
             moved = VariableChanges(self.layout.starts[changes.which], before, after)
             change = disagreement_change(moved, ys) * self._step[changes.which][:, None]
         else:
-            for effect, served in self._served.values():
-                rows = np.flatnonzero(np.isin(changes.which, served))
-                if len(rows):
-                    change[rows] = self._change_effect(effect, changes.which[rows], before[rows], after[rows], ys)
+            number = self._effect_numbers[changes.which]
+            for k in np.unique(number).tolist():
+                rows = slice(None) if (number == k).all() else np.flatnonzero(number == k)
+                own = changes.which[rows]
+                change[rows] = self._change_effect(self.effects[own[0]], own, before[rows], after[rows], ys)
         change /= len(self.effects)
         change += self._bases(changes.base, ys)[changes.of]
         return change
@@ -170,7 +171,7 @@ class MainEffects:
         """Return by how much changes of variables that share an effect change it (r, m)."""
         if isinstance(effect, GraphEffect):
             steps = effect.table[after[:, 0]] - effect.table[before[:, 0]]
-            return np.take_along_axis(steps, ys.T[self.layout.starts[which]], axis=1)
+            return look_up(steps, ys.T[self.layout.starts[which]])
         change = np.empty((len(which), len(ys)))
         for i in np.unique(which).tolist():
             rows, width, theirs = np.flatnonzero(which == i), self.layout.widths[i], ys[:, self.layout.columns(i)]
@@ -223,12 +224,10 @@ class MainEffects:
         return np.array([-size / (size - 1.0) for size in sizes])
 
     @cached_property
-    def _served(self) -> dict[int, tuple[Effect, list[int]]]:
-        """Each effect, by its identity, and the variables that share it."""
-        found: dict[int, tuple[Effect, list[int]]] = {}
-        for i, effect in enumerate(self.effects):
-            found.setdefault(id(effect), (effect, []))[1].append(i)
-        return found
+    def _effect_numbers(self) -> IntArray:
+        """A number for each variable (d,), the same for variables that share an effect."""
+        numbers: dict[int, int] = {}
+        return np.array([numbers.setdefault(id(effect), len(numbers)) for effect in self.effects])
 
     @cached_property
     def _signs(self) -> list[int]:

@@ -12,7 +12,7 @@ import numpy as np
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.graphs import VariableGraph
 from bostruct.kernels.space.factor import VariableChanges
-from bostruct.kernels.space.incremental import LastThetas
+from bostruct.kernels.space.incremental import LastThetas, look_up
 from bostruct.kernels.space.links import Link
 from bostruct.kernels.space.spectra import SMALLEST_ENTRY, Diffusion, Spectrum, heat_slopes, heat_weights, spectrum_of
 
@@ -91,7 +91,7 @@ class TableFactor:
         """
         tables = self._log_tables(theta, prepared.left, prepared.right)
         if prepared.codes is not None:
-            spread = np.take_along_axis(tables, prepared.columns[:, None, :], axis=2)  # (c, u, m)
+            spread = _spread(tables, prepared.columns)
             if without is not None:
                 spread[without] = 0.0
             return prepared.codes @ spread.reshape(-1, spread.shape[2])
@@ -132,8 +132,7 @@ class TableFactor:
             change -= (rows if right is left else 0.5 * slope.diagonal(right) / own.diagonal(right))[:, None, :]
         if prepared.codes is not None:
             by_row = (prepared.codes.T @ weighted).reshape(self.n_variables, len(left), -1)
-            spread = np.take_along_axis(change, prepared.columns[:, None, :], axis=2)
-            return log_beta_slope * np.einsum("cum,cum->c", by_row, spread)
+            return log_beta_slope * np.einsum("cum,cum->c", by_row, _spread(change, prepared.columns))
         cells = [_sum_by_cell(weighted, r, c, change.shape[1:]) for r, c in zip(*prepared[2:4], strict=True)]
         return log_beta_slope * np.einsum("cuv,cuv->c", np.array(cells), change)
 
@@ -185,7 +184,7 @@ class TableFactor:
         tables = self._log_tables(theta, left, right)
         steps = tables[which, after]  # (r, v)
         steps -= tables[which, before]
-        return np.take_along_axis(steps, columns[which], axis=1)
+        return look_up(steps, columns[which])
 
     def _occurring(self, xs: IntArray) -> tuple[IntArray, IntArray]:
         """Return the vertices of the tables, and the position of each point's among them (n, c)."""
@@ -241,6 +240,15 @@ class TableFactor:
     @cached_property
     def _all(self) -> IntArray:
         return np.arange(self.graph.size)
+
+
+def _spread(tables: Array, columns: IntArray) -> Array:
+    """Return the columns of each table that the points have (c, u, m).
+
+    tables: (c, u, v).
+    columns: of each point, (c, m).
+    """
+    return np.array([table.take(own, axis=1) for table, own in zip(tables, columns, strict=True)])
 
 
 def _sum_by_cell(weighted: Array, rows: IntArray, columns: IntArray, shape: tuple[int, ...]) -> Array:
