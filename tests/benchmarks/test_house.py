@@ -209,3 +209,18 @@ def test_json_of_another_revision_becomes_a_column(plant, tmp_path, capsys):
     }
     main(["--before", str(file)], plant(**{"bostruct/one.py": ""}))
     assert "| import cycles | 1 | 0 | 0 | kept |" in capsys.readouterr().out
+
+
+def test_who_names_a_part_is_counted(plant):
+    registry = "from bostruct.domains.space import integer\n"
+    root = plant(
+        **{
+            "bostruct/domains/space/integer.py": "",
+            "bostruct/domains/space/registry.py": registry,
+            "bostruct/kernels/space/registry.py": registry,
+        }
+    )
+    assert figures(root)["most files that name one part"] == 2
+    assert "one more kind of variable (domains.space.integer): bostruct/domains/space/registry.py, " in " ".join(
+        places(root, "most files that name one part")
+    )

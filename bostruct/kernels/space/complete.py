@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from bostruct.contracts import Array, BlockGram, IntArray
 from bostruct.kernels.space.factor import VariableChanges
+from bostruct.kernels.space.incremental import disagreement_change
 from bostruct.kernels.space.links import Link
 
 BLOCKS_FROM = 80  # points, of two choices; below, small matrices cost less than setting up smaller ones
@@ -242,15 +243,3 @@ def differ(prepared: CompletePair, i: int) -> npt.NDArray[np.bool_]:
     i: position of the variable.
     """
     return prepared.xs[:, i][:, None] != prepared.ys[:, i]
-
-
-def disagreement_change(changes: VariableChanges, ys: IntArray) -> npt.NDArray[np.int8]:
-    """Return the change, by each change, in whether its variable differs from y's: -1, 0 or 1 (r, m).
-
-    changes: r changes of variables with one column.
-    ys: choices of m points (m, c).
-    """
-    theirs = ys.T[changes.which]
-    now = changes.after[:, :1] != theirs
-    before = changes.before[:, :1] != theirs
-    return now.view(np.int8) - before.view(np.int8)

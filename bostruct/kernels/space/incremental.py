@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from bostruct.contracts import Array, IntArray
+from bostruct.kernels.space.factor import VariableChanges
 
 CachedValue = TypeVar("CachedValue")
 
@@ -21,6 +23,18 @@ def look_up(rows: Array, columns: IntArray) -> Array:
     """
     columns += (np.arange(len(rows)) * rows.shape[1])[:, None]
     return rows.take(columns)
+
+
+def disagreement_change(changes: VariableChanges, ys: IntArray) -> npt.NDArray[np.int8]:
+    """Return the change, by each change, in whether its variable differs from y's: -1, 0 or 1 (r, m).
+
+    changes: r changes of variables with one column.
+    ys: choices of m points (m, c).
+    """
+    theirs = ys.T[changes.which]
+    now = changes.after[:, :1] != theirs
+    before = changes.before[:, :1] != theirs
+    return now.view(np.int8) - before.view(np.int8)
 
 
 class LastCall(Generic[CachedValue]):

@@ -19,9 +19,8 @@ import numpy.typing as npt
 from bostruct.contracts import Array, IntArray, Parameter
 from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
-from bostruct.kernels.space.complete import disagreement_change
 from bostruct.kernels.space.factor import Factor, VariableChanges
-from bostruct.kernels.space.incremental import LastCall, look_up
+from bostruct.kernels.space.incremental import LastCall, disagreement_change, look_up
 from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.spectra import diffusion, eigenvalues
 

@@ -1,0 +1,36 @@
+"""The places that one more part touches: who names a part of each kind that is already there."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from benchmarks.house.figures import Figure
+from benchmarks.house.source import File
+
+
+class Exemplar(NamedTuple):
+    """A part that is there, as any other of its kind would be. kind: what it is. module: where it is written."""
+
+    kind: str
+    module: str
+
+
+EXEMPLARS = (
+    Exemplar("kind of variable", "bostruct.domains.space.integer"),
+    Exemplar("factor of the product kernel", "bostruct.kernels.space.complete"),
+    Exemplar("domain", "bostruct.domains.architecture.table"),
+    Exemplar("method", "bostruct.methods.tpe"),
+    Exemplar("searcher", "bostruct.searchers.tpe"),
+    Exemplar("storage back end", "bostruct.storage.memory"),
+    Exemplar("problem", "bostruct.problems.ising"),
+)
+
+
+def naming_files(files: list[File]) -> Figure:
+    """List the files that import the exemplar of each kind of part, and count the most of any kind."""
+    places, most = [], 0
+    for kind, module in EXEMPLARS:
+        naming = [file.name for file in files if any(edge.target == module for edge in file.imports)]
+        places.append(f"one more {kind} ({module.removeprefix('bostruct.')}): {', '.join(naming) or 'nowhere'}")
+        most = max(most, len(naming))
+    return Figure("most files that name one part", most, tuple(places), shown=True)
