@@ -67,7 +67,7 @@ def auto(domain: Any) -> Searcher:
 
     domain: any.
 
-    Raises DomainError for what is no domain, or has a `Real` variable.
+    Raises DomainError for what is no domain, or has a variable of a kind without a kernel.
     """
     require(domain, Domain, "auto")
     rule = next(rule for rule in RULES if rule.serves(domain))
@@ -88,12 +88,11 @@ def for_space(domain: Space) -> BayesianSearch:
     four times the prior probability. Among points that do not repeat, little but the prior tells noise from a rough
     function; some 20 values of a function without noise overcome it. Labels of success and failure are taken for quiet.
 
-    domain: a `Space` without `Real` variables.
+    domain: a `Space`.
 
-    Raises DomainError.
+    Raises DomainError, naming a variable whose kind has no kernel.
     """
-    interactions = space_kernel(domain)
-    kernel = WeightedSum(main_effects(domain), interactions, Normal(0.4, 1.0), initial=0.4)
+    kernel = WeightedSum(main_effects(domain), space_kernel(domain), Normal(0.4, 1.0), initial=0.4)
     quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0)  # log variances of standardized values
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
     return BayesianSearch(

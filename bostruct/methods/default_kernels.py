@@ -122,17 +122,16 @@ def joint_kernel(domain: Joint, settings: Otmann = REFERENCE) -> Similarity:
 
 
 def space_kernel(domain: Space) -> SpaceKernel:
-    """Build the diffusion kernel of a space, whose log-normal lengthscales grow as the root of the number of variables.
+    """Build the product kernel of a space, whose log-normal lengthscales grow as the root of the number of variables.
 
     The prior is that of Hvarfner et al. 2024, stated on the lengthscale that is equivalent to each edge weight. The
     mode is theirs. The spread is smaller than theirs; it was chosen among a few on random weighted Max-3-SAT, where the
     differences were hardly beyond chance.
 
-    domain: a `Space` without `Real` variables.
+    domain: a `Space`. A number correlates by Matern-5/2 on the share of its range.
 
-    Raises DomainError.
+    Raises DomainError, naming a variable whose kind has no kernel.
     """
-    refuse_real("a diffusion kernel (auto, combo, nasbot, model-based-hyperband)", domain)
     prior = Normal(math.sqrt(2.0) + 0.5 * math.log(domain.d) - 3.0, 0.7)
     return product_kernel(domain, prior, LogLengthscale(), initial=prior.mean, unit_diagonal=True)
 
@@ -144,7 +143,7 @@ def variable_graphs(domain: Space) -> tuple[VariableGraph, ...]:
     """
     if not isinstance(domain, Space):
         raise DomainError(f"method: combo needs a Space, got {domain_label(domain)}")
-    refuse_real("a diffusion kernel (auto, combo, nasbot, model-based-hyperband)", domain)
+    refuse_real("combo", domain)
     return tuple(variable.graph for variable in domain.variables.values() if isinstance(variable, ChoiceVariable))
 
 

@@ -26,6 +26,6 @@ def refuse_real(method: str, domain: Any) -> None:
     reals = [name for name, v in domain.variables.items() if v.kind == "Real"] if isinstance(domain, Space) else []
     if reals:
         raise DomainError(
-            f"method: {method} cannot search the Real variable {reals[0]!r}; annealing, evolution and random can, "
-            "where it is in a Space alone also wrs, tpe, smac and hill-climbing; or give it as an Ordinal of numbers"
+            f"method: {method} cannot search the Real variable {reals[0]!r}; auto, annealing, evolution and random "
+            "can, where it is in a Space alone also wrs, tpe, smac and hill-climbing; or give it as an Ordinal of numbers"
         )

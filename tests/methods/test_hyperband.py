@@ -121,6 +121,7 @@ def test_a_domain_without_exactly_one_fidelity_is_refused(make, domain, found):
         make(domain)
 
 
-def test_a_model_cannot_propose_reals():
-    with pytest.raises(DomainError, match="Real variable 'r'"):
-        model_based_hyperband(bo.Space({"r": bo.Real(0.0, 1.0), "epochs": bo.Fidelity([1, 3])}))
+def test_a_model_proposes_reals():
+    space = bo.Space({"r": bo.Real(0.0, 1.0), "epochs": bo.Fidelity([1, 3])})
+    result = bo.minimize(lambda p: (p["r"] - 0.3) ** 2 / p["epochs"], space, 30, method="model-based-hyperband", seed=0)
+    assert abs(result.best_point["r"] - 0.3) < 0.1

@@ -10,7 +10,7 @@ import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import DomainError
 from bostruct.language import SearchSpace
-from bostruct.methods.refusals import domain_label, refuse_real, refuse_without_kernel
+from bostruct.methods.refusals import domain_label, refuse_real
 from examples.language_figures import figure_4
 
 BITS = bo.Space({f"b{i}": bool for i in range(6)})
@@ -62,27 +62,10 @@ def test_what_is_no_space_with_a_real_passes(domain):
 
 
 @pytest.mark.parametrize(
-    "domain",
-    [BITS, PROGRAMS, bo.mlp_domain(), bo.joint_domain({"a": BITS, "b": bo.mlp_domain()})],
-)
-def test_points_that_a_kernel_is_known_for_pass(domain):
-    refuse_without_kernel(domain)
-
-
-def test_points_without_a_kernel_are_refused_with_the_methods_that_serve_them():
-    with pytest.raises(DomainError, match=r"the points of Words; choose a method without a model \(random\)"):
-        refuse_without_kernel(Words())
-    with pytest.raises(DomainError, match=r"the points of Changing; .* \(evolution, annealing, random\)"):
-        refuse_without_kernel(Changing())
-
-
-@pytest.mark.parametrize(
     ("method", "domain", "why"),
     [
         ("combo", PROGRAMS, "combo needs a Space, got SearchSpace"),
-        ("combo", RATES, "a diffusion kernel .* cannot search the Real variable 'rate'"),
-        ("auto", Changing(), "auto has no kernel for the points of Changing"),
-        ("auto", RATES, "a diffusion kernel .* cannot search the Real variable 'rate'"),
+        ("combo", RATES, "combo cannot search the Real variable 'rate'"),
     ],
 )
 def test_methods_by_name_refuse_what_they_cannot_search(method, domain, why):

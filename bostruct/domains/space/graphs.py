@@ -71,9 +71,14 @@ class DyadicGraph:
     size: int
 
     def neighbors(self, vertex: int) -> IntArray:
-        steps = [self.size >> k for k in range(1, DYADIC_STEPS + 1) if self.size >> k]
-        around = sorted({vertex + sign * step for step in steps for sign in (-1, 1)})
-        return np.array([v for v in around if 0 <= v < self.size], dtype=np.int64)
+        around = vertex + self._steps
+        return around[(around >= 0) & (around < self.size)]
+
+    @cached_property
+    def _steps(self) -> IntArray:
+        """The steps down and up, ascending."""
+        halves = np.array([self.size >> k for k in range(1, DYADIC_STEPS + 1) if self.size >> k], dtype=np.int64)
+        return np.concatenate([-halves, halves[::-1]])
 
     def laplacian(self) -> Array:
         raise DomainError("a Real variable has no Laplacian: its choices are too many")

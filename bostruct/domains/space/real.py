@@ -18,9 +18,8 @@ class Real(ChoiceVariable):
     low, high: finite numbers, low < high.
     log: bool, True to draw and change values on the scale of their logarithms; then low > 0.
 
-    Values lie on a grid of a trillion steps, to the nearest of which your own numbers are moved. Methods that need no
-    kernel accept it (`wrs`, `random`, `annealing`, `hill-climbing`, `evolution` and their kin); others refuse it by
-    name.
+    Values lie on a grid of a trillion steps, to the nearest of which your own numbers are moved. `auto` and most other
+    methods accept it; `combo`, `bocs`, `smbo` and `mcts` refuse it by name.
     Raises DomainError and ValueError.
     """
 

@@ -15,6 +15,7 @@ from bostruct.domains.space.graph import Graph
 from bostruct.domains.space.graphs import VariableGraph
 from bostruct.domains.space.integer import Integer
 from bostruct.domains.space.ordinal import Ordinal
+from bostruct.domains.space.real import Real
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
@@ -22,6 +23,7 @@ from bostruct.kernels.space.diffusion import FactorSettings, graph_factors
 from bostruct.kernels.space.factor import Factor
 from bostruct.kernels.space.links import Link, LogLengthscale
 from bostruct.kernels.space.main_effects import Effect, FactorEffect, GraphEffect, MainEffects
+from bostruct.kernels.space.matern import MaternFactor
 from bostruct.kernels.space.product import PlacedFactor, SpaceKernel
 
 
@@ -51,6 +53,11 @@ def _graph_effects(variables: Sequence[Variable]) -> list[Effect]:
     return [effects[graph] for graph in _graphs(variables)]
 
 
+def _matern(variables: Sequence[Variable], settings: FactorSettings) -> list[tuple[Factor, tuple[int, ...]]]:
+    del settings
+    return [(MaternFactor(tuple(v.size - 1 for v in variables)), tuple(range(len(variables))))]
+
+
 ON_GRAPHS = VariableKernels(_diffusion, _graph_effects)
 
 KERNELS: dict[type[Variable], VariableKernels] = {
@@ -58,6 +65,7 @@ KERNELS: dict[type[Variable], VariableKernels] = {
     Categorical: ON_GRAPHS,
     Ordinal: ON_GRAPHS,
     Integer: ON_GRAPHS,
+    Real: VariableKernels(_matern),
     Fidelity: ON_GRAPHS,
     Graph: ON_GRAPHS,
 }

@@ -1,0 +1,82 @@
+"""Numbers: the laws of kernels, the formula, and what the default method makes of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import gamma, kv
+
+import bostruct as bo
+from bostruct.domains.space.scale import GRID_STEPS
+from bostruct.kernels.space.links import LogLengthscale
+from bostruct.kernels.space.matern import MAX_FACTORS, MaternFactor
+from bostruct.kernels.space.registry import main_effects, product_kernel
+from bostruct.methods.default_kernels import space_kernel
+from bostruct.surrogates.priors import Normal
+from tests.laws.kernel_laws import check_gram, check_kernel
+
+MIXED = bo.Space({"r": bo.Real(-1, 1), "c": list("abc"), "s": bo.Real(1e-3, 10, log=True), "k": bo.Integer(0, 6)})
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_laws(seed):
+    rng = np.random.default_rng(seed)
+    wide = bo.Space({f"x{i}": bo.Real(0, 1) for i in range(MAX_FACTORS + 3)})
+    for space in (MIXED, wide):
+        check_kernel(product_kernel(space, Normal(0.0, 1.0), LogLengthscale(), unit_diagonal=True), space, rng, 2.0)
+        xs, ys = space.sample(6, rng), space.sample(5, rng)
+        check_gram(main_effects(space), xs, ys, np.zeros(0))
+
+
+def test_single_changes_are_the_rows_that_they_stand_for():
+    rng, kernel = np.random.default_rng(1), space_kernel(MIXED)
+    xs, ys = MIXED.sample(3, rng), MIXED.sample(7, rng)
+    changes, _ = MIXED.sample_neighborhoods(xs, 10_000, rng)
+    theta = rng.normal(size=4)
+    ours = kernel.gram(theta, kernel.prepare(changes, ys))
+    np.testing.assert_allclose(ours, kernel.gram(theta, kernel.prepare(changes.rows(), ys)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("lengthscale", [0.05, 0.4, 3.0])
+def test_it_is_the_matern_kernel_of_order_five_halves(lengthscale):
+    """By the definition with a Bessel function (Rasmussen and Williams 2006, equation 4.14)."""
+    shares = np.array([0.0, 0.1, 0.35, 1.0])
+    factor = MaternFactor((GRID_STEPS,))
+    points = np.round(shares * GRID_STEPS).astype(np.int64)[:, None]
+    found = np.exp(factor.log_gram(np.array([math.log(lengthscale)]), factor.prepare(points)))[0, 1:]
+    scaled = math.sqrt(5.0) * shares[1:] / lengthscale
+    np.testing.assert_allclose(found, 2.0**-1.5 / gamma(2.5) * scaled**2.5 * kv(2.5, scaled), rtol=1e-9)
+
+
+def test_hundreds_of_numbers_do_not_overflow():
+    space, rng = bo.Space({f"x{i}": bo.Real(0, 1) for i in range(300)}), np.random.default_rng(0)
+    kernel = space_kernel(space)
+    gram = kernel.gram(np.full(300, -6.0), kernel.prepare(space.sample(4, rng)))
+    assert np.isfinite(gram).all()
+    np.testing.assert_array_equal(gram.diagonal(), 1.0)
+
+
+def branin(point):
+    x, y = point["x"], point["y"]
+    bowl = (y - 5.1 / (4 * math.pi**2) * x**2 + 5 / math.pi * x - 6) ** 2
+    return bowl + 10 * (1 - 1 / (8 * math.pi)) * math.cos(x) + 10 - 0.397887
+
+
+def test_auto_finds_the_minimum_of_branin():
+    space = bo.Space({"x": bo.Real(-5, 10), "y": bo.Real(0, 15)})
+    found = [bo.minimize(branin, space, 30, seed=seed, progress=False).best_value for seed in range(2)]
+    assert max(found) < 0.05
+
+
+def test_auto_finds_numbers_beside_choices():
+    def objective(point):
+        return abs(point["r"] - 0.37) + (point["c"] != "b") + abs(math.log10(point["s"])) + 0.2 * abs(point["k"] - 2)
+
+    found = [bo.minimize(objective, MIXED, 45, seed=seed, progress=False).best_value for seed in range(2)]
+    drawn = [
+        bo.minimize(objective, MIXED, 45, method="random", seed=seed, progress=False).best_value for seed in range(2)
+    ]
+    assert max(found) < 0.15
+    assert max(found) < min(drawn)
