@@ -27,5 +27,6 @@ def refuse_real(method: str, domain: Any) -> None:
     if reals:
         raise DomainError(
             f"method: {method} cannot search the Real variable {reals[0]!r}; auto, annealing, evolution and random "
-            "can, where it is in a Space alone also wrs, tpe, smac and hill-climbing; or give it as an Ordinal of numbers"
+            "can, where it is in a Space alone also wrs, tpe, smac and hill-climbing; or give it as an Ordinal of "
+            "numbers"
         )

@@ -11,7 +11,7 @@ import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import DomainError
 from bostruct.methods.hyperband import hyperband, model_based_hyperband, successive_halving
-from bostruct.searchers.bayesian import best_predicted
+from bostruct.searchers.scores import Feasible, best_predicted
 from bostruct.surrogates.target_fidelity import AtTargetFidelity
 from tests.laws.searcher_laws import check_exhausts, check_searcher
 
@@ -104,7 +104,8 @@ def test_the_model_is_that_of_auto_asked_at_the_top():
     proposals = model_based_hyperband(TRAINED).proposals
     assert isinstance(proposals.surrogate, AtTargetFidelity)
     assert proposals.surrogate.surrogate.__class__ is methods.auto(TRAINED).surrogate.__class__
-    assert proposals.incumbent is best_predicted
+    improvement = proposals.score.score if isinstance(proposals.score, Feasible) else proposals.score
+    assert improvement.incumbent is best_predicted
     assert (hyperband(TRAINED).proposals, hyperband(TRAINED).halving) == (None, False)
     assert successive_halving(TRAINED).halving
 

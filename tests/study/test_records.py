@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import BostructError, DomainError, PointError
-from bostruct.storage.protocol import StorageError, StudyMismatch, StudyRow, dump
+from bostruct.outcome import Outcome
+from bostruct.storage.json_text import dump
+from bostruct.storage.protocol import StorageError, StudyMismatch, StudyRow
 from bostruct.study.history import Trial
 from bostruct.study.records import (
     JsonDomain,
@@ -188,15 +190,17 @@ def test_settings_of_a_searcher_object_must_agree_within_a_version():
         check_same_study(other._replace(version="0.0.1"), stored, "runs.db", seed_given=True)
 
 
-STATUSES = st.sampled_from([("running", None, None), ("completed", -1.5, None), ("failed", None, "no oven")])
+OUTCOMES = st.sampled_from([None, Outcome((-1.5,)), Outcome(failed="no oven"), Outcome(infeasible="too wide")])
 
 
-@given(STATUSES, st.integers(0, 9), st.sampled_from([None, 12.5]), st.sampled_from([None, 3]))
+@given(OUTCOMES, st.integers(0, 9), st.sampled_from([None, 12.5]), st.sampled_from([None, 3]))
 def test_a_trial_comes_back_from_its_row_as_it_was(outcome, number, finished, told):
-    status, value, reason = outcome
+    status, value, reason = "running", None, None
+    if outcome is not None:
+        status, value, reason = outcome.status, outcome.value, outcome.reason
     x = SPACE.sample(1, np.random.default_rng(number))[0]
     trial = Trial(number, SPACE.present(x), status, value, reason, {"origin": "model", "n": 1}, 7.25, finished)
-    row = write_trial(trial, dump(SPACE.encode(x)), told, 2)
+    row = write_trial(trial, outcome, dump(SPACE.encode(x)), told, 2)
     assert (row.told, row.attempts) == (told, 2)
     again, point = read_trial(row, SPACE, "runs.db")
     assert again == trial
@@ -206,6 +210,6 @@ def test_a_trial_comes_back_from_its_row_as_it_was(outcome, number, finished, to
 @pytest.mark.parametrize("damage", [{"point": "{"}, {"point": '["?"]'}, {"info": "nonsense"}, {"point": "3"}])
 def test_a_trial_that_makes_no_sense_is_named_with_its_file(damage):
     trial = Trial(5, {"a": "x", "b": 1}, "running")
-    row = write_trial(trial, dump(SPACE.encode(SPACE.parse(trial.point))), None, 1)._replace(**damage)
+    row = write_trial(trial, None, dump(SPACE.encode(SPACE.parse(trial.point))), None, 1)._replace(**damage)
     with pytest.raises(StorageError, match=r"runs\.db: trial 5 cannot be read"):
         read_trial(row, SPACE, "runs.db")
