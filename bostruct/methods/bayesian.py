@@ -34,7 +34,11 @@ NOISE = Normal(-5.0, 1.0)  # log variance of standardized values
 
 
 class Search(NamedTuple):
-    """The way to search a domain. n_starts, surroundings: as of `BayesianSearch`."""
+    """The way to search a domain.
+
+    maximizer: searches the domain for the point of the largest score.
+    n_starts, surroundings: as of `BayesianSearch`.
+    """
 
     maximizer: Maximizer
     n_starts: int | None

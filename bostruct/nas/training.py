@@ -139,7 +139,7 @@ def _check_training_counts(builds: int, seeds: int, files: int, device: str) -> 
 
 @dataclass(frozen=True)
 class TrainingJob:
-    """What one of several trainings has for itself.
+    """One of several trainings: the parts that it shares with no other.
 
     build: gives the network; called once, under the seed.
     seed: of everything that is random.

@@ -17,7 +17,7 @@ from bostruct.nas.outcomes import OutOfMemory, Stopped, Trained, TrainingFailed,
 
 
 class Closable(Protocol):
-    """What takes turns, and can be left off in the midst of it."""
+    """A training that takes turns, and can be left off in the midst of it."""
 
     def close(self) -> None:
         """Leave the network as a training that has ended leaves it."""
@@ -159,7 +159,7 @@ class TurnTaking(Generic[T]):
             self._members[number].context.release()
 
     def _stop_others(self) -> None:
-        """Where all are wanted or none, stop them all once one has failed, but not of memory, which may come back."""
+        """Stop all others once one has failed, where all are wanted or none; running out of memory stops none."""
         failures = [one for one in self.outcomes.values() if isinstance(one, TrainingFailed)]
         if self._all_or_none and any(not isinstance(one, OutOfMemory) for one in failures):
             for number in list(self.running):

@@ -332,5 +332,8 @@ def _satisfies(constraint: Rule, point: dict[str, Any]) -> bool:
 
 
 def rule_name(constraint: Rule) -> str:
-    """Return what errors call a constraint: its name, or its repr where it has none."""
+    """Return what errors call a constraint: its name, or its repr where it has none.
+
+    constraint: a predicate of a point.
+    """
     return getattr(constraint, "__name__", repr(constraint))

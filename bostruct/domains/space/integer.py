@@ -36,7 +36,10 @@ class Integer(ChoiceVariable):
 
     @classmethod
     def from_json(cls, data: dict[str, Json]) -> Integer:
-        """Rebuild the variable from what `describe` returned."""
+        """Rebuild the variable from what `describe` returned.
+
+        data: with its bounds.
+        """
         return cls(data["low"], data["high"])
 
 

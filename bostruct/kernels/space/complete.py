@@ -25,8 +25,10 @@ MAX_CODES = 4096  # columns; beyond, variables are added one by one and memory s
 
 
 class CompletePair(NamedTuple):
-    """Two batches as choices (n, c), (m, c), and as codes where codes have few columns.
+    """Two batches as choices, and as codes where codes have few columns.
 
+    xs, ys: choices of n and of m points (n, c) and (m, c).
+    x_codes, y_codes: their codes, one row a point; None where they would have too many columns.
     alone: True for one batch with itself.
     """
 
@@ -38,7 +40,11 @@ class CompletePair(NamedTuple):
 
 
 class CompleteChanges(NamedTuple):
-    """The variable that each change is in (r,), and the change in whether it differs from y: -1, 0 or 1 (r, m)."""
+    """Changes of variables on complete graphs, compared with m points y.
+
+    which: the variable that each change is in (r,).
+    change: by how much each change adds to whether that variable differs from y's: -1, 0 or 1 (r, m).
+    """
 
     which: IntArray
     change: npt.NDArray[np.int8]

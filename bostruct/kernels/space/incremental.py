@@ -1,4 +1,4 @@
-"""What is made for one call and serves the next ones: of the same two batches, or of the same parameters."""
+"""Caches of what was made for one call and serves the next ones: of the same two batches, or of the same parameters."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ CachedValue = TypeVar("CachedValue")
 
 class LastCall(Generic[CachedValue]):
     """The value that was made for the last two arrays, which are told apart as objects and only read.
+
+    make: two arrays -> value, which callers only read.
 
     Single changes of one base are scored in many small batches, all of which need what was made of the base. A pickle
     leaves the value out: the arrays that it was made for stay behind.
