@@ -57,8 +57,8 @@ class Clock:
         return self.seconds() > self._longest or time.monotonic() > self._deadline
 
 
-class Member(NamedTuple):
-    """One of the trainings that take turns.
+class TrainingContext(NamedTuple):
+    """The device and the clock of one of the trainings that take turns.
 
     context: its device, with random numbers, stream and graphs of its own.
     clock: counts its turns.
@@ -71,7 +71,7 @@ class Member(NamedTuple):
 class TurnTaking(Generic[T]):
     """Trainings that take turns until all have ended.
 
-    members: all of them, by number.
+    members: one for each training, by number.
     fails_alone: what `begin` and `each` raise in a training's turn is that training's failure, whatever it is; else
         only what `describe_failure` knows, and all other errors are raised.
     all_or_none: where one fails, for another reason than memory, the others are `Stopped`.
@@ -79,7 +79,7 @@ class TurnTaking(Generic[T]):
     It has running, the trainings that go on, and outcomes, of those that have ended, both by number.
     """
 
-    def __init__(self, members: Sequence[Member], *, fails_alone: bool, all_or_none: bool) -> None:
+    def __init__(self, members: Sequence[TrainingContext], *, fails_alone: bool, all_or_none: bool) -> None:
         self._members = list(members)
         self._fails_alone, self._all_or_none = fails_alone, all_or_none
         self.running: dict[int, T] = {}

@@ -34,7 +34,8 @@ class Graph(ChoiceVariable):
 
         data: with its nodes and weighted edges.
 
-        Raises DomainError where the nodes are Python objects, which no file holds, or an edge is a loop or has no positive weight.
+        Raises DomainError where the nodes are Python objects, which no file holds, and for an edge that is a loop or
+        has no positive weight.
         """
         nodes, found = choices_from_json(data["choices"]), cls.__new__(cls)
         ChoiceVariable.__init__(found, tuple(nodes), weighted_graph_from_json(len(nodes), data["edges"]))

@@ -16,6 +16,7 @@ from bostruct.contracts import DomainError, IntArray, Json, PointError, SpaceExh
 from bostruct.display import html_table
 from bostruct.domains.space.adjacency import Adjacency
 from bostruct.domains.space.constraints import (
+    Constraint,
     count_satisfied_rules,
     find_unseen_nearby,
     random_walk,
@@ -33,7 +34,6 @@ MAX_VARIABLES = 1000
 MAX_ENUMERATED = 100_000
 CROSSOVER_TRIES = 100  # tried of a crossover
 MUTATION_WALK_STEPS = (16, 2_000)  # steps of a mutation where no single change is valid
-Constraint = Callable[[dict[str, Any]], bool]
 
 
 class Space:

@@ -15,13 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.contracts import Array, BlockGram, IntArray
-from bostruct.kernels.space.factor import VariableChanges
+from bostruct.kernels.space.factor import MAX_CODES, VariableChanges
 from bostruct.kernels.space.links import Link
 
 BLOCKS_FROM = 80  # points, of two choices; below, small matrices cost less than setting up smaller ones
 MANY_BLOCKS_FROM = 140  # points, of more choices
-LARGEST_BLOCK = 0.5  # share of the points in the largest block from which more than two blocks save work
-MAX_CODES = 4096  # columns; beyond, variables are added one by one and memory stays at (n, m)
+LARGE_BLOCK_SHARE = 0.5  # share of the points in the largest block from which more than two blocks save work
 
 
 class CompletePair(NamedTuple):
@@ -238,7 +237,7 @@ def _has_large_blocks(choices: IntArray, size: int) -> bool:
     n = len(choices)
     if size == 2:
         return n >= BLOCKS_FROM
-    return n >= MANY_BLOCKS_FROM and np.bincount(choices).max() >= LARGEST_BLOCK * n
+    return n >= MANY_BLOCKS_FROM and np.bincount(choices).max() >= LARGE_BLOCK_SHARE * n
 
 
 def differ(prepared: CompletePair, i: int) -> npt.NDArray[np.bool_]:

@@ -28,7 +28,7 @@ from bostruct.kernels.space.spectra import diffusion, eigenvalues
 LENGTHSCALE = 0.5  # of effects along a graph, in units of its length
 
 
-class Effect(Protocol):
+class EffectKernel(Protocol):
     """The effect kernel of one variable: how alike its values are in what they do."""
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
@@ -124,7 +124,7 @@ class MainEffects:
     layout: the columns of each variable.
     """
 
-    effects: tuple[Effect, ...]
+    effects: tuple[EffectKernel, ...]
     layout: Layout
 
     @property
@@ -166,7 +166,9 @@ class MainEffects:
         change += self._bases(changes.base, ys)[changes.of]
         return change
 
-    def _change_effect(self, effect: Effect, which: IntArray, before: IntArray, after: IntArray, ys: IntArray) -> Array:
+    def _change_effect(
+        self, effect: EffectKernel, which: IntArray, before: IntArray, after: IntArray, ys: IntArray
+    ) -> Array:
         """Return by how much changes of variables that share an effect change it (r, m)."""
         if isinstance(effect, GraphEffect):
             steps = effect.table[after[:, 0]] - effect.table[before[:, 0]]
@@ -223,9 +225,9 @@ class MainEffects:
         return np.array([-size / (size - 1.0) for size in sizes])
 
     @cached_property
-    def _served(self) -> dict[int, tuple[Effect, list[int]]]:
+    def _served(self) -> dict[int, tuple[EffectKernel, list[int]]]:
         """Each effect, by its identity, and the variables that share it."""
-        found: dict[int, tuple[Effect, list[int]]] = {}
+        found: dict[int, tuple[EffectKernel, list[int]]] = {}
         for i, effect in enumerate(self.effects):
             found.setdefault(id(effect), (effect, []))[1].append(i)
         return found
