@@ -182,6 +182,10 @@ def missing_package(module: str, extra: str | None = None) -> MissingExtra:
 def load_by_name(name: str) -> Any:
     """Import what "package.module:name" names: a convenience whose module is of no use before it is called.
 
+    name: module and attribute, with a colon between them.
+
+    Raises ImportError and AttributeError.
+
     Values offer such conveniences (a program its compilers, a result its picture) without importing what imports them.
     """
     module, _, attribute = name.partition(":")

@@ -443,7 +443,11 @@ class Similarity(HasLine, HasGradient, Protocol):
 
 
 class Prediction(NamedTuple):
-    """A prediction of the latent objective: mean and variance, each (s, m); s = 1 for a point estimate."""
+    """A prediction of the latent objective at m points.
+
+    mean: (s, m), of s posterior samples; s = 1 for a point estimate.
+    variance: (s, m).
+    """
 
     mean: Array
     variance: Array
@@ -602,7 +606,13 @@ class HistoryView(Protocol):
 
 
 class Suggestion(NamedTuple):
-    """The next point. `info["origin"]` says how it was chosen: initial, model, random or fallback (then `why`)."""
+    """The next point to evaluate.
+
+    point: to evaluate, unseen before.
+    state: of the searcher after it; plain JSON.
+    info: for people; plain JSON. `info["origin"]` says how the point was chosen: initial, model, random or fallback,
+        where `info["why"]` says why.
+    """
 
     point: Point
     state: State

@@ -140,7 +140,10 @@ class Joint:
         return self._from_mapping(data, [domain.decode for domain in self.domains])
 
     def key(self, x: JointPoint) -> Hashable:
-        """Return the key of a point: those of its parts."""
+        """Return the key of a point: those of its parts.
+
+        x: a point.
+        """
         return x.key
 
     def keys(self, batch: Iterable[JointPoint]) -> list[Hashable]:
@@ -151,7 +154,11 @@ class Joint:
         return [x.key for x in batch]
 
     def take(self, batch: Sequence[JointPoint], positions: Iterable[int]) -> list[JointPoint]:
-        """Return the points at some positions of a batch."""
+        """Return the points at some positions of a batch.
+
+        batch: m points.
+        positions: in 0..m - 1, in the order wanted, repeats allowed.
+        """
         return [batch[i] for i in positions]
 
     def join(self, *batches: Iterable[JointPoint]) -> list[JointPoint]:

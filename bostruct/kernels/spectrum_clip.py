@@ -27,8 +27,8 @@ class SpectrumClipPair(NamedTuple):
     across: Prepared | None
 
 
-class Spectrum(NamedTuple):
-    """The spectrum of a symmetric matrix.
+class Eigensystem(NamedTuple):
+    """The eigenvalues and eigenvectors of a symmetric matrix.
 
     values: eigenvalues (n,), ascending.
     vectors: eigenvectors (n, n), in columns.
@@ -152,7 +152,7 @@ def clip(own: Array, across: Array | None = None) -> Array:
     return (kept * spectrum.values[spectrum.values > 0.0]) @ kept.T
 
 
-def project(across: Array, spectrum: Spectrum) -> Array:
+def project(across: Array, spectrum: Eigensystem) -> Array:
     """Project similarities to the training points onto the eigenvectors with positive eigenvalues (m, n).
 
     across: (m, n), one row a point.
@@ -162,7 +162,7 @@ def project(across: Array, spectrum: Spectrum) -> Array:
     return (across @ kept) @ kept.T
 
 
-def clip_surplus(across: Array, spectrum: Spectrum) -> Array:
+def clip_surplus(across: Array, spectrum: Eigensystem) -> Array:
     """Return what clipping adds to the similarity of m points with themselves (m,).
 
     Along each eigenvector v that was removed, (v' k)^2 / |l|: of a training point its diagonal entry of the matrix
@@ -177,7 +177,7 @@ def clip_surplus(across: Array, spectrum: Spectrum) -> Array:
     return np.minimum(np.square(across @ vectors) @ (1.0 / sizes), most)
 
 
-def indefinite_spectrum(gram: Array) -> Spectrum | None:
+def indefinite_spectrum(gram: Array) -> Eigensystem | None:
     """Return the spectrum of a matrix with a negative eigenvalue that is not negligible, else None.
 
     gram: (n, n), symmetric; None also for one that is not finite.
@@ -185,5 +185,5 @@ def indefinite_spectrum(gram: Array) -> Spectrum | None:
     tolerance = NEGLIGIBLE * float(np.mean(gram.diagonal()))
     if not np.all(np.isfinite(gram)) or dpotrf(gram + tolerance * np.eye(len(gram)), 1, 0, 1)[1] == 0:
         return None  # the surrogate refuses what is not finite
-    spectrum = Spectrum(*np.linalg.eigh(gram))
+    spectrum = Eigensystem(*np.linalg.eigh(gram))
     return spectrum if spectrum.values[0] < -tolerance else None

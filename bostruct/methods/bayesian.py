@@ -33,8 +33,12 @@ LOG_EI = LogExpectedImprovement()
 NOISE = Normal(-5.0, 1.0)  # log variance of standardized values
 
 
-class Search(NamedTuple):
-    """The way to search a domain. n_starts, surroundings: as of `BayesianSearch`."""
+class SearchSettings(NamedTuple):
+    """The way to search a domain.
+
+    maximizer: searches the domain for the point of the largest score.
+    n_starts, surroundings: as of `BayesianSearch`.
+    """
 
     maximizer: Maximizer
     n_starts: int | None
@@ -82,16 +86,16 @@ def bayesian(
     )
 
 
-def default_search(domain: Any) -> Search:
+def default_search(domain: Any) -> SearchSettings:
     """Return the search that a domain's capabilities allow.
 
     domain: any.
     """
     if has_capability(domain, HasNeighborhoods):
         wide = LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000)
-        return Search(wide, 5, neighbors_of)
+        return SearchSettings(wide, 5, neighbors_of)
     if has_capability(domain, HasNeighbors):  # listed point by point, and so at a price
-        return Search(LocalSearch(random=300, spray=30, ascents=5, most=1_000), 5, neighbors_of)
+        return SearchSettings(LocalSearch(random=300, spray=30, ascents=5, most=1_000), 5, neighbors_of)
     if has_capability(domain, HasMutation):
-        return Search(Evolution(pool_of(domain)), None, mutations_of)
-    return Search(Sampling(), 0, nothing_around)
+        return SearchSettings(Evolution(pool_of(domain)), None, mutations_of)
+    return SearchSettings(Sampling(), 0, nothing_around)

@@ -159,8 +159,7 @@ class CIFAR10Objective:
     protocol: combo, deeparchitect, nasbot, wrs or fast.
     train, validation: numbers of images, None for the protocol's; others are a departure from it.
     settings: of `NetworkObjective` but for ``data``, and of `Recipe`, by name; those of a recipe are a departure.
-
-    Its attribute ``objective`` is the `NetworkObjective` that all this comes to.
+    objective: the `NetworkObjective` that all this comes to; an attribute, not an argument.
 
     Raises what `cifar10` raises; TypeError, ValueError.
     """

@@ -47,7 +47,7 @@ from bostruct.nas.outcomes import (
 from bostruct.nas.recipes import Recipe
 from bostruct.nas.scoring import Scoring, scoring_batches
 from bostruct.nas.steps import make_optimizer, make_step, set_rate, to_channels_last
-from bostruct.nas.turns import Clock, Member, TurnTaking
+from bostruct.nas.turns import Clock, TrainingContext, TurnTaking
 
 NetworkBuilder = Callable[[], nn.Module]
 Watch = Callable[[int, Epoch], None]
@@ -139,7 +139,7 @@ def _check_training_counts(builds: int, seeds: int, files: int, device: str) -> 
 
 @dataclass(frozen=True)
 class TrainingJob:
-    """What one of several trainings has for itself.
+    """One of several trainings: the parts that it shares with no other.
 
     build: gives the network; called once, under the seed.
     seed: of everything that is random.
@@ -176,7 +176,7 @@ def run_trainings(
     Raises what a `watch` raises, and unless fails_alone what networks and their builders raise.
     """
     longest = math.inf if seconds is None else seconds
-    members = [Member(DeviceContext(torch.device(device), job.seed), Clock(longest, deadline)) for job in jobs]
+    members = [TrainingContext(DeviceContext(torch.device(device), job.seed), Clock(longest, deadline)) for job in jobs]
     steps = count_steps(len(data.train), recipe)
     scored = scoring_batches(len(data.validation), recipe).count
     group: TurnTaking[Training] = TurnTaking(members, fails_alone=fails_alone, all_or_none=all_or_none)

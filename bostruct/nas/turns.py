@@ -17,7 +17,7 @@ from bostruct.nas.outcomes import OutOfMemory, Stopped, Trained, TrainingFailed,
 
 
 class Closable(Protocol):
-    """What takes turns, and can be left off in the midst of it."""
+    """A training that takes turns, and can be left off in the midst of it."""
 
     def close(self) -> None:
         """Leave the network as a training that has ended leaves it."""
@@ -57,8 +57,8 @@ class Clock:
         return self.seconds() > self._longest or time.monotonic() > self._deadline
 
 
-class Member(NamedTuple):
-    """One of the trainings that take turns.
+class TrainingContext(NamedTuple):
+    """The device and the clock of one of the trainings that take turns.
 
     context: its device, with random numbers, stream and graphs of its own.
     clock: counts its turns.
@@ -71,7 +71,7 @@ class Member(NamedTuple):
 class TurnTaking(Generic[T]):
     """Trainings that take turns until all have ended.
 
-    members: all of them, by number.
+    members: one for each training, by number.
     fails_alone: what `begin` and `each` raise in a training's turn is that training's failure, whatever it is; else
         only what `describe_failure` knows, and all other errors are raised.
     all_or_none: where one fails, for another reason than memory, the others are `Stopped`.
@@ -79,7 +79,7 @@ class TurnTaking(Generic[T]):
     It has running, the trainings that go on, and outcomes, of those that have ended, both by number.
     """
 
-    def __init__(self, members: Sequence[Member], *, fails_alone: bool, all_or_none: bool) -> None:
+    def __init__(self, members: Sequence[TrainingContext], *, fails_alone: bool, all_or_none: bool) -> None:
         self._members = list(members)
         self._fails_alone, self._all_or_none = fails_alone, all_or_none
         self.running: dict[int, T] = {}
@@ -159,7 +159,7 @@ class TurnTaking(Generic[T]):
             self._members[number].context.release()
 
     def _stop_others(self) -> None:
-        """Where all are wanted or none, stop them all once one has failed, but not of memory, which may come back."""
+        """Stop all others once one has failed, where all are wanted or none; running out of memory stops none."""
         failures = [one for one in self.outcomes.values() if isinstance(one, TrainingFailed)]
         if self._all_or_none and any(not isinstance(one, OutOfMemory) for one in failures):
             for number in list(self.running):

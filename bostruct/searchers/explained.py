@@ -46,7 +46,11 @@ class Explained:
 
 @dataclass(frozen=True)
 class ExplainedModel(Explained):
-    """An explained searcher that has a model: `HasAppraisal`."""
+    """An explained searcher that has a model: `HasAppraisal`.
+
+    searcher: that suggests and appraises.
+    note: which it is and why.
+    """
 
     searcher: HasAppraisal
 

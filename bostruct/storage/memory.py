@@ -58,7 +58,10 @@ class MemoryStorage:
 
 
 class MemoryWriter:
-    """The only writer of a study in memory."""
+    """The only writer of a study in memory.
+
+    kept: the study as the storage keeps it.
+    """
 
     def __init__(self, kept: _Kept) -> None:
         self._kept = kept

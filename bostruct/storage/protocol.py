@@ -83,7 +83,11 @@ class TrialRow(NamedTuple):
 
 
 class StoredStudy(NamedTuple):
-    """A study and its trials, by number, as they were at one moment."""
+    """A study and its trials as they were at one moment.
+
+    study: its row.
+    trials: their rows, by number.
+    """
 
     study: StudyRow
     trials: list[TrialRow]

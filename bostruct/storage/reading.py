@@ -85,7 +85,7 @@ def read_study(connection: sqlite3.Connection, name: str | None, where: str) -> 
     trials = [read_trial_columns(row, where, sealed) for row in rows]
     if sealed:
         _check_told(trials, progress.told, where)
-    _check_numbers(trials, where)
+    _check_numbering(trials, where)
     if sealed and progress.advance(-sum(row[-1] for row in rows), 0).digest != 0:
         raise StorageError(f"{where} is damaged: its trials are not as they were written last")
     return StoredStudy(study, trials), progress
@@ -109,7 +109,7 @@ def _check_told(trials: list[TrialRow], told: int, where: str) -> None:
         )
 
 
-def _check_numbers(trials: list[TrialRow], where: str) -> None:
+def _check_numbering(trials: list[TrialRow], where: str) -> None:
     for position, row in enumerate(trials):
         if row.number != position:
             raise StorageError(f"{where}: expected trial {position}, found trial {row.number}; rows were changed")

@@ -64,7 +64,11 @@ def insert_trial(connection: sqlite3.Connection, progress: Progress, row: TrialR
 
 
 class FoundTrial(NamedTuple):
-    """A trial as it is in the database, with its checksum there."""
+    """A trial as it is in the database.
+
+    row: of the trial.
+    checksum: as it is stored beside the row.
+    """
 
     row: TrialRow
     checksum: int

@@ -10,14 +10,20 @@ from bostruct.contracts import Batch, Point
 
 
 class GrowingArray:
-    """An array that is appended to along its first axis; what was read of it before stays as it was."""
+    """An array that is appended to along its first axis; what was read of it before stays as it was.
+
+    rows: the first rows (n, ...), which are copied.
+    """
 
     def __init__(self, rows: Any) -> None:
         self._buffer = np.array(rows)
         self._n = len(self._buffer)
 
     def extend(self, rows: Any) -> None:
-        """Append rows (m, ...), in amortized constant time each."""
+        """Append rows, in amortized constant time each.
+
+        rows: (m, ...), of the same form as the first.
+        """
         n = self._n + len(rows)
         if n > len(self._buffer):
             wider = np.empty((max(n, 2 * len(self._buffer)), *self._buffer.shape[1:]), dtype=self._buffer.dtype)
@@ -34,7 +40,10 @@ class GrowingArray:
 
 
 class GrowingBatch:
-    """Points of a domain, appended one at a time and read as one batch."""
+    """Points of a domain, appended one at a time and read as one batch.
+
+    domain: of the points.
+    """
 
     def __init__(self, domain: Any) -> None:
         self._join = domain.join

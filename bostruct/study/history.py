@@ -12,7 +12,7 @@ import numpy as np
 from bostruct.contracts import Array, Batch, Domain, Info
 from bostruct.display import html_table
 
-Status = Literal["running", "completed", "failed", "infeasible"]
+TrialStatus = Literal["running", "completed", "failed", "infeasible"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Trial:
 
     number: int
     point: Any
-    status: Status
+    status: TrialStatus
     value: float | None = None
     reason: str | None = None
     info: Info = field(default_factory=dict)

@@ -129,7 +129,12 @@ class Ledger:
 
     @defer_interrupt
     def begin(self, x: Point, info: Info, state: str) -> Trial:
-        """A new trial, running; state is the searcher's after it, as JSON text."""
+        """Enter a new trial, running, and return it.
+
+        x: a point of the domain.
+        info: for people, plain JSON.
+        state: the searcher's after it, as JSON text.
+        """
         trial = Trial(len(self), self._domain.present(x), "running", info=info, started=time.time())
         self.writer.insert(write_trial(trial, None, dump(self._domain.encode(x)), None, 1), state)
         self._enter(trial, x, 1)
@@ -138,7 +143,13 @@ class Ledger:
 
     @defer_interrupt
     def finish(self, number: int, outcome: Outcome) -> Trial:
-        """Record what came of a running trial. Where the file was lost it is kept here, and StorageLost raised then."""
+        """Record what came of a running trial, and return the trial.
+
+        number: of the trial.
+        outcome: of its evaluation.
+
+        Where the file was lost the outcome is kept here, and StorageLost is raised then.
+        """
         record = self._records[number]
         trial = _apply_outcome(record.trial, outcome)
         lost: StorageLost | None = None
@@ -155,7 +166,11 @@ class Ledger:
 
     @defer_interrupt
     def add(self, x: Point, outcome: Outcome) -> Trial:
-        """A trial that was never asked for."""
+        """Enter a trial that was never asked for, with its outcome, and return it.
+
+        x: a point of the domain.
+        outcome: of its evaluation.
+        """
         running = Trial(len(self), self._domain.present(x), "running", info={"origin": "added"})
         trial = _apply_outcome(replace(running, started=time.time()), outcome)
         self.writer.insert(write_trial(trial, outcome, dump(self._domain.encode(x)), self._next_position, 1))
@@ -165,7 +180,10 @@ class Ledger:
 
     @defer_interrupt
     def requeue(self, number: int) -> None:
-        """Give a running trial back, or a failed one another chance."""
+        """Give a running trial back, or a failed one another chance.
+
+        number: of a trial that is running or has failed.
+        """
         if number in self._queue:
             return
         record = self._records[number]
@@ -205,7 +223,10 @@ class Ledger:
                 self._failed.append(self._records[number].point)
 
     def running(self, trial: Trial | int) -> int:
-        """The number of a running trial; raises ValueError where it is not running."""
+        """Return the number of a running trial; raise ValueError where it is not running.
+
+        trial: or its number.
+        """
         number = self.number(trial)
         if number not in self._running:
             status = self._records[number].trial.status
@@ -213,7 +234,10 @@ class Ledger:
         return number
 
     def number(self, trial: Trial | int) -> int:
-        """The number of a trial of this study; raises ValueError, TypeError."""
+        """Return the number of a trial of this study; raise ValueError for one of another, TypeError for what is none.
+
+        trial: or its number.
+        """
         number = trial.number if isinstance(trial, Trial) else check_integer("trial", trial, 0)
         if not 0 <= number < len(self):
             raise ValueError(f"trial: expected one of the study's {len(self)}, got number {number}")
@@ -232,7 +256,10 @@ class Ledger:
             return True
 
     def check_requeueable(self, trial: Trial | int) -> int:
-        """The number of a trial that is running or has failed; raises ValueError where it is neither."""
+        """Return the number of a trial that is running or has failed; raise ValueError for any other, and one added.
+
+        trial: or its number.
+        """
         number = self.number(trial)
         known = self._records[number].trial
         if known.status not in ("running", "failed") or known.origin == "added":
@@ -241,7 +268,10 @@ class Ledger:
         return number
 
     def fresh_point(self, number: int) -> Any:
-        """The point as the user wrote it, for the user to do with as they like."""
+        """Return the point as the user wrote it, for the user to do with as they like.
+
+        number: of the trial.
+        """
         return self._domain.present(self._records[number].point)
 
     @property

@@ -30,7 +30,17 @@ class ObjectiveError(BostructError):
 
 @dataclass(frozen=True)
 class RunSettings:
-    """The arguments of `Study.optimize`; raises TypeError or ValueError, naming the one that is wrong."""
+    """The arguments of `Study.optimize`; raises TypeError or ValueError, naming the one that is wrong.
+
+    objective: a function of a point.
+    n_trials: of the study in all, at least 0.
+    workers: trials at once, at least 1.
+    executor: a `concurrent.futures.Executor` to evaluate on; None for this process, or worker processes of our own.
+    trial_timeout: seconds, at least 0.001; None for no limit, and with an executor.
+    callbacks: functions of (study, trial), called after each trial.
+    progress: True for a bar, False for none, None for a bar on a terminal and in a notebook.
+    reraise: classes of exceptions of the objective that end the run.
+    """
 
     objective: Callable[[Any], Any]
     n_trials: int
@@ -73,7 +83,14 @@ class RunSettings:
         progress: Any,
         reraise: Any,
     ) -> RunSettings:
-        """From what a user wrote: one callback, or one exception, stands for a sequence of one."""
+        """Make settings of what a user wrote: one callback, or one exception, stands for a sequence of one.
+
+        objective, n_trials, workers, executor, trial_timeout, progress: as of the class.
+        callbacks: one function or several.
+        reraise: one class of exceptions or several.
+
+        Raises TypeError and ValueError.
+        """
         several = (callbacks,) if callable(callbacks) else callbacks
         if not isinstance(several, Iterable):
             raise TypeError(f"callbacks: expected functions of (study, trial), got {short_repr(callbacks)}")
@@ -92,7 +109,11 @@ class RunSettings:
 
 @exit_on_sigterm()
 def run_trials(study: Any, settings: RunSettings) -> str:
-    """Drive a study until it has so many trials, or another reason ends it, and return the reason."""
+    """Drive a study until so many trials are finished, or another reason ends it, and return the reason.
+
+    study: a `Study`.
+    settings: of the run.
+    """
     if study.n_finished >= settings.n_trials:
         return f"nothing to do: n_trials is {settings.n_trials}, and {study.n_finished} are finished already"
     pool = settings.pool()

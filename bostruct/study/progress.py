@@ -45,6 +45,10 @@ def trial_bar(
 ) -> Iterator[Callable[[Any, Trial], None]]:
     """Give a callback that moves a bar by one trial, and shows the incumbent and how many trials have failed.
 
+    label: text before the bar.
+    study: whose finished trials the bar starts from.
+    total: finished trials at its end.
+    wanted: True for a bar, False for none, None for a bar on a terminal and in a notebook.
     optimum: the least value there is, from which the regret is told.
     """
     with progress_bar(label, total, study.n_finished, wanted) as bar:

@@ -47,7 +47,10 @@ class Recommendation(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """Mean and standard deviation of the objective at a trial, noise aside, in the user's units."""
+    """Mean and standard deviation of the objective at a trial, noise aside.
+
+    mean, sd: in the user's units.
+    """
 
     mean: float
     sd: float
@@ -67,7 +70,12 @@ class Beliefs(NamedTuple):
 
 
 class Lazy:
-    """Beliefs that are found when first asked for. A pickle holds what was found, and nothing of the model."""
+    """Beliefs that are found when first asked for.
+
+    find: gives the beliefs; called once.
+
+    A pickle holds what was found, and nothing of the model.
+    """
 
     def __init__(self, find: Callable[[], Beliefs]) -> None:
         self._find = find
@@ -90,7 +98,12 @@ class Fit:
     """A function that finds the beliefs of a study as it is now.
 
     searcher: gives the method and its state, JSON text; raises BostructError where the study cannot have them.
+    trials: all of them, by number.
+    order: the numbers of the trials that were told, in the order of telling.
     points: of all trials, as the domain holds them.
+    direction: ``minimize`` or ``maximize``.
+    seed: of the study.
+    limit: on threads, while the model is fitted.
     """
 
     searcher: Callable[[], tuple[Searcher, str]]
@@ -166,11 +179,17 @@ def without_model(completed: Sequence[Trial]) -> Beliefs:
 
 
 def sign_of(direction: str) -> float:
-    """Return what turns values into values to be minimized."""
+    """Return the factor that turns values into values to be minimized: 1 or -1.
+
+    direction: ``minimize`` or ``maximize``.
+    """
     return -1.0 if direction == "maximize" else 1.0
 
 
 def value(trial: Trial) -> float:
-    """Return the value of a completed trial."""
+    """Return the value of a completed trial.
+
+    trial: a completed one.
+    """
     assert trial.value is not None  # only completed trials come here
     return trial.value

@@ -48,7 +48,10 @@ class JsonDomain:
 
 
 def as_domain(given: Any) -> Any:
-    """Return a domain as it is, or the `Space` of a mapping of variables; raise TypeError for anything else."""
+    """Return a domain as it is, or the `Space` of a mapping of variables; raise TypeError for anything else.
+
+    given: as the user gave it.
+    """
     if isinstance(given, Mapping):
         return Space(given)
     missing = missing_members(given, Domain)
@@ -60,7 +63,11 @@ def as_domain(given: Any) -> Any:
 
 
 def encode_points(domain: Any, points: Iterable[Any] | None) -> list[Json]:
-    """Encode the user's own points; raise TypeError or PointError, naming the one that is wrong."""
+    """Encode the user's own points; raise TypeError or PointError, naming the one that is wrong.
+
+    domain: of the points.
+    points: in the user's form; None for none.
+    """
     if points is None:
         return []
     if isinstance(points, Mapping | str) or not isinstance(points, Iterable):
@@ -75,7 +82,11 @@ def encode_points(domain: Any, points: Iterable[Any] | None) -> list[Json]:
 
 
 def readable_domain(given: Any, row: StudyRow) -> Any:
-    """Return the domain to show a study's points with."""
+    """Return the domain to show a study's points with.
+
+    given: a domain or a mapping of variables; None for that of the file, or `JsonDomain` where the file lacks it.
+    row: of the study.
+    """
     if given is not None:
         return as_domain(given)
     try:
@@ -86,6 +97,10 @@ def readable_domain(given: Any, row: StudyRow) -> Any:
 
 def readable_searcher(given: str | Searcher | None, domain: Any, row: StudyRow) -> tuple[Searcher, str]:
     """Return the method of a study that is only read, and its state, as JSON text.
+
+    given: a method by name or a searcher; None for that of the file.
+    domain: as of `readable_domain`.
+    row: of the study.
 
     A method whose settings are not those of the file, which another version made, starts without a state. Raises
     BostructError where the method cannot be had.
@@ -99,7 +114,10 @@ def readable_searcher(given: str | Searcher | None, domain: Any, row: StudyRow) 
 
 
 def stored_domain(row: StudyRow) -> Any:
-    """Rebuild a study's domain from its file; raise DomainError, with what to do, where that does not hold enough."""
+    """Rebuild a study's domain from its file; raise DomainError, with what to do, where that does not hold enough.
+
+    row: of the study.
+    """
     try:
         return _rebuild_domain(row)
     except DomainError as error:
@@ -117,7 +135,11 @@ def _rebuild_domain(row: StudyRow) -> Any:
 
 
 def check_domain(searcher: Searcher, domain: Any) -> Searcher:
-    """Return the searcher; raise ValueError where it was built for another domain."""
+    """Return the searcher; raise ValueError where it was built for another domain.
+
+    searcher: of any domain.
+    domain: that the study is on.
+    """
     if dump(searcher.domain.to_json()) != dump(domain.to_json()):
         raise ValueError(
             f"method: expected a searcher of {short_repr(domain, 200)}, got one of {short_repr(searcher.domain, 200)}"
@@ -126,13 +148,22 @@ def check_domain(searcher: Searcher, domain: Any) -> Searcher:
 
 
 def describe_method(method: str | Searcher, searcher: Searcher) -> Json:
-    """Return what sets a method apart from others, as JSON data: name, searcher and settings."""
+    """Return what sets a method apart from others, as JSON data: name, searcher and settings.
+
+    method: by name, or the searcher.
+    searcher: that it stands for.
+    """
     name = method if isinstance(method, str) else None
     return {"name": name, "searcher": type(searcher).__name__, "settings": dict(searcher.settings())}
 
 
 def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_given: bool) -> None:
     """Raise StudyMismatch unless a call speaks of the study as it was made; what it leaves unsaid agrees.
+
+    stored: the study as it was made.
+    given: as the call speaks of it.
+    where: name of the storage, for messages.
+    seed_given: False where the call leaves the seed unsaid.
 
     Warns of `OtherVersion` where the study was made by another version of bostruct, or its method has other settings.
     """
@@ -154,7 +185,12 @@ def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_give
 
 
 def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
-    """Raise StudyMismatch unless a call speaks of the study as it was made."""
+    """Raise StudyMismatch unless a call speaks of the study as it was made.
+
+    stored: the study as it was made.
+    given: as a call speaks of it.
+    where: name of the storage, for messages.
+    """
     for field in ("domain", "direction", "method", "seed", "initial"):
         ours, theirs = getattr(stored, field), getattr(given, field)
         if isinstance(ours, str) and field != "direction":
@@ -196,13 +232,19 @@ def _common_name(stored: StudyRow, given: StudyRow) -> str | None:
 
 
 def method_label(row: StudyRow) -> str:
-    """Return the name that people call the method by."""
+    """Return the name that people call the method by.
+
+    row: of the study.
+    """
     method = parse(row.method)
     return method["name"] or method["searcher"]
 
 
 def stored_method(row: StudyRow) -> str:
-    """Return the method's name; raise BostructError where a searcher object was given."""
+    """Return the method's name; raise BostructError where a searcher object was given.
+
+    row: of the study.
+    """
     method = parse(row.method)
     if method["name"] in methods.METHODS:
         return method["name"]
@@ -214,7 +256,11 @@ def stored_method(row: StudyRow) -> str:
 
 
 def check_study(row: StudyRow, where: str) -> StudyRow:
-    """Return a stored study; raise StorageError where what is not the domain's own is not the JSON it must be."""
+    """Return a stored study; raise StorageError where what is not the domain's own is not the JSON it must be.
+
+    row: of the study.
+    where: name of the storage, for messages.
+    """
     data: dict[str, Json] = {}
     for field in ("domain", "method", "initial", "state"):
         try:
@@ -234,7 +280,12 @@ def check_study(row: StudyRow, where: str) -> StudyRow:
 
 
 def read_initial(row: StudyRow, domain: Any, where: str) -> list[Point]:
-    """Return the user's own points as the domain holds them; raise StorageError, naming the study."""
+    """Return the user's own points as the domain holds them; raise StorageError, naming the study.
+
+    row: of the study.
+    domain: of its points.
+    where: storage and study, for messages.
+    """
     try:
         return [domain.decode(data) for data in parse(row.initial)]
     except MALFORMED as error:
@@ -244,7 +295,9 @@ def read_initial(row: StudyRow, domain: Any, where: str) -> list[Point]:
 def read_trial(row: TrialRow, domain: Any, where: str) -> tuple[Trial, Point]:
     """Return a trial and its point as the domain holds it; raise StorageError, naming both, where that makes no sense.
 
-    where: storage and study.
+    row: of the trial.
+    domain: of its point.
+    where: storage and study, for messages.
     """
     try:
         point = domain.decode(parse(row.point))
@@ -266,5 +319,12 @@ def _check_info(info: Json) -> None:
 
 
 def write_trial(trial: Trial, outcome: Outcome | None, point: str, told: int | None, attempts: int) -> TrialRow:
-    """Return the row of a trial; point is JSON text."""
+    """Return the row of a trial.
+
+    trial: as it is now.
+    outcome: of its evaluation; None while it is running.
+    point: JSON text.
+    told: its place in the order of telling; None while it is running.
+    attempts: times that it was handed out.
+    """
     return TrialRow(trial.number, point, dump(trial.info), trial.started, attempts, outcome, trial.finished, told)

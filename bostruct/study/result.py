@@ -18,14 +18,22 @@ from bostruct.study.recommendation import Lazy, Recommendation, recommend, sign_
 
 
 class Timing(NamedTuple):
-    """Seconds spent choosing points, and from ask to tell, summed over trials."""
+    """Seconds spent, summed over trials.
+
+    suggest: spent choosing points.
+    objective: from ask to tell.
+    """
 
     suggest: float
     objective: float
 
 
 class Incumbent(NamedTuple):
-    """The best value after each finished trial; None while none has completed."""
+    """The best value after a finished trial.
+
+    trial: that finished.
+    best_value: up to it, in the user's units; None while no trial has completed.
+    """
 
     trial: Trial
     best_value: float | None
@@ -33,7 +41,10 @@ class Incumbent(NamedTuple):
 
 @dataclass(frozen=True)
 class TrialTable:
-    """Trials as rows: one column for each part of a point, `point.NAME`, or one, `point`."""
+    """Trials as rows: one column for each part of a point, `point.NAME`, or one, `point`.
+
+    trials: one row each.
+    """
 
     trials: tuple[Trial, ...]
 

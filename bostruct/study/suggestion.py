@@ -19,7 +19,12 @@ log = logging.getLogger(__name__)
 
 
 class NextPoint(NamedTuple):
-    """A point to ask, what is to be known of it, and the searcher's state after it as JSON text."""
+    """The next point of a study.
+
+    point: as the domain holds it.
+    info: for people, plain JSON.
+    state: the searcher's after it, as JSON text.
+    """
 
     point: Point
     info: Info
@@ -27,7 +32,12 @@ class NextPoint(NamedTuple):
 
 
 def next_point(searcher: Searcher, ledger: Ledger, seed: int) -> NextPoint:
-    """Return the next point to ask; raise SpaceExhausted, and BostructError where the searcher breaks its contract."""
+    """Return the next point to ask; raise SpaceExhausted, and BostructError where the searcher breaks its contract.
+
+    searcher: the study's method.
+    ledger: of the study.
+    seed: of the study.
+    """
     began = time.perf_counter()
     unasked = ledger.next_initial()
     if unasked is not None:

@@ -52,7 +52,9 @@ THREAD_LIMITS = ThreadLocalLimits()  # OpenMP has one a thread
 
 
 class ThreadLimit:
-    """A limit on the threads of BLAS, OpenMP and torch; None leaves them alone. Where limits overlap the first counts.
+    """A limit on the threads of BLAS, OpenMP and torch. Where limits overlap the first counts.
+
+    threads: at most, at least 1; None leaves them alone.
 
     Finding the thread pools of a process takes milliseconds, so it is done again only when a module has brought more.
     """

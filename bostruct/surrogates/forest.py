@@ -12,6 +12,7 @@ from bostruct.checks import check_integer
 from bostruct.contracts import Array, Batch, Choice, Info, Prediction, State
 from bostruct.surrogates.fanova import Feature, design_and_features, fill_design, fill_design_from_values, grow_forest
 from bostruct.surrogates.hyperparameters import check_values
+from bostruct.surrogates.standardization import standardize
 
 SMALLEST_TREE_VARIANCE = 1e-8  # of standardized values, where all trees agree
 
@@ -54,9 +55,9 @@ class RandomForest:
         Returns the posterior, the state for the next call, and what goes on record. Raises NumericalError.
         """
         check_values(values)
-        shift, scale = float(np.mean(values)), float(np.std(values)) or 1.0
+        standard, shift, scale = standardize(values)
         design, features = design_and_features([self.choices(x) for x in xs])
-        forest = grow_forest(design, (values - shift) / scale, int(rng.integers(2**31)), self.trees)
+        forest = grow_forest(design, standard, int(rng.integers(2**31)), self.trees)
         return ForestPosterior(self, forest, tuple(features), shift, scale), state, {"trees": self.trees}
 
 

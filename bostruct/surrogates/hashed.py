@@ -14,6 +14,7 @@ from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Array, Batch, Info, Prediction, State
 from bostruct.surrogates.gaussian import cholesky, inverse_lower
 from bostruct.surrogates.hyperparameters import check_values
+from bostruct.surrogates.standardization import standardize
 
 Tokens = Callable[[Batch], list[npt.NDArray[np.int64]]]
 
@@ -55,10 +56,9 @@ class HashedRidge:
         del rng  # there is nothing to draw
         check_values(values)
         counts = Counts.of(self.tokens(xs), self.buckets)
-        shift, scale = float(np.mean(values)), float(np.std(values)) or 1.0
+        targets, shift, scale = standardize(values)
         used = np.flatnonzero(np.bincount(counts.buckets, minlength=self.buckets))
         design = counts.design(used, self.buckets)
-        targets = (values - shift) / scale
         weights = np.zeros(self.buckets)
         if is_dual := len(design) < len(used):
             lower, jitter = cholesky((design @ design.T).copy, self.penalty)

@@ -13,6 +13,7 @@ from bostruct.checks import check_integer
 from bostruct.contracts import Array, Batch, Info, NumericalError, State
 from bostruct.surrogates.hyperparameters import check_values
 from bostruct.surrogates.monomials import Monomials, Polynomial
+from bostruct.surrogates.standardization import standardize
 
 SMALLEST_SQUARED_SCALE, LARGEST_SQUARED_SCALE = 1e-10, 1e6  # of squared scales, in units of the standardized values
 
@@ -68,10 +69,8 @@ class HorseshoeRegression:
         """
         check_values(values)
         design, scales = standardize_columns(self.monomials(xs))
-        centered = values - np.mean(values)
-        target = centered / (float(np.std(values)) or 1.0)
         chain = initial_gibbs_state(self.monomials.count) if state is None else decode_state(state)
-        normal_equations = NormalEquations(design, target)
+        normal_equations = NormalEquations(design, standardize(values).values)
         coefficients = np.zeros(self.monomials.count)
         for _ in range(self.first if state is None else self.sweeps):
             coefficients, chain = gibbs_sweep(normal_equations, chain, rng)

@@ -15,11 +15,11 @@ from bostruct.contracts import Array, Batch, DifferentiablePrior, HasGradient, I
 from bostruct.surrogates.gaussian import cholesky, evidence_from, inverse_from_cholesky, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters, check_values
 from bostruct.surrogates.posterior import GaussianPosterior, fit_member
+from bostruct.surrogates.standardization import standardize
 
 LOG_NOISE_RANGE = (math.log(1e-6), math.log(10.0))  # of standardized values
 THETA_REACH = 8.0  # how far a kernel parameter may stray from its initial value
-NEGLIGIBLE_SPREAD = 1e-13  # a spread that is a smaller share of the values than this is rounding
-SMALLEST_SCALE = 1e-150  # whose square does not underflow
+ROUNDING = 1e-13  # a spread that is a smaller share of the values than this is rounding
 
 
 class TrainingData(NamedTuple):
@@ -82,10 +82,8 @@ class MAPGP:
         """
         del rng  # the climb is deterministic
         check_values(values)
-        shift, scale = float(np.mean(values)), float(np.std(values))
-        if scale <= max(NEGLIGIBLE_SPREAD * float(np.max(np.abs(values))), SMALLEST_SCALE):
-            scale = 1.0
-        fit = TrainingData(self.kernel, self.kernel.prepare(xs), (values - shift) / scale)
+        standard, shift, scale = standardize(values, ROUNDING)
+        fit = TrainingData(self.kernel, self.kernel.prepare(xs), standard)
         starts = [self._start(), *([] if state is None else [np.array(state)])]
         best, info = self._maximize(fit, starts)
         log_noise, theta = float(best[0]), best[1:]

@@ -11,7 +11,7 @@ import torch
 
 from bostruct.nas.devices import DeviceContext
 from bostruct.nas.outcomes import OutOfMemory, Stopped, Trained, TrainingFailed
-from bostruct.nas.turns import Clock, Member, TurnTaking
+from bostruct.nas.turns import Clock, TrainingContext, TurnTaking
 from tests.nas.graphs import CPU
 
 
@@ -38,7 +38,9 @@ class Counter:
 
 def run(errors, fails_alone=True, all_or_none=False, then=None):
     group = TurnTaking(
-        [Member(DeviceContext(CPU, 0), Clock()) for _ in errors], fails_alone=fails_alone, all_or_none=all_or_none
+        [TrainingContext(DeviceContext(CPU, 0), Clock()) for _ in errors],
+        fails_alone=fails_alone,
+        all_or_none=all_or_none,
     )
     try:
         group.begin(lambda number: Counter(number, errors[number]))
@@ -85,7 +87,7 @@ def test_all_or_none_stops_the_others_but_not_for_memory():
 
 
 def test_one_that_cannot_begin_has_failed():
-    group = TurnTaking([Member(DeviceContext(CPU, 0), Clock())] * 2, fails_alone=True, all_or_none=False)
+    group = TurnTaking([TrainingContext(DeviceContext(CPU, 0), Clock())] * 2, fails_alone=True, all_or_none=False)
     group.begin(lambda number: Counter(1 // number))
     assert isinstance(group.outcomes[0], TrainingFailed)
     assert list(group.running) == [1]
@@ -115,7 +117,7 @@ def test_what_has_ended_is_let_go_of_before_memory_is_given_back(fails):
         def release(self):
             gone.append(held[0]() is None)
 
-    group = TurnTaking([Member(Watching(CPU, 0), Clock())], fails_alone=True, all_or_none=False)
+    group = TurnTaking([TrainingContext(Watching(CPU, 0), Clock())], fails_alone=True, all_or_none=False)
 
     def make(number):
         held.append(weakref.ref(counter := Counter(number, ValueError if fails else None)))
@@ -144,7 +146,7 @@ def test_each_turn_has_the_random_numbers_of_its_training():
 
     seeds = list(drawn)
     group = TurnTaking(
-        [Member(DeviceContext(CPU, seed), Clock()) for seed in seeds], fails_alone=True, all_or_none=False
+        [TrainingContext(DeviceContext(CPU, seed), Clock()) for seed in seeds], fails_alone=True, all_or_none=False
     )
     state = torch.get_rng_state()
     group.begin(lambda number: Drawing(seeds[number]))

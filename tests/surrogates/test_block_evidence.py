@@ -25,7 +25,7 @@ def line_of(space: Any, xs: Any, theta: Any, i: int) -> Any:
     prepared = kernel.kernel.prepare(xs)
     with pytest.MonkeyPatch.context() as patch:  # blocks of more than two choices at every size
         patch.setattr(complete, "MANY_BLOCKS_FROM", 1)
-        patch.setattr(complete, "LARGEST_BLOCK", 0.0)
+        patch.setattr(complete, "LARGE_BLOCK_SHARE", 0.0)
         line = kernel.kernel.line(theta, i, prepared, kernel.kernel.gram(theta, prepared))
     return kernel.kernel, line, prepared
 

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from bostruct.contracts import Infeasible
 from bostruct.execution.evaluation import Evaluation
 from bostruct.execution.pools import ExecutorPool, FinishedTrials, InProcessPool
 from bostruct.execution.processes import ProcessPool
 from bostruct.outcome import Outcome
 from bostruct.testing import check_pool
+from bostruct.testing.pool_laws import EXPECTED, objective
 
 
 def test_in_this_process() -> None:
@@ -63,3 +65,15 @@ def test_a_faulty_pool_fails(fault: str) -> None:
 
 def test_the_faultless_passes() -> None:
     check_pool(FaultyPool)
+
+
+def test_the_objective_of_the_laws_changes_its_point_and_fails_where_it_says() -> None:
+    point = {"x": 4}
+    assert objective(point) == 8.0
+    assert point == {}
+    with pytest.raises(ValueError, match="three"):
+        objective({"x": 3})
+    with pytest.raises(Infeasible, match="five"):
+        objective({"x": 5})
+    assert objective({"x": 8}) != objective({"x": 8})  # NaN
+    assert sorted(EXPECTED) == [3, 5, 8]

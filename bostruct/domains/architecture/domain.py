@@ -198,7 +198,10 @@ class ArchitectureDomain:
         return Architecture.from_json(data, self.family)
 
     def key(self, x: Architecture) -> Hashable:
-        """Return the fingerprint of an architecture."""
+        """Return the fingerprint of an architecture.
+
+        x: an architecture.
+        """
         return x.fingerprint
 
     def keys(self, batch: Iterable[Architecture]) -> list[Hashable]:
@@ -209,7 +212,11 @@ class ArchitectureDomain:
         return [x.fingerprint for x in batch]
 
     def take(self, batch: Sequence[Architecture], positions: Iterable[int]) -> list[Architecture]:
-        """Return the architectures at some positions of a batch."""
+        """Return the architectures at some positions of a batch.
+
+        batch: m architectures.
+        positions: in 0..m - 1, in the order wanted, repeats allowed.
+        """
         return [batch[i] for i in positions]
 
     def join(self, *batches: Iterable[Architecture]) -> list[Architecture]:

@@ -166,7 +166,10 @@ class SearchSpace(PartialProgram):
         return Trace.from_json(data)
 
     def key(self, x: Trace) -> Hashable:
-        """Return the trace itself."""
+        """Return the trace itself.
+
+        x: a trace.
+        """
         return x
 
     def keys(self, batch: Iterable[Trace]) -> list[Hashable]:
@@ -177,7 +180,11 @@ class SearchSpace(PartialProgram):
         return list(batch)
 
     def take(self, batch: Sequence[Trace], positions: Iterable[int]) -> list[Trace]:
-        """Return the traces at some positions of a batch."""
+        """Return the traces at some positions of a batch.
+
+        batch: m traces.
+        positions: in 0..m - 1, in the order wanted, repeats allowed.
+        """
         return [batch[i] for i in positions]
 
     def join(self, *batches: Iterable[Trace]) -> list[Trace]:

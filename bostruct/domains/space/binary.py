@@ -19,6 +19,9 @@ class Binary(ChoiceVariable):
 
     @classmethod
     def from_json(cls, data: dict[str, Json]) -> Binary:
-        """Rebuild the variable from what `describe` returned."""
+        """Rebuild the variable from what `describe` returned.
+
+        data: of an equal variable; nothing is read from it.
+        """
         del data
         return cls()

@@ -24,5 +24,10 @@ class Categorical(ChoiceVariable):
 
     @classmethod
     def from_json(cls, data: dict[str, Json]) -> Categorical:
-        """Rebuild the variable from what `describe` returned."""
+        """Rebuild the variable from what `describe` returned.
+
+        data: with its choices.
+
+        Raises DomainError where the choices are Python objects, which no file holds.
+        """
         return cls(choices_from_json(data["choices"]))

@@ -42,25 +42,43 @@ class ChoiceVariable(Variable):
         return len(self._positions) < len(self.choices)
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m choices uniformly (m, 1)."""
+        """Draw m choices uniformly (m, 1).
+
+        m: int >= 0.
+        rng: the only source of chance.
+        """
         return rng.integers(0, self.size, size=(m, 1))
 
     def neighbors(self, columns: Sequence[int], leaps: bool = False) -> IntArray:
-        """List the choices next to one in the graph (k, 1), ascending; with leaps also steps of half, a quarter ..."""
+        """List the choices next to one in the graph (k, 1), ascending.
+
+        columns: the position of a choice.
+        leaps: True for steps of half the choices, a quarter and so on too, on a path.
+        """
         graph = DyadicGraph(self.size) if leaps and isinstance(self.graph, PathGraph) else self.graph
         return graph.neighbors(int(columns[0]))[:, None]
 
     def move(self, columns: Sequence[int], share: float) -> list[int]:
-        """Return any other choice."""
+        """Return any other choice.
+
+        columns: the position of a choice.
+        share: a uniform number in [0, 1), which decides.
+        """
         return [(columns[0] + 1 + int(share * (self.size - 1))) % self.size]
 
     def check(self, columns: Sequence[int]) -> None:
-        """Raise PointError for a vertex out of range."""
+        """Raise PointError for a vertex out of range.
+
+        columns: the position of a choice.
+        """
         if not 0 <= columns[0] < self.size:
             raise PointError(f"expected a vertex in 0..{self.size - 1}, got {columns[0]}")
 
     def parse(self, value: Any) -> list[int]:
-        """Return the position of a choice; raises PointError where value is none of them."""
+        """Return the position of a choice; raises PointError where value is none of them.
+
+        value: a choice, as a Python value or a NumPy scalar.
+        """
         value = to_python(value)
         try:
             return [self._positions[value]]
@@ -73,17 +91,26 @@ class ChoiceVariable(Variable):
         raise PointError(f"expected one of {short_repr(list(self.choices), 200)}, got {short_repr(value)}")
 
     def present(self, columns: Sequence[int]) -> Any:
-        """Return a choice; a copy where choices can be changed."""
+        """Return a choice; a copy where choices can be changed.
+
+        columns: the position of a choice.
+        """
         choice = self.choices[columns[0]]
         return copy.deepcopy(choice) if self.has_mutable_choices else choice
 
     def encode(self, columns: Sequence[int]) -> Json:
-        """Return a choice as JSON: itself, or its position where JSON has no such value."""
+        """Return a choice as JSON: itself, or its position where JSON has no such value.
+
+        columns: the position of a choice.
+        """
         choice = self.choices[columns[0]]
         return choice if is_json_scalar(choice) else {"vertex": int(columns[0])}
 
     def decode(self, data: Json) -> list[int]:
-        """Rebuild a position from what `encode` returned; raises PointError for anything else."""
+        """Rebuild a position from what `encode` returned; raises PointError for anything else.
+
+        data: a choice, or a dict with its position.
+        """
         if not isinstance(data, dict):
             return self.parse(data)
         vertex = data.get("vertex")
@@ -120,12 +147,18 @@ def path_graph(size: int, weight: float = 1.0) -> VariableGraph:
 
 
 def to_python(value: Any) -> Any:
-    """Return NumPy scalars as the Python values that they stand for."""
+    """Return NumPy scalars as the Python values that they stand for.
+
+    value: any.
+    """
     return value.item() if isinstance(value, np.generic) else value
 
 
 def is_json_scalar(value: Any) -> bool:
-    """Tell whether a value is one that JSON holds as it is: None, a bool, an int, a text or a finite float."""
+    """Tell whether a value is one that JSON holds as it is: None, a bool, an int, a text or a finite float.
+
+    value: any.
+    """
     return value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value))
 
 

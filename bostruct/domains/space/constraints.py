@@ -23,7 +23,7 @@ from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.single_changes import Layout, SingleChanges, pad_columns
 from bostruct.domains.space.variable import Variable
 
-Rule = Callable[[dict[str, Any]], bool]
+Constraint = Callable[[dict[str, Any]], bool]
 
 REJECTION_DRAWS = 20_000  # of each kind before it is given up
 REPAIRS = 20
@@ -40,7 +40,7 @@ class ConstrainedProduct(Protocol):
     @property
     def variables(self) -> Mapping[str, Variable]: ...
     @property
-    def constraints(self) -> Sequence[Rule]: ...
+    def constraints(self) -> Sequence[Constraint]: ...
     @property
     def d(self) -> int: ...
     @property
@@ -59,7 +59,7 @@ class ConstrainedProduct(Protocol):
     def keys(self, batch: IntArray) -> list[Hashable]: ...
 
 
-def count_satisfied_rules(space: ConstrainedProduct, xs: IntArray, rules: Sequence[Rule]) -> IntArray:
+def count_satisfied_rules(space: ConstrainedProduct, xs: IntArray, rules: Sequence[Constraint]) -> IntArray:
     """Count the rules that hold at each point -> (m,); raises DomainError where one itself fails.
 
     space: `Space`.
@@ -318,11 +318,11 @@ def satisfies_all(space: ConstrainedProduct, point: dict[str, Any]) -> bool:
     return all(_satisfies(constraint, point) for constraint in space.constraints)
 
 
-def _count_at_point(rules: Sequence[Rule], point: dict[str, Any]) -> int:
+def _count_at_point(rules: Sequence[Constraint], point: dict[str, Any]) -> int:
     return sum(_satisfies(rule, point) for rule in rules)
 
 
-def _satisfies(constraint: Rule, point: dict[str, Any]) -> bool:
+def _satisfies(constraint: Constraint, point: dict[str, Any]) -> bool:
     try:
         return bool(constraint(point))
     except Exception as error:
@@ -331,6 +331,9 @@ def _satisfies(constraint: Rule, point: dict[str, Any]) -> bool:
         ) from error
 
 
-def rule_name(constraint: Rule) -> str:
-    """Return what errors call a constraint: its name, or its repr where it has none."""
+def rule_name(constraint: Constraint) -> str:
+    """Return what errors call a constraint: its name, or its repr where it has none.
+
+    constraint: a predicate of a point.
+    """
     return getattr(constraint, "__name__", repr(constraint))

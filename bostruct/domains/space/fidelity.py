@@ -30,5 +30,10 @@ class Fidelity(ChoiceVariable):
 
     @classmethod
     def from_json(cls, data: dict[str, Json]) -> Fidelity:
-        """Rebuild the variable from what `describe` returned."""
+        """Rebuild the variable from what `describe` returned.
+
+        data: with its choices.
+
+        Raises DomainError where the choices are Python objects, which no file holds.
+        """
         return cls(choices_from_json(data["choices"]))

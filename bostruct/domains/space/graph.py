@@ -30,7 +30,13 @@ class Graph(ChoiceVariable):
 
     @classmethod
     def from_json(cls, data: dict[str, Json]) -> Graph:
-        """Rebuild the variable from what `describe` returned."""
+        """Rebuild the variable from what `describe` returned.
+
+        data: with its nodes and weighted edges.
+
+        Raises DomainError where the nodes are Python objects, which no file holds, and for an edge that is a loop or
+        has no positive weight.
+        """
         nodes, found = choices_from_json(data["choices"]), cls.__new__(cls)
         ChoiceVariable.__init__(found, tuple(nodes), weighted_graph_from_json(len(nodes), data["edges"]))
         return found

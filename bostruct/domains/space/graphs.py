@@ -25,7 +25,10 @@ class VariableGraph(Protocol):
     def size(self) -> int: ...
 
     def neighbors(self, vertex: int) -> IntArray:
-        """Return the adjacent vertices, ascending."""
+        """Return the adjacent vertices, ascending.
+
+        vertex: int, in 0..size - 1.
+        """
         ...
 
     def laplacian(self) -> Array:
@@ -35,7 +38,10 @@ class VariableGraph(Protocol):
 
 @dataclass(frozen=True)
 class CompleteGraph:
-    """A graph in which every choice is one change from every other, with edge weight 1."""
+    """A graph in which every choice is one change from every other, with edge weight 1.
+
+    size: number of vertices, at least 2.
+    """
 
     size: int
 
@@ -48,7 +54,11 @@ class CompleteGraph:
 
 @dataclass(frozen=True)
 class PathGraph:
-    """Choices in a row: a step up or down is one change; all edges have the same weight."""
+    """A graph of choices in a row: a step up or down is one change.
+
+    size: number of vertices, at least 2.
+    weight: of every edge, > 0.
+    """
 
     size: int
     weight: float = 1.0
@@ -66,7 +76,10 @@ class PathGraph:
 
 @dataclass(frozen=True)
 class DyadicGraph:
-    """Numbers in a row, too many for single steps: a step of half of them, a quarter and so on is one change."""
+    """Numbers in a row, too many for single steps: a step of half of them, a quarter and so on is one change.
+
+    size: number of vertices, at least 2.
+    """
 
     size: int
 
@@ -86,7 +99,11 @@ class DyadicGraph:
 
 @dataclass(frozen=True)
 class WeightedGraph:
-    """Any connected undirected graph: edges are (smaller vertex, larger vertex, weight > 0), sorted."""
+    """A graph with weighted edges, any that is connected and undirected.
+
+    size: number of vertices, at least 2.
+    edges: (smaller vertex, larger vertex, weight > 0), sorted; each pair of vertices once.
+    """
 
     size: int
     edges: tuple[tuple[int, int, float], ...]
@@ -157,5 +174,11 @@ def normalized_edge(a: int, b: int, weight: float) -> tuple[int, int, float]:
 
 
 def weighted_graph_from_json(size: int, edges: Sequence[Sequence[float]]) -> WeightedGraph:
-    """Rebuild a graph from its number of vertices and its edges (vertex, vertex, weight); raises DomainError."""
+    """Rebuild a graph from its number of vertices and its edges.
+
+    size: number of vertices.
+    edges: (vertex, vertex, weight > 0).
+
+    Raises DomainError for a loop, or a weight that is not positive.
+    """
     return WeightedGraph(size, tuple(sorted(normalized_edge(int(a), int(b), w) for a, b, w in edges)))

@@ -26,7 +26,7 @@ class Integer(ChoiceVariable):
         if not 2 <= high - low + 1 <= MAX_CHOICES:
             raise DomainError(
                 f"Integer: expected 2 to {MAX_CHOICES} values, low < high; got low={low}, high={high}"
-                f"{_advise(low, high)}"
+                f"{_suggest_grid(low, high)}"
             )
         super().__init__(tuple(range(low, high + 1)), path_graph(high - low + 1))
 
@@ -36,11 +36,14 @@ class Integer(ChoiceVariable):
 
     @classmethod
     def from_json(cls, data: dict[str, Json]) -> Integer:
-        """Rebuild the variable from what `describe` returned."""
+        """Rebuild the variable from what `describe` returned.
+
+        data: with its bounds.
+        """
         return cls(data["low"], data["high"])
 
 
-def _advise(low: int, high: int) -> str:
+def _suggest_grid(low: int, high: int) -> str:
     if low >= high:
         return ""
     step = math.ceil((high - low) / (MAX_CHOICES - 1))

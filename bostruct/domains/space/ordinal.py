@@ -33,5 +33,10 @@ class Ordinal(ChoiceVariable):
 
     @classmethod
     def from_json(cls, data: dict[str, Json]) -> Ordinal:
-        """Rebuild the variable from what `describe` returned."""
+        """Rebuild the variable from what `describe` returned.
+
+        data: with its choices.
+
+        Raises DomainError where the choices are Python objects, which no file holds.
+        """
         return cls(choices_from_json(data["choices"]), data.get("weight", 1.0))

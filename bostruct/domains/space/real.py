@@ -45,7 +45,10 @@ class Real(ChoiceVariable):
         return False
 
     def parse(self, value: Any) -> list[int]:
-        """Return the position of the nearest number of the grid; raises PointError outside the range."""
+        """Return the position of the nearest number of the grid; raises PointError outside the range.
+
+        value: number from low to high.
+        """
         return [self.choices.vertex(to_python(value))]
 
     def describe(self) -> dict[str, Json]:
@@ -54,5 +57,8 @@ class Real(ChoiceVariable):
 
     @classmethod
     def from_json(cls, data: dict[str, Json]) -> Real:
-        """Rebuild the variable from what `describe` returned."""
+        """Rebuild the variable from what `describe` returned.
+
+        data: with its bounds and its scale.
+        """
         return cls(data["low"], data["high"], log=data["log"])

@@ -17,13 +17,19 @@ from bostruct.contracts import IntArray
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of a point that each variable owns: `widths[i]` of them, one variable after the other."""
+    """The columns of a point that each variable owns, one variable after the other.
+
+    widths: the number of columns of each variable, at least 1.
+    """
 
     widths: tuple[int, ...]
 
     @classmethod
     def of_single_columns(cls, d: int) -> Layout:
-        """Return the layout of d variables with one column each."""
+        """Return the layout of d variables with one column each.
+
+        d: number of variables, at least 1.
+        """
         return cls((1,) * d)
 
     @property
@@ -51,7 +57,10 @@ class Layout:
         return np.array(self.widths, dtype=np.int64)
 
     def columns(self, i: int) -> slice:
-        """Return the columns of variable i."""
+        """Return the columns of variable i.
+
+        i: position of the variable, in 0..d - 1.
+        """
         return slice(int(self.starts[i]), int(self.ends[i]))
 
     def split(self, row: Sequence[int] | IntArray) -> list[list[int]]:

@@ -16,6 +16,7 @@ from bostruct.contracts import DomainError, IntArray, Json, PointError, SpaceExh
 from bostruct.display import html_table
 from bostruct.domains.space.adjacency import Adjacency
 from bostruct.domains.space.constraints import (
+    Constraint,
     count_satisfied_rules,
     find_unseen_nearby,
     random_walk,
@@ -33,7 +34,6 @@ MAX_VARIABLES = 1000
 MAX_ENUMERATED = 100_000
 CROSSOVER_TRIES = 100  # tried of a crossover
 MUTATION_WALK_STEPS = (16, 2_000)  # steps of a mutation where no single change is valid
-Constraint = Callable[[dict[str, Any]], bool]
 
 
 class Space:
@@ -146,6 +146,7 @@ class Space:
         """Draw a valid point (d,) whose key is not in `seen`; raises SpaceExhausted when none is left, or found.
 
         seen: frozenset of keys (`keys`).
+        rng: the only source of chance.
         """
         if (x := draw_unseen(self, seen, rng)) is not None:
             return x
@@ -164,11 +165,17 @@ class Space:
         return x
 
     def count_satisfied_constraints(self, xs: IntArray) -> IntArray:
-        """Count the constraints that hold at each point (m, d) -> (m,)."""
+        """Count the constraints that hold at each point -> (m,); raises DomainError where one itself fails.
+
+        xs: integer rows (m, d).
+        """
         return count_satisfied_rules(self, xs, self.constraints)
 
     def check(self, x: IntArray) -> None:
-        """Raise PointError for a wrong shape, a vertex out of range, or a constraint that does not hold."""
+        """Raise PointError for a wrong shape, a vertex out of range, or a constraint that does not hold.
+
+        x: what should be an integer row (d,).
+        """
         n_columns = self.layout.n_columns
         if np.shape(x) != (n_columns,) or not np.issubdtype(np.asarray(x).dtype, np.integer):
             raise PointError(f"point: expected {n_columns} integers, got {short_repr(x)}")
@@ -206,17 +213,25 @@ class Space:
         return row
 
     def present(self, x: IntArray) -> dict[str, Any]:
-        """Return a point (d,) as a dict of the user's values."""
+        """Return a point as a dict of the user's values.
+
+        x: integer row (d,).
+        """
         split = self.layout.split(x)
         return {name: v.present(own) for (name, v), own in zip(self.variables.items(), split, strict=True)}
 
     def encode(self, x: IntArray) -> Json:
-        """Return a point (d,) as JSON: a dict from names to choices."""
+        """Return a point as JSON: a dict from names to choices.
+
+        x: integer row (d,).
+        """
         split = self.layout.split(x)
         return {name: v.encode(own) for (name, v), own in zip(self.variables.items(), split, strict=True)}
 
     def decode(self, data: Json) -> IntArray:
         """Rebuild a point from the result of `encode`; raises PointError for what it never writes.
+
+        data: JSON of any form.
 
         Constraints are not checked.
         """
@@ -227,19 +242,32 @@ class Space:
         return self._row(data, lambda variable, value: variable.decode(value))
 
     def key(self, x: IntArray) -> Hashable:
-        """Return the key of a point (d,)."""
+        """Return the key of a point.
+
+        x: integer row (d,).
+        """
         return np.asarray(x, dtype=np.int64).tobytes()
 
     def take(self, batch: SpaceBatch, positions: Sequence[int] | IntArray) -> SpaceBatch:
-        """Return the points at some positions of a batch, single changes as such."""
+        """Return the points at some positions of a batch, single changes as such.
+
+        batch: m points, as rows or as single changes.
+        positions: in 0..m - 1, in the order wanted, repeats allowed.
+        """
         return batch[np.asarray(positions, dtype=np.intp)]
 
     def keys(self, batch: IntArray) -> list[Hashable]:
-        """Return the keys of points (m, d), equal for equal points."""
+        """Return the keys of m points, equal for equal points.
+
+        batch: integer rows (m, d).
+        """
         return [row.tobytes() for row in np.ascontiguousarray(batch, dtype=np.int64)]
 
     def join(self, *batches: IntArray) -> IntArray:
-        """Join batches into one, as integer rows (m, d)."""
+        """Join batches into one, as integer rows (m, d).
+
+        batches: any number, as rows or as single changes; none give the empty batch.
+        """
         n_columns = self.layout.n_columns
         rows = [np.asarray(b, dtype=np.int64).reshape(-1, n_columns) for b in batches]
         return np.concatenate(rows) if rows else np.empty((0, n_columns), dtype=np.int64)
@@ -259,6 +287,7 @@ class Space:
 
         x: integer row (d,).
         m: int >= 0.
+        rng: the only source of chance.
         """
         return self.sample_neighborhoods(np.asarray(x)[None], m, rng)[0].rows()
 
@@ -269,6 +298,7 @@ class Space:
 
         xs: integer rows (b, d).
         m: int, neighbors of one point at most.
+        rng: the only source of chance.
         leaps: bool, True for steps of half their choices, a quarter and so on in ordered variables too.
 
         Returns the batch and the positions of its points in xs, ascending.
@@ -281,6 +311,9 @@ class Space:
 
     def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
         """Return a valid neighbor of x (d,), each equally likely.
+
+        x: integer row (d,).
+        rng: the only source of chance.
 
         Where constraints leave no neighbor, the result is a valid point a few changes away. Raises DomainError where
         none other than x is found.
@@ -297,7 +330,11 @@ class Space:
         raise DomainError(f"no valid point other than {short_repr(self.present(x), 200)} was found")
 
     def crossover(self, x: IntArray, y: IntArray, rng: np.random.Generator) -> IntArray:
-        """Take each variable from x or y (d,) with equal chance; return x where 100 tries find no valid child."""
+        """Take each variable from x or y with equal chance; return x where 100 tries find no valid child.
+
+        x, y: integer rows (d,).
+        rng: the only source of chance.
+        """
         for _ in range(CROSSOVER_TRIES):
             child = np.where((rng.random(self.d) < 0.5)[self._variable_of], x, y)
             if self._valid_mask(child[None])[0]:
@@ -305,39 +342,64 @@ class Space:
         return np.array(x, dtype=np.int64)
 
     def tokens(self, xs: IntArray) -> list[IntArray]:
-        """Return for each point a hash of each variable with its value (d,): `HasTokens`."""
+        """Return for each point a hash of each variable with its value (d,): `HasTokens`.
+
+        xs: integer rows (m, d).
+        """
         if self.layout.is_simple:
             return list(self._tokens[np.arange(self.d), np.asarray(xs)])
         split = [self.layout.split(x) for x in np.asarray(xs)]
         return [np.array([token(f"{n} = {own}") for n, own in zip(self.variables, x, strict=True)]) for x in split]
 
     def coordinates(self, x: IntArray) -> list[Coordinate]:
-        """Return each variable of a point as a choice: `HasChoices`."""
+        """Return each variable of a point as a choice: `HasChoices`.
+
+        x: integer row (d,).
+
+        Raises DomainError where a variable has several columns.
+        """
         vertices = zip(self.variables.items(), x, self.n_choices, strict=True)  # refuses what is no single choice
         return [coordinate(name, variable, int(vertex)) for (name, variable), vertex, _ in vertices]
 
     def names(self, x: IntArray) -> tuple[str, ...]:
-        """Return the names of all variables, whatever the point."""
+        """Return the names of all variables, whatever the point.
+
+        x: integer row (d,).
+        """
         del x
         return self._names
 
     def resample(self, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
         """Return a valid point with these variables drawn anew; x where none is found.
 
+        x: integer row (d,).
         names: names of variables; a single one is drawn among its other choices.
+        rng: the only source of chance.
         """
         return resample(self, x, names, rng)
 
     def decisions(self, x: IntArray) -> tuple[int, ...]:
-        """Return one decision per variable, in their order: `HasDecisions`."""
+        """Return one decision per variable, in their order: `HasDecisions`.
+
+        x: integer row (d,).
+
+        Raises DomainError where a variable has several columns.
+        """
         return tuple(int(vertex) for vertex, _ in zip(x, self.n_choices, strict=True))
 
     def options(self, made: Sequence[int]) -> int:
-        """Count the choices of the next variable after the vertices made; 0 after the last."""
+        """Count the choices of the next variable after the vertices made; 0 after the last.
+
+        made: the vertices of the first variables.
+        """
         return int(self.n_choices[len(made)]) if len(made) < self.d else 0
 
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> IntArray:
-        """Draw a valid point with these first vertices; raises Infeasible where 1,000 draws find none."""
+        """Draw a valid point with these first vertices; raises Infeasible where 1,000 draws find none.
+
+        made: the vertices of the first variables.
+        rng: the only source of chance.
+        """
         return roll_out(self, made, rng)
 
     def to_json(self) -> Json:
@@ -348,6 +410,8 @@ class Space:
     @classmethod
     def from_json(cls, data: Json) -> Space:
         """Rebuild a space from the result of `to_json`.
+
+        data: dict, as `to_json` returned it.
 
         Raises DomainError where that needs code or objects that no file holds.
         """

@@ -85,7 +85,10 @@ class Variable(ABC):
 
     @abstractmethod
     def decode(self, data: Json) -> Sequence[int]:
-        """Rebuild the columns of a value from what `encode` returned; raise PointError for anything else."""
+        """Rebuild the columns of a value from what `encode` returned; raise PointError for anything else.
+
+        data: JSON of any form.
+        """
 
     @abstractmethod
     def describe(self) -> dict[str, Json]:
@@ -94,7 +97,10 @@ class Variable(ABC):
     @classmethod
     @abstractmethod
     def from_json(cls, data: dict[str, Json]) -> Variable:
-        """Rebuild a variable from what `describe` returned; raise DomainError where that is impossible."""
+        """Rebuild a variable from what `describe` returned; raise DomainError where that is impossible.
+
+        data: dict; `to_json` adds the kind to it, which is not looked at.
+        """
 
     def enumerate(self) -> IntArray:
         """List all values (size, width), for spaces that are enumerated; DomainError where the kind does not."""

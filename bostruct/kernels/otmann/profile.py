@@ -18,7 +18,7 @@ from bostruct.domains.architecture.validity import AdjacencyLists
 from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.otmann.settings import Otmann, cost_table
 
-KINDS = ("shortest", "longest", "random walk")
+PATH_KINDS = ("shortest", "longest", "random walk")
 
 
 class Profile(NamedTuple):
@@ -93,8 +93,9 @@ def layer_masses(architecture: Architecture, settings: Otmann) -> Array:
 def path_lengths(architecture: Architecture) -> Array:
     """Return the hops of each layer to the output and from the input (l, 2, 3, 1 + groups).
 
-    Axis 2: `KINDS`, the least and the greatest number of hops and the mean over uniform random walks (along the edges
-    to the output; against them to the input). Axis 3: all layers count, then only those of each group of the family.
+    Axis 2: `PATH_KINDS`, the least and the greatest number of hops and the mean over uniform random walks (along the
+    edges to the output; against them to the input). Axis 3: all layers count, then only those of each group of the
+    family.
 
     architecture: of l layers.
     """
@@ -103,14 +104,14 @@ def path_lengths(architecture: Architecture) -> Array:
     down = _accumulate(hops, architecture.children, range(len(hops) - 1, -1, -1))
     up = _accumulate(hops, architecture.parents, range(len(hops)))
     both = chain.from_iterable(chain.from_iterable(zip(down, up, strict=True)))
-    return np.fromiter(both, np.float64).reshape(len(hops), 2, len(KINDS), -1)  # quicker than an array of lists
+    return np.fromiter(both, np.float64).reshape(len(hops), 2, len(PATH_KINDS), -1)  # quicker than an array of lists
 
 
 @lru_cache(maxsize=64)
 def _hop_lengths(family: Family) -> dict[str, list[float]]:
     """Return by label what a hop from such a layer counts, for each kind and group."""
     return {
-        label.name: [1.0, *(float(label.group == group) for group in family.groups)] * len(KINDS)
+        label.name: [1.0, *(float(label.group == group) for group in family.groups)] * len(PATH_KINDS)
         for label in family.labels
     }
 
@@ -118,7 +119,7 @@ def _hop_lengths(family: Family) -> dict[str, list[float]]:
 def _accumulate(hops: Sequence[list[float]], nearer: AdjacencyLists, order: Sequence[int]) -> list[list[float]]:
     """Add each layer's hop to the lengths of the layers one hop nearer to the end, which has 0."""
     lengths: list[list[float]] = [[]] * len(hops)
-    third = len(hops[0]) // len(KINDS)
+    third = len(hops[0]) // len(PATH_KINDS)
     for u in order:
         ahead = nearer[u]
         if len(ahead) == 1:

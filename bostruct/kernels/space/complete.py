@@ -15,19 +15,20 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.contracts import Array, BlockGram, IntArray
-from bostruct.kernels.space.factor import VariableChanges
+from bostruct.kernels.space.factor import MAX_CODES, VariableChanges
 from bostruct.kernels.space.incremental import disagreement_change
 from bostruct.kernels.space.links import Link
 
 BLOCKS_FROM = 80  # points, of two choices; below, small matrices cost less than setting up smaller ones
 MANY_BLOCKS_FROM = 140  # points, of more choices
-LARGEST_BLOCK = 0.5  # share of the points in the largest block from which more than two blocks save work
-MAX_CODES = 4096  # columns; beyond, variables are added one by one and memory stays at (n, m)
+LARGE_BLOCK_SHARE = 0.5  # share of the points in the largest block from which more than two blocks save work
 
 
 class CompletePair(NamedTuple):
-    """Two batches as choices (n, c), (m, c), and as codes where codes have few columns.
+    """Two batches as choices, and as codes where codes have few columns.
 
+    xs, ys: choices of n and of m points (n, c) and (m, c).
+    x_codes, y_codes: their codes, one row a point; None where they would have too many columns.
     alone: True for one batch with itself.
     """
 
@@ -39,7 +40,11 @@ class CompletePair(NamedTuple):
 
 
 class CompleteChanges(NamedTuple):
-    """The variable that each change is in (r,), and the change in whether it differs from y: -1, 0 or 1 (r, m)."""
+    """Changes of variables on complete graphs, compared with m points y.
+
+    which: the variable that each change is in (r,).
+    change: by how much each change adds to whether that variable differs from y's: -1, 0 or 1 (r, m).
+    """
 
     which: IntArray
     change: npt.NDArray[np.int8]
@@ -233,7 +238,7 @@ def _has_large_blocks(choices: IntArray, size: int) -> bool:
     n = len(choices)
     if size == 2:
         return n >= BLOCKS_FROM
-    return n >= MANY_BLOCKS_FROM and np.bincount(choices).max() >= LARGEST_BLOCK * n
+    return n >= MANY_BLOCKS_FROM and np.bincount(choices).max() >= LARGE_BLOCK_SHARE * n
 
 
 def differ(prepared: CompletePair, i: int) -> npt.NDArray[np.bool_]:

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple, Protocol
 
 from bostruct.contracts import Array, IntArray
 
+MAX_CODES = 4096  # columns in which a factor encodes choices; beyond, it adds variables one by one, in memory (n, m)
+
 
 class VariableChanges(NamedTuple):
     """Changes of single variables, among those that one factor serves.

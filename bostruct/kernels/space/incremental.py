@@ -40,6 +40,8 @@ def disagreement_change(changes: VariableChanges, ys: IntArray) -> npt.NDArray[n
 class LastCall(Generic[CachedValue]):
     """The value that was made for the last two arrays, which are told apart as objects and only read.
 
+    make: two arrays -> value, which callers only read.
+
     Single changes of one base are scored in many small batches, all of which need what was made of the base. A pickle
     leaves the value out: the arrays that it was made for stay behind.
     """

@@ -29,14 +29,16 @@ class Link(Protocol):
     def complete(self, theta: Array, size: Array) -> Array:
         """Return log rho between two choices of complete graphs, elementwise.
 
-        theta: parameters. size: numbers of vertices. Both have one shape, as has the result.
+        theta: parameters.
+        size: numbers of vertices, of the same shape, as is the result.
         """
         ...
 
     def complete_slope(self, theta: Array, size: Array) -> Array:
         """Return the derivative of `complete` in theta, elementwise.
 
-        theta: parameters. size: numbers of vertices. Both have one shape, as has the result.
+        theta: parameters.
+        size: numbers of vertices, of the same shape, as is the result.
         """
         ...
 
@@ -61,7 +63,10 @@ class Link(Protocol):
 
 @dataclass(frozen=True)
 class LogEdgeWeight:
-    """The link theta = log beta, the log edge weight, as in COMBO (Oh et al. 2019)."""
+    """The link theta = log beta, the log edge weight, as in COMBO (Oh et al. 2019).
+
+    name: of the parameters, for people.
+    """
 
     name: str = "log_edge_weight"
 
@@ -83,6 +88,8 @@ class LogEdgeWeight:
 @dataclass(frozen=True)
 class LogLengthscale:
     """The link theta = log l, where l is the lengthscale that is equivalent to the edge weight.
+
+    name: of the parameters, for people.
 
     On a complete graph the kernel is the RBF of a 0/1 distance: log rho = -1 / (2 l^2). On a path of length 1, whose
     ends reflect the diffusion, they correlate as theta_4(q) / theta_3(q), where theta_3 and theta_4 are Jacobi's theta

@@ -27,7 +27,7 @@ from bostruct.kernels.space.spectra import diffusion, eigenvalues
 LENGTHSCALE = 0.5  # of effects along a graph, in units of its length
 
 
-class Effect(Protocol):
+class EffectKernel(Protocol):
     """The effect kernel of one variable: how alike its values are in what they do."""
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
@@ -123,7 +123,7 @@ class MainEffects:
     layout: the columns of each variable.
     """
 
-    effects: tuple[Effect, ...]
+    effects: tuple[EffectKernel, ...]
     layout: Layout
 
     @property
@@ -166,7 +166,9 @@ class MainEffects:
         change += self._bases(changes.base, ys)[changes.of]
         return change
 
-    def _change_effect(self, effect: Effect, which: IntArray, before: IntArray, after: IntArray, ys: IntArray) -> Array:
+    def _change_effect(
+        self, effect: EffectKernel, which: IntArray, before: IntArray, after: IntArray, ys: IntArray
+    ) -> Array:
         """Return by how much changes of variables that share an effect change it (r, m)."""
         if isinstance(effect, GraphEffect):
             steps = effect.table[after[:, 0]] - effect.table[before[:, 0]]

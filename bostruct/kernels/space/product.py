@@ -35,7 +35,11 @@ class PlacedFactor(NamedTuple):
 
 
 class SpacePair(NamedTuple):
-    """Two batches as the factors compare them, whatever theta is. shape: (n, m)."""
+    """Two batches as the factors compare them, whatever theta is.
+
+    shape: (n, m).
+    parts: what each factor made of the two batches.
+    """
 
     shape: tuple[int, int]
     parts: tuple[Any, ...]

@@ -22,7 +22,7 @@ from bostruct.domains.space.variable import Variable
 from bostruct.kernels.space.diffusion import FactorSettings, graph_factors
 from bostruct.kernels.space.factor import Factor
 from bostruct.kernels.space.links import Link, LogLengthscale
-from bostruct.kernels.space.main_effects import Effect, FactorEffect, GraphEffect, MainEffects
+from bostruct.kernels.space.main_effects import EffectKernel, FactorEffect, GraphEffect, MainEffects
 from bostruct.kernels.space.matern import MaternFactor
 from bostruct.kernels.space.product import PlacedFactor, SpaceKernel
 
@@ -37,7 +37,7 @@ class VariableKernels(NamedTuple):
     """
 
     factors: Callable[[Sequence[Variable], FactorSettings], list[tuple[Factor, tuple[int, ...]]]]
-    effects: Callable[[Sequence[Variable]], Sequence[Effect]] | None = None
+    effects: Callable[[Sequence[Variable]], Sequence[EffectKernel]] | None = None
 
 
 def _graphs(variables: Sequence[Variable]) -> list[VariableGraph]:
@@ -48,7 +48,7 @@ def _diffusion(variables: Sequence[Variable], settings: FactorSettings) -> list[
     return graph_factors(_graphs(variables), settings)
 
 
-def _graph_effects(variables: Sequence[Variable]) -> list[Effect]:
+def _graph_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
     effects = {graph: GraphEffect(graph) for graph in _graphs(variables)}
     return [effects[graph] for graph in _graphs(variables)]
 
@@ -107,7 +107,7 @@ def main_effects(domain: Space) -> MainEffects:
     return MainEffects(tuple(effects[i] for i in range(domain.d)), domain.layout)
 
 
-def _factor_effects(kernels: VariableKernels, variables: Sequence[Variable]) -> list[Effect]:
+def _factor_effects(kernels: VariableKernels, variables: Sequence[Variable]) -> list[EffectKernel]:
     settings = FactorSettings(LogLengthscale(), True)
     return [FactorEffect(kernels.factors([variable], settings)[0][0]) for variable in variables]
 

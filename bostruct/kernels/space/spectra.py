@@ -113,12 +113,18 @@ class Waves(NamedTuple):
         return self.waves.take(apart, axis=1) + self.waves.take(across, axis=1)
 
     def between(self, left: IntArray, right: IntArray) -> Array:
-        """Return the entries between some vertices (c, u, v)."""
+        """Return the entries between some vertices (c, u, v).
+
+        left, right: vertices (u,) and (v,).
+        """
         apart, across = _wave_cells(left, right, self.waves.shape[1])
         return self.waves.take(apart, axis=1) + self.waves.take(across, axis=1)
 
     def diagonal(self, vertices: IntArray) -> Array:
-        """Return the diagonals at some vertices (c, u)."""
+        """Return the diagonals at some vertices (c, u).
+
+        vertices: (u,).
+        """
         return self.waves[:, :1] + self.waves[:, (2 * vertices + 1) % self.waves.shape[1]]
 
 
@@ -152,7 +158,10 @@ class PathSpectrum:
         return self.graph.weight * (2.0 - 2.0 * np.cos(np.pi * np.arange(k) / k))
 
     def diffuse(self, weights: Array) -> Waves:
-        """Return the matrices U diag(w) U^T, for weights (c, k)."""
+        """Return the matrices U diag(w) U^T.
+
+        weights: one row w for each variable (c, k).
+        """
         padded = np.concatenate([weights, np.zeros((len(weights), 1))], axis=1)
         return Waves(np.fft.irfft(padded, n=2 * weights.shape[1], axis=1))
 
@@ -168,11 +177,17 @@ class WeightedVectors(NamedTuple):
         return (self.vectors * self.weights[:, None, :]) @ self.vectors.T
 
     def between(self, left: IntArray, right: IntArray) -> Array:
-        """Return the entries between some vertices (c, u, v)."""
+        """Return the entries between some vertices (c, u, v).
+
+        left, right: vertices (u,) and (v,).
+        """
         return (self.vectors[left] * self.weights[:, None, :]) @ self.vectors[right].T
 
     def diagonal(self, vertices: IntArray) -> Array:
-        """Return the diagonals at some vertices (c, u)."""
+        """Return the diagonals at some vertices (c, u).
+
+        vertices: (u,).
+        """
         return self.weights @ (self.vectors[vertices] ** 2).T
 
 
@@ -184,7 +199,10 @@ class DenseSpectrum:
     vectors: Array
 
     def diffuse(self, weights: Array) -> WeightedVectors:
-        """Return the matrices U diag(w) U^T, for weights (c, k)."""
+        """Return the matrices U diag(w) U^T.
+
+        weights: one row w for each variable (c, k).
+        """
         return WeightedVectors(self.vectors, weights)
 
 
@@ -213,7 +231,11 @@ def eigenvalues(graph: VariableGraph) -> Array:
 
 
 class DiffusionTable(NamedTuple):
-    """F between some vertices (u, v), and its diagonal at both, (u,) and (v,)."""
+    """F between some vertices of one graph, left and right.
+
+    between: F between the vertices (u, v).
+    left, right: the diagonal of F at either (u,) and (v,).
+    """
 
     between: Array
     left: Array

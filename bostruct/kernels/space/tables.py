@@ -11,13 +11,12 @@ import numpy as np
 
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.graphs import VariableGraph
-from bostruct.kernels.space.factor import VariableChanges
+from bostruct.kernels.space.factor import MAX_CODES, VariableChanges
 from bostruct.kernels.space.incremental import LastThetas, look_up
 from bostruct.kernels.space.links import Link
 from bostruct.kernels.space.spectra import SMALLEST_ENTRY, Diffusion, Spectrum, heat_slopes, heat_weights, spectrum_of
 
 MAX_WHOLE_TABLE = 64  # vertices; up to here tables are kept whole (32 KB each), beyond only for the vertices that occur
-MAX_CODES = 4096  # columns; beyond, variables are added one by one and memory stays at (n, m)
 MAX_KEPT = 2**23  # numbers in the tables that are kept for the parameters that a search asks for again
 
 

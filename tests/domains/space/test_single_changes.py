@@ -8,6 +8,7 @@ import pytest
 
 import bostruct as bo
 from bostruct import methods
+from bostruct.domains.space.single_changes import Layout, SingleChanges, pad_columns
 
 SPACES = {
     "bits": {f"b{i}": bool for i in range(6)},
@@ -74,3 +75,27 @@ def test_moves_keep_what_they_were_made_from() -> None:
 def test_two_ordered_choices_are_any_two_choices() -> None:
     variables = bo.Space({"a": [1, 2], "b": range(2), "c": bo.Ordinal(["x", "y"]), "d": bo.Fidelity([1, 3])}).variables
     assert {type(variable.graph).__name__ for variable in variables.values()} == {"CompleteGraph"}
+
+
+def test_a_layout_gives_each_variable_its_own_columns() -> None:
+    layout = Layout((1, 3, 2))
+    assert layout.n_columns == 6
+    assert not layout.is_simple
+    assert layout.split(np.arange(6)) == [[0], [1, 2, 3], [4, 5]]
+    assert [layout.columns(i) for i in range(3)] == [slice(0, 1), slice(1, 4), slice(4, 6)]
+    assert layout.columns_of(np.array([2, 0, 1]), 3).tolist() == [[4, 5, 5], [0, 0, 0], [1, 2, 3]]
+    simple = Layout.of_single_columns(2)
+    assert simple == Layout((1, 1))
+    assert simple.is_simple
+    assert simple.split([7, 8]) == [[7], [8]]
+
+
+def test_changes_of_wide_and_narrow_variables_write_their_own_columns_alone() -> None:
+    base, layout = np.array([[9, 1, 2, 3, 5]]), Layout((1, 3, 1))
+    values = pad_columns([np.array([[8]]), np.array([[3, 2, 1]]), np.array([[6]])])
+    assert values.tolist() == [[8, 8, 8], [3, 2, 1], [6, 6, 6]]
+    changes = SingleChanges(base, np.zeros(3, dtype=np.int64), np.arange(3), values, layout)
+    assert changes.rows().tolist() == [[8, 1, 2, 3, 5], [9, 3, 2, 1, 5], [9, 1, 2, 3, 6]]
+    assert changes.before.tolist() == [[9, 9, 9], [1, 2, 3], [5, 5, 5]]
+    assert changes[1].tolist() == [9, 3, 2, 1, 5]
+    assert np.asarray(changes[1:]).tolist() == changes.rows()[1:].tolist()

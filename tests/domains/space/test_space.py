@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 import bostruct as bo
 from bostruct.contracts import DomainError, PointError, SpaceExhausted
+from bostruct.domains.space.space import MAX_ENUMERATED, MAX_VARIABLES
 from tests.laws.domain_laws import check_domain, check_enumerated, check_mutation, chi_square_is_plausible
 from tests.strategies import constrained_spaces, object_variables, rngs, spaces
 
@@ -221,6 +222,14 @@ def test_chi_square_tells_a_bias():
 def test_enumerate_refuses_large_spaces():
     with pytest.raises(DomainError, match="only spaces of up to 100000 points"):
         bits(17).enumerate()
+    assert bits(16).enumerable
+    assert 2**16 <= MAX_ENUMERATED < 2**17
+
+
+def test_a_space_has_at_most_a_thousand_variables():
+    assert bits(MAX_VARIABLES).d == MAX_VARIABLES
+    with pytest.raises(DomainError, match="1000"):
+        bits(MAX_VARIABLES + 1)
 
 
 def test_every_valid_point_of_a_large_constrained_space_is_found():

@@ -58,11 +58,11 @@ def kernel_of(space: bo.Space, link: Link, unit_diagonal: bool = False) -> Space
 
 @contextmanager
 def codes(used: bool) -> Iterator[None]:
-    """Whether complete variables go through codes or one by one; lines of small batches are split as of large."""
+    """Send complete variables through codes or one by one; split lines of small batches as those of large ones."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(complete, "BLOCKS_FROM", 1)
         patch.setattr(complete, "MANY_BLOCKS_FROM", 1)
-        patch.setattr(complete, "LARGEST_BLOCK", 0.0)
+        patch.setattr(complete, "LARGE_BLOCK_SHARE", 0.0)
         if not used:
             patch.setattr(complete, "MAX_CODES", 0)
         yield

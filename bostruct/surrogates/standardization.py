@@ -1,0 +1,36 @@
+"""The scale on which models see values: mean 0 and standard deviation 1."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bostruct.contracts import Array
+
+SMALLEST_SCALE = 1e-150  # whose square does not underflow
+
+
+class Standardized(NamedTuple):
+    """Values on the model's scale; shift + scale * value takes them back to the user's units.
+
+    values: (n,).
+    shift: the mean of the given values.
+    scale: their standard deviation, > 0; 1 where they have none.
+    """
+
+    values: Array
+    shift: float
+    scale: float
+
+
+def standardize(values: Array, rounding: float = 0.0) -> Standardized:
+    """Shift values to mean 0 and scale them to standard deviation 1; where they have none, the scale stays 1.
+
+    values: (n,), finite, n at least 1.
+    rounding: the share of the largest absolute value up to which a standard deviation counts as none, >= 0.
+    """
+    shift, scale = float(np.mean(values)), float(np.std(values))
+    if scale <= max(rounding * float(np.max(np.abs(values))), SMALLEST_SCALE):
+        scale = 1.0
+    return Standardized((values - shift) / scale, shift, scale)

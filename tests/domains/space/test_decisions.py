@@ -1,0 +1,64 @@
+"""A space as a tree of decisions, and its points as coordinates and tokens."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.contracts import Infeasible
+from bostruct.domains.space.decisions import (
+    Coordinate,
+    coordinate,
+    coordinate_values,
+    resample,
+    roll_out,
+    token,
+    token_table,
+)
+from bostruct.domains.space.scale import GRID_STEPS
+
+MIXED = bo.Space({"a": list("xyz"), "n": bo.Integer(0, 4), "r": bo.Real(0.0, 1.0)})
+BITS = bo.Space({f"b{i}": bool for i in range(6)}, [lambda point: sum(point.values()) == 3])
+
+
+def test_a_coordinate_is_a_position_or_a_share_of_a_range():
+    assert coordinate("n", bo.Integer(0, 4), 2) == Coordinate("n", "n", 2, 5, True)
+    assert coordinate("a", bo.Categorical("xyz"[i] for i in range(3)), 1) == Coordinate("a", "a", 1, 3, False)
+    assert coordinate("r", bo.Real(0.0, 1.0), GRID_STEPS // 4) == Coordinate("r", "r", 0.25, math.inf, True)
+    assert coordinate_values(MIXED, np.array([[1, 3, GRID_STEPS // 2]])).tolist() == [[1.0, 3.0, 0.5]]
+
+
+def test_tokens_are_the_same_everywhere_and_tell_choices_apart():
+    assert token("a = 1") == token("a = 1") != token("a = 2")
+    assert 0 <= token("") < 2**63
+    table = token_table(("a", "b"), np.array([2, 3]))
+    assert table.tolist() == [[token("a = 0"), token("a = 1"), 0], [token("b = 0"), token("b = 1"), token("b = 2")]]
+
+
+def test_a_variable_that_is_drawn_anew_alone_changes_and_no_other_does():
+    rng, x = np.random.default_rng(0), np.array([1, 3, 7])
+    found = {tuple(resample(MIXED, x, ["a"], rng).tolist()) for _ in range(50)}
+    assert found == {(0, 3, 7), (2, 3, 7)}
+    assert x.tolist() == [1, 3, 7]
+
+
+def test_a_point_that_is_drawn_anew_is_valid_or_the_same():
+    rng, x = np.random.default_rng(0), np.array([1, 1, 1, 0, 0, 0])
+    assert resample(BITS, x, ["b0"], rng).tolist() == x.tolist()  # one bit alone breaks the sum
+    for _ in range(20):
+        y = resample(BITS, x, ["b0", "b3", "b4"], rng)
+        assert y.sum() == 3
+        assert y[[1, 2, 5]].tolist() == [1, 1, 0]
+
+
+def test_a_roll_out_keeps_what_was_decided():
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        x = roll_out(BITS, (0, 1, 0), rng)
+        assert x[:3].tolist() == [0, 1, 0]
+        assert x.sum() == 3
+    with pytest.raises(Infeasible, match=r"with the choices \(1, 1, 1, 1\)"):
+        roll_out(BITS, (1, 1, 1, 1), rng)

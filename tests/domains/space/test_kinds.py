@@ -1,0 +1,130 @@
+"""The kinds of variables, one class each: their values, which are near, and what a file holds of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from bostruct.contracts import DomainError, PointError
+from bostruct.domains.space.binary import Binary
+from bostruct.domains.space.categorical import Categorical
+from bostruct.domains.space.fidelity import Fidelity
+from bostruct.domains.space.graph import Graph
+from bostruct.domains.space.integer import Integer
+from bostruct.domains.space.ordinal import Ordinal
+from bostruct.domains.space.real import Real
+from bostruct.domains.space.registry import KINDS, variable_from_json
+from bostruct.domains.space.scale import GRID_STEPS
+from bostruct.domains.space.variable import Variable
+from tests.wide_variable import Order
+
+DESCRIPTIONS = {
+    Binary(): {"kind": "Binary"},
+    Categorical(["a", "b", 3]): {"kind": "Categorical", "choices": ["a", "b", 3]},
+    Ordinal([1, 10, 100]): {"kind": "Ordinal", "choices": [1, 10, 100]},
+    Ordinal(["xyz", "w"], weight=2.0): {"kind": "Ordinal", "choices": ["xyz", "w"], "weight": 2.0},
+    Integer(-1, 3): {"kind": "Integer", "low": -1, "high": 3},
+    Real(0.0, 2.0): {"kind": "Real", "low": 0.0, "high": 2.0, "log": False},
+    Fidelity([1, 3.5, 9]): {"kind": "Fidelity", "choices": [1, 3.5, 9]},
+    Graph(nx.path_graph(3)): {"kind": "Graph", "choices": [0, 1, 2], "edges": [[0, 1, 1.0], [1, 2, 1.0]]},
+}
+NEIGHBORS: list[tuple[Variable, int, list[int]]] = [
+    (Binary(), 0, [1]),
+    (Categorical("abc"[i] for i in range(3)), 1, [0, 2]),
+    (Ordinal([1, 10, 100, 1000]), 1, [0, 2]),
+    (Integer(5, 9), 4, [3]),
+    (Fidelity([1, 3, 9]), 0, [1]),
+    (Graph(nx.star_graph(3)), 0, [1, 2, 3]),
+    (Graph(nx.star_graph(3)), 2, [0]),
+]
+
+
+@pytest.mark.parametrize(("variable", "description"), DESCRIPTIONS.items(), ids=repr)
+def test_a_file_holds_the_whole_variable(variable, description):
+    assert json.loads(json.dumps(variable.to_json())) == description
+    again = variable_from_json("x", description)
+    assert type(again) is type(variable) is KINDS[variable.kind]
+    assert again == variable
+    assert hash(again) == hash(variable)
+
+
+def test_every_kind_is_described_here():
+    assert {type(variable) for variable in DESCRIPTIONS} == set(KINDS.values())
+
+
+@pytest.mark.parametrize(("variable", "vertex", "near"), NEIGHBORS)
+def test_neighbors_are_one_change_away(variable, vertex, near):
+    assert variable.neighbors([vertex]).tolist() == [[v] for v in near]
+
+
+@pytest.mark.parametrize("variable", [v for v in DESCRIPTIONS if not isinstance(v, Real)], ids=repr)
+def test_values_are_listed_drawn_and_moved(variable):
+    every = variable.enumerate()
+    assert every.tolist() == [[v] for v in range(len(variable))]
+    drawn = variable.sample(200, np.random.default_rng(0))
+    assert drawn.shape == (200, 1)
+    assert set(drawn[:, 0].tolist()) == set(range(variable.size))
+    for columns in every.tolist():
+        variable.check(columns)
+        assert variable.parse(variable.present(columns)) == columns
+        assert variable.decode(json.loads(json.dumps(variable.encode(columns)))) == columns
+        reached = {variable.move(columns, (k + 0.5) / (variable.size - 1))[0] for k in range(variable.size - 1)}
+        assert reached == set(range(variable.size)) - set(columns)
+
+
+@pytest.mark.parametrize("variable", DESCRIPTIONS, ids=repr)
+def test_a_vertex_out_of_range_is_no_value(variable):
+    for vertex in (-1, variable.size):
+        with pytest.raises(PointError, match="expected a vertex in 0"):
+            variable.check([vertex])
+
+
+def test_ordered_kinds_have_an_order():
+    assert {kind.__name__ for kind in KINDS.values() if kind.ordered} == {"Ordinal", "Integer", "Real", "Fidelity"}
+
+
+def test_long_steps_of_ordered_variables_halve():
+    assert Integer(0, 15).neighbors([0], leaps=True).tolist() == [[1], [2], [4], [8]]
+    assert Categorical(["a", "b", "c"]).neighbors([0], leaps=True).tolist() == [[1], [2]]
+
+
+def test_values_of_a_real_are_not_listed_but_lie_on_a_grid():
+    assert Real(0.0, 2.0).parse(1.0) == [GRID_STEPS // 2]
+    assert Real(1e-2, 1e2, log=True).present([GRID_STEPS // 2]) == 1.0
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: Categorical(["a"]),
+        lambda: Ordinal([1, 1]),
+        lambda: Integer(3, 3),
+        lambda: Real(1.0, 1.0),
+        lambda: Fidelity([3, 1]),
+        lambda: Fidelity([0, 1]),
+        lambda: Graph(nx.DiGraph([(0, 1)])),
+    ],
+)
+def test_what_is_no_variable_is_refused(build: Callable[[], Any]):
+    with pytest.raises(DomainError):
+        build()
+
+
+class TestTheContract:
+    def test_a_kind_has_all_methods(self):
+        with pytest.raises(TypeError, match="abstract"):
+            Variable()  # type: ignore[abstract]
+
+    def test_equality_is_that_of_descriptions(self):
+        assert Order("xyz") == Order("xyz")
+        assert Order("xyz") != Order("xzy")
+        assert Binary() != Categorical([False, True])
+
+    def test_a_kind_that_lists_nothing_says_so(self):
+        with pytest.raises(DomainError, match="Order: its values are not listed"):
+            Variable.enumerate(Order("xyz"))

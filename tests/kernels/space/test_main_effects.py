@@ -1,0 +1,57 @@
+"""The linear kernel of main effects: centered effects of mean diagonal 1, and single changes as the rows they are."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import bostruct as bo
+from bostruct.domains.space.graphs import CompleteGraph, PathGraph, weighted_graph
+from bostruct.domains.space.single_changes import Layout
+from bostruct.kernels.space.main_effects import FactorEffect, GraphEffect, MainEffects
+from bostruct.kernels.space.registry import main_effects
+from tests.wide_variable import ORDERS, OrderFactor
+
+NONE = np.zeros(0)
+STAR = weighted_graph(nx.star_graph(4))[1]
+
+
+@pytest.mark.parametrize("graph", [CompleteGraph(2), CompleteGraph(4), PathGraph(5), PathGraph(80), STAR])
+def test_effects_sum_to_zero_and_have_mean_diagonal_1(graph):
+    effect, every = GraphEffect(graph), np.arange(graph.size)[:, None]
+    table = effect.gram(every, every)
+    assert_allclose(table, table.T, atol=1e-12)
+    assert_allclose(table.sum(axis=0), 0.0, atol=1e-9)
+    assert np.mean(effect.diag(every)) == pytest.approx(1.0)
+    assert np.linalg.eigvalsh(table).min() > -1e-9
+    assert_allclose(effect.diag(every), table.diagonal())
+    assert effect.is_complete == isinstance(graph, CompleteGraph)
+
+
+def test_on_a_complete_graph_the_effect_is_in_closed_form():
+    table = GraphEffect(CompleteGraph(4)).table
+    assert_allclose(table, (4.0 * np.eye(4) - 1.0) / 3.0)
+
+
+def test_the_kernel_is_the_mean_of_the_effects():
+    effects = (GraphEffect(CompleteGraph(2)), GraphEffect(PathGraph(5)), FactorEffect(OrderFactor(1)))
+    kernel, rng = MainEffects(effects, Layout((1, 1, 3))), np.random.default_rng(0)
+    xs = np.column_stack([rng.integers(2, size=6), rng.integers(5, size=6), ORDERS[rng.integers(6, size=6)]])
+    columns = [xs[:, :1], xs[:, 1:2], xs[:, 2:]]
+    expected = sum(effect.gram(own, own) for effect, own in zip(effects, columns, strict=True)) / 3.0
+    gram = kernel.gram(NONE, kernel.prepare(xs))
+    assert_allclose(gram, expected, atol=1e-12)
+    assert_allclose(kernel.diag(NONE, xs), gram.diagonal(), atol=1e-12)
+    assert kernel.parameters == ()
+
+
+def test_single_changes_are_the_rows_that_they_stand_for():
+    graph = bo.Graph(nx.cycle_graph(5))
+    space = bo.Space({"a": bool, "p": bo.Integer(0, 5), "c": list("xyz"), "g": graph, "q": range(6)})
+    kernel, rng = main_effects(space), np.random.default_rng(0)
+    changes, _ = space.sample_neighborhoods(space.sample(3, rng), 1_000, rng)
+    ys = space.sample(4, rng)
+    assert_allclose(kernel.prepare(changes, ys), kernel.prepare(changes.rows(), ys), atol=1e-12)
+    assert_allclose(kernel.diag(NONE, changes), kernel.diag(NONE, changes.rows()), atol=1e-12)

@@ -1,0 +1,52 @@
+"""Values on the model's scale."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from bostruct.surrogates.standardization import standardize
+
+VALUES = arrays(np.float64, st.integers(1, 20), elements=st.floats(-1e100, 1e100))
+
+
+@given(VALUES)
+def test_the_units_of_the_user_come_back(values):
+    standard, shift, scale = standardize(values)
+    tolerance = 1e-12 * float(np.max(np.abs(values)))
+    np.testing.assert_allclose(shift + scale * standard, values, rtol=0.0, atol=tolerance)
+
+
+def test_mean_0_and_standard_deviation_1():
+    standard, shift, scale = standardize(np.array([1.0, 3.0]))
+    assert (standard.tolist(), shift, scale) == ([-1.0, 1.0], 2.0, 1.0)
+    standard, shift, scale = standardize(np.array([10.0, 20.0, 60.0]))
+    assert shift == 30.0
+    assert scale**2 == pytest.approx(1400.0 / 3.0)
+    assert np.mean(standard) == pytest.approx(0.0, abs=1e-15)
+    assert np.std(standard) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("values", [[2.0], [5.0, 5.0, 5.0], [0.0, 0.0], [1e-200, 3e-200]])
+def test_without_a_spread_the_scale_is_1(values):
+    standard, shift, scale = standardize(np.array(values))
+    assert scale == 1.0
+    assert shift == np.mean(values)
+    assert np.all(np.abs(standard) <= 1e-150)
+
+
+def test_a_spread_of_rounding_counts_where_it_is_wanted():
+    values = np.array([1.0, 1.0 + 2.0**-50])
+    assert standardize(values).values.tolist() == [-1.0, 1.0]
+    standard, _, scale = standardize(values, rounding=1e-13)
+    assert scale == 1.0
+    assert np.all(np.abs(standard) < 1e-15)
+
+
+def test_the_given_values_stay_as_they_are():
+    values = np.array([1.0, 2.0, 4.0])
+    values.flags.writeable = False
+    standardize(values)
