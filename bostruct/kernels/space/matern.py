@@ -100,7 +100,8 @@ class MaternFactor:
         prepared: of n and m points.
         weighted: (n, m).
         """
-        return np.array([np.vdot(weighted, _slope(_distances(prepared, i, t))) for i, t in enumerate(theta)])
+        slopes = [np.vdot(weighted, _slope(_distances(prepared, i, t))) for i, t in enumerate(theta)]
+        return np.array(slopes, dtype=np.float64)
 
     def line(
         self, i: int, theta: float, prepared: NumberPair, gram: Array, *, carried: bool
