@@ -13,8 +13,9 @@ from bostruct.domains.space.registry import KINDS
 from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.registry import KERNELS, main_effects, product_kernel
 from bostruct.surrogates.priors import Normal
-from tests.laws.domain_laws import check_description, check_keys, check_neighbors, check_points, check_seeded
-from tests.laws.kernel_laws import check_gram, check_kernel
+from bostruct.testing.change_laws import check_neighbors
+from bostruct.testing.domain_laws import check_description, check_keys, check_points, check_seeded
+from bostruct.testing.kernel_laws import check_gram, check_kernel
 from tests.wide_variable import ORDER_KERNELS, Order
 
 
@@ -35,7 +36,7 @@ def test_the_product_obeys_the_laws(seed):
     space, rng = space_with_orders(), np.random.default_rng(seed)
     check_kernel(product_kernel(space, Normal(0.0, 1.0), LogLengthscale(), unit_diagonal=True), space, rng)
     xs, ys = space.sample(6, rng), space.sample(5, rng)
-    check_gram(main_effects(space), xs, ys, np.zeros(0))
+    check_gram(main_effects(space), space, xs, ys, np.zeros(0))
 
 
 def test_the_space_obeys_the_laws():

@@ -11,8 +11,8 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import SpaceExhausted, Suggestion
 from bostruct.searchers.random import RandomSearch
-from tests.laws.domain_laws import check_domain, check_enumerated
-from tests.laws.searcher_laws import check_exhausts, check_searcher
+from bostruct.testing.domain_laws import check_domain, check_enumerated
+from bostruct.testing.searcher_laws import check_exhausts, check_searcher
 
 VARIABLES = {"a": bool, "b": ["p", "q", "r", "s"], "c": range(6)}
 
