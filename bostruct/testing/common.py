@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import numpy as np
-import scipy.stats  # noqa: F401  the import itself draws numbers from the global generator
+import sklearn.ensemble  # noqa: F401  it draws from the global generator, and SciPy does, while they are imported
 
 from bostruct.checks import has_capability
 from bostruct.contracts import Batch, Domain, HasNeighborhoods, Json

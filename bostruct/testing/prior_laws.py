@@ -42,7 +42,8 @@ def _is_inside(prior: Any, theta: float) -> bool:
 def _check_gradient(prior: Any, theta: Array) -> None:
     theta.flags.writeable = False
     total, slope = prior.value_and_grad(theta)
-    assert slope.shape == theta.shape, f"value_and_grad returns a gradient (k,), got {slope.shape} for {theta.shape}"
+    shape = np.shape(slope)
+    assert shape == theta.shape, f"value_and_grad returns a gradient (k,): expected {theta.shape}, got {shape}"
     expected = math.fsum(prior.log_density(float(one)) for one in theta)
     rounding = 1e-9 * (1.0 + abs(expected))
     assert_close(total, expected, rounding, "value_and_grad returns the sum of the log densities")
