@@ -73,7 +73,12 @@ class Faulty:
 
 PLAIN = ["truthy", "maximizes", "averages at once", "standardizes", "changes its argument", "not a number"]
 PLAIN += ["bounds too low", "bounds the mean alone", "adds", "takes the first", "takes the largest"]
-OF_LOGARITHMS = ["turns the incumbent", "averages logarithms", "calls a logarithm plain", "takes the worth for the bound"]
+OF_LOGARITHMS = [
+    "turns the incumbent",
+    "averages logarithms",
+    "calls a logarithm plain",
+    "takes the worth for the bound",
+]
 
 
 @pytest.mark.parametrize("fault", PLAIN)

@@ -58,9 +58,11 @@ class Faulty:
         return found.T if self.fault == "turns" else found
 
     def diag(self, theta, xs):
+        del theta
         return np.full(len(xs), 2.0 if self.fault == "has another diagonal" else 1.0)
 
     def line(self, theta, i, prepared, gram=None):
+        del i
         if self.fault == "overwrites what it is given" and gram is not None:
             gram[:] = 0.0
         kept = self.gram(theta, prepared)
@@ -72,7 +74,7 @@ class Faulty:
 
             return into
         if self.fault == "stays":
-            return lambda value: kept.copy()
+            return lambda _: kept.copy()
         return lambda value: self.gram(np.array([value]), prepared)
 
     def gram_and_pullback(self, theta, prepared):
@@ -98,7 +100,7 @@ def test_a_kernel_with_a_faulty_prior_fails(rng):
         def log_density(self, theta):
             return -np.inf * (1.0 + abs(theta))
 
-    with pytest.raises(AssertionError, match="log_density is finite at the initial value, -1.0"):
+    with pytest.raises(AssertionError, match="log_density is finite at the initial value"):
         check_kernel(Faulty(prior=Nowhere()), SPACE, rng)
 
 

@@ -114,7 +114,9 @@ def test_a_kind_without_a_kernel_is_refused_by_name(monkeypatch):
 def test_a_kind_is_registered_once():
     bo.register_variable(Order, ORDER_KERNELS)
     other = type("Order", (Order,), {})
-    with pytest.raises(ValueError, match="kind: expected a name that is not taken, got 'Order', which is another class"):
+    with pytest.raises(
+        ValueError, match="kind: expected a name that is not taken, got 'Order', which is another class"
+    ):
         bo.register_variable(other, ORDER_KERNELS)
     with pytest.raises(ValueError, match="kind: expected one that is not taken, got 'Order', which has other kernels"):
         bo.register_variable(Order, ON_GRAPHS)
