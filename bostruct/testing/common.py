@@ -13,7 +13,7 @@ from unittest.mock import patch
 import numpy as np
 import sklearn.ensemble  # noqa: F401  it draws from the global generator, and SciPy does, while they are imported
 
-from bostruct.checks import has_capability
+from bostruct.checks import has_capability, short_repr
 from bostruct.contracts import Batch, Domain, HasNeighborhoods, Json
 
 NOT_DRAWS = {"RandomState", "Generator", "BitGenerator", "SeedSequence", "default_rng", "get_state", "set_state"}
@@ -40,11 +40,14 @@ def is_raised(error: type[Exception], step: Callable[[], object]) -> bool:
 
 
 def read_back(data: Json) -> Json:
-    """Return what plain JSON holds of some data; raise ValueError or TypeError where JSON cannot hold it.
+    """Return what plain JSON holds of some data; raise AssertionError where JSON cannot hold it.
 
     data: plain, without NaN and infinities.
     """
-    return json.loads(json.dumps(data, allow_nan=False))
+    try:
+        return json.loads(json.dumps(data, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise AssertionError(f"what goes to disk is plain JSON: {error}, got {short_repr(data)}") from error
 
 
 def copy_batch(domain: Domain, xs: Batch) -> Batch:

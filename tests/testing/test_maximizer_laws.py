@@ -97,7 +97,7 @@ FAULTS += ["trusts bounds", "says another score", "says no JSON"]
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_faulty_maximizer_fails(fault, rng):
-    with pytest.raises((AssertionError, ValueError, AttributeError)):
+    with pytest.raises((AssertionError, ValueError, AttributeError)):  # the last two from the part itself
         check_maximizer(Faulty(fault), SPACE, rng)
 
 

@@ -84,7 +84,7 @@ FAULTS += ["keeps its own units", "changes the state", "keeps an array", "record
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_faulty_surrogate_fails(fault):
-    with pytest.raises((AssertionError, ValueError, TypeError)):
+    with pytest.raises((AssertionError, ValueError)):  # ValueError: NumPy refuses to change the values
         check_surrogate(Faulty(fault), SPACE, np.random.default_rng(0))
 
 

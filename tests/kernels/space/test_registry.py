@@ -138,5 +138,7 @@ def test_what_is_no_kind_and_no_kernel_is_refused_and_nothing_is_registered():
 def test_a_file_with_a_kind_that_is_not_registered_says_how():
     description = space_with_orders().to_json()
     del KINDS["Order"]
-    with pytest.raises(DomainError, match="o: expected a kind of Binary, .*, got 'Order'; bostruct.register_variable"):
+    with pytest.raises(
+        DomainError, match=r"o: expected a kind of Binary, .*, got 'Order'; bostruct\.register_variable"
+    ):
         domain_from_json(description)
