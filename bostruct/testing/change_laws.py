@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bostruct.checks import has_capability
-from bostruct.contracts import DomainError, HasChoices, Point
+from bostruct.contracts import DomainError, HasChoices, HasNeighbors, Point
 from bostruct.testing.batch_laws import check_batch, keys_of, same
 
 CHILDREN = 40  # of which one has a value of the other parent
@@ -32,7 +32,9 @@ def check_mutation(domain: Any, x: Point, rng: np.random.Generator) -> None:
         return
     domain.check(changed)
     assert not same(domain, changed, x), f"mutate returns another point than {x!r}"
-    if has_capability(domain, HasChoices) and len(domain.sample_neighbors(x, 1, rng)):
+    if not has_capability(domain, HasChoices) or not has_capability(domain, HasNeighbors):
+        return
+    if len(domain.sample_neighbors(x, 1, rng)):
         before, after = _choices(domain, x), _choices(domain, changed)
         n_changed = sum(before[key] != after[key] for key in before.keys() & after.keys())
         assert n_changed == 1, f"mutate changes one choice of {x!r}, not {n_changed}"
