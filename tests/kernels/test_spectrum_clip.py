@@ -46,6 +46,8 @@ def test_a_definite_similarity_stays_as_it_is(training):
     theta = np.concatenate([np.full(block.size, block.initial) for block in similarity.parameters])
     check_gram(kernel, SMALL_CNN, training, strangers, theta)
     check_line(kernel, training, strangers, theta, theta + 0.5)
+    across, back = (kernel.prepare(*pair) for pair in ((training, strangers), (strangers, training)))
+    np.testing.assert_allclose(kernel.gram(theta, across), kernel.gram(theta, back).T, atol=1e-10)
     expected = similarity.gram(theta, similarity.prepare(training))
     np.testing.assert_array_equal(kernel.gram(theta, kernel.prepare(training)), expected)
     cotangent = np.random.default_rng(2).normal(size=expected.shape)
