@@ -28,6 +28,7 @@ _HOME = {
     "mlp_domain": "bostruct.domains.architecture.domain",
     "joint_domain": "bostruct.domains.joint",
     "register_domain": "bostruct.domains.registry",
+    "register_variable": "bostruct.kernels.space.registry",
     "importance": "bostruct.analysis.importances",
     "plot_architecture": "bostruct.domains.architecture.drawing",
     "plot_importance": "bostruct.analysis.plots",
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from bostruct.domains.space.space import Space
     from bostruct.kernels.otmann.distance import otmann
     from bostruct.kernels.otmann.plot import plot_transport
+    from bostruct.kernels.space.registry import register_variable
     from bostruct.optimize import maximize, minimize
     from bostruct.storage.protocol import StorageError
     from bostruct.study.history import Trial
@@ -106,6 +108,7 @@ __all__ = [
     "plot_importance",
     "plot_transport",
     "register_domain",
+    "register_variable",
 ]
 
 

@@ -12,7 +12,7 @@ Points travel in batches. A batch has a length, is indexed by an integer (a poin
 iterated over; all else is done by its domain (`take`, `join`, `keys`). Nobody changes a batch or a point. On a `Space`
 a batch is an integer array (m, d), or, as `sample_neighborhoods` returns it, a batch of single changes
 (`bostruct.domains.space.single_changes`), which turns into that array wherever NumPy asks for one. On every other
-domain of this package a batch is a list or a tuple. `tests/laws/domain_laws.py` states this as laws.
+domain of this package a batch is a list or a tuple. `bostruct.testing.check_domain` checks this.
 
 A capability (`HasTokens`, `HasLine` ...) is what some domains, kernels, posteriors and searchers can do beyond their
 contract. `bostruct.checks.require` and `has_capability` ask for it, which look at the methods that it adds.

@@ -28,7 +28,7 @@ def run(text: str, where: str) -> list[tuple[str, str | None]]:
     for code, promised in BLOCK.findall(text):
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
-            exec(compile(code, where, "exec"), names)
+            exec(compile(code, where, "exec", dont_inherit=True), names)
         printed.append((out.getvalue(), promised or None))
     return printed
 

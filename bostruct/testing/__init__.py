@@ -1,6 +1,31 @@
-"""The laws of parts that a user may replace; each raises AssertionError, naming the law that is broken."""
+"""The laws of the parts: one function each, which runs a part of your own and raises AssertionError.
 
+The message names the law that is broken. No test framework is needed.
+"""
+
+from bostruct.testing.acquisition_laws import check_acquisition
+from bostruct.testing.domain_laws import check_domain
+from bostruct.testing.kernel_laws import check_kernel
+from bostruct.testing.maximizer_laws import check_maximizer
 from bostruct.testing.pool_laws import check_pool
+from bostruct.testing.posterior_laws import check_posterior
+from bostruct.testing.prior_laws import check_prior
+from bostruct.testing.searcher_laws import check_searcher
 from bostruct.testing.storage_laws import check_storage
+from bostruct.testing.surrogate_laws import check_surrogate
 
-__all__ = ["check_pool", "check_storage"]
+if not __debug__:
+    raise ImportError("bostruct.testing: Python runs with -O, which skips assertions; run the laws without it")
+
+__all__ = [
+    "check_acquisition",
+    "check_domain",
+    "check_kernel",
+    "check_maximizer",
+    "check_pool",
+    "check_posterior",
+    "check_prior",
+    "check_searcher",
+    "check_storage",
+    "check_surrogate",
+]

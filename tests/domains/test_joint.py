@@ -12,17 +12,16 @@ import bostruct as bo
 from bostruct.checks import has_capability
 from bostruct.contracts import DomainError, HasNeighbors, PointError, SpaceExhausted
 from bostruct.domains.joint import Joint, JointDomain, JointGraph, JointPoint
-from tests.architectures import GOLDEN, SMALL_CNN, SMALL_MLP
-from tests.laws.domain_laws import (
-    check_crossover,
+from bostruct.testing.change_laws import check_crossover, check_mutation
+from bostruct.testing.domain_laws import (
     check_description,
     check_domain,
     check_enumerated,
     check_keys,
-    check_mutation,
     check_points,
     check_seeded,
 )
+from tests.architectures import GOLDEN, SMALL_CNN, SMALL_MLP
 from tests.permutations import Permutations
 from tests.strategies import constrained_spaces, rngs, spaces
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.laws.domain_laws import check_domain, check_enumerated
+from bostruct.testing.domain_laws import check_domain, check_enumerated
 from tests.permutations import Described, Distant, Mutable, Permutations, Swaps
 
 

@@ -12,9 +12,9 @@ from bostruct.contracts import DomainError
 from bostruct.domains.architecture.table import TableDomain
 from bostruct.domains.registry import BUILDERS, domain_from_json
 from bostruct.language import SearchSpace
+from bostruct.testing.domain_laws import check_description
 from examples.language_figures import figure_4
 from tests.architectures import SMALL_CNN, SMALL_MLP
-from tests.laws.domain_laws import check_description
 
 SPACE = bo.Space({"a": bool, "b": bo.Ordinal([1, 2, 3]), "c": bo.Real(0.0, 1.0)})
 DOMAINS = {

@@ -14,8 +14,8 @@ from bostruct.methods.combo import ComboPriors
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.marginalized import MarginalizedGP
 from bostruct.surrogates.priors import Normal
+from bostruct.testing.kernel_laws import check_kernel
 from tests.architectures import SMALL_CNN
-from tests.laws.kernel_laws import check_kernel
 
 TRAINING = bo.Space({"rate": bo.Ordinal([0.1, 0.01, 0.001]), "optimizer": ["sgd", "adam"], "augment": bool})
 NETWORKS = bo.joint_domain({"architecture": SMALL_CNN, "training": TRAINING})

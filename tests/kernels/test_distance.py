@@ -6,7 +6,7 @@ import pytest
 from bostruct.kernels.distance import DistanceKernel, FeatureDistance
 from bostruct.methods.default_kernels import distance_kernel
 from bostruct.surrogates.priors import Normal
-from tests.laws.kernel_laws import check_kernel
+from bostruct.testing.kernel_laws import check_kernel
 from tests.permutations import Described, Distant
 
 

@@ -17,8 +17,8 @@ from bostruct.methods.default_kernels import architecture_kernel
 from bostruct.surrogates.hyperparameters import Hyperparameters
 from bostruct.surrogates.posterior import GaussianPosterior, fit_member
 from bostruct.surrogates.priors import bounded_normal
+from bostruct.testing.kernel_laws import check_gram, check_line
 from tests.architectures import SMALL_CNN
-from tests.laws.kernel_laws import check_gram, check_line
 
 SQUARED = DistanceTerms(bounded_normal(np.log(3.0), 0.05), float(np.log(3.0)), power=2.0)
 FORGOTTEN = DistanceTerms(bounded_normal(-30.0, 0.1), -30.0)  # rates so small that these distances do not count
@@ -44,8 +44,10 @@ def test_a_definite_similarity_stays_as_it_is(training):
     similarity = architecture_kernel(SMALL_CNN)
     kernel, strangers = SpectrumClip(similarity), list(some(5, 3))
     theta = np.concatenate([np.full(block.size, block.initial) for block in similarity.parameters])
-    check_gram(kernel, training, strangers, theta)
+    check_gram(kernel, SMALL_CNN, training, strangers, theta)
     check_line(kernel, training, strangers, theta, theta + 0.5)
+    across, back = (kernel.prepare(*pair) for pair in ((training, strangers), (strangers, training)))
+    np.testing.assert_allclose(kernel.gram(theta, across), kernel.gram(theta, back).T, atol=1e-10)
     expected = similarity.gram(theta, similarity.prepare(training))
     np.testing.assert_array_equal(kernel.gram(theta, kernel.prepare(training)), expected)
     cotangent = np.random.default_rng(2).normal(size=expected.shape)

@@ -12,7 +12,7 @@ from bostruct.kernels.traces import TraceKernel
 from bostruct.language import D, IntRange, SearchSpace, siso_module, substitution_module
 from bostruct.methods.default_kernels import program_kernel
 from bostruct.surrogates.priors import Normal
-from tests.laws.kernel_laws import check_kernel
+from bostruct.testing.kernel_laws import check_kernel
 
 
 def growing():

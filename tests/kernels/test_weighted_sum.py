@@ -12,7 +12,7 @@ import bostruct as bo
 from bostruct.contracts import Array, IntArray, Parameter
 from bostruct.kernels.algebra import WeightedSum
 from bostruct.surrogates.priors import Normal
-from tests.laws.kernel_laws import check_gram, check_pullback, near_initial
+from bostruct.testing.kernel_laws import check_gram, check_pullback, near_initial
 
 SPACE = bo.Space({"a": ["x", "y", "z"], "b": bool, "c": range(4)})
 
@@ -57,7 +57,7 @@ def test_laws_of_a_kernel(kernel, rng):
     for _ in range(5):
         xs, ys = SPACE.sample(6, rng), SPACE.sample(5, rng)
         theta = near_initial(kernel, rng, 2.0)
-        check_gram(kernel, xs, ys, theta)
+        check_gram(kernel, SPACE, xs, ys, theta)
         check_pullback(kernel, xs, ys, theta, rng)
 
 

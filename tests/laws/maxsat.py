@@ -9,7 +9,7 @@ import numpy as np
 
 import bostruct as bo
 from bostruct.contracts import Array
-from tests.laws.searcher_laws import MakeSearcher, Objective, Schedule, play
+from bostruct.testing.searcher_laws import MakeSearcher, Objective, Schedule, play
 
 
 def max3sat(seed: int, d: int = 60, clauses: int = 300) -> Objective:

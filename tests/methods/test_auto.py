@@ -17,9 +17,9 @@ from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.evolution import EvolutionSearch
 from bostruct.searchers.random import RandomSearch
 from bostruct.study.threads import ThreadLimit
+from bostruct.testing.searcher_laws import check_exhausts, check_searcher
 from tests.architectures import SMALL_CNN
 from tests.domains.test_joint import joint
-from tests.laws.searcher_laws import check_exhausts, check_searcher
 from tests.permutations import Described, Distant, Mutable, Permutations, Swaps
 
 

@@ -15,9 +15,9 @@ from bostruct.problems.landscape import landscape
 from bostruct.searchers.annealing import Annealing
 from bostruct.searchers.evolution import EvolutionSearch
 from bostruct.searchers.random import RandomSearch
+from bostruct.testing.searcher_laws import Schedule, check_exhausts, check_searcher, play
 from tests.architectures import SMALL_CNN, SMALL_MLP
 from tests.laws.maxsat import bits
-from tests.laws.searcher_laws import Schedule, check_exhausts, check_searcher, play
 
 METHODS = ["evolution", "regularized-evolution", "random"]
 

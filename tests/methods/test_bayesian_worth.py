@@ -13,8 +13,8 @@ from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.random import RandomSearch
 from bostruct.study.history import History
 from bostruct.study.threads import ThreadLimit
+from bostruct.testing.searcher_laws import Schedule, play
 from tests.laws.maxsat import bits
-from tests.laws.searcher_laws import Schedule, play
 from tests.searchers.test_bayesian import quick_auto, quick_combo
 
 

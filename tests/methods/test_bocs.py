@@ -11,7 +11,7 @@ import bostruct as bo
 from bostruct.acquisition.pseudo_boolean import SemidefiniteRelaxation, SimulatedAnnealing
 from bostruct.contracts import DomainError
 from bostruct.methods.bocs import bocs
-from tests.laws.searcher_laws import check_exhausts, check_searcher
+from bostruct.testing.searcher_laws import check_exhausts, check_searcher
 from tests.surrogates.polynomials import BITS, MIXED
 
 

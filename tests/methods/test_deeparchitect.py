@@ -9,8 +9,8 @@ import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.language import SearchSpace
 from bostruct.methods.deeparchitect import mcts, smbo
+from bostruct.testing.searcher_laws import check_exhausts, check_searcher
 from examples.language_figures import figure_4
-from tests.laws.searcher_laws import check_exhausts, check_searcher
 
 BITS = bo.Space({f"b{i}": bool for i in range(6)})
 

@@ -13,7 +13,7 @@ from bostruct.contracts import DomainError
 from bostruct.methods.hyperband import hyperband, model_based_hyperband, successive_halving
 from bostruct.searchers.scores import Feasible, best_predicted
 from bostruct.surrogates.target_fidelity import AtTargetFidelity
-from tests.laws.searcher_laws import check_exhausts, check_searcher
+from bostruct.testing.searcher_laws import check_exhausts, check_searcher
 
 TRAINED = bo.Space({"rate": [0.1, 0.01, 0.001], "width": range(8), "epochs": bo.Fidelity([1, 3, 9])})
 WIDE = bo.Space({f"x{i}": range(6) for i in range(6)} | {"epochs": bo.Fidelity([1, 3, 9, 27])})

@@ -8,9 +8,9 @@ from bostruct.contracts import DomainError
 from bostruct.methods import auto, nasbot
 from bostruct.methods.initial_designs import initial_design
 from bostruct.study.threads import ThreadLimit
+from bostruct.testing.searcher_laws import check_searcher
 from tests.architectures import SMALL_CNN, SMALL_MLP
 from tests.domains.test_joint import NETWORKS, TRAINING, joint
-from tests.laws.searcher_laws import check_searcher
 from tests.permutations import Distant, Mutable
 
 

@@ -24,8 +24,8 @@ from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.scores import AcquisitionScore
 from bostruct.study.history import History
 from bostruct.study.threads import ThreadLimit
+from bostruct.testing.searcher_laws import check_searcher
 from tests.architectures import GOLDEN, SMALL_CNN, SMALL_MLP
-from tests.laws.searcher_laws import check_searcher
 
 
 @pytest.fixture(autouse=True, scope="module")

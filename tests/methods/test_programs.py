@@ -15,11 +15,12 @@ from bostruct.domains.language.walk import Walk
 from bostruct.language import D, Infeasible, SearchSpace, siso_module, siso_sequential, substitution_module
 from bostruct.methods.default_kernels import program_kernel
 from bostruct.storage.protocol import StudyMismatch
+from bostruct.testing.change_laws import check_crossover, check_mutation
+from bostruct.testing.domain_laws import check_domain
+from bostruct.testing.kernel_laws import check_kernel
+from bostruct.testing.searcher_laws import check_searcher
 from examples.language_figures import figure_4
 from tests.domains.language.more_programs import endless, genetic_stages, layers_of_kinds, shallow_and_wide, wiring_cost
-from tests.laws.domain_laws import check_crossover, check_domain, check_mutation
-from tests.laws.kernel_laws import check_kernel
-from tests.laws.searcher_laws import check_searcher
 
 SPACE = SearchSpace(figure_4)
 ON_PROGRAMS = ["auto", "evolution", "regularized-evolution", "annealing", "hill-climbing", "smbo", "mcts", "random"]

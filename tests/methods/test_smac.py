@@ -12,9 +12,9 @@ from bostruct.contracts import DomainError
 from bostruct.language import SearchSpace
 from bostruct.methods.smac import smac
 from bostruct.searchers.proposals import mutations_of, neighbors_of
+from bostruct.testing.searcher_laws import check_exhausts, check_searcher
 from examples.language_figures import figure_4
 from tests.domains.language.more_programs import shallow_and_wide
-from tests.laws.searcher_laws import check_exhausts, check_searcher
 from tests.methods.mixed_space import SPACE, objective
 
 

@@ -24,9 +24,9 @@ from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.scores import AcquisitionScore, FeasibleScore, Improvement, best_observed, best_predicted
 from bostruct.study.history import History
 from bostruct.study.threads import ThreadLimit
+from bostruct.testing.searcher_laws import Schedule, check_exhausts, check_searcher, play
 from tests.fakes import TablePosterior
 from tests.laws.maxsat import bits
-from tests.laws.searcher_laws import Schedule, check_exhausts, check_searcher, play
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -8,8 +8,8 @@ from bostruct.methods import searcher
 from bostruct.searchers.hill_climbing import HillClimbing
 from bostruct.searchers.random import RandomSearch
 from bostruct.study.history import History
+from bostruct.testing.searcher_laws import Schedule, check_exhausts, check_searcher, play
 from tests.laws.maxsat import best_so_far, bits
-from tests.laws.searcher_laws import Schedule, check_exhausts, check_searcher, play
 
 
 @pytest.fixture

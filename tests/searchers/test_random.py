@@ -10,7 +10,8 @@ import bostruct as bo
 from bostruct.methods import searcher
 from bostruct.searchers.random import RandomSearch
 from bostruct.study.history import History
-from tests.laws.searcher_laws import check_exhausts, check_searcher, no_global_randomness
+from bostruct.testing.common import no_global_randomness
+from bostruct.testing.searcher_laws import check_exhausts, check_searcher
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from bostruct.contracts import NumericalError
 from bostruct.methods import auto
 from bostruct.searchers.scores import Feasible, Improvement
 from bostruct.study.history import History
+from bostruct.testing.searcher_laws import check_searcher
 from tests.laws.maxsat import bits
-from tests.laws.searcher_laws import check_searcher
 
 SPACE = bits(5)
 POINTS = SPACE.enumerate()

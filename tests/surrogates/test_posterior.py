@@ -10,8 +10,8 @@ from bostruct.checks import has_capability
 from bostruct.contracts import HasCovariance
 from bostruct.methods import auto, combo, nasbot, smac
 from bostruct.surrogates.posterior import FantasizedPosterior, GaussianPosterior
+from bostruct.testing.posterior_laws import check_belief, check_covariance
 from tests.architectures import SMALL_MLP
-from tests.laws.posterior_laws import check_belief, check_covariance
 
 SPACE = bo.Space({"a": bool, "b": list("pqr"), "c": range(5), "d": bo.Integer(-3, 3)})
 

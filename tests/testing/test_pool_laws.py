@@ -13,8 +13,7 @@ from bostruct.execution.evaluation import Evaluation
 from bostruct.execution.pools import ExecutorPool, FinishedTrials, InProcessPool
 from bostruct.execution.processes import ProcessPool
 from bostruct.outcome import Outcome
-from bostruct.testing import check_pool
-from bostruct.testing.pool_laws import EXPECTED, objective
+from bostruct.testing.pool_laws import EXPECTED, check_pool, objective
 
 
 def test_in_this_process() -> None:

@@ -75,7 +75,10 @@ def variable_from_json(name: str, data: Json) -> Variable:
     """
     kind = data["kind"]
     if kind not in KINDS:
-        raise DomainError(f"{name}: expected a kind of {', '.join(KINDS)}, got {short_repr(kind)}")
+        raise DomainError(
+            f"{name}: expected a kind of {', '.join(KINDS)}, got {short_repr(kind)}; "
+            "bostruct.register_variable adds one of your own"
+        )
     try:
         return KINDS[kind].from_json(data)
     except DomainError as error:

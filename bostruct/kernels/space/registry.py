@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, Prior
 from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.categorical import Categorical
@@ -16,6 +17,7 @@ from bostruct.domains.space.graphs import VariableGraph
 from bostruct.domains.space.integer import Integer
 from bostruct.domains.space.ordinal import Ordinal
 from bostruct.domains.space.real import Real
+from bostruct.domains.space.registry import KINDS
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
@@ -69,6 +71,28 @@ KERNELS: dict[type[Variable], VariableKernels] = {
     Fidelity: ON_GRAPHS,
     Graph: ON_GRAPHS,
 }
+
+
+def register_variable(kind: type[Variable], kernels: VariableKernels) -> None:
+    """Make a kind of variable of your own one like any other: with a kernel, and rebuilt from files by its class name.
+
+    Programs that load a study over such a variable call this first. To register the same again changes nothing.
+
+    kind: a class derived from `bostruct.domains.space.variable.Variable`.
+    kernels: of its variables.
+
+    Raises TypeError, and ValueError for a name, or a class, that is taken.
+    """
+    if not isinstance(kind, type) or not issubclass(kind, Variable):
+        raise TypeError(f"kind: expected a class derived from Variable, got {short_repr(kind)}")
+    if not isinstance(kernels, VariableKernels):
+        raise TypeError(f"kernels: expected VariableKernels, got {short_repr(kernels)}")
+    if KINDS.get(kind.__name__, kind) is not kind:
+        raise ValueError(f"kind: expected a name that is not taken, got {kind.__name__!r}, which is another class")
+    if KERNELS.get(kind, kernels) != kernels:
+        raise ValueError(f"kind: expected one that is not taken, got {kind.__name__!r}, which has other kernels")
+    KINDS[kind.__name__] = kind
+    KERNELS[kind] = kernels
 
 
 def product_kernel(

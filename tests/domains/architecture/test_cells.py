@@ -16,8 +16,8 @@ from bostruct.contracts import DomainError, PointError
 from bostruct.domains.architecture.cells import CELL_SPACES
 from bostruct.domains.architecture.table import TableDomain
 from bostruct.kernels.otmann.distance import otmann_distances
+from bostruct.testing.domain_laws import check_domain, check_enumerated
 from tests.architectures import renumbered
-from tests.laws.domain_laws import check_domain, check_enumerated
 
 NONE, SKIP, CONV1, CONV3, POOL = range(5)
 FROM, TO = (0, 0, 1, 0, 1, 2), (1, 2, 2, 3, 3, 3)

@@ -33,8 +33,9 @@ from bostruct.domains.architecture.pools import cnn_pool, mlp_pool, vgg
 from bostruct.domains.architecture.relabel import SWAPS, draw_label
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.registry import domain_from_json
+from bostruct.testing.change_laws import check_mutation
+from bostruct.testing.domain_laws import check_description, check_keys, check_points, check_seeded
 from tests.architectures import GOLDEN, SMALL_CNN, SMALL_MLP
-from tests.laws.domain_laws import check_description, check_keys, check_mutation, check_points, check_seeded
 
 DOMAINS = {"cnn": cnn_domain(), "mlp": mlp_domain(), "classifier": mlp_domain(decision="softmax"), "small": SMALL_CNN}
 

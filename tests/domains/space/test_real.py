@@ -16,7 +16,7 @@ from bostruct import methods
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.registry import variable_from_json
 from bostruct.domains.space.scale import GRID_STEPS
-from tests.laws.searcher_laws import check_searcher
+from bostruct.testing.searcher_laws import check_searcher
 
 SPACE = bo.Space(
     {"rate": bo.Real(1e-4, 1e-1, log=True), "x": bo.Real(-5, 5), "kind": ["a", "b"]}, [lambda p: p["x"] < 4.0]

@@ -9,8 +9,8 @@ from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel, OtmannSumKernel
 from bostruct.kernels.otmann.settings import PAPER, REFERENCE, Otmann
 from bostruct.surrogates.priors import Normal
+from bostruct.testing.kernel_laws import check_kernel
 from tests.architectures import GOLDEN, SMALL_CNN, SMALL_MLP
-from tests.laws.kernel_laws import check_kernel
 
 DISTANCE = DistanceTerms(Normal(np.log(1e-5), 2.0), float(np.log(1e-5)))
 NORMALIZED = DistanceTerms(Normal(0.0, 1.0), 0.0)

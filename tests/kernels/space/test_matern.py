@@ -15,7 +15,7 @@ from bostruct.kernels.space.matern import MAX_FACTORS, MaternFactor
 from bostruct.kernels.space.registry import main_effects, product_kernel
 from bostruct.methods.default_kernels import space_kernel
 from bostruct.surrogates.priors import Normal
-from tests.laws.kernel_laws import check_gram, check_kernel
+from bostruct.testing.kernel_laws import check_gram, check_kernel
 
 MIXED = bo.Space({"r": bo.Real(-1, 1), "c": list("abc"), "s": bo.Real(1e-3, 10, log=True), "k": bo.Integer(0, 6)})
 
@@ -27,7 +27,7 @@ def test_laws(seed):
     for space in (MIXED, wide):
         check_kernel(product_kernel(space, Normal(0.0, 1.0), LogLengthscale(), unit_diagonal=True), space, rng, 2.0)
         xs, ys = space.sample(6, rng), space.sample(5, rng)
-        check_gram(main_effects(space), xs, ys, np.zeros(0))
+        check_gram(main_effects(space), space, xs, ys, np.zeros(0))
 
 
 def test_single_changes_are_the_rows_that_they_stand_for():

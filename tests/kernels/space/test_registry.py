@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -11,18 +13,20 @@ from bostruct.contracts import DomainError
 from bostruct.domains.registry import domain_from_json
 from bostruct.domains.space.registry import KINDS
 from bostruct.kernels.space.links import LogLengthscale
-from bostruct.kernels.space.registry import KERNELS, main_effects, product_kernel
+from bostruct.kernels.space.registry import KERNELS, ON_GRAPHS, main_effects, product_kernel
 from bostruct.surrogates.priors import Normal
-from tests.laws.domain_laws import check_description, check_keys, check_neighbors, check_points, check_seeded
-from tests.laws.kernel_laws import check_gram, check_kernel
+from bostruct.testing.change_laws import check_neighbors
+from bostruct.testing.domain_laws import check_description, check_keys, check_points, check_seeded
+from bostruct.testing.kernel_laws import check_gram, check_kernel
 from tests.wide_variable import ORDER_KERNELS, Order
 
 
 @pytest.fixture(autouse=True)
-def order_kind(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line in each registry."""
-    monkeypatch.setitem(KINDS, "Order", Order)
-    monkeypatch.setitem(KERNELS, Order, ORDER_KERNELS)
+def order_kind() -> Iterator[None]:
+    bo.register_variable(Order, ORDER_KERNELS)
+    yield
+    KINDS.pop("Order", None)
+    KERNELS.pop(Order, None)
 
 
 def space_with_orders(constraints=()) -> bo.Space:
@@ -35,7 +39,7 @@ def test_the_product_obeys_the_laws(seed):
     space, rng = space_with_orders(), np.random.default_rng(seed)
     check_kernel(product_kernel(space, Normal(0.0, 1.0), LogLengthscale(), unit_diagonal=True), space, rng)
     xs, ys = space.sample(6, rng), space.sample(5, rng)
-    check_gram(main_effects(space), xs, ys, np.zeros(0))
+    check_gram(main_effects(space), space, xs, ys, np.zeros(0))
 
 
 def test_the_space_obeys_the_laws():
@@ -105,3 +109,36 @@ def test_a_kind_without_a_kernel_is_refused_by_name(monkeypatch):
     monkeypatch.delitem(KERNELS, Order)
     with pytest.raises(DomainError, match="o: no kernel is known for a Order; kernels are known for Binary, "):
         methods.auto(space_with_orders())
+
+
+def test_a_kind_is_registered_once():
+    bo.register_variable(Order, ORDER_KERNELS)
+    other = type("Order", (Order,), {})
+    with pytest.raises(
+        ValueError, match="kind: expected a name that is not taken, got 'Order', which is another class"
+    ):
+        bo.register_variable(other, ORDER_KERNELS)
+    with pytest.raises(ValueError, match="kind: expected one that is not taken, got 'Order', which has other kernels"):
+        bo.register_variable(Order, ON_GRAPHS)
+    with pytest.raises(ValueError, match="got 'Binary', which has other kernels"):
+        bo.register_variable(bo.Binary, ORDER_KERNELS)
+    assert (KINDS["Order"], KERNELS[Order], KERNELS[bo.Binary]) == (Order, ORDER_KERNELS, ON_GRAPHS)
+
+
+def test_what_is_no_kind_and_no_kernel_is_refused_and_nothing_is_registered():
+    before = (dict(KINDS), dict(KERNELS))
+    for wrong in (Order("xyz"), dict, "Order"):
+        with pytest.raises(TypeError, match="kind: expected a class derived from Variable"):
+            bo.register_variable(wrong, ORDER_KERNELS)
+    with pytest.raises(TypeError, match="kernels: expected VariableKernels"):
+        bo.register_variable(Order, ORDER_KERNELS.factors)
+    assert before == (KINDS, KERNELS)
+
+
+def test_a_file_with_a_kind_that_is_not_registered_says_how():
+    description = space_with_orders().to_json()
+    del KINDS["Order"]
+    with pytest.raises(
+        DomainError, match=r"o: expected a kind of Binary, .*, got 'Order'; bostruct\.register_variable"
+    ):
+        domain_from_json(description)

@@ -1,0 +1,49 @@
+"""The laws of a batch: what can be done with it, of whatever kind it is."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+
+from bostruct.contracts import Batch, Point
+
+
+def check_batch(domain: Any, xs: Batch, rng: np.random.Generator) -> None:
+    """Check what a batch of any kind can do: be counted, indexed, cut, iterated over, taken from and joined.
+
+    domain: any.
+    xs: a batch of its points.
+    rng: draws positions.
+    """
+    own = [domain.key(x) for x in xs]
+    assert len(xs) == len(own), "a batch has as many points as its length says"
+    assert domain.keys(xs) == own, "keys of a batch are the keys of its points"
+    assert [domain.key(xs[i]) for i in range(len(xs))] == own, "a batch is indexed by integers"
+    for cut in (slice(1, None), slice(0, 0)):
+        assert domain.keys(xs[cut]) == own[cut], "a slice of a batch is a batch"
+    for positions in (rng.permutation(len(xs)), [0, 0] if len(xs) else [], []):
+        taken, expected = domain.take(xs, positions), [own[i] for i in positions]
+        assert domain.keys(taken) == expected, "take returns the points at the positions given, in their order"
+        assert domain.keys(domain.take(taken, range(len(taken)))) == expected, "what take returns is a batch"
+    assert domain.keys(domain.join(xs)) == own, "join of one batch is that batch"
+    assert domain.keys(domain.join(list(xs))) == own, "join takes a list of points"
+
+
+def keys_of(domain: Any, xs: Iterable[Point]) -> list[Hashable]:
+    """Return the keys of points, in a batch or a list.
+
+    domain: of the points.
+    xs: the points.
+    """
+    return domain.keys(domain.join(xs))
+
+
+def same(domain: Any, x: Point, y: Point) -> bool:
+    """Tell whether two points are equal.
+
+    domain: of the points.
+    x, y: the points.
+    """
+    return domain.key(x) == domain.key(y)

@@ -1,0 +1,128 @@
+"""The laws of the changes of a point: mutations, neighbors, neighborhoods and crossover."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from bostruct.checks import has_capability
+from bostruct.contracts import DomainError, HasChoices, HasNeighbors, Point
+from bostruct.testing.batch_laws import check_batch, keys_of, same
+
+CHILDREN = 40  # of which one has a value of the other parent
+MOST_NEIGHBORS = 20_000  # beyond, a law is checked on `sample_neighbors` alone
+
+
+def check_mutation(domain: Any, x: Point, rng: np.random.Generator) -> None:
+    """Check that a mutation is a valid other point, which differs in one choice where neighbors do.
+
+    A domain may refuse with DomainError where it seems to have no other point.
+
+    domain: with mutations.
+    x: one of its points.
+    rng: draws the mutation.
+    """
+    try:
+        changed = domain.mutate(x, rng)
+    except DomainError:
+        others = set(keys_of(domain, domain.sample(50, rng)))
+        assert len(others) == 1, "mutate found no other point, sample did"
+        return
+    domain.check(changed)
+    assert not same(domain, changed, x), f"mutate returns another point than {x!r}"
+    if not has_capability(domain, HasChoices) or not has_capability(domain, HasNeighbors):
+        return
+    if len(domain.sample_neighbors(x, 1, rng)):
+        before, after = _choices(domain, x), _choices(domain, changed)
+        n_changed = sum(before[key] != after[key] for key in before.keys() & after.keys())
+        assert n_changed == 1, f"mutate changes one choice of {x!r}, not {n_changed}"
+
+
+def check_crossover(domain: Any, x: Point, y: Point, rng: np.random.Generator) -> None:
+    """Check that children are valid, have the choices of their parents, and some of the second parent.
+
+    domain: with crossover.
+    x, y: points.
+    rng: draws the children.
+    """
+    assert same(domain, domain.crossover(x, x, rng), x), f"of x and x comes x: {x!r}"
+    children = [domain.crossover(x, y, rng) for _ in range(CHILDREN)]
+    for child in children[:3]:
+        domain.check(child)
+    if not has_capability(domain, HasChoices):
+        return
+    first, second = _choices(domain, x), _choices(domain, y)
+    inherited = [_choices(domain, child) for child in children]
+    for child in inherited:
+        for key in child.keys() & (first.keys() | second.keys()):
+            assert child[key] in {first.get(key), second.get(key)}, f"{key} of a child is as in one of its parents"
+    if any(first[key] != second[key] for key in first.keys() & second.keys()):
+        mixed = any(child[key] != first[key] for child in inherited for key in child.keys() & first.keys())
+        assert mixed, "some children have something of the second parent"
+
+
+def check_neighbors(domain: Any, x: Point, rng: np.random.Generator) -> None:
+    """Check that neighbors are valid, distinct, symmetric, never x, in a fixed order, and sampled in that order.
+
+    domain: with neighbors.
+    x: one of its points.
+    rng: draws some of the neighbors.
+    """
+    some = domain.sample_neighbors(x, 7, rng)
+    assert len(some) <= 7, "sample_neighbors returns at most as many as asked for"
+    _check_each_neighbor(domain, x, some)
+    if len(domain.sample_neighbors(x, MOST_NEIGHBORS + 1, rng)) > MOST_NEIGHBORS:
+        return
+    near = domain.neighbors(x)
+    found = keys_of(domain, near)
+    assert found == keys_of(domain, domain.neighbors(x)), "neighbors come in a fixed order"
+    assert len(set(found)) == len(found), "neighbors come without repeats"
+    assert len(some) == min(7, len(near)), "sample_neighbors returns all neighbors, or as many as asked for"
+    position = {key: i for i, key in enumerate(found)}
+    positions = [position.get(key, -1) for key in keys_of(domain, some)]
+    assert -1 not in positions, "what sample_neighbors returns is among neighbors"
+    assert positions == sorted(set(positions)), "sample_neighbors keeps the order of neighbors, each once"
+    for most in (len(near), len(near) + 1):
+        every = keys_of(domain, domain.sample_neighbors(x, most, rng))
+        assert every == found, "sample_neighbors returns all neighbors where they are no more than asked for"
+    _check_each_neighbor(domain, x, [near[i] for i in rng.permutation(len(near))[:5]])
+
+
+def _check_each_neighbor(domain: Any, x: Point, near: Iterable[Point]) -> None:
+    for y in near:
+        domain.check(y)
+        assert not same(domain, x, y), f"no point is its own neighbor: {x!r}"
+        back = domain.sample_neighbors(y, MOST_NEIGHBORS, np.random.default_rng(0))
+        if len(back) < MOST_NEIGHBORS:
+            assert domain.key(x) in keys_of(domain, back), f"x has a neighbor y of which it is none: {x!r}, {y!r}"
+
+
+def check_neighborhoods(domain: Any, x: Point, rng: np.random.Generator) -> None:
+    """Check that the neighborhoods of several points as one batch are those of one point after another.
+
+    domain: with neighborhoods.
+    x: one of its points.
+    rng: draws other points, and some of the neighbors.
+    """
+    xs = domain.join([x], domain.sample(2, rng), [x])
+    near, of = domain.sample_neighborhoods(xs, MOST_NEIGHBORS, rng)
+    check_batch(domain, near, rng)
+    assert len(of) == len(near), "each neighbor belongs to a point"
+    found = domain.keys(near)
+    for i, point in enumerate(xs):
+        own = [found[j] for j in np.flatnonzero(of == i)]
+        expected = domain.keys(domain.neighbors(point))
+        is_listed = own == expected if len(expected) <= MOST_NEIGHBORS else set(own) < set(expected)
+        assert is_listed, f"a neighborhood holds the neighbors of its point: {point!r}"
+    few, of = domain.sample_neighborhoods(xs, 2, rng, leaps=True)
+    assert len(of) == len(few), "each neighbor belongs to a point, with leaps too"
+    assert np.all(np.diff(of) >= 0), "neighborhoods come in the order of their points"
+    assert np.all(np.bincount(of, minlength=len(xs)) <= 2), "a neighborhood has at most as many as asked for"
+    check_batch(domain, few, rng)
+
+
+def _choices(domain: Any, x: Point) -> dict[str, float]:
+    """Return the values of a point by the places of its choices."""
+    return {one.path: one.value for one in domain.coordinates(x)}

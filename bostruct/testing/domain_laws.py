@@ -1,0 +1,198 @@
+"""The laws of a domain and of its capabilities.
+
+`check_domain` checks every law on a few random points. `check_enumerated` adds what can be checked only on a small
+domain of which all points are known.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from bostruct.checks import has_capability
+from bostruct.contracts import (
+    Batch,
+    DomainError,
+    HasCrossover,
+    HasDistances,
+    HasFeatures,
+    HasMutation,
+    HasNeighborhoods,
+    HasNeighbors,
+    HasPool,
+    PointError,
+    SpaceExhausted,
+)
+from bostruct.domains.registry import domain_from_json
+from bostruct.testing.batch_laws import check_batch, keys_of, same
+from bostruct.testing.change_laws import check_crossover, check_mutation, check_neighborhoods, check_neighbors
+from bostruct.testing.common import assert_close, is_raised, read_back
+
+
+def check_domain(domain: Any, rng: np.random.Generator, m: int = 4, rebuildable: bool = True) -> None:
+    """Check every law of a domain, and of each capability that it has; raise AssertionError, which names the law.
+
+    domain: any.
+    rng: draws the points.
+    m: points drawn, at least 2.
+    rebuildable: True where its JSON description holds all of it, and its kind is registered; False where
+        `domain_from_json` has to refuse it, as with constraints.
+    """
+    xs = domain.sample(m, rng)
+    assert len(xs) == m, f"sample(m) returns m points: expected {m}, got {len(xs)}"
+    assert len(domain.sample(0, rng)) == 0, "sample(0) returns the empty batch"
+    check_points(domain, xs)
+    check_keys(domain, xs)
+    check_batch(domain, xs, rng)
+    check_seeded(domain)
+    check_description(domain, rebuildable)
+    _check_capabilities(domain, xs, rng)
+    domain.check(domain.sample_unseen(frozenset(), rng))
+
+
+def _check_capabilities(domain: Any, xs: Batch, rng: np.random.Generator) -> None:
+    for x in xs:
+        if has_capability(domain, HasMutation):
+            check_mutation(domain, x, rng)
+        if has_capability(domain, HasNeighbors):
+            check_neighbors(domain, x, rng)
+        if has_capability(domain, HasNeighborhoods):
+            check_neighborhoods(domain, x, rng)
+        if has_capability(domain, HasCrossover):
+            check_crossover(domain, x, domain.sample(1, rng)[0], rng)
+    if has_capability(domain, HasPool):
+        check_points(domain, domain.pool)
+        check_batch(domain, domain.pool, rng)
+    if has_capability(domain, HasDistances):
+        check_distances(domain, xs)
+    if has_capability(domain, HasFeatures):
+        check_features(domain, xs)
+
+
+def check_points(domain: Any, xs: Batch) -> None:
+    """Check that points are valid, survive the user's form and JSON, and are not changed by being looked at.
+
+    domain: any.
+    xs: some of its points.
+    """
+    before = keys_of(domain, xs)
+    for x in xs:
+        domain.check(x)
+        assert same(domain, domain.parse(domain.present(x)), x), f"parse is the inverse of present: {x!r}"
+        assert same(domain, domain.decode(read_back(domain.encode(x))), x), f"decode is the inverse of encode: {x!r}"
+    assert keys_of(domain, xs) == before, "no method changes a point"
+    assert is_raised(PointError, lambda: domain.parse(object())), "parse raises PointError for what is no point"
+
+
+def check_keys(domain: Any, xs: Batch) -> None:
+    """Check that keys are hashable, equal exactly where presented points are, and in order after a join.
+
+    domain: any.
+    xs: some of its points.
+    """
+    found = keys_of(domain, domain.join(xs, domain.join(), xs))
+    assert found == keys_of(domain, xs) * 2, "keys returns one key a point, in the order of the joined batches"
+    assert len(domain.join()) == 0, "join of no batches is the empty batch"
+    for i, a in enumerate(xs):
+        for j, b in enumerate(xs):
+            is_same = domain.present(a) == domain.present(b)
+            assert (found[i] == found[j]) == is_same, f"keys are equal exactly where points are: {a!r}, {b!r}"
+            assert hash(found[i]) == hash(found[j]) or found[i] != found[j], "equal keys have equal hashes"
+
+
+def check_distances(domain: Any, xs: Batch) -> None:
+    """Check that distances are finite, at least 0, symmetric, and 0 from a point to itself.
+
+    domain: with distances.
+    xs: some of its points.
+    """
+    own, across = domain.distances(xs, xs), domain.distances(xs, xs[1:])
+    assert np.all(np.isfinite(own)), "distances are finite"
+    assert np.all(own >= 0.0), "distances are at least 0"
+    assert not own.diagonal().any(), "the distance of a point to itself is 0"
+    rounding = 1e-7 * float(own.max())
+    assert_close(across, own[:, 1:], rounding, "distances (n, m) are those of each pair, whatever else is in the batch")
+    assert_close(own, own.T, rounding, "distances are symmetric")
+
+
+def check_features(domain: Any, xs: Batch) -> None:
+    """Check that features are finite, as many for each point, and the same whatever else is in the batch.
+
+    domain: with features.
+    xs: some of its points.
+    """
+    found = domain.features(xs)
+    assert found.ndim == 2, f"features have shape (m, k), got {found.shape}"
+    assert len(found) == len(xs), f"features have one row a point: expected {len(xs)}, got {len(found)}"
+    assert np.all(np.isfinite(found)), "features are finite"
+    assert_close(domain.features(xs[1:]), found[1:], 0.0, "features of a point do not depend on the rest of the batch")
+
+
+def check_seeded(domain: Any) -> None:
+    """Check that sampling draws from the generator given, and from nothing else.
+
+    domain: any.
+    """
+    first, second = (keys_of(domain, domain.sample(5, np.random.default_rng(11))) for _ in range(2))
+    assert first == second, "sample with the same generator returns the same points"
+
+
+def check_description(domain: Any, rebuildable: bool) -> None:
+    """Check that the description is JSON, and rebuilds an equal domain or is refused.
+
+    domain: any.
+    rebuildable: as of `check_domain`.
+    """
+    description = read_back(domain.to_json())
+    if not rebuildable:
+        refused = is_raised(DomainError, lambda: domain_from_json(description))
+        assert refused, "a description that does not hold all of the domain is refused with DomainError"
+        return
+    rebuilt = domain_from_json(description)
+    assert rebuilt == domain, "the domain rebuilt from to_json is equal"
+    assert rebuilt.to_json() == domain.to_json(), "the domain rebuilt from to_json has an equal description"
+    assert rebuilt.size == domain.size, "the domain rebuilt from to_json is as large"
+    rows = (d.sample(3, np.random.default_rng(5)) for d in (domain, rebuilt))
+    drawn = {str([domain.encode(x) for x in batch]) for batch in rows}
+    assert len(drawn) == 1, "the domain rebuilt from to_json draws the same points"
+
+
+def check_enumerated(domain: Any, points: Batch, rng: np.random.Generator) -> None:
+    """Check a small domain: its size, uniform sampling, and `sample_unseen` down to the last point.
+
+    domain: any.
+    points: all its points.
+    rng: draws 60 points for each of them.
+    """
+    every = keys_of(domain, points)
+    assert len(set(every)) == len(every), "different points have different keys"
+    assert domain.size == len(every), f"size is the number of points: expected {len(every)}, got {domain.size}"
+    for x in points:
+        domain.check(x)
+    counts = dict.fromkeys(every, 0)
+    for key in keys_of(domain, domain.sample(60 * len(every), rng)):
+        assert key in counts, f"sample draws points of the domain, not {key!r}"
+        counts[key] += 1
+    assert chi_square_is_plausible(list(counts.values())), f"sample draws uniformly, not {counts}"
+    seen: set[Any] = set()
+    for _ in every:
+        key = domain.key(domain.sample_unseen(frozenset(seen), rng))
+        assert key in counts, f"sample_unseen draws points of the domain, not {key!r}"
+        assert key not in seen, f"sample_unseen draws an unseen point, not {key!r}"
+        seen.add(key)
+    exhausted = is_raised(SpaceExhausted, lambda: domain.sample_unseen(frozenset(seen), rng))
+    assert exhausted, "sample_unseen raises SpaceExhausted once all points have been seen"
+
+
+def chi_square_is_plausible(counts: list[int], deviations: float = 5.0) -> bool:
+    """Tell whether equal chances explain some counts; chi square is normal for many cells, wider for few.
+
+    counts: of each cell.
+    deviations: the largest distance from the mean of chi square, in standard deviations.
+    """
+    expected = sum(counts) / len(counts)
+    statistic = sum((count - expected) ** 2 for count in counts) / expected
+    freedom = len(counts) - 1
+    return statistic <= freedom + deviations * math.sqrt(2 * freedom) + deviations

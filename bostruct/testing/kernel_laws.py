@@ -1,0 +1,181 @@
+"""The laws of a kernel, of its lines and of its gradient.
+
+`check_kernel` checks all of them on a few random points, at parameters drawn around their initial values.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bostruct.checks import has_capability
+from bostruct.contracts import Array, Batch, DependsOnTraining, HasGradient, HasLine, Prepared
+from bostruct.testing.common import assert_close, copy_batch, sample_changes
+from bostruct.testing.prior_laws import check_prior
+
+TINY = 1e-10  # of the largest prior variance: what rounding may cost
+
+
+def check_kernel(kernel: Any, domain: Any, rng: np.random.Generator, reach: float = 3.0, m: int = 6) -> None:
+    """Check every law of a kernel, and of its line and gradient where it has them; raise AssertionError.
+
+    kernel: of the domain's points.
+    domain: any.
+    rng: draws points and parameters.
+    reach: how far parameters are drawn from their initial values, above 0.
+    m: points drawn, at least 3.
+    """
+    xs = domain.sample(m, rng)
+    ys = domain.join(domain.sample(m - 1, rng), xs[:2])
+    for block in kernel.parameters:
+        check_prior(block.prior, rng, block.initial)
+    theta = near_initial(kernel, rng, reach)
+    check_gram(kernel, domain, xs, ys, theta)
+    check_changes(kernel, domain, xs, ys, theta, rng)
+    if has_capability(kernel, DependsOnTraining):
+        check_training(kernel, xs, ys, theta)
+    if has_capability(kernel, HasLine):
+        check_line(kernel, xs, ys, theta, theta + rng.uniform(-1.0, 1.0, len(theta)))
+    if has_capability(kernel, HasGradient):
+        check_pullback(kernel, xs, None if has_capability(kernel, DependsOnTraining) else ys, theta, rng)
+
+
+def near_initial(kernel: Any, rng: np.random.Generator, reach: float) -> Array:
+    """Draw parameters around their initial values (p,).
+
+    kernel: with at least one block of parameters, or none.
+    rng: the only source of chance.
+    reach: the largest distance from an initial value.
+    """
+    blocks = [block.initial + rng.uniform(-reach, reach, block.size) for block in kernel.parameters]
+    return np.concatenate([*blocks, np.zeros(0)])
+
+
+def check_gram(kernel: Any, domain: Any, xs: Batch, ys: Batch, theta: Array) -> None:
+    """Check that Gram matrices are symmetric, positive semi-definite, and the same for equal points.
+
+    kernel: of the domain's points.
+    domain: of the points.
+    xs: n points.
+    ys: m points.
+    theta: (p,).
+    """
+    gram, diag = kernel.gram(theta, kernel.prepare(xs)), kernel.diag(theta, xs)
+    n, across = len(xs), kernel.gram(theta, kernel.prepare(xs, ys))
+    assert gram.shape == (n, n), f"gram of n points with themselves is (n, n): expected {(n, n)}, got {gram.shape}"
+    assert diag.shape == (n,), f"diag of n points is (n,): expected {(n,)}, got {diag.shape}"
+    assert across.shape == (n, len(ys)), f"gram of n and m points is (n, m), got {across.shape}"
+    assert np.all(np.isfinite(gram)), "gram is finite"
+    assert np.all(diag > 0), "diag is above 0"
+    rounding = TINY * float(np.max(diag))
+    assert_close(gram, gram.T, rounding, "gram of points with themselves is symmetric")
+    assert_close(gram.diagonal(), diag, rounding, "diag is the diagonal of gram")
+    smallest = float(np.linalg.eigvalsh(0.5 * (gram + gram.T))[0])
+    assert smallest >= -rounding, f"gram is positive semi-definite: its smallest eigenvalue is {smallest}"
+    copy = copy_batch(domain, xs)
+    for batch, kind in ((xs, "the same object"), (copy, "an equal batch that is another object")):
+        own = kernel.gram(theta, kernel.prepare(xs, batch))
+        assert_close(own, gram, rounding, f"prepare(xs) is prepare(xs, ys) where ys is {kind}")
+    assert_close(kernel.gram(theta, kernel.prepare(copy)), gram, rounding, "gram of equal points is equal")
+    if not has_capability(kernel, DependsOnTraining):
+        back = kernel.gram(theta, kernel.prepare(ys, xs))
+        assert_close(back.T, across, rounding, "gram of (ys, xs) is the transpose of that of (xs, ys)")
+    for i in range(n):
+        alone = kernel.gram(theta, kernel.prepare(xs[i : i + 1], ys))
+        assert_close(alone[0], across[i], rounding, f"row {i} of gram does not depend on the other rows")
+
+
+def check_changes(kernel: Any, domain: Any, xs: Batch, ys: Batch, theta: Array, rng: np.random.Generator) -> None:
+    """Check that neighbors as a domain lists them have the kernel of the points that they are.
+
+    kernel: of the domain's points.
+    domain: any; nothing is checked of one without neighborhoods.
+    xs: points whose neighbors are taken.
+    ys: m points.
+    theta: (p,).
+    rng: draws the neighbors.
+    """
+    pair = sample_changes(domain, xs[:2], 10, rng)
+    if pair is None:
+        return
+    expected = kernel.gram(theta, kernel.prepare(pair.rows, ys))
+    rounding = TINY * float(np.max(kernel.diag(theta, pair.rows)))
+    for changes, rows, kind in (
+        (pair.changes, expected, "single changes"),
+        (pair.changes[1:], expected[1:], "a slice of single changes"),
+    ):
+        found = kernel.gram(theta, kernel.prepare(changes, ys))
+        assert_close(found, rows, rounding, f"gram of {kind} is gram of the points that they are")
+    diag = kernel.diag(theta, pair.changes)
+    assert_close(diag, kernel.diag(theta, pair.rows), rounding, "diag of single changes is that of the points")
+
+
+def check_training(kernel: Any, xs: Batch, ys: Batch, theta: Array) -> None:
+    """Check that `gram_and_diag` gives the Gram matrix, and on training points its diagonal.
+
+    kernel: that depends on the training points.
+    xs: n points.
+    ys: m training points.
+    theta: (p,).
+    """
+    prepared = kernel.prepare(xs, ys)
+    gram, diag = kernel.gram_and_diag(theta, xs, prepared)
+    rounding = TINY * float(np.max(diag))
+    assert diag.shape == (len(xs),), f"gram_and_diag returns a diagonal (n,), got {diag.shape}"
+    assert_close(gram, kernel.gram(theta, prepared), rounding, "gram_and_diag returns what gram returns")
+    own, diag = kernel.gram_and_diag(theta, ys, kernel.prepare(ys))
+    assert_close(own.diagonal(), diag, rounding, "gram_and_diag of training points returns the diagonal of gram")
+
+
+def check_line(kernel: Any, xs: Batch, ys: Batch, theta: Array, other: Array) -> None:
+    """Check that `line` is `gram` at every coordinate and value, with the Gram matrix at theta given and without.
+
+    The arrays that a line returns are overwritten; what a line is given is read-only.
+
+    kernel: with lines.
+    xs: n points.
+    ys: m points.
+    theta: (p,).
+    other: (p,), another value of each coordinate.
+    """
+    for prepared in (kernel.prepare(xs), kernel.prepare(xs, ys)):
+        known = kernel.gram(theta, prepared)
+        known.flags.writeable = False
+        for i in range(len(theta)):
+            lines = (kernel.line(theta, i, prepared), kernel.line(theta, i, prepared, known))
+            for value in (float(other[i]), float(theta[i])):
+                expected = kernel.gram(_replace(theta, i, value), prepared)
+                for line in lines:
+                    along = line(value)
+                    assert_close(along, expected, TINY * np.max(np.abs(expected)), f"line along {i} is gram at {value}")
+                    along.fill(np.nan)
+
+
+def check_pullback(kernel: Any, xs: Batch, ys: Batch | None, theta: Array, rng: np.random.Generator) -> None:
+    """Check that the gradient of sum(G * K) equals central differences.
+
+    kernel: with a gradient.
+    xs: n points.
+    ys: m points; None for xs with themselves.
+    theta: (p,).
+    rng: draws G.
+    """
+    prepared: Prepared = kernel.prepare(xs, ys)
+    gram, pullback = kernel.gram_and_pullback(theta, prepared)
+    assert_close(gram, kernel.gram(theta, prepared), 0.0, "gram_and_pullback returns what gram returns")
+    cotangent = rng.normal(size=gram.shape)
+    gradient = pullback(cotangent)
+    assert gradient.shape == theta.shape, f"the gradient is (p,): expected {theta.shape}, got {gradient.shape}"
+    for i in range(len(theta)):
+        ahead, behind = (kernel.gram(_replace(theta, i, theta[i] + step), prepared) for step in (1e-5, -1e-5))
+        numeric = float(np.sum(cotangent * (ahead - behind))) / 2e-5
+        scale = float(np.sum(np.abs(cotangent) * np.maximum(np.abs(ahead), np.abs(behind))))
+        is_slope = abs(gradient[i] - numeric) <= 1e-6 * scale + 1e-12
+        assert is_slope, f"the gradient in coordinate {i} is the slope: expected {numeric}, got {gradient[i]}"
+
+
+def _replace(theta: Array, i: int, value: float) -> Array:
+    moved = theta.copy()
+    moved[i] = value
+    return moved

@@ -1,0 +1,167 @@
+"""The laws of a posterior: predictions, bounds, beliefs and covariances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bostruct.checks import has_capability
+from bostruct.contracts import Array, Batch, HasCovariance, Prediction
+from bostruct.testing.common import assert_close, copy_batch, sample_changes
+
+ROUNDING = 1e-7  # of the largest variance; jitter is part of it
+
+
+def check_posterior(posterior: Any, domain: Any, rng: np.random.Generator, m: int = 7) -> None:
+    """Check every law of a posterior, and of its covariances where it has them; raise AssertionError.
+
+    posterior: of an objective over the domain.
+    domain: any.
+    rng: draws the points.
+    m: points drawn, at least 3.
+    """
+    xs, running = domain.sample(m, rng), domain.sample(3, rng)
+    check_prediction(posterior, domain, xs, rng)
+    check_screen(posterior, domain, xs, rng)
+    check_beliefs(posterior, domain, xs, running)
+    believed = posterior.believe(running)
+    check_prediction(believed, domain, xs, rng)
+    check_screen(believed, domain, xs, rng)
+    if has_capability(posterior, HasCovariance):
+        check_covariance(posterior, domain, domain.join(xs, xs[:2]), rng)
+
+
+def check_prediction(posterior: Any, domain: Any, xs: Batch, rng: np.random.Generator) -> None:
+    """Check that predictions have their form, and depend on nothing but the point.
+
+    posterior: any.
+    domain: of the points.
+    xs: m points.
+    rng: draws an order, and neighbors.
+    """
+    found = posterior.predict(xs)
+    s, m = len(found.mean), len(xs)
+    for array, name in zip(found, found._fields, strict=True):
+        assert array.shape == (s, m), f"{name} is (s, m): expected {(s, m)}, got {array.shape}"
+        assert np.all(np.isfinite(array)), f"{name} is finite"
+    assert np.all(found.variance > 0.0), "variance is above 0"
+    _assert_same(posterior.predict(copy_batch(domain, xs)), found, "an equal batch that is another object")
+    order = rng.permutation(m)
+    mixed = Prediction(found.mean[:, order], found.variance[:, order])
+    _assert_same(posterior.predict(domain.take(xs, order)), mixed, "points in another order")
+    for i in range(m):
+        alone = Prediction(found.mean[:, i : i + 1], found.variance[:, i : i + 1])
+        _assert_same(posterior.predict(xs[i : i + 1]), alone, "a point alone")
+    for array in posterior.predict(domain.take(xs, [])):
+        assert array.shape == (s, 0), f"the prediction of no points is (s, 0), got {array.shape}"
+    pair = sample_changes(domain, xs[:2], 10, rng)
+    if pair is not None:
+        _assert_same(posterior.predict(pair.changes), posterior.predict(pair.rows), "single changes")
+
+
+def _assert_same(found: Prediction, expected: Prediction, kind: str) -> None:
+    scale = float(expected.variance.max())
+    law = f"the prediction of {kind} is that of the points"
+    assert_close(found.mean, expected.mean, ROUNDING * np.sqrt(scale), f"{law}: mean")
+    assert_close(found.variance, expected.variance, ROUNDING * scale, f"{law}: variance")
+
+
+def check_screen(posterior: Any, domain: Any, xs: Batch, rng: np.random.Generator) -> None:
+    """Check that `screen` is optimistic: a mean never above, a variance never below, that of `predict`.
+
+    A maximizer screens all points, and predicts some of them, so that is what is compared.
+
+    posterior: any.
+    domain: of the points.
+    xs: m points.
+    rng: draws neighbors, and the points predicted.
+    """
+    pair = sample_changes(domain, xs[:2], 10, rng)
+    for batch in (xs,) if pair is None else (xs, pair.changes):
+        bounds = posterior.screen(batch)
+        for some in (range(len(batch)), rng.permutation(len(batch))[: max(len(batch) // 2, 1)]):
+            found = posterior.predict(domain.take(batch, some))
+            positions = np.asarray(some)
+            assert np.all(bounds.mean[:, positions] <= found.mean), "the mean of screen is never above that of predict"
+            is_wider = bounds.variance[:, positions] >= found.variance
+            assert np.all(is_wider), "the variance of screen is never below that of predict"
+
+
+def check_beliefs(posterior: Any, domain: Any, xs: Batch, running: Batch) -> None:
+    """Check that believing keeps every mean, widens no variance, and changes the posterior itself in nothing.
+
+    Where the posterior has covariances, the variance of a believed point shrinks.
+
+    posterior: any.
+    domain: of the points.
+    xs: m points.
+    running: points to believe.
+    """
+    every = domain.join(xs, running)
+    before = posterior.predict(every)
+    after = posterior.believe(running).predict(every)
+    scale = float(before.variance.max())
+    assert_close(after.mean, before.mean, ROUNDING * np.sqrt(scale), "believing moves no mean")
+    assert np.all(after.variance <= before.variance + ROUNDING * scale), "believing widens no variance"
+    if has_capability(posterior, HasCovariance):
+        own = slice(len(xs), len(every))
+        is_smaller = float(after.variance[:, own].sum()) < float(before.variance[:, own].sum())
+        assert is_smaller, "believing shrinks the variance of the points believed"
+    _assert_same(posterior.predict(every), before, "a posterior that has believed points elsewhere")
+    _assert_same(posterior.believe(domain.take(xs, [])).predict(every), before, "a posterior that believes no point")
+
+
+def check_covariance(posterior: Any, domain: Any, xs: Batch, rng: np.random.Generator) -> Array:
+    """Check that covariances are symmetric, positive semi-definite, with `predict`'s variances, in any order of points.
+
+    posterior: with covariances.
+    domain: of the points.
+    xs: m points, some of them twice.
+    rng: draws an order, and neighbors.
+
+    Returns the covariances (s, m, m).
+    """
+    found, variance = posterior.covariance(xs), posterior.predict(xs).variance
+    s, m = variance.shape
+    assert found.shape == (s, m, m), f"covariances are (s, m, m): expected {(s, m, m)}, got {found.shape}"
+    rounding = ROUNDING * float(variance.max())
+    assert_close(found, found.transpose(0, 2, 1), rounding, "covariances are symmetric")
+    diagonal = np.einsum("sii->si", found)
+    assert_close(diagonal / variance, np.ones((s, m)), 1e-9, "the diagonal of the covariances is predict's variance")
+    for one in found:
+        smallest = float(np.linalg.eigvalsh(one)[0])
+        assert smallest >= -rounding, f"covariances are positive semi-definite: smallest eigenvalue {smallest}"
+    order = rng.permutation(m)
+    mixed = posterior.covariance(domain.take(xs, order))
+    assert_close(mixed, found[:, order][:, :, order], rounding, "covariances of points in another order are the same")
+    copied = posterior.covariance(copy_batch(domain, xs))
+    assert_close(copied, found, rounding, "covariances of an equal batch that is another object are the same")
+    empty = posterior.covariance(domain.take(xs, []))
+    assert empty.shape == (s, 0, 0), f"covariances of no points are (s, 0, 0), got {empty.shape}"
+    pair = sample_changes(domain, xs[:2], 4, rng)
+    if pair is not None:
+        changed, rows = posterior.covariance(pair.changes), posterior.covariance(pair.rows)
+        assert_close(changed, rows, rounding, "covariances of single changes are those of the points")
+    return found
+
+
+def check_belief(posterior: Any, domain: Any, xs: Batch, running: Batch, noise: Array) -> None:
+    """Check that believing shrinks variances exactly as the covariances say.
+
+    posterior: with covariances.
+    domain: of the points.
+    xs: m points.
+    running: points to believe.
+    noise: its variance under each posterior sample (s,), in the user's units squared.
+    """
+    together = posterior.covariance(domain.join(running, xs))
+    r = len(running)
+    before, after = posterior.predict(xs), posterior.believe(running).predict(xs)
+    rounding = ROUNDING * float(before.variance.max())
+    assert_close(after.mean, before.mean, np.sqrt(ROUNDING * rounding), "believing moves no mean")
+    for s, joint in enumerate(together):
+        told = joint[:r, :r] + noise[s] * np.eye(r)
+        explained = np.einsum("rm,rm->m", joint[:r, r:], np.linalg.solve(told, joint[:r, r:]))
+        expected = before.variance[s] - explained
+        assert_close(after.variance[s], expected, rounding, "believing shrinks variances as the covariances say")

@@ -1,0 +1,56 @@
+"""The examples of parts of your own run, check their laws, and are short."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+import bostruct.domains.registry
+import bostruct.domains.space.registry
+import bostruct.kernels.space.registry
+
+ROOT = Path(__file__).parents[1]
+EXTENDING = sorted((ROOT / "examples" / "extending").glob("*.py"))
+REGISTRIES = (
+    bostruct.domains.registry.BUILDERS,
+    bostruct.domains.space.registry.KINDS,
+    bostruct.kernels.space.registry.KERNELS,
+)
+MOST_LINES = 90
+
+
+@pytest.fixture(autouse=True)
+def registries():
+    """What an example registers is taken out again."""
+    before = [dict(registry) for registry in REGISTRIES]
+    yield
+    for registry, kept in zip(REGISTRIES, before, strict=True):
+        registry.clear()
+        registry.update(kept)
+
+
+@pytest.mark.parametrize("example", EXTENDING, ids=lambda path: path.stem)
+def test_an_example_runs_and_prints(example, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(example), run_name="__main__")
+    assert capsys.readouterr().out.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("example", EXTENDING, ids=lambda path: path.stem)
+def test_an_example_is_short_and_checks_its_part(example):
+    source = example.read_text()
+    assert re.search(r"^    +check_\w+\(", source, re.MULTILINE), "it calls no law"
+    assert sum(1 for line in source.splitlines() if line.strip()) < MOST_LINES
+
+
+def test_each_kind_of_part_has_an_example():
+    called = {name for path in EXTENDING for name in re.findall(r"^ +(check_\w+)\(", path.read_text(), re.MULTILINE)}
+    assert called >= {"check_domain", "check_kernel", "check_acquisition", "check_storage"}
+
+
+def test_the_examples_are_run_before_a_change_is_taken():
+    assert '"$PWD"/examples/*.py "$PWD"/examples/extending/*.py' in (ROOT / ".ci" / "run").read_text()

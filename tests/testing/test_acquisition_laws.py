@@ -1,0 +1,98 @@
+"""All acquisition functions obey their laws, and each planted fault breaks one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bostruct.acquisition.functions import LowerConfidenceBound, ProbabilityOfImprovement
+from bostruct.contracts import Array, Prediction
+from bostruct.testing.acquisition_laws import check_acquisition
+from tests.acquisition.test_functions import ALL
+
+
+@pytest.mark.parametrize("acquisition", ALL, ids=str)
+def test_ours_obey(acquisition):
+    for seed in range(5):
+        check_acquisition(acquisition, np.random.default_rng(seed))
+
+
+@dataclass(frozen=True)
+class Faulty:
+    """An acquisition function, but for one fault."""
+
+    one: Any
+    fault: str
+
+    @property
+    def is_logarithm(self) -> Any:
+        if self.fault == "truthy":
+            return int(self.one.is_logarithm)
+        return self.one.is_logarithm != (self.fault == "calls a logarithm plain")
+
+    def __call__(self, prediction: Prediction, incumbent: float) -> Array:
+        found = self.one(prediction, incumbent)
+        if self.fault == "maximizes":
+            return self.one(Prediction(-prediction.mean, prediction.variance), -incumbent)
+        if self.fault == "turns the incumbent":
+            return self.one(prediction, -incumbent)
+        if self.fault == "averages at once":
+            return found.mean(axis=0)
+        if self.fault == "standardizes":
+            return found - found.mean(axis=1, keepdims=True)
+        if self.fault == "changes its argument":
+            prediction.variance[:] = 1.0
+        if self.fault == "not a number":
+            return np.where(found < np.median(found), np.nan, found)
+        return found
+
+    def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
+        found = self.one.upper_bounds(prediction, incumbent)
+        if self.fault == "bounds too low":
+            return found - 1e-6 * np.abs(found)
+        if self.fault == "bounds the mean alone":
+            return self.one.upper_bounds(Prediction(prediction.mean, np.full_like(found, 0.005)), incumbent)
+        if self.fault == "takes the worth for the bound":
+            return self.one(prediction, incumbent)
+        return found
+
+    def average(self, scores: Array) -> Array:
+        if self.fault == "adds":
+            return scores.sum(axis=0)
+        if self.fault == "takes the first":
+            return scores[0]
+        if self.fault == "takes the largest":
+            return scores.max(axis=0)
+        if self.fault == "averages logarithms":
+            return scores.mean(axis=0)
+        return self.one.average(scores)
+
+
+PLAIN = ["truthy", "maximizes", "averages at once", "standardizes", "changes its argument", "not a number"]
+PLAIN += ["bounds too low", "bounds the mean alone", "adds", "takes the first", "takes the largest"]
+OF_LOGARITHMS = [
+    "turns the incumbent",
+    "averages logarithms",
+    "calls a logarithm plain",
+    "takes the worth for the bound",
+]
+
+
+@pytest.mark.parametrize("fault", PLAIN)
+def test_a_faulty_bound_of_confidence_fails(fault):
+    with pytest.raises((AssertionError, ValueError)):
+        check_acquisition(Faulty(LowerConfidenceBound(), fault), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("fault", PLAIN + OF_LOGARITHMS)
+def test_a_faulty_probability_fails(fault):
+    with pytest.raises((AssertionError, ValueError)):
+        check_acquisition(Faulty(ProbabilityOfImprovement(), fault), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("one", [LowerConfidenceBound(), ProbabilityOfImprovement()])
+def test_the_faultless_pass(one):
+    check_acquisition(Faulty(one, "none"), np.random.default_rng(0))

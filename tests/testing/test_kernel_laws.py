@@ -1,0 +1,143 @@
+"""Kernels that obey the laws pass, and each planted fault breaks one; ours are checked beside their own tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.contracts import Parameter
+from bostruct.kernels.spectrum_clip import SpectrumClip
+from bostruct.surrogates.priors import Normal
+from bostruct.testing.kernel_laws import check_kernel
+from tests.permutations import Distant
+
+SPACE = bo.Space({"a": bool, "b": list("pqrs"), "c": range(6), "d": bo.Integer(-3, 3)})
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+@dataclass(frozen=True)
+class Faulty:
+    """exp(-rate * differing columns), but for one fault."""
+
+    fault: str = "none"
+    prior: object = Normal(0.0, 1.0)
+
+    @property
+    def parameters(self):
+        return (Parameter("log_rate", 1, self.prior, -1.0),)
+
+    def prepare(self, xs, ys=None):
+        rows = np.asarray(xs)
+        if self.fault == "knows arrays alone" and not isinstance(xs, np.ndarray):
+            rows = xs.base[xs.of]
+        others = rows if ys is None else np.asarray(ys)
+        found = (rows[:, None] != others[None]).sum(axis=2).astype(float)
+        if self.fault == "asks for identity" and ys is not xs:
+            found += 0.5
+        if self.fault == "adds noise to training points" and ys is None:
+            found -= 0.01 * np.eye(len(found))
+        if self.fault == "centers" and len(found) > 1:
+            found -= found.mean()
+        if self.fault == "takes an order":
+            found += 0.1 * (rows[:, None, 2] > others[None, :, 2])
+        return found
+
+    def gram(self, theta, prepared):
+        found = np.exp(-np.exp(theta[0]) * prepared)
+        if self.fault == "is indefinite":
+            return 1.0 - np.tanh(prepared) * 0.9 + (prepared == 2.0)
+        if self.fault == "is not finite":
+            return np.where(prepared > 2.0, np.nan, found)
+        return found.T if self.fault == "turns" else found
+
+    def diag(self, theta, xs):
+        del theta
+        return np.full(len(xs), 2.0 if self.fault == "has another diagonal" else 1.0)
+
+    def line(self, theta, i, prepared, gram=None):
+        del i
+        if self.fault == "overwrites what it is given" and gram is not None:
+            gram[:] = 0.0
+        kept = self.gram(theta, prepared)
+        if self.fault == "returns its own array":
+
+            def into(value):
+                kept[:] *= self.gram(np.array([value]), prepared) / kept
+                return kept
+
+            return into
+        if self.fault == "stays":
+            return lambda _: kept.copy()
+        return lambda value: self.gram(np.array([value]), prepared)
+
+    def gram_and_pullback(self, theta, prepared):
+        gram = self.gram(theta, prepared)
+        slope = -(1.0 if self.fault == "forgets the chain rule" else np.exp(theta[0])) * prepared * gram
+        return gram, lambda cotangent: np.array([np.vdot(cotangent, slope)])
+
+
+FAULTS = ["knows arrays alone", "asks for identity", "adds noise to training points", "centers", "takes an order"]
+FAULTS += ["is indefinite", "is not finite", "turns", "has another diagonal", "overwrites what it is given"]
+FAULTS += ["returns its own array", "stays", "forgets the chain rule"]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_faulty_kernel_fails(fault, rng):
+    with pytest.raises((AssertionError, ValueError)):
+        check_kernel(Faulty(fault), SPACE, rng, reach=1.0)
+
+
+def test_a_kernel_with_a_faulty_prior_fails(rng):
+    @dataclass(frozen=True)
+    class Nowhere:
+        def log_density(self, theta):
+            return -np.inf * (1.0 + abs(theta))
+
+    with pytest.raises(AssertionError, match="log_density is finite at the initial value"):
+        check_kernel(Faulty(prior=Nowhere()), SPACE, rng)
+
+
+def test_the_faultless_pass(rng):
+    check_kernel(Faulty(), SPACE, rng, reach=1.0)
+
+
+@dataclass(frozen=True)
+class Mallows(Faulty):
+    """The kernel of Kendall's distance, whose batches are lists."""
+
+    def prepare(self, xs, ys=None):
+        return Distant(4).distances(xs, xs if ys is None else ys)
+
+
+def test_lists_have_no_single_changes(rng):
+    check_kernel(Mallows(), Distant(4), rng, reach=1.0)
+
+
+@dataclass(frozen=True)
+class FaultyClip(SpectrumClip):
+    """A kernel that depends on the training points, but for one fault."""
+
+    fault: str = "none"
+
+    def gram_and_diag(self, theta, xs, prepared):
+        gram, diag = super().gram_and_diag(theta, xs, prepared)
+        if self.fault == "gives another matrix":
+            gram = gram + 0.1
+        if self.fault == "gives another diagonal":
+            diag = diag + 0.1
+        return gram, diag
+
+
+@pytest.mark.parametrize("fault", ["gives another matrix", "gives another diagonal"])
+def test_a_faulty_kernel_of_training_points_fails(fault, rng):
+    kernel = FaultyClip(Mallows())
+    check_kernel(kernel, Distant(4), rng, reach=1.0)
+    with pytest.raises(AssertionError, match="gram_and_diag"):
+        check_kernel(replace(kernel, fault=fault), Distant(4), rng, reach=1.0)

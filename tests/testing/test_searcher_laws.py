@@ -1,0 +1,106 @@
+"""Searchers that obey the laws pass, and a searcher with one fault breaks one; ours are checked beside their tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.contracts import SpaceExhausted, Suggestion
+from bostruct.searchers.random import RandomSearch
+from bostruct.testing.searcher_laws import check_exhausts, check_searcher
+
+VARIABLES = {"a": bool, "b": ["p", "q", "r", "s"], "c": range(6)}
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+@dataclass(frozen=True)
+class Faulty:
+    """Random search, but for one fault."""
+
+    domain: Any
+    fault: str
+    memory: list[int]
+
+    def settings(self):
+        return {}
+
+    def initial_state(self):
+        return {"n": 0}
+
+    def suggest(self, history, state, rng):
+        self.memory.append(1)
+        info: dict[str, Any] = {"origin": "random"}
+        x = self.domain.sample_unseen(history.seen, rng)
+        if self.fault == "repeats" and len(history.completed):
+            x = history.completed[0]
+        if self.fault == "invalid":
+            x = x + 100
+        if self.fault == "remembers" and len(self.memory) % 2:
+            x = self.domain.sample_unseen(history.seen, rng)
+        if self.fault == "global":
+            np.random.random()  # noqa: NPY002
+        if self.fault == "ignores its generator":
+            x = self.domain.sample_unseen(history.seen, np.random.default_rng(0))
+        if self.fault == "unseeded":
+            x = self.domain.sample_unseen(history.seen, np.random.default_rng())
+        if self.fault == "changes its state":
+            state["n"] += 1
+        if self.fault == "changes the history" and len(history.values):
+            history.values[0] = 0.0
+        if self.fault == "tuple":
+            state = {"n": (1, 2)}
+        if self.fault == "says nothing":
+            info = {}
+        if self.fault == "gives no reason":
+            info = {"origin": "fallback"}
+        return Suggestion(x, state, info)
+
+
+FAULTS = (
+    "repeats",
+    "invalid",
+    "remembers",
+    "global",
+    "ignores its generator",
+    "unseeded",
+    "changes its state",
+    "changes the history",
+    "tuple",
+    "says nothing",
+    "gives no reason",
+)
+
+
+def total(point: dict) -> float:
+    return point["a"] + point["c"] + (point["b"] == "p")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_faulty_searcher_fails(fault, rng):
+    with pytest.raises((AssertionError, ValueError)):
+        check_searcher(lambda domain: Faulty(domain, fault, []), bo.Space(VARIABLES), total, rng)
+
+
+def test_the_faultless_pass(rng):
+    check_searcher(lambda domain: Faulty(domain, "none", []), bo.Space(VARIABLES), total, rng)
+    check_searcher(RandomSearch, bo.Space(VARIABLES), total, rng)
+
+
+def test_a_searcher_that_stops_early_fails(rng):
+    @dataclass(frozen=True)
+    class Early(RandomSearch):
+        def suggest(self, history, state, rng):
+            if len(history.seen) == 5:
+                self.domain.sample_unseen(frozenset(self.domain.keys(self.domain.enumerate())), rng)
+            return RandomSearch.suggest(self, history, state, rng)
+
+    with pytest.raises(SpaceExhausted):
+        check_exhausts(Early, bo.Space({"a": bool, "b": ["p", "q", "r", "s"]}), lambda p: p["a"], rng)

@@ -1,0 +1,92 @@
+"""All surrogates obey their laws, and each planted fault breaks one."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.methods import METHODS, auto, bayesian, combo, nasbot, smac
+from bostruct.testing.surrogate_laws import check_surrogate
+from tests.architectures import SMALL_MLP
+from tests.permutations import Described, Distant
+
+SPACE = bo.Space({"a": bool, "b": list("pqr"), "c": range(5), "d": bo.Integer(-3, 3)})
+JOINT = bo.joint_domain({"a": SPACE, "b": {"x": range(4)}})
+
+
+def chain() -> Any:
+    return dataclasses.replace(combo(SPACE).surrogate, burn_in=3, samples=3)
+
+
+OURS = {
+    "auto": (SPACE, lambda: auto(SPACE).surrogate),
+    "mode": (SPACE, lambda: auto(SPACE).surrogate.surrogate.quiet),
+    "combo": (SPACE, chain),
+    "forest": (SPACE, lambda: smac(SPACE).surrogate),
+    "tokens": (SPACE, lambda: METHODS["smbo"](SPACE).surrogate),
+    "networks": (SMALL_MLP, lambda: nasbot(SMALL_MLP).surrogate),
+    "joint": (JOINT, lambda: auto(JOINT).surrogate),
+    "distances": (Distant(5), lambda: bayesian(Distant(5)).surrogate),
+    "features": (Described(5), lambda: bayesian(Described(5)).surrogate),
+}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_ours_obey(name):
+    domain, make = OURS[name]
+    check_surrogate(make(), domain, np.random.default_rng(0))
+
+
+class Faulty:
+    """A surrogate, but for one fault."""
+
+    def __init__(self, fault: str) -> None:
+        self.surrogate, self.fault = auto(SPACE).surrogate, fault
+        self.n_calls = 0
+
+    def initial_state(self) -> Any:
+        return (1, 2) if self.fault == "starts from a tuple" else self.surrogate.initial_state()
+
+    def condition(self, xs: Any, values: Any, state: Any, rng: np.random.Generator) -> Any:
+        self.n_calls += 1
+        if self.fault == "changes the values":
+            values -= values.mean()
+        if self.fault == "draws globally":
+            np.random.random()  # noqa: NPY002
+        told = values
+        if self.fault == "remembers":
+            told = values + self.n_calls
+        if self.fault == "knows objects":
+            told = values + (id(xs) % 1_000) / 100.0
+        if self.fault == "is random":
+            told = values + np.random.default_rng([id(rng), self.n_calls]).normal(size=len(values))
+        if self.fault == "keeps its own units":
+            told = (values - values.mean()) / values.std()
+        posterior, after, info = self.surrogate.condition(xs, told, state, rng)
+        if self.fault == "changes the state" and state:
+            state.append(0.0)
+        if self.fault == "keeps an array":
+            after = np.zeros(3)
+        if self.fault == "records a number of NumPy":
+            info = info | {"n": np.int64(3)}
+        if self.fault == "records NaN":
+            info = info | {"n": np.nan}
+        return posterior, after, info
+
+
+FAULTS = ["starts from a tuple", "changes the values", "draws globally", "remembers", "knows objects", "is random"]
+FAULTS += ["keeps its own units", "changes the state", "keeps an array", "records a number of NumPy", "records NaN"]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_faulty_surrogate_fails(fault):
+    with pytest.raises((AssertionError, ValueError)):  # ValueError: NumPy refuses to change the values
+        check_surrogate(Faulty(fault), SPACE, np.random.default_rng(0))
+
+
+def test_the_faultless_pass():
+    check_surrogate(Faulty("none"), SPACE, np.random.default_rng(0))
