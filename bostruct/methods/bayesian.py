@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LogExpectedImprovement
@@ -82,7 +82,7 @@ def bayesian(
     )
 
 
-def default_search(domain: Any) -> Search:
+def default_search(domain: Domain) -> Search:
     """Return the search that a domain's capabilities allow.
 
     domain: any.

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from bostruct.contracts import Batch, Point
+from bostruct.contracts import Batch, Domain, Point
 
 
 class GrowingArray:
     """An array that is appended to along its first axis; what was read of it before stays as it was."""
 
-    def __init__(self, rows: Any) -> None:
+    def __init__(self, rows: Batch) -> None:
         self._buffer = np.array(rows)
         self._n = len(self._buffer)
 
-    def extend(self, rows: Any) -> None:
+    def extend(self, rows: Batch) -> None:
         """Append rows (m, ...), in amortized constant time each."""
         n = self._n + len(rows)
         if n > len(self._buffer):
@@ -26,7 +24,7 @@ class GrowingArray:
         self._buffer[self._n : n] = rows
         self._n = n
 
-    def read(self) -> Any:
+    def read(self) -> Batch:
         """Return the rows so far (n, ...), a view that cannot be written to."""
         rows = self._buffer[: self._n]
         rows.flags.writeable = False
@@ -36,7 +34,7 @@ class GrowingArray:
 class GrowingBatch:
     """Points of a domain, appended one at a time and read as one batch."""
 
-    def __init__(self, domain: Any) -> None:
+    def __init__(self, domain: Domain) -> None:
         self._join = domain.join
         self._fresh: list[Point] = []  # not yet joined
         self._batch: Batch = domain.join()

@@ -8,8 +8,18 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 from bostruct import __version__, methods
-from bostruct.checks import missing_members, short_repr
-from bostruct.contracts import BostructError, Domain, DomainError, Json, Point, PointError, Searcher
+from bostruct.checks import has_capability, missing_members, short_repr
+from bostruct.contracts import (
+    BostructError,
+    Domain,
+    DomainError,
+    Json,
+    ParsedJson,
+    Point,
+    PointError,
+    Presented,
+    Searcher,
+)
 from bostruct.domains.registry import domain_from_json
 from bostruct.domains.space.space import Space
 from bostruct.outcome import Outcome
@@ -28,13 +38,13 @@ class OtherVersion(UserWarning):
 class JsonDomain:
     """A domain whose points are JSON, for reading a study whose domain cannot be rebuilt from a file."""
 
-    def decode(self, data: Json) -> Point:
+    def decode(self, data: ParsedJson) -> Point:
         return data
 
     def encode(self, x: Point) -> Json:
         return x
 
-    def present(self, x: Point) -> Any:
+    def present(self, x: Point) -> Presented:
         return x
 
     def key(self, x: Point) -> Hashable:
@@ -47,19 +57,19 @@ class JsonDomain:
         return [x for batch in batches for x in batch]
 
 
-def as_domain(given: Any) -> Any:
+def as_domain(given: object) -> Domain:
     """Return a domain as it is, or the `Space` of a mapping of variables; raise TypeError for anything else."""
     if isinstance(given, Mapping):
         return Space(given)
+    if has_capability(given, Domain):
+        return given
     missing = missing_members(given, Domain)
     if "sample_unseen" in missing:
         raise TypeError(f"space: expected a Space, a dict of variables or another domain, got {short_repr(given)}")
-    if missing:
-        raise TypeError(f"space: a domain has {', '.join(missing)}, which {type(given).__name__} lacks")
-    return given
+    raise TypeError(f"space: a domain has {', '.join(missing)}, which {type(given).__name__} lacks")
 
 
-def encode_points(domain: Any, points: Iterable[Any] | None) -> list[Json]:
+def encode_points(domain: Domain, points: Iterable[object] | None) -> list[Json]:
     """Encode the user's own points; raise TypeError or PointError, naming the one that is wrong."""
     if points is None:
         return []
@@ -74,8 +84,8 @@ def encode_points(domain: Any, points: Iterable[Any] | None) -> list[Json]:
     return encoded
 
 
-def readable_domain(given: Any, row: StudyRow) -> Any:
-    """Return the domain to show a study's points with."""
+def readable_domain(given: object, row: StudyRow) -> Any:
+    """Return a domain, or a `JsonDomain`, to show a study's points with."""
     if given is not None:
         return as_domain(given)
     try:
@@ -84,7 +94,7 @@ def readable_domain(given: Any, row: StudyRow) -> Any:
         return JsonDomain()
 
 
-def readable_searcher(given: str | Searcher | None, domain: Any, row: StudyRow) -> tuple[Searcher, str]:
+def readable_searcher(given: str | Searcher | None, domain: Domain, row: StudyRow) -> tuple[Searcher, str]:
     """Return the method of a study that is only read, and its state, as JSON text.
 
     A method whose settings are not those of the file, which another version made, starts without a state. Raises
@@ -98,7 +108,7 @@ def readable_searcher(given: str | Searcher | None, domain: Any, row: StudyRow) 
     return searcher, row.state if same else dump(searcher.initial_state())
 
 
-def stored_domain(row: StudyRow) -> Any:
+def stored_domain(row: StudyRow) -> Domain:
     """Rebuild a study's domain from its file; raise DomainError, with what to do, where that does not hold enough."""
     try:
         return _rebuild_domain(row)
@@ -106,7 +116,7 @@ def stored_domain(row: StudyRow) -> Any:
         raise DomainError(f"study {row.name!r}: {error}; Study.load takes it as space=") from error
 
 
-def _rebuild_domain(row: StudyRow) -> Any:
+def _rebuild_domain(row: StudyRow) -> Domain:
     """Raise DomainError where the file cannot hold the domain, StorageError where it holds none at all."""
     try:
         return domain_from_json(parse(row.domain))
@@ -116,7 +126,7 @@ def _rebuild_domain(row: StudyRow) -> Any:
         raise StorageError(f"study {row.name!r} cannot be read: domain: {error!r}") from error
 
 
-def check_domain(searcher: Searcher, domain: Any) -> Searcher:
+def check_domain(searcher: Searcher, domain: Domain) -> Searcher:
     """Return the searcher; raise ValueError where it was built for another domain."""
     if dump(searcher.domain.to_json()) != dump(domain.to_json()):
         raise ValueError(
@@ -166,7 +176,7 @@ def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
             )
 
 
-def _difference(path: str, ours: Json, theirs: Json) -> str:
+def _difference(path: str, ours: ParsedJson, theirs: ParsedJson) -> str:
     if isinstance(ours, dict) and isinstance(theirs, dict):
         for key in [*ours, *(k for k in theirs if k not in ours)]:
             if key not in theirs or key not in ours:
@@ -233,7 +243,7 @@ def check_study(row: StudyRow, where: str) -> StudyRow:
     return row
 
 
-def read_initial(row: StudyRow, domain: Any, where: str) -> list[Point]:
+def read_initial(row: StudyRow, domain: Domain, where: str) -> list[Point]:
     """Return the user's own points as the domain holds them; raise StorageError, naming the study."""
     try:
         return [domain.decode(data) for data in parse(row.initial)]
@@ -241,7 +251,7 @@ def read_initial(row: StudyRow, domain: Any, where: str) -> list[Point]:
         raise StorageError(f"{where} cannot be read: initial: {error!r}") from error
 
 
-def read_trial(row: TrialRow, domain: Any, where: str) -> tuple[Trial, Point]:
+def read_trial(row: TrialRow, domain: Domain, where: str) -> tuple[Trial, Point]:
     """Return a trial and its point as the domain holds it; raise StorageError, naming both, where that makes no sense.
 
     where: storage and study.
@@ -258,7 +268,7 @@ def read_trial(row: TrialRow, domain: Any, where: str) -> tuple[Trial, Point]:
     return Trial(row.number, shown, status, value, reason, info, row.started, row.finished), point
 
 
-def _check_info(info: Json) -> None:
+def _check_info(info: ParsedJson) -> None:
     """Raise TypeError unless it is a JSON object in which what a study itself reads has the right type."""
     known = {"origin": str, "suggest_seconds": int | float, "attempts": int, "failed_before": list}
     if not isinstance(info, dict) or any(not isinstance(info[name], known[name]) for name in known.keys() & info):

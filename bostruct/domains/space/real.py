@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from bostruct.checks import check_number
-from bostruct.contracts import DomainError, Json
+from bostruct.contracts import DomainError, Json, ParsedJson
 from bostruct.domains.space.choices import ChoiceVariable, to_python
 from bostruct.domains.space.graphs import DyadicGraph
 from bostruct.domains.space.scale import GRID_STEPS, RealGrid
@@ -45,7 +44,7 @@ class Real(ChoiceVariable):
         """False: they are numbers."""
         return False
 
-    def parse(self, value: Any) -> list[int]:
+    def parse(self, value: object) -> list[int]:
         """Return the position of the nearest number of the grid; raises PointError outside the range."""
         return [self.choices.vertex(to_python(value))]
 
@@ -54,6 +53,6 @@ class Real(ChoiceVariable):
         return {"low": self.choices.low, "high": self.choices.high, "log": self.choices.log}
 
     @classmethod
-    def from_json(cls, data: dict[str, Json]) -> Real:
+    def from_json(cls, data: ParsedJson) -> Real:
         """Rebuild the variable from what `describe` returned."""
         return cls(data["low"], data["high"], log=data["log"])

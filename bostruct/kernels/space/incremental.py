@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from bostruct.contracts import Array, IntArray
 
@@ -28,7 +28,7 @@ class LastCall(Generic[CachedValue]):
             self._last = held = (xs, ys, self._make(xs, ys))
         return held[2]
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_last": None}
 
 
@@ -55,5 +55,5 @@ class LastThetas(Generic[CachedValue]):
             self._known.popitem(last=False)
         return value
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_known": OrderedDict()}
