@@ -17,7 +17,7 @@ Capability = TypeVar("Capability")
 CONTRACTS: tuple[type, ...] = (Domain, Kernel, Posterior, Prior, Searcher)  # what capabilities add to
 
 
-def short_repr(value: Any, limit: int = 80) -> str:
+def short_repr(value: object, limit: int = 80) -> str:
     """Return `repr` of a value, cut where it grows too long for a message.
 
     value: anything.
@@ -27,7 +27,7 @@ def short_repr(value: Any, limit: int = 80) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
-def check_integer(name: str, value: Any, low: int, high: float = np.inf) -> int:
+def check_integer(name: str, value: object, low: int, high: float = np.inf) -> int:
     """Return an integer in [low, high] as int; raise TypeError or ValueError for anything else.
 
     name: of the argument, which opens the message.
@@ -42,7 +42,7 @@ def check_integer(name: str, value: Any, low: int, high: float = np.inf) -> int:
     return int(value)
 
 
-def check_number(name: str, value: Any, low: float = -np.inf, high: float = np.inf) -> float:
+def check_number(name: str, value: object, low: float = -np.inf, high: float = np.inf) -> float:
     """Return a finite number in [low, high] as float; raise TypeError or ValueError for anything else.
 
     name: of the argument, which opens the message.
@@ -56,7 +56,7 @@ def check_number(name: str, value: Any, low: float = -np.inf, high: float = np.i
     return float(value)
 
 
-def check_choice(name: str, value: Any, allowed: Any) -> Any:
+def check_choice(name: str, value: object, allowed: Any) -> Any:
     """Return a value that is allowed; raise ValueError for any other.
 
     name: of the argument, which opens the message.
@@ -71,7 +71,7 @@ def check_choice(name: str, value: Any, allowed: Any) -> Any:
     return value
 
 
-def did_you_mean(given: Any, names: Iterable[Any]) -> str:
+def did_you_mean(given: object, names: Iterable[object]) -> str:
     """Write the end of a refusal that asks for the name most like the one given; nothing where none is like it.
 
     given: the wrong name.
@@ -84,7 +84,7 @@ def did_you_mean(given: Any, names: Iterable[Any]) -> str:
     return f". Did you mean {known[close[0]]!r}?" if close else ""
 
 
-def has_capability(part: Any, capability: type[Capability]) -> TypeGuard[Capability]:
+def has_capability(part: object, capability: type[Capability]) -> TypeGuard[Capability]:
     """Tell whether a part has what a capability adds to its contract.
 
     `isinstance` asks for the contract too, and in Python 3.11 evaluates its properties: the size of a domain may be
@@ -96,7 +96,7 @@ def has_capability(part: Any, capability: type[Capability]) -> TypeGuard[Capabil
     return not missing_members(part, capability)
 
 
-def missing_members(part: Any, capability: type) -> list[str]:
+def missing_members(part: object, capability: type) -> list[str]:
     """List the methods and properties that a part lacks for a capability, or for a contract.
 
     part: anything; a class lacks all of them, because it is not yet the part.
@@ -111,7 +111,7 @@ def _members(capability: type) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for base in reversed(bases) for name in vars(base) if not name.startswith("_")))
 
 
-def _has_member(part: Any, name: str) -> bool:
+def _has_member(part: object, name: str) -> bool:
     """Look at the class first, so that no property is evaluated; fields are found on the part itself."""
     return getattr(type(part), name, None) is not None or getattr(part, name, None) is not None
 
@@ -135,7 +135,7 @@ def require(domain: Any, capability: type[Capability], method: str) -> Capabilit
     return domain
 
 
-def check_bool(name: str, value: Any) -> bool:
+def check_bool(name: str, value: object) -> bool:
     """Return True or False; raise TypeError for anything else.
 
     name: of the argument, which opens the message.

@@ -29,12 +29,14 @@ import numpy.typing as npt
 
 Array: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
-Json: TypeAlias = Any  # None, bool, int, float, str, or a list or dict of them
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+ParsedJson: TypeAlias = Any  # the same, read back: its reader knows what is in it
 Point: TypeAlias = Any  # one point, as its domain holds it
+Presented: TypeAlias = Any  # the same point, as an objective receives it: what `Domain.present` returns
 Batch: TypeAlias = Any  # several of them: see above
 Prepared: TypeAlias = Any  # what a kernel needs to know of two batches, whatever its parameters
-State: TypeAlias = Json  # what the next step needs: plain JSON, so that it survives on disk exactly
-Info: TypeAlias = dict[str, Any]  # what a person wants to see, as JSON
+State: TypeAlias = ParsedJson  # what the next step needs: plain JSON, so that it survives on disk exactly
+Info: TypeAlias = dict[str, ParsedJson]  # what a person wants to see, as JSON
 
 
 class Domain(Protocol):
@@ -66,14 +68,14 @@ class Domain(Protocol):
         """
         ...
 
-    def parse(self, point: Any) -> Point:
+    def parse(self, point: Presented) -> Point:
         """Turn what a user writes into a point; raise `PointError` where it is none.
 
         point: in the form of `present`.
         """
         ...
 
-    def present(self, x: Point) -> Any:
+    def present(self, x: Point) -> Presented:
         """Return what an objective receives for a point: the inverse of `parse`.
 
         x: one point, as the domain holds it.
@@ -82,7 +84,7 @@ class Domain(Protocol):
 
     def encode(self, x: Point) -> Json: ...
 
-    def decode(self, data: Json) -> Point:
+    def decode(self, data: ParsedJson) -> Point:
         """Rebuild a point from its JSON: the inverse of `encode`, exactly.
 
         data: what `encode` returned.
@@ -623,7 +625,7 @@ class Searcher(Protocol):
     """A method. All it may remember is its state."""
 
     @property
-    def domain(self) -> Any: ...
+    def domain(self) -> Domain: ...
 
     def settings(self) -> Mapping[str, Json]:
         """Return the settings that tell this searcher from another of the same method, for the record, as JSON."""

@@ -37,7 +37,7 @@ def new_axes(width: float, height: float) -> Any:
     return make(figsize=(width, height), layout="constrained").subplots()
 
 
-def in_full(value: Any) -> str:
+def in_full(value: object) -> str:
     """Write a point, or a part of it, in one line that leaves nothing out.
 
     value: the point, as the user sees it.
@@ -55,7 +55,7 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
 
 
-def html_table(rows: Iterable[Sequence[Any]], header: Sequence[str] = (), caption: str = "") -> str:
+def html_table(rows: Iterable[Sequence[object]], header: Sequence[str] = (), caption: str = "") -> str:
     """Write rows as an HTML table.
 
     rows: sequences of cells; the first cell of a row is its name, and a mapping becomes a table in its cell.
@@ -67,7 +67,7 @@ def html_table(rows: Iterable[Sequence[Any]], header: Sequence[str] = (), captio
     return f'{STYLE}<table class="bostruct">{top}{head}{_body(rows)}</table>'
 
 
-def _body(rows: Iterable[Sequence[Any]]) -> str:
+def _body(rows: Iterable[Sequence[object]]) -> str:
     lines = (
         f"<tr><th>{escape(str(name))}</th>{''.join(f'<td>{_cell(value)}</td>' for value in values)}</tr>"
         for name, *values in rows
@@ -75,7 +75,7 @@ def _body(rows: Iterable[Sequence[Any]]) -> str:
     return f"<tbody>{''.join(lines)}</tbody>"
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, Mapping):
         parts = {name: part if isinstance(part, Mapping) else in_full(part) for name, part in value.items()}
         return f"<table>{_body(parts.items())}</table>"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any, NamedTuple, SupportsFloat
 
-from bostruct.contracts import Searcher
+from bostruct.contracts import Domain, Presented, Searcher
 from bostruct.study.result import Result
 from bostruct.study.study import Callback, Direction, Place, Study
 
@@ -23,12 +23,12 @@ class StudyArguments(NamedTuple):
     threads: for model work, from 1; None leaves them alone.
     """
 
-    space: Any
+    space: Domain | Mapping[str, object]
     method: str | Searcher
     seed: int | None
     storage: Place | None
     name: str | None
-    initial_points: Iterable[Any] | None
+    initial_points: Iterable[object] | None
     threads: int | None
 
 
@@ -52,15 +52,15 @@ class RunArguments(NamedTuple):
 
 
 def minimize(
-    objective: Callable[[Any], SupportsFloat],
-    space: Any,
+    objective: Callable[[Presented], SupportsFloat],
+    space: Domain | Mapping[str, object],
     n_trials: int,
     *,
     method: str | Searcher = "auto",
     seed: int | None = None,
     storage: Place | None = None,
     name: str | None = None,
-    initial_points: Iterable[Any] | None = None,
+    initial_points: Iterable[object] | None = None,
     threads: int | None = 1,
     workers: int = 1,
     executor: Executor | None = None,
@@ -96,15 +96,15 @@ def minimize(
 
 
 def maximize(
-    objective: Callable[[Any], SupportsFloat],
-    space: Any,
+    objective: Callable[[Presented], SupportsFloat],
+    space: Domain | Mapping[str, object],
     n_trials: int,
     *,
     method: str | Searcher = "auto",
     seed: int | None = None,
     storage: Place | None = None,
     name: str | None = None,
-    initial_points: Iterable[Any] | None = None,
+    initial_points: Iterable[object] | None = None,
     threads: int | None = 1,
     workers: int = 1,
     executor: Executor | None = None,
@@ -129,7 +129,11 @@ def maximize(
 
 
 def _run_study(
-    direction: Direction, objective: Any, n_trials: int, study_arguments: StudyArguments, run_arguments: RunArguments
+    direction: Direction,
+    objective: Callable[[Presented], SupportsFloat],
+    n_trials: int,
+    study_arguments: StudyArguments,
+    run_arguments: RunArguments,
 ) -> Result:
     given: dict[str, Any] = study_arguments._asdict() | {
         "name": "study" if study_arguments.name is None else study_arguments.name

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, Literal
+from typing import Literal
 
 from bostruct.checks import short_repr
 
@@ -68,7 +68,7 @@ class Outcome:
         return "completed" if self.values else "infeasible" if self.failed is None else "failed"
 
 
-def _check_numbers(name: str, numbers: Any, low: float = -math.inf) -> None:
+def _check_numbers(name: str, numbers: object, low: float = -math.inf) -> None:
     """Raise TypeError unless all are floats in a tuple, ValueError unless all are finite and at least `low`."""
     if not isinstance(numbers, tuple) or not all(isinstance(number, float) for number in numbers):
         raise TypeError(f"{name}: expected numbers of type float, got {short_repr(numbers)}")
@@ -76,7 +76,7 @@ def _check_numbers(name: str, numbers: Any, low: float = -math.inf) -> None:
         raise ValueError(f"{name}: expected finite numbers{' from 0' if low == 0 else ''}, got {short_repr(numbers)}")
 
 
-def as_number(name: str, value: Any) -> float:
+def as_number(name: str, value: object) -> float:
     """Return a float for any real number, or an array or tensor of one element; raise TypeError for anything else.
 
     name: of the value, for the message.
@@ -100,7 +100,7 @@ def as_number(name: str, value: Any) -> float:
         return -math.inf if value < 0 else math.inf  # type: ignore[operator]
 
 
-def outcome_of(value: Any) -> Outcome:
+def outcome_of(value: object) -> Outcome:
     """Return the outcome of an objective that returned a value; NaN and infinities become failures.
 
     value: as of `as_number`.
@@ -113,7 +113,7 @@ def outcome_of(value: Any) -> Outcome:
     return Outcome((number + 0.0,))  # no negative zero: the database would not keep its sign
 
 
-def parse_outcome(value: Any, failed: str | None, infeasible: str | None) -> Outcome:
+def parse_outcome(value: object, failed: str | None, infeasible: str | None) -> Outcome:
     """Return the outcome of which exactly one part is given.
 
     value: a number, as of `as_number`, or an outcome as it is.
@@ -155,5 +155,5 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return f"{short_repr(value)} ({type(value).__name__})"

@@ -35,6 +35,7 @@ LIMITS = (
     Limit("files at the root", 8),
     Limit("functions over 40 lines", 0),
     Limit("import cycles", 0),
+    Limit("Any per 1,000 code lines", 12),
     Limit("functions named by a participle, %", 4.0),
     Limit("docstrings opening with Of, That, What, ...", 0),
     Limit("public docstrings that list no parameter", 0),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import Array
 from bostruct.display import new_axes
 from bostruct.study.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 BEST_COLOR = "#1f2933"
 GRAY = "#7b8794"
@@ -28,8 +32,10 @@ CURVE_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
 
 
 def plot_convergence(
-    results: Result | Sequence[Result] | Mapping[str, Sequence[Result]], ax: Any = None, optimum: float | None = None
-) -> Any:
+    results: Result | Sequence[Result] | Mapping[str, Sequence[Result]],
+    ax: Axes | None = None,
+    optimum: float | None = None,
+) -> Axes:
     """Draw the best value so far against trials, and return the matplotlib axes.
 
     results: one result, with every value too, marked by how its point was chosen; several, as their mean and one
@@ -39,23 +45,24 @@ def plot_convergence(
 
     Raises MissingExtra without matplotlib, TypeError or ValueError where there is no result to draw.
     """
-    if ax is None:
-        ax = new_axes(7.2, 4.2)
+    axes: Axes = new_axes(7.2, 4.2) if ax is None else ax
     if isinstance(results, Result):
-        _draw_one(results, ax)
+        _draw_one(results, axes)
         direction = results.direction
     else:
         curves = _group_results(results)
         for (label, group), color in zip(curves.items(), _colors(len(curves)), strict=True):
-            _draw_mean(label, group, color, ax)
+            _draw_mean(label, group, color, axes)
         direction = next(iter(curves.values()))[0].direction
     if optimum is not None:
-        ax.axhline(optimum, color=GRAY, linestyle=(0, (4, 3)), linewidth=1.2, label=f"optimum {optimum:.6g}", zorder=1)
-    _label_axes(ax, direction)
-    return ax
+        axes.axhline(
+            optimum, color=GRAY, linestyle=(0, (4, 3)), linewidth=1.2, label=f"optimum {optimum:.6g}", zorder=1
+        )
+    _label_axes(axes, direction)
+    return axes
 
 
-def plot_importance(found: Importances, ax: Any = None, most: int = 20) -> Any:
+def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) -> Axes:
     """Draw bars of the largest shares that `bostruct.importance` found, with their spread, and return the axes.
 
     found: main effects and, where they were asked for, pairs.
@@ -70,14 +77,13 @@ def plot_importance(found: Importances, ax: Any = None, most: int = 20) -> Any:
     named = [(name, effect, CURVE_COLORS[0]) for name, effect in found.main.items()]
     named += [(" x ".join(both), effect, CURVE_COLORS[1]) for both, effect in found.pairs.items()]
     named = sorted(named, key=lambda bar: -bar[1].share)[:most][::-1]
-    if ax is None:
-        ax = new_axes(7.2, 1.2 + 0.28 * len(named))
+    axes: Axes = new_axes(7.2, 1.2 + 0.28 * len(named)) if ax is None else ax
     shares, spreads = [effect.share for _, effect, _ in named], [effect.spread for _, effect, _ in named]
-    ax.barh([name for name, _, _ in named], shares, xerr=spreads, color=[color for _, _, color in named], ecolor=GRAY)
-    ax.set_xlabel("share of the variance")
-    ax.set_xlim(left=0.0)
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    axes.barh([name for name, _, _ in named], shares, xerr=spreads, color=[color for _, _, color in named], ecolor=GRAY)
+    axes.set_xlabel("share of the variance")
+    axes.set_xlim(left=0.0)
+    axes.spines[["top", "right"]].set_visible(False)
+    return axes
 
 
 def save_figure(ax: Any, path: str | os.PathLike[str]) -> None:
@@ -105,7 +111,7 @@ def best_so_far(results: Sequence[Result]) -> tuple[Array, Array]:
     return np.arange(first + 1, longest + 1, dtype=np.float64), padded[:, first:]
 
 
-def _group_results(results: Any) -> dict[str, list[Result]]:
+def _group_results(results: Sequence[Result] | Mapping[str, Sequence[Result]]) -> dict[str, list[Result]]:
     groups = results if isinstance(results, Mapping) else {"": results}
     named = {str(label): list(group) for label, group in groups.items()}
     for group in named.values():
@@ -124,7 +130,7 @@ def _colors(count: int) -> list[str]:
     return [CURVE_COLORS[i % len(CURVE_COLORS)] for i in range(count)]
 
 
-def _draw_one(result: Result, ax: Any) -> None:
+def _draw_one(result: Result, ax: Axes) -> None:
     trials, best = best_so_far([result])
     told = [(position, step.trial) for position, step in enumerate(result.incumbents, start=1)]
     for origin in dict.fromkeys(trial.origin for _, trial in told):
@@ -136,7 +142,7 @@ def _draw_one(result: Result, ax: Any) -> None:
     ax.plot(trials, best[0], drawstyle="steps-post", color=BEST_COLOR, linewidth=1.8, label="best so far", zorder=3)
 
 
-def _draw_mean(label: str, group: list[Result], color: str, ax: Any) -> None:
+def _draw_mean(label: str, group: list[Result], color: str, ax: Axes) -> None:
     trials, best = best_so_far(group)
     mean = best.mean(axis=0)
     ax.plot(trials, mean, drawstyle="steps-post", color=color, linewidth=1.8, label=label, zorder=3)
@@ -145,7 +151,7 @@ def _draw_mean(label: str, group: list[Result], color: str, ax: Any) -> None:
         ax.fill_between(trials, mean - error, mean + error, step="post", color=color, alpha=0.18, linewidth=0)
 
 
-def _label_axes(ax: Any, direction: str) -> None:
+def _label_axes(ax: Axes, direction: str) -> None:
     ax.set_xlabel("trials finished")
     ax.set_ylabel(f"value ({direction}d)")
     ax.spines[["top", "right"]].set_visible(False)

@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, distribution, requires, version
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import click
 
 from bostruct import __version__
 from bostruct.cli.options import FAILED, json_option, plain_errors
-from bostruct.cli.text import echo_json, format_pairs
+from bostruct.cli.text import Facts, echo_json, format_pairs
 
 PACKAGE_NAME = re.compile(r"[\w.-]+")
 EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
@@ -58,7 +57,7 @@ def doctor(as_json: bool) -> None:
         raise click.exceptions.Exit(FAILED)
 
 
-def examine() -> dict[str, Any]:
+def examine() -> Facts:
     """Collect everything that the command prints; `problems` is empty where all is well."""
     from bostruct.checks import install_command
 
@@ -139,7 +138,7 @@ def notes(packages: Sequence[str], extras: Sequence[str]) -> list[str]:
     return lost
 
 
-def thread_pools(torch: ModuleType | None) -> list[dict[str, Any]]:
+def thread_pools(torch: ModuleType | None) -> list[Facts]:
     """List the libraries with threads that numerical work loads, torch where it is given, and their threads.
 
     torch: the module, None where it is not installed.
@@ -170,7 +169,7 @@ def pot_warnings() -> list[str]:
     return [f"POT {found.version} takes {size / 1e6:.0f} MB; pip install 'POT>=0.9.4,!=0.9.7.*' brings a smaller build"]
 
 
-def self_test() -> dict[str, Any]:
+def self_test() -> Facts:
     """Run a study of 13 trials, three of them chosen by the model; close it, read it again and compare the two."""
     from bostruct.problems import registry
     from bostruct.study.study import Study
@@ -192,7 +191,7 @@ def self_test() -> dict[str, Any]:
     return {"ok": True, "seconds": time.perf_counter() - began, "trials": len(told.trials), "from_model": chosen}
 
 
-def _doctor_text(found: dict[str, Any]) -> str:
+def _doctor_text(found: Facts) -> str:
     test = found["self_test"]
     passed = f"passed: {test['trials']} trials, {test['seconds']:.1f} s" if test["ok"] else f"FAILED: {test['why']}"
     rows = [

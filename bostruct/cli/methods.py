@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from bostruct.cli.options import json_option, plain_errors
 from bostruct.cli.text import echo_json, format_markdown, format_table
+from bostruct.contracts import Domain, Presented
+from bostruct.domains.language.graph import IO
 
 
 @click.command()
@@ -74,7 +74,7 @@ def reason(message: str, name: str) -> str:
     return message.removeprefix("method: ").removeprefix(f"{name} ").partition(", got ")[0].partition(": no module")[0]
 
 
-def example_domains() -> dict[str, Any]:
+def example_domains() -> dict[str, Domain]:
     """Return a small domain of each kind."""
     import networkx
 
@@ -97,23 +97,23 @@ def example_domains() -> dict[str, Any]:
     }
 
 
-def _deep(point: dict[str, Any]) -> bool:
+def _deep(point: dict[str, Presented]) -> bool:
     return point["depth"] > 1
 
 
-def _chain() -> Any:
+def _chain() -> IO:
     from bostruct.language import D, siso_repeat
 
     return siso_repeat(_module, D([1, 2, 3]))
 
 
-def _endless() -> Any:
+def _endless() -> IO:
     from bostruct.language import D, siso_optional, siso_sequential
 
     return siso_sequential([_module(), siso_optional(_endless, D([0, 1]))])
 
 
-def _module() -> Any:
+def _module() -> IO:
     from bostruct.language import D, siso_module
 
     return siso_module("Layer", {"units": D([1, 2, 3, 4])})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bostruct.cli.options import file_to_write, json_option, plain_errors, progress_option
-from bostruct.cli.text import echo_json, format_number, format_pairs
+from bostruct.cli.text import Facts, echo_json, format_number, format_pairs
 
 if TYPE_CHECKING:
     from bostruct.nas.searches import RetrainedScore, Search
@@ -105,7 +105,7 @@ def nas(
 
 def _report_fields(
     search: Search, result: Result, found: RetrainedScore, by_hand: RetrainedScore, files: list[str]
-) -> dict[str, Any]:
+) -> Facts:
     """Collect what a search came to, as JSON."""
     return {
         "trials": len(result.trials),
@@ -134,7 +134,7 @@ def _build_search(
         raise click.UsageError(f"cifar10 needs --data FOLDER. {cifar.HOW_TO_OBTAIN}")
     if device == "cuda" and not torch.cuda.is_available():
         raise click.UsageError("--device cuda: torch finds no such device here")
-    settings: dict[str, Any] = {"protocol": protocol or "fast", "epochs": epochs, "device": device}
+    settings: Facts = {"protocol": protocol or "fast", "epochs": epochs, "device": device}
     try:
         return search_of(dataset, data=data, **settings)
     except cifar.DataMissing:
@@ -193,7 +193,7 @@ def _write_files(search: Search, result: Result, folder: Path) -> list[str]:
     (folder / "retrain.py").write_text(script, encoding="utf-8")
     files = ["best.json", "retrain.py"]
     try:
-        pictures = {"best.png": plot_architecture(best), "convergence.png": result.plot()}
+        pictures: dict[str, Any] = {"best.png": plot_architecture(best), "convergence.png": result.plot()}
     except MissingExtra as error:
         click.echo(f"no pictures: {error}", err=True)
         pictures = {}
@@ -202,9 +202,7 @@ def _write_files(search: Search, result: Result, folder: Path) -> list[str]:
     return [str(folder / name) for name in (*files, *pictures)]
 
 
-def _nas_text(
-    summary: dict[str, Any], search: Search, found: RetrainedScore, by_hand: RetrainedScore, best: Any
-) -> str:
+def _nas_text(summary: Facts, search: Search, found: RetrainedScore, by_hand: RetrainedScore, best: Any) -> str:
     def format_error(one: RetrainedScore) -> str:
         return f"{one.mean:.4f} +- {one.error:.4f}"
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from bostruct.cli.options import json_option, load_problem, plain_errors
-from bostruct.cli.text import echo_json, format_number, format_pairs, format_table
+from bostruct.cli.text import Facts, echo_json, format_number, format_pairs, format_table
+from bostruct.contracts import Domain
 
 if TYPE_CHECKING:
     from bostruct.problems.registry import AnyProblem
@@ -61,7 +62,7 @@ def _short_source(source: str) -> str:
     return source.partition(":")[0].partition(";")[0].partition(" (")[0]
 
 
-def _entry(name: str) -> dict[str, Any]:
+def _entry(name: str) -> Facts:
     """Describe a problem with its defaults; where it needs a file, without what only the file knows."""
     from bostruct.problems import registry
 
@@ -76,7 +77,7 @@ def _entry(name: str) -> dict[str, Any]:
     return listed | _problem_facts(load_problem(name))
 
 
-def _problem_facts(problem: AnyProblem) -> dict[str, Any]:
+def _problem_facts(problem: AnyProblem) -> Facts:
     size = problem.space.size
     return {
         "specification": problem.name,
@@ -90,7 +91,7 @@ def _problem_facts(problem: AnyProblem) -> dict[str, Any]:
     }
 
 
-def _shape(domain: Any) -> dict[str, Any]:
+def _shape(domain: Domain) -> Facts:
     from bostruct.domains.space.space import Space
 
     if not isinstance(domain, Space):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,7 +20,8 @@ from bostruct.cli.options import (
     progress_option,
     relabel_option,
 )
-from bostruct.cli.text import echo_json, format_number, format_pairs, sparkline
+from bostruct.cli.text import Facts, echo_json, format_number, format_pairs, sparkline
+from bostruct.contracts import Presented
 
 if TYPE_CHECKING:
     from bostruct.problems.registry import AnyProblem
@@ -109,7 +110,7 @@ class RunRequest:
     seed: int
     storage: str | None
     name: str
-    initial: list[dict[str, Any]]
+    initial: list[dict[str, Presented]]
     trials: int
     workers: int
     target: float | None
@@ -122,7 +123,7 @@ def _target(problem: AnyProblem) -> float:
     return problem.optimum + 1e-9 * max(1.0, abs(problem.optimum))
 
 
-def _execute(request: RunRequest, progress: bool | None) -> tuple[Result, dict[str, Any]]:
+def _execute(request: RunRequest, progress: bool | None) -> tuple[Result, Facts]:
     """Run the study, and return its result and what there is to say of it."""
     from bostruct.study.study import Study
 
@@ -173,7 +174,7 @@ def draw_result(result: Result, problem: AnyProblem, path: str) -> None:
     save_figure(axes, path)
 
 
-def _summary(problem: AnyProblem, study: Study, result: Result) -> dict[str, Any]:
+def _summary(problem: AnyProblem, study: Study, result: Result) -> Facts:
     value = problem.noise_free(result.best_point) if problem.noisy else result.best_value
     return {
         "problem": problem.name,
@@ -201,7 +202,7 @@ def _summary(problem: AnyProblem, study: Study, result: Result) -> dict[str, Any
     }
 
 
-def _describe_recommendation(problem: AnyProblem, result: Result) -> dict[str, Any]:
+def _describe_recommendation(problem: AnyProblem, result: Result) -> Facts:
     found = result.recommended
     without_noise = problem.noise_free(found.trial.point) if problem.noisy else None
     return found.to_json() | {"value_without_noise": without_noise}
@@ -222,7 +223,7 @@ def reported_value(problem: AnyProblem, result: Result) -> float | None:
     return None
 
 
-def _run_text(summary: dict[str, Any], result: Result) -> str:
+def _run_text(summary: Facts, result: Result) -> str:
     best = f"{format_number(summary['best_value'], 10)} as told of trial {summary['best_trial']} (counted from 0)"
     known = summary["best_known"] if summary["optimum"] is None else summary["optimum"]
     optimum = "not known" if known is None else f"{format_number(known, 10)} ({summary['optimum_source']})"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from bostruct import __version__
 from bostruct.cli.options import check_folder, file_to_write, json_option, plain_errors, plot_option
-from bostruct.cli.text import echo_json, format_number, format_pairs, format_table, sparkline
+from bostruct.cli.text import Facts, echo_json, format_number, format_pairs, format_table, sparkline
 
 if TYPE_CHECKING:
     from bostruct.study.result import Result
@@ -49,7 +49,7 @@ def show(file: str, name: str | None, csv: str | None, plot: str | None, as_json
             _show_one(study, csv, plot, as_json)
 
 
-def _study_facts(study: Study) -> dict[str, Any]:
+def _study_facts(study: Study) -> Facts:
     result = study.result
     counts = Counter(trial.status for trial in result.trials)
     best = result.best_trial if result.n_completed else None

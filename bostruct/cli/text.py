@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 
 from bostruct.display import printable
 
+Facts: TypeAlias = dict[str, Any]  # what a command prints, as JSON or in the rows of a table
 SPARK_BLOCKS = "▁▂▃▄▅▆▇█"
 
 
-def echo_json(data: Any) -> None:
+def echo_json(data: object) -> None:
     """Print one object as JSON; values that JSON has no word for as null or as text.
 
     data: dicts, lists and what JSON holds; numbers that are not finite become null.
@@ -22,7 +23,7 @@ def echo_json(data: Any) -> None:
     click.echo(json.dumps(_replace_nonfinite(data), indent=2, default=str, ensure_ascii=False, allow_nan=False))
 
 
-def _replace_nonfinite(data: Any) -> Any:
+def _replace_nonfinite(data: object) -> object:
     if isinstance(data, dict):
         return {str(key): _replace_nonfinite(value) for key, value in data.items()}
     if isinstance(data, list | tuple):

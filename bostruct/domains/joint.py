@@ -21,8 +21,10 @@ from bostruct.contracts import (
     HasNeighbors,
     HasPool,
     Json,
+    ParsedJson,
     Point,
     PointError,
+    Presented,
     SpaceExhausted,
 )
 from bostruct.domains.space.space import Space
@@ -97,7 +99,7 @@ class Joint:
             raise SpaceExhausted(f"no unseen point of the joint domain is left; {len(seen)} were seen") from error
         return self._point(parts)
 
-    def check(self, x: Any) -> None:
+    def check(self, x: object) -> None:
         """Raise PointError unless x is a point of the domain; the message names the part that is wrong.
 
         x: anything.
@@ -107,7 +109,7 @@ class Joint:
         for name, domain, part in zip(self.names, self.domains, x.parts, strict=True):
             _prefix_errors(name, domain.check, part)
 
-    def parse(self, point: Any) -> JointPoint:
+    def parse(self, point: object) -> JointPoint:
         """Read a point from a dict of what the parts' domains parse.
 
         point: dict from every name in `names` to a point of that part.
@@ -116,7 +118,7 @@ class Joint:
         """
         return self._from_mapping(point, [domain.parse for domain in self.domains])
 
-    def present(self, x: JointPoint) -> dict[str, Any]:
+    def present(self, x: JointPoint) -> dict[str, Presented]:
         """Return what an objective receives: a dict from names to what the parts' domains present.
 
         x: `JointPoint`.
@@ -132,7 +134,7 @@ class Joint:
         parts = zip(self.names, self.domains, x.parts, strict=True)
         return {name: domain.encode(part) for name, domain, part in parts}
 
-    def decode(self, data: Json) -> JointPoint:
+    def decode(self, data: ParsedJson) -> JointPoint:
         """Rebuild a point from its description; raises PointError for what `encode` never writes.
 
         data: dict that `encode` returned.
@@ -217,7 +219,7 @@ class Joint:
         parts = {name: domain.to_json() for name, domain in zip(self.names, self.domains, strict=True)}
         return {"domain": "joint", "parts": parts}
 
-    def _from_mapping(self, data: Any, read: Sequence[Callable[[Any], Point]]) -> JointPoint:
+    def _from_mapping(self, data: object, read: Sequence[Callable[[ParsedJson], Point]]) -> JointPoint:
         if not isinstance(data, Mapping) or data.keys() != set(self.names):
             raise PointError(f"point: expected a dict with the keys {list(self.names)}, got {short_repr(data, 200)}")
         return self._point([_prefix_errors(name, one, data[name]) for name, one in zip(self.names, read, strict=True)])
@@ -272,7 +274,7 @@ class JointGraph(Joint):
         return [domain.neighbors(part) for domain, part in zip(self.domains, x.parts, strict=True)]  # type: ignore[attr-defined]
 
 
-def joint_domain(parts: Mapping[str, Any]) -> Joint:
+def joint_domain(parts: Mapping[str, object]) -> Joint:
     """Return a domain whose points have several parts, such as an architecture and how it is trained.
 
     parts: name -> domain with mutations (`Space`, `cnn_domain()`, another joint domain), or a dict of variables, which
@@ -306,7 +308,7 @@ def _freeze(domain: HasMutation, batch: Batch) -> tuple[Batch, list[Hashable]]:
     return own, domain.keys(own)
 
 
-def _prefix_errors(name: str, read: Callable[[Any], Any], given: Any) -> Any:
+def _prefix_errors(name: str, read: Callable[[Presented], object], given: object) -> Any:
     try:
         return read(given)
     except PointError as error:

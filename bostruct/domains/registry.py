@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from bostruct.checks import short_repr
-from bostruct.contracts import DomainError, Json
+from bostruct.contracts import Domain, DomainError, ParsedJson
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.domains.architecture.table import TableDomain
 from bostruct.domains.joint import Joint, joint_domain
 from bostruct.domains.space.space import Space
 
 
-def _joint_from_json(data: Json) -> Joint:
+def _joint_from_json(data: ParsedJson) -> Joint:
     return joint_domain({name: domain_from_json(part) for name, part in data["parts"].items()})
 
 
-def _refuse_language(data: Json) -> NoReturn:
+def _refuse_language(data: ParsedJson) -> NoReturn:
     raise DomainError(f"the search space {data['builder']} is a function, which no file holds; pass it (space=...)")
 
 
-BUILDERS: dict[str, Callable[[Json], Any]] = {
+BUILDERS: dict[str, Callable[[ParsedJson], Domain]] = {
     "space": Space.from_json,
     "architecture": ArchitectureDomain.from_json,
     "joint": _joint_from_json,
@@ -30,7 +30,7 @@ BUILDERS: dict[str, Callable[[Json], Any]] = {
 }
 
 
-def register_domain(kind: str, builder: Callable[[Json], Any]) -> None:
+def register_domain(kind: str, builder: Callable[[ParsedJson], Domain]) -> None:
     """Make a study over a domain of your own loadable from its file alone, in a program that calls this first.
 
     kind: the name under which ``to_json()["domain"]`` of your domain goes.
@@ -49,7 +49,7 @@ def register_domain(kind: str, builder: Callable[[Json], Any]) -> None:
         )
 
 
-def domain_from_json(data: Json) -> Any:
+def domain_from_json(data: ParsedJson) -> Domain:
     """Rebuild a domain from its description; raises DomainError where the file does not hold enough.
 
     data: dict that `to_json` of a domain returned.

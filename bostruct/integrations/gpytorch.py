@@ -7,7 +7,7 @@ the kernel's parameters are ours, in closed form; everything else is theirs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from bostruct.checks import has_capability, missing_package
 from bostruct.contracts import Array, Batch, DifferentiablePrior, DomainError, HasGradient, IntArray, Parameter
 from bostruct.domains.space.space import Space
 from bostruct.methods.default_kernels import space_kernel
+
+if TYPE_CHECKING:
+    from torch.distributions.constraints import Constraint
+
 
 try:
     import torch
@@ -168,7 +172,9 @@ class BlockPrior(Prior):
     Raises DomainError for a prior without a gradient.
     """
 
-    arg_constraints: dict[str, Any] = {}  # noqa: RUF012  (torch declares it so)
+    @property
+    def arg_constraints(self) -> dict[str, Constraint]:
+        return {}
 
     def __init__(self, block: Parameter) -> None:
         if not has_capability(block.prior, DifferentiablePrior):

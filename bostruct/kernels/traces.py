@@ -15,30 +15,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.contracts import Array, Batch, Choice, Parameter, Prior
+from bostruct.contracts import Array, Batch, Choice, Parameter, Point, Prior
 from bostruct.kernels.distance import ExponentialKernel
 
 ABSENT = -1.0
 
 
-ChoiceFunction = Callable[[Any], Sequence[Choice]]
+ChoiceFunction = Callable[[Point], Sequence[Choice]]
 
 
 class ChoiceKey(NamedTuple):
     """The key under which choices of two programs are the same one.
 
     path: name of the choice.
-    count: number of values; infinite where the choice is continuous.
+    size: number of values; infinite where the choice is continuous.
     ordered: whether the values are ordered.
     """
 
     path: str
-    count: float
+    size: float
     ordered: bool
 
 

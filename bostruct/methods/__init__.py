@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from bostruct.checks import check_choice, missing_members, short_repr
-from bostruct.contracts import Searcher
+from bostruct.contracts import Domain, Searcher
 from bostruct.methods.auto import auto, for_programs, for_space
 from bostruct.methods.baselines import annealing, evolution, hill_climbing, random, regularized_evolution
 from bostruct.methods.bayesian import bayesian
@@ -19,7 +18,7 @@ from bostruct.methods.smac import smac
 from bostruct.methods.tpe import tpe
 from bostruct.methods.wrs import wrs
 
-METHODS: dict[str, Callable[[Any], Searcher]] = {
+METHODS: dict[str, Callable[..., Searcher]] = {
     "auto": auto,
     "combo": combo,
     "nasbot": nasbot,
@@ -40,7 +39,7 @@ METHODS: dict[str, Callable[[Any], Searcher]] = {
 }
 
 
-def searcher(method: str | Searcher, domain: Any) -> Searcher:
+def searcher(method: str | Searcher, domain: Domain) -> Searcher:
     """Build a searcher from the name of a method, or return a searcher as it is.
 
     method: one of `METHODS`, or a searcher.

@@ -47,12 +47,12 @@ class Rule(NamedTuple):
     note: domain -> which method it is and why, for the record; None where a kernel of this package knows the domain.
     """
 
-    serves: Callable[[Any], bool]
+    serves: Callable[[Domain], bool]
     build: Callable[[Any], Searcher]
-    note: Callable[[Any], str] | None = None
+    note: Callable[[Domain], str] | None = None
 
 
-def auto(domain: Any) -> Searcher:
+def auto(domain: Domain) -> Searcher:
     """Build the default method for what a domain can do.
 
     1. A `Space`: `for_space`.
@@ -105,7 +105,7 @@ def for_space(domain: Space) -> BayesianSearch:
     )
 
 
-def for_programs(domain: Any) -> BayesianSearch:
+def for_programs(domain: HasChoices) -> BayesianSearch:
     """Build Bayesian optimization of programs: a GP on their choices at its mode, log EI, evolution from the best.
 
     Values far worse than the median are compressed.
@@ -124,13 +124,13 @@ def for_programs(domain: Any) -> BayesianSearch:
     )
 
 
-def _note_model(domain: Any) -> str:
+def _note_model(domain: Domain) -> str:
     by_features = has_capability(domain, HasFeatures) and not has_capability(domain, HasDistances)
     how = "features" if by_features else "distances" if has_distance(domain) else "a kernel, and no mutations"
     return f"a Gaussian process, because {type(domain).__name__} has {how}"
 
 
-def _note_without_model(method: str, domain: Any) -> str:
+def _note_without_model(method: str, domain: Domain) -> str:
     return f"{method}, because {find_part_without_kernel(domain)} has neither distances, features nor named choices"
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bostruct.acquisition.selection import Aging, ByRank, uniform
 from bostruct.checks import has_capability, require
-from bostruct.contracts import HasMutation, HasNeighbors, Searcher
+from bostruct.contracts import Domain, HasMutation, HasNeighbors, Searcher
 from bostruct.methods.initial_designs import initial_design, pool_of
 from bostruct.searchers.annealing import Annealing
 from bostruct.searchers.evolution import EvolutionSearch
@@ -14,20 +12,20 @@ from bostruct.searchers.hill_climbing import HillClimbing
 from bostruct.searchers.random import RandomSearch
 
 
-def evolution(domain: Any) -> Searcher:
+def evolution(domain: Domain) -> Searcher:
     """Build evolution: suggestions mutate evaluated points, which are drawn by the rank of their values.
 
     domain: any with mutations. The search begins with its pool, or with 12 random points where it has none.
 
     Raises DomainError for a domain without mutations.
     """
-    require(domain, HasMutation, "evolution")
+    domain = require(domain, HasMutation, "evolution")
     design, n_initial = initial_design(domain)
     return EvolutionSearch(domain, ByRank(), n_initial, design)
 
 
 def regularized_evolution(
-    domain: Any, population: int = 100, tournament: int = 25, n_initial: int | None = None
+    domain: Domain, population: int = 100, tournament: int = 25, n_initial: int | None = None
 ) -> Searcher:
     """Build regularized evolution: mutate the best of a tournament among the youngest points (Real et al. 2019).
 
@@ -39,12 +37,12 @@ def regularized_evolution(
 
     Raises DomainError for a domain without mutations, TypeError, ValueError.
     """
-    require(domain, HasMutation, "regularized-evolution")
+    domain = require(domain, HasMutation, "regularized-evolution")
     design, n_pool = initial_design(domain)
     return EvolutionSearch(domain, Aging(population, tournament), n_initial or n_pool, design)
 
 
-def random(domain: Any) -> Searcher:
+def random(domain: Domain) -> Searcher:
     """Build random search without replacement; with a pool and mutations, the published walk from the pool.
 
     The walk mutates any evaluated point, all with the same chance.
@@ -57,7 +55,7 @@ def random(domain: Any) -> Searcher:
     return EvolutionSearch(domain, uniform, n_initial, design, origin="random")
 
 
-def annealing(domain: Any) -> Searcher:
+def annealing(domain: Domain) -> Searcher:
     """Build simulated annealing on the objective itself.
 
     domain: any with mutations.
@@ -67,7 +65,7 @@ def annealing(domain: Any) -> Searcher:
     return Annealing(require(domain, HasMutation, "annealing"))
 
 
-def hill_climbing(domain: Any, best_improvement: bool = False) -> Searcher:
+def hill_climbing(domain: Domain, best_improvement: bool = False) -> Searcher:
     """Build hill climbing: one-exchange local search with random restarts.
 
     domain: any whose neighbors can be listed.
@@ -75,5 +73,5 @@ def hill_climbing(domain: Any, best_improvement: bool = False) -> Searcher:
 
     Raises DomainError for a domain without neighbors, TypeError.
     """
-    require(domain, HasNeighbors, "hill-climbing")
+    domain = require(domain, HasNeighbors, "hill-climbing")
     return HillClimbing(domain, best_improvement=best_improvement)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LogExpectedImprovement
@@ -86,7 +86,7 @@ def bayesian(
     )
 
 
-def default_search(domain: Any) -> SearchSettings:
+def default_search(domain: Domain) -> SearchSettings:
     """Return the search that a domain's capabilities allow.
 
     domain: any.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from bostruct.acquisition.pseudo_boolean import SemidefiniteRelaxation, SimulatedAnnealing
 from bostruct.checks import check_choice, check_integer
-from bostruct.contracts import DomainError, Searcher
+from bostruct.contracts import Domain, DomainError, Searcher
 from bostruct.domains.space.space import Space
 from bostruct.methods.refusals import domain_label, refuse_real
 from bostruct.searchers.bocs import BOCS
@@ -16,7 +16,7 @@ from bostruct.surrogates.monomials import Monomials
 MINIMIZERS = {"relaxation": SemidefiniteRelaxation(), "annealing": SimulatedAnnealing()}
 
 
-def bocs(domain: Any, order: int = 2, minimizer: Literal["relaxation", "annealing"] | None = None) -> Searcher:
+def bocs(domain: Domain, order: int = 2, minimizer: Literal["relaxation", "annealing"] | None = None) -> Searcher:
     """Build BOCS (Baptista and Poloczek 2018): sparse Bayesian regression on products of up to `order` choices.
 
     domain: a `Space` without `Real` variables.

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bostruct.checks import require
-from bostruct.contracts import HasDecisions, HasTokens, Searcher
+from bostruct.contracts import Domain, HasDecisions, HasTokens, Searcher
 from bostruct.methods.refusals import refuse_real
 from bostruct.searchers.mcts import MCTS
 from bostruct.searchers.smbo import SMBO
 from bostruct.surrogates.hashed import HashedRidge
 
 
-def smbo(domain: Any) -> Searcher:
+def smbo(domain: Domain) -> Searcher:
     """Build SMBO: suggest the best of 512 random points by a linear model of hashed features (Negrinho et al. 2019).
 
     domain: any whose points have features, without `Real` variables.
 
     Raises DomainError.
     """
-    require(domain, HasTokens, "smbo")
+    domain = require(domain, HasTokens, "smbo")
     refuse_real("smbo", domain)
     return SMBO(domain, HashedRidge(domain.tokens))
 
 
-def mcts(domain: Any) -> Searcher:
+def mcts(domain: Domain) -> Searcher:
     """Build Monte Carlo tree search over decisions, UCT with exploration 0.33 (Negrinho et al. 2019).
 
     domain: any of decisions one after another, without `Real` variables.
 
     Raises DomainError.
     """
-    require(domain, HasDecisions, "mcts")
+    domain = require(domain, HasDecisions, "mcts")
     refuse_real("mcts", domain)
     return MCTS(domain)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial, reduce
-from typing import Any
 
 import numpy as np
 
-from bostruct.checks import has_capability, missing_members
+from bostruct.checks import has_capability, missing_members, require
 from bostruct.contracts import Array, Domain, DomainError, HasChoices, HasDistances, HasFeatures, Similarity
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.joint import Joint
@@ -35,7 +34,7 @@ from bostruct.surrogates.priors import Normal, bounded_normal
 N_SCALE_POINTS = 32  # points whose distances say what is far in a domain
 
 
-def default_kernel(part: Any, settings: Otmann = REFERENCE) -> Similarity:
+def default_kernel(part: Domain, settings: Otmann = REFERENCE) -> Similarity:
     """Build the default kernel of a domain: diffusion, choices, distances or features, or OTMANN of architectures.
 
     part: a domain; a joint one gets the product of its parts' kernels.
@@ -52,7 +51,7 @@ def default_kernel(part: Any, settings: Otmann = REFERENCE) -> Similarity:
     return distance_kernel(part) if has_distance(part) else architecture_kernel(part, settings)
 
 
-def has_distance(domain: Any) -> bool:
+def has_distance(domain: Domain) -> bool:
     """Tell whether a domain has distances, or features that make some.
 
     domain: any.
@@ -60,7 +59,7 @@ def has_distance(domain: Any) -> bool:
     return has_capability(domain, HasDistances) or has_capability(domain, HasFeatures)
 
 
-def find_part_without_kernel(domain: Any, name: str = "") -> str | None:
+def find_part_without_kernel(domain: Domain, name: str = "") -> str | None:
     """Name the domain that `default_kernel` has no kernel for, or such a part of it; None where there is none.
 
     domain: any.
@@ -75,7 +74,7 @@ def find_part_without_kernel(domain: Any, name: str = "") -> str | None:
     return type(domain).__name__ + (f" (the part {name!r})" if name else "")
 
 
-def has_nasbot_kernel(domain: Any) -> bool:
+def has_nasbot_kernel(domain: Domain) -> bool:
     """Tell whether a domain is of architectures, and has no distance of its own, or is joint, of parts with kernels.
 
     domain: any.
@@ -89,7 +88,7 @@ def _draws_architectures(domain: Domain) -> bool:
     return all(isinstance(x, Architecture) for x in domain.sample(1, np.random.default_rng(0)))
 
 
-def distance_kernel(domain: Any) -> DistanceKernel:
+def distance_kernel(domain: Domain) -> DistanceKernel:
     """Build the kernel exp(-rate d) of a domain's own distance, else of the Euclidean distance of its features.
 
     Features are divided by their standard deviations over 32 drawn points. At the median distance of these points
@@ -101,8 +100,9 @@ def distance_kernel(domain: Any) -> DistanceKernel:
     if has_capability(domain, HasDistances):
         distance = domain.distances
     else:
-        spread = np.std(domain.features(xs), axis=0)
-        distance = FeatureDistance(domain.features, tuple(np.where(spread > 0.0, spread, 1.0).tolist()))
+        features = require(domain, HasFeatures, "a default kernel").features
+        spread = np.std(features(xs), axis=0)
+        distance = FeatureDistance(features, tuple(np.where(spread > 0.0, spread, 1.0).tolist()))
     typical = float(np.median(distance(xs, xs)[np.triu_indices(len(xs), 1)])) or 1.0
     return DistanceKernel(distance, bounded_normal(-math.log(typical), 1.0), -math.log(typical))
 
@@ -162,7 +162,7 @@ def program_kernel(domain: HasChoices) -> TraceKernel:
     return replace(flat, prior=bounded_normal(-math.log(typical), 1.0), initial=-math.log(typical))
 
 
-def architecture_kernel(domain: Any, settings: Otmann = REFERENCE) -> Similarity:
+def architecture_kernel(domain: Domain, settings: Otmann = REFERENCE) -> Similarity:
     """Build the OTMANN kernel of architectures, or of the architectures that programs stand for.
 
     domain: of architectures, or a `SearchSpace` whose modules stand for layers.

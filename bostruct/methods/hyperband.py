@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from bostruct.acquisition.functions import LogExpectedImprovement
-from bostruct.contracts import DomainError, Searcher
+from bostruct.contracts import Domain, DomainError, Searcher
 from bostruct.domains.fidelity import FidelityLevels
 from bostruct.methods.auto import auto
 from bostruct.searchers.bayesian import BayesianSearch
@@ -15,7 +14,7 @@ from bostruct.searchers.scores import Feasible, Improvement, best_predicted
 from bostruct.surrogates.target_fidelity import AtTargetFidelity
 
 
-def hyperband(domain: Any) -> Searcher:
+def hyperband(domain: Domain) -> Searcher:
     """Build asynchronous Hyperband over the domain's one `Fidelity` (Li et al. 2018, 2020).
 
     domain: one with exactly one `Fidelity`.
@@ -25,7 +24,7 @@ def hyperband(domain: Any) -> Searcher:
     return Hyperband(domain, FidelityLevels(domain))
 
 
-def successive_halving(domain: Any) -> Searcher:
+def successive_halving(domain: Domain) -> Searcher:
     """Build asynchronous successive halving over the domain's one `Fidelity` (Li et al. 2020).
 
     domain: one with exactly one `Fidelity`.
@@ -35,7 +34,7 @@ def successive_halving(domain: Any) -> Searcher:
     return Hyperband(domain, FidelityLevels(domain), halving=True)
 
 
-def model_based_hyperband(domain: Any) -> Searcher:
+def model_based_hyperband(domain: Domain) -> Searcher:
     """Build Hyperband whose new points a model proposes, which learns from all fidelities (MOBSTER: Klein et al. 2020).
 
     The model is that of `auto`. Its kernel has a factor for the fidelity, and log EI is asked about the highest one.

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bostruct.checks import has_capability
-from bostruct.contracts import Batch, HasPool
+from bostruct.contracts import Batch, Domain, HasPool
 from bostruct.searchers.proposals import Design, PoolFirst, random_design
 
 RANDOM_DESIGN_SIZE = 12  # points before a model of architectures is asked, where there is no pool
 
 
-def initial_design(domain: Any) -> tuple[Design, int]:
+def initial_design(domain: Domain) -> tuple[Design, int]:
     """Return the design that begins with the domain's pool, and its size; without a pool, 12 random points.
 
     domain: any domain.
@@ -20,7 +18,7 @@ def initial_design(domain: Any) -> tuple[Design, int]:
     return (PoolFirst(pool), len(pool)) if len(pool) else (random_design, RANDOM_DESIGN_SIZE)
 
 
-def pool_of(domain: Any) -> Batch:
+def pool_of(domain: Domain) -> Batch:
     """Return the points that a domain says to begin with; empty where it names none.
 
     domain: any domain.

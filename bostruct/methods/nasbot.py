@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import ExpectedImprovement, LogExpectedImprovement
 from bostruct.acquisition.selection import by_fitness
-from bostruct.contracts import Array, DomainError, Similarity
+from bostruct.contracts import Array, Domain, DomainError, Similarity
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.domains.joint import Joint
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel, OtmannSumKernel
@@ -34,10 +33,10 @@ NOISE_SHARES = (0.005, 0.2)  # of the variance of the values
 AMPLITUDE_SHARES = (0.02, 200.0)  # two amplitudes of 0.01 to 100 each, added
 MEAN_REACH = 0.1  # standard deviations of the values around their median, where the released code has the mean
 
-SurrogateBuilder = Callable[[Similarity, Any], PSDDiagnostics]  # (kernel of architectures, domain) -> surrogate
+SurrogateBuilder = Callable[[Similarity, Domain], PSDDiagnostics]  # (kernel of architectures, domain) -> surrogate
 
 
-def map_surrogate(similarity: Similarity, domain: Any) -> PSDDiagnostics:
+def map_surrogate(similarity: Similarity, domain: Domain) -> PSDDiagnostics:
     """Build the surrogate of `nasbot`: the GP at the mode of its hyperparameters.
 
     similarity: kernel of the domain's points, whose matrices may be indefinite.
@@ -47,7 +46,7 @@ def map_surrogate(similarity: Similarity, domain: Any) -> PSDDiagnostics:
     return PSDDiagnostics(MAPGP(SpectrumClip(similarity), domain.join, noise, noise.mean), similarity)
 
 
-def marginalized_surrogate(similarity: Similarity, domain: Any) -> PSDDiagnostics:
+def marginalized_surrogate(similarity: Similarity, domain: Domain) -> PSDDiagnostics:
     """Build the surrogate of `published_nasbot`: the GP averaged over its hyperparameters by slice sampling.
 
     similarity: kernel of the domain's points, whose matrices may be indefinite.
@@ -56,7 +55,7 @@ def marginalized_surrogate(similarity: Similarity, domain: Any) -> PSDDiagnostic
     return PSDDiagnostics(MarginalizedGP(SpectrumClip(similarity), domain.join, nasbot_priors), similarity)
 
 
-def nasbot(domain: Any, fit: SurrogateBuilder = map_surrogate, settings: Otmann = REFERENCE) -> BayesianSearch:
+def nasbot(domain: Domain, fit: SurrogateBuilder = map_surrogate, settings: Otmann = REFERENCE) -> BayesianSearch:
     """Build NASBOT (Kandasamy et al. 2018), mended: OTMANN kernel of power 1, log EI, evolution from the best points.
 
     Values far worse than the median are compressed before the surrogate sees them.

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from bostruct.contracts import DomainError
+from bostruct.contracts import Domain, DomainError
 from bostruct.domains.joint import Joint
 from bostruct.domains.space.space import Space
 
 
-def domain_label(domain: Any) -> str:
+def domain_label(domain: Domain) -> str:
     """Name a domain as messages do.
 
     domain: any.
@@ -17,7 +15,7 @@ def domain_label(domain: Any) -> str:
     return "a joint domain" if isinstance(domain, Joint) else type(domain).__name__
 
 
-def refuse_real(method: str, domain: Any) -> None:
+def refuse_real(method: str, domain: Domain) -> None:
     """Raise DomainError, naming the variable, where a space has a `Real`.
 
     method: name of one that cannot search such variables, for the message.

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import ExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.checks import require
-from bostruct.contracts import HasChoices
+from bostruct.contracts import Domain, HasChoices
 from bostruct.domains.space.decisions import coordinate_values
 from bostruct.domains.space.space import Space
 from bostruct.searchers.bayesian import BayesianSearch
@@ -18,7 +17,7 @@ from bostruct.searchers.scores import Improvement
 from bostruct.surrogates.forest import RandomForest
 
 
-def smac(domain: Any) -> BayesianSearch:
+def smac(domain: Domain) -> BayesianSearch:
     """Build a search like SMAC (Hutter, Hoos and Leyton-Brown 2011): random forest, EI, local search.
 
     Local search starts from the best points and at random. On programs and joint domains evolution takes its place.
@@ -27,7 +26,7 @@ def smac(domain: Any) -> BayesianSearch:
 
     Raises DomainError.
     """
-    require(domain, HasChoices, "smac")
+    domain = require(domain, HasChoices, "smac")
     is_space = isinstance(domain, Space)
     return BayesianSearch(
         domain,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from bostruct.contracts import DomainError, Searcher
+from bostruct.contracts import Domain, DomainError, Searcher
 from bostruct.domains.space.space import Space
 from bostruct.methods.refusals import domain_label
 from bostruct.searchers.tpe import TPE
 
 
-def tpe(domain: Any) -> Searcher:
+def tpe(domain: Domain) -> Searcher:
     """Build the tree-structured Parzen estimator of Optuna (Bergstra et al. 2011); needs the extra `optuna`.
 
     domain: a `Space`.

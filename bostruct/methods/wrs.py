@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from bostruct.checks import require
-from bostruct.contracts import HasChoices, Searcher
+from bostruct.contracts import Domain, HasChoices, Searcher
 from bostruct.domains.space.space import Space
 from bostruct.searchers.wrs import WeightedRandomSearch
 from bostruct.surrogates.fanova import VarianceShares
 
 
 def wrs(
-    domain: Any,
+    domain: Domain,
     n_random: int = 37,
     mode: Literal["shared", "independent", "single", "auto"] = "auto",
     floor: float = 0.01,
@@ -30,7 +30,7 @@ def wrs(
 
     Raises DomainError, TypeError, ValueError.
     """
-    require(domain, HasChoices, "wrs")
+    chosen = require(domain, HasChoices, "wrs")
     if isinstance(domain, Space) and (unknown := sorted(set(least or {}) - set(domain.variables))):
         raise ValueError(f"least: expected names of variables, {', '.join(domain.variables)}; got {unknown[0]!r}")
-    return WeightedRandomSearch(domain, VarianceShares(), n_random, mode, floor, least or {})
+    return WeightedRandomSearch(chosen, VarianceShares(), n_random, mode, floor, least or {})

@@ -168,7 +168,7 @@ class CIFAR10Objective:
     protocol: Literal["combo", "deeparchitect", "nasbot", "wrs", "fast"] = "fast"
     train: int | None = None
     validation: int | None = None
-    settings: Mapping[str, Any] | None = None
+    settings: Mapping[str, object] | None = None
     objective: NetworkObjective = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -180,7 +180,7 @@ class CIFAR10Objective:
         data = cifar10(self.path, train, validation)
         object.__setattr__(self, "objective", NetworkObjective(data, **given))
 
-    def __call__(self, point: Any) -> float:
+    def __call__(self, point: object) -> float:
         return self.objective(point)
 
 

@@ -156,7 +156,7 @@ def regression(name: str, features: Array, targets: Array, seed: int = 0) -> Dat
     return Dataset(name, "regression", train, validation, test, targets.shape[1])
 
 
-def check_examples(part: str, given: Any, task: Task, classes: int) -> Examples:
+def check_examples(part: str, given: object, task: Task, classes: int) -> Examples:
     """Check one part of a `Dataset`, and return it as the data set holds it.
 
     part: name of the part, for messages.
@@ -183,7 +183,7 @@ def check_examples(part: str, given: Any, task: Task, classes: int) -> Examples:
     return Examples(inputs, targets)
 
 
-def _tensor(name: str, given: Any) -> Tensor:
+def _tensor(name: str, given: object) -> Tensor:
     """A tensor as it is; of anything else a copy, as whoever made it may change it."""
     if isinstance(given, Tensor):
         tensor = given.detach() if given.requires_grad else given  # the same one: what is made of it is kept by it
@@ -226,7 +226,7 @@ def _check_finite(name: str, values: Tensor) -> None:
         raise ValueError(f"{name}: expected finite numbers of float32, got NaN or an infinite one")
 
 
-def _each_channel(name: str, given: Any, low: float, channels: int) -> tuple[float, ...]:
+def _each_channel(name: str, given: object, low: float, channels: int) -> tuple[float, ...]:
     if isinstance(given, str) or not np.iterable(given):
         raise TypeError(f"{name}: expected a tuple of numbers, got {short_repr(given)}")
     numbers = tuple(check_number(name, one, low) for one in given)
@@ -235,7 +235,7 @@ def _each_channel(name: str, given: Any, low: float, channels: int) -> tuple[flo
     return numbers
 
 
-def _describe_array(given: Any) -> str:
+def _describe_array(given: object) -> str:
     """Shape and type of what may be large."""
     if isinstance(given, Tensor | np.ndarray):
         return f"{tuple(given.shape)} {str(given.dtype).removeprefix('torch.')}"

@@ -20,7 +20,7 @@ Shape: TypeAlias = tuple[int, ...]  # of one example: (channels, height, width),
 MAIN = "out"  # of several outputs of a program the one that is scored
 
 
-def _is_number(value: Any, *types: type) -> bool:
+def _is_number(value: object, *types: type) -> bool:
     return isinstance(value, types) and not isinstance(value, bool)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -34,6 +34,7 @@ from bostruct.nas.training import train_together
 RECIPE_SETTINGS = frozenset(field.name for field in fields(Recipe))
 FRACTION = "fraction"  # of the training examples, in (0, 1]
 AT_ONCE = 8  # repeats side by side on a GPU: enough to fill one with small networks
+TrainingSettings: TypeAlias = dict[str, Any]  # arguments by name, as a training takes them
 
 
 @dataclass(frozen=True)
@@ -90,11 +91,11 @@ class NetworkObjective:
         if self.seconds is not None:
             check_number("seconds", self.seconds, 0.0)
 
-    def __call__(self, point: Any) -> float:
+    def __call__(self, point: object) -> float:
         """Return the mean validation error of the repeats."""
         return float(np.mean([one.error for one in self.train(point)]))
 
-    def train(self, point: Any) -> list[Trained]:
+    def train(self, point: object) -> list[Trained]:
         """Train every repeat, and return its network, the errors of its epochs, and the test error.
 
         point: as for a call of the objective.
@@ -106,7 +107,7 @@ class NetworkObjective:
         build = partial(build_network, request.network, data, recipe.dropout)
         if self._is_batched(sketch, recipe):
             share = None if self.seconds is None else self.seconds / self.repeats  # all take their time together
-            settings: dict[str, Any] = {"seconds": share, "all_or_none": True, "watch": self.watch}
+            settings: TrainingSettings = {"seconds": share, "all_or_none": True, "watch": self.watch}
             return _raise_failures(train_ensemble(build, data, recipe, self._seeds, **settings))
         files = [self._checkpoint(request, seed) for seed in self._seeds]
         deadline = math.inf if self.seconds is None else began + self.seconds
@@ -126,7 +127,7 @@ class NetworkObjective:
         for first in range(0, self.repeats, self._at_once):
             part = slice(first, first + self._at_once)
             watch = partial(_watch_member, self.watch, first) if self.watch is not None else None
-            settings: dict[str, Any] = {"device": self.device, "deadline": deadline, "all_or_none": True}
+            settings: TrainingSettings = {"device": self.device, "deadline": deadline, "all_or_none": True}
             seeds = self._seeds[part]
             found += _raise_failures(
                 train_together(
@@ -148,7 +149,7 @@ class NetworkObjective:
         alone = self.repeats == 1 or self.device != "cpu" or self.checkpoints is not None
         return not alone and is_batched(sketch, recipe.batch_size)
 
-    def cost(self, point: Any) -> Cost:
+    def cost(self, point: object) -> Cost:
         """Count the parameters of a point's network, and its FLOPs for one example, without training.
 
         point: as for a call of the objective.
@@ -190,11 +191,11 @@ class TrainingRequest:
     """
 
     network: Architecture | Program
-    settings: dict[str, Any]
+    settings: TrainingSettings
     fraction: float
 
 
-def parse_request(point: Any) -> TrainingRequest:
+def parse_request(point: object) -> TrainingRequest:
     """Take a point apart into its network, its settings of the recipe and its fraction.
 
     point: a network, or a dict, nested or not, with one network in it.
@@ -202,7 +203,7 @@ def parse_request(point: Any) -> TrainingRequest:
     Raises PointError where there is no network, more than one, a name that no recipe knows, or a setting twice.
     """
     networks: list[Architecture | Program] = []
-    settings: dict[str, Any] = {}
+    settings: TrainingSettings = {}
     _collect("network", point, networks, settings)
     if len(networks) != 1:
         raise PointError(
@@ -214,7 +215,7 @@ def parse_request(point: Any) -> TrainingRequest:
     return TrainingRequest(networks[0], settings, settings.pop(FRACTION, 1.0))
 
 
-def _collect(name: str, given: Any, networks: list[Any], settings: dict[str, Any]) -> None:
+def _collect(name: str, given: object, networks: list[Any], settings: TrainingSettings) -> None:
     if isinstance(given, Architecture | Program):
         networks.append(given)
     elif isinstance(given, Mapping):
@@ -228,7 +229,7 @@ def _collect(name: str, given: Any, networks: list[Any], settings: dict[str, Any
         settings[name] = given
 
 
-def check_fraction(given: Any, data: Dataset) -> float:
+def check_fraction(given: object, data: Dataset) -> float:
     """Return a fraction of the training examples as a number.
 
     given: the entry of a point, in (0, 1].

@@ -12,18 +12,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from bostruct.domains.language.combinators import combiner
 from bostruct.domains.language.compilers.implementations import Shapes, TorchLayer, Values, siso_torch_module
 from bostruct.domains.language.errors import LanguageError
-from bostruct.domains.language.graph import IO
+from bostruct.domains.language.graph import IO, Hyperparameter
+from bostruct.domains.language.values import Value
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
+
+IntSetting: TypeAlias = int | Hyperparameter
+FloatSetting: TypeAlias = float | Hyperparameter
+BoolSetting: TypeAlias = bool | Hyperparameter
 
 
-def conv2d(filters: Any, kernel: Any = 3, stride: Any = 1, dilation: Any = 1, bias: Any = True) -> IO:
+def conv2d(
+    filters: IntSetting,
+    kernel: IntSetting = 3,
+    stride: IntSetting = 1,
+    dilation: IntSetting = 1,
+    bias: BoolSetting = True,
+) -> IO:
     """Build a convolution; its layer is ``conv3-64/2`` of kernel, filters and stride.
 
     filters: number of output channels.
@@ -36,7 +47,9 @@ def conv2d(filters: Any, kernel: Any = 3, stride: Any = 1, dilation: Any = 1, bi
     return siso_torch_module("Conv2D", _conv2d, values, layer=_conv_layer)
 
 
-def depthwise_conv2d(kernel: Any = 3, stride: Any = 1, dilation: Any = 1, bias: Any = True) -> IO:
+def depthwise_conv2d(
+    kernel: IntSetting = 3, stride: IntSetting = 1, dilation: IntSetting = 1, bias: BoolSetting = True
+) -> IO:
     """Build a convolution of each channel by itself; it is no layer of an `Architecture`.
 
     kernel, stride, dilation, bias: as of `conv2d`.
@@ -45,7 +58,13 @@ def depthwise_conv2d(kernel: Any = 3, stride: Any = 1, dilation: Any = 1, bias: 
     return siso_torch_module("DepthwiseConv2D", _depthwise, values)
 
 
-def separable_conv2d(filters: Any, kernel: Any = 3, stride: Any = 1, dilation: Any = 1, bias: Any = True) -> IO:
+def separable_conv2d(
+    filters: IntSetting,
+    kernel: IntSetting = 3,
+    stride: IntSetting = 1,
+    dilation: IntSetting = 1,
+    bias: BoolSetting = True,
+) -> IO:
     """Build a depthwise convolution, then one of size 1.
 
     Its layer is that of `conv2d`, with the attribute ``separable``.
@@ -56,7 +75,7 @@ def separable_conv2d(filters: Any, kernel: Any = 3, stride: Any = 1, dilation: A
     return siso_torch_module("SeparableConv2D", _separable, values, layer=_separable_layer)
 
 
-def dense(units: Any, bias: Any = True) -> IO:
+def dense(units: IntSetting, bias: BoolSetting = True) -> IO:
     """Build a fully connected layer on the last axis; its layer is ``fc-64`` of the units.
 
     units: number of outputs.
@@ -80,7 +99,7 @@ def sigmoid() -> IO:
     return siso_torch_module("Sigmoid", partial(_plain, "Sigmoid"))
 
 
-def dropout(rate: Any) -> IO:
+def dropout(rate: FloatSetting) -> IO:
     """Build dropout, which sets numbers to 0 while training.
 
     rate: probability of each number, in [0, 1].
@@ -88,7 +107,7 @@ def dropout(rate: Any) -> IO:
     return siso_torch_module("Dropout", _dropout, {"rate": rate})
 
 
-def batch_norm(momentum: Any = 0.1, affine: Any = True) -> IO:
+def batch_norm(momentum: FloatSetting = 0.1, affine: BoolSetting = True) -> IO:
     """Build the normalization of each channel over the batch, of images or of features.
 
     momentum: share of the newest batch in the running averages.
@@ -97,7 +116,7 @@ def batch_norm(momentum: Any = 0.1, affine: Any = True) -> IO:
     return siso_torch_module("BatchNorm", _batch_norm, {"momentum": momentum, "affine": affine})
 
 
-def max_pool(kernel: Any = 3, stride: Any = 2) -> IO:
+def max_pool(kernel: IntSetting = 3, stride: IntSetting = 2) -> IO:
     """Build the maximum of each patch; with stride 2 its layer is ``max-pool``.
 
     kernel: height and width of a patch, odd or equal to the stride.
@@ -107,7 +126,7 @@ def max_pool(kernel: Any = 3, stride: Any = 2) -> IO:
     return siso_torch_module("MaxPool2D", partial(_pool, "MaxPool2d"), values, layer=partial(_pool_layer, "max-pool"))
 
 
-def avg_pool(kernel: Any = 3, stride: Any = 2) -> IO:
+def avg_pool(kernel: IntSetting = 3, stride: IntSetting = 2) -> IO:
     """Build the mean of each patch, without what is padded; with stride 2 its layer is ``avg-pool``.
 
     kernel, stride: as of `max_pool`.
@@ -215,7 +234,7 @@ def _pool(name: str, values: Values, shapes: Shapes) -> nn.Module:
     return nn.AvgPool2d(size, stride, padded, ceil_mode=size == stride, count_include_pad=False)
 
 
-def _global_pool(values: Values, shapes: Shapes) -> Callable[..., Any]:
+def _global_pool(values: Values, shapes: Shapes) -> Callable[..., object]:
     del values, shapes
     return _spatial_mean
 
@@ -227,34 +246,34 @@ def _plain(name: str, values: Values, shapes: Shapes) -> nn.Module:
     return getattr(nn, name)()
 
 
-def _combined(fn: Callable[..., Any], values: Values, shapes: Shapes) -> Callable[..., Any]:
+def _combined(fn: Callable[..., object], values: Values, shapes: Shapes) -> Callable[..., object]:
     del values, shapes
     return fn
 
 
-def _cat(*given: Any, axis: int) -> Any:
+def _cat(*given: Tensor, axis: int) -> Tensor:
     import torch
 
     return torch.cat(given, axis)
 
 
-def _sum(*given: Any) -> Any:
+def _sum(*given: Tensor) -> Tensor:
     shapes = {tuple(one.shape) for one in given}
     if len(shapes) > 1:
         raise ValueError(f"expected tensors of one shape, got {', '.join(map(str, sorted(shapes)))}")
     return sum(given[1:], given[0])
 
 
-def _spatial_mean(image: Any) -> Any:
+def _spatial_mean(image: Tensor) -> Tensor:
     return image.mean(dim=tuple(range(2, image.dim())))
 
 
-def _conv_layer(values: Values) -> tuple[Any, ...]:
+def _conv_layer(values: Values) -> tuple[str, Value, Value, dict[str, Value]]:
     attributes = {} if values["dilation"] == 1 else {"dilation": values["dilation"]}
     return (f"conv{values['kernel']}", values["filters"], values["stride"], attributes)
 
 
-def _separable_layer(values: Values) -> tuple[Any, ...]:
+def _separable_layer(values: Values) -> tuple[str, Value, Value, dict[str, Value]]:
     label, units, stride, attributes = _conv_layer(values)
     return (label, units, stride, {**attributes, "separable": True})
 

@@ -61,7 +61,7 @@ RECIPE_FIELDS = frozenset(one.name for one in fields(Recipe))
 OBJECTIVE_FIELDS = frozenset(one.name for one in fields(NetworkObjective)) - {"data"}
 
 
-def objective_settings(protocol: Protocol, settings: Mapping[str, Any]) -> dict[str, Any]:
+def objective_settings(protocol: Protocol, settings: Mapping[str, object]) -> dict[str, Any]:
     """Return the arguments of a `NetworkObjective` by a protocol.
 
     protocol: gives the arguments.

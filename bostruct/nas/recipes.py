@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from bostruct.checks import check_bool, check_choice, check_integer, check_number, short_repr
 
@@ -97,7 +98,7 @@ class Recipe:
         return self.learning_rate * factor
 
 
-def _check_drops(given: Any) -> tuple[tuple[float, float], ...]:
+def _check_drops(given: Iterable[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
     """Pairs (share, factor); raises TypeError, ValueError."""
     try:
         drops = tuple((share, factor) for share, factor in given)

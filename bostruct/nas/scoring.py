@@ -34,7 +34,7 @@ class ScoringBatches(NamedTuple):
     rest: int
 
     @property
-    def count(self) -> int:
+    def number(self) -> int:
         """The number of batches in all."""
         return self.whole + (self.rest > 0)
 
@@ -83,7 +83,7 @@ class Scoring:
         """Return the error, of all batches at once."""
         try:
             self.begin()
-            for position in range(self._batches.count):
+            for position in range(self._batches.number):
                 self.add_batch(position)
             return self.end()
         finally:

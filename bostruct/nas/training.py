@@ -178,7 +178,7 @@ def run_trainings(
     longest = math.inf if seconds is None else seconds
     members = [TrainingContext(DeviceContext(torch.device(device), job.seed), Clock(longest, deadline)) for job in jobs]
     steps = count_steps(len(data.train), recipe)
-    scored = scoring_batches(len(data.validation), recipe).count
+    scored = scoring_batches(len(data.validation), recipe).number
     group: TurnTaking[Training] = TurnTaking(members, fails_alone=fails_alone, all_or_none=all_or_none)
     try:
         group.begin(lambda number: Training(jobs[number], data, recipe, *members[number]))

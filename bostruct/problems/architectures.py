@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from bostruct.checks import check_integer
-from bostruct.contracts import Array, Point
+from bostruct.contracts import Array, Domain, Point, Presented
 from bostruct.problems.base import GENERATED_SEEDS
 
-PointFunction = Callable[[Any], float]
+AnyDomain = TypeVar("AnyDomain", bound=Domain)
+PointFunction = Callable[[Presented], float]
 
 
 @dataclass(frozen=True)
-class ArchitectureProblem:
+class ArchitectureProblem(Generic[AnyDomain]):
     """A benchmark over architectures to minimize.
 
     objective, mean and report are functions of a point as the domain holds it.
@@ -36,7 +37,7 @@ class ArchitectureProblem:
     """
 
     name: str
-    space: Any
+    space: AnyDomain
     objective: PointFunction
     source: str
     n_initial: int
@@ -56,15 +57,15 @@ class ArchitectureProblem:
         return self.mean is not None
 
     @property
-    def optimal_point(self) -> Any:
+    def optimal_point(self) -> Presented:
         """A point with the least value, None where none is known."""
         return None if self.optimal is None else self.space.present(self.optimal)
 
-    def __call__(self, point: Any) -> float:
+    def __call__(self, point: object) -> float:
         """Return the value of one point; raise PointError outside the space."""
         return self.objective(self.space.parse(point))
 
-    def evaluate(self, points: Iterable[Any]) -> Array:
+    def evaluate(self, points: Iterable[object]) -> Array:
         """Return the values (m,) of points.
 
         points: m points of the space.
@@ -73,7 +74,7 @@ class ArchitectureProblem:
         """
         return np.array([self(point) for point in points], dtype=np.float64)
 
-    def noise_free(self, point: Any, n_simulations: int = 1) -> float:
+    def noise_free(self, point: object, n_simulations: int = 1) -> float:
         """Return the value without noise.
 
         point: a point of the space.
@@ -85,14 +86,14 @@ class ArchitectureProblem:
         value = self.objective if self.mean is None else self.mean
         return value(self.space.parse(point))
 
-    def reported(self, point: Any) -> float:
+    def reported(self, point: object) -> float:
         """Return the figure that a run which recommends this point is judged by; raise PointError outside the space.
 
         point: a point of the space.
         """
         return self.noise_free(point) if self.report is None else self.report(self.space.parse(point))
 
-    def initial_points(self, config: int) -> list[Any]:
+    def initial_points(self, config: int) -> list[Presented]:
         """Return distinct points, sampled with a seed of their own for each configuration.
 
         config: one of `configs`.

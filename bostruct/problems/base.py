@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from bostruct.checks import check_integer
-from bostruct.contracts import Array, DomainError, IntArray
+from bostruct.contracts import Array, DomainError, IntArray, Presented
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.graphs import CompleteGraph, PathGraph
 from bostruct.domains.space.space import Space
@@ -87,11 +87,11 @@ class Problem:
         return self.mean is not None
 
     @property
-    def optimal_point(self) -> dict[str, Any] | None:
+    def optimal_point(self) -> dict[str, Presented] | None:
         """A point with the least value, None where none is known."""
         return None if self.optimal_vertices is None else self.space.present(np.array(self.optimal_vertices))
 
-    def __call__(self, point: Mapping[str, Any]) -> float:
+    def __call__(self, point: Mapping[str, object]) -> float:
         """Return the value of one point; raise PointError, naming the variable that is wrong."""
         return float(self.objective(self.space.parse(point)[None])[0])
 
@@ -111,7 +111,7 @@ class Problem:
             raise ValueError("vertices: expected each in 0..k - 1, k the number of the variable's choices")
         return self.objective(rows)
 
-    def noise_free(self, point: Mapping[str, Any], n_simulations: int = 20_000) -> float:
+    def noise_free(self, point: Mapping[str, object], n_simulations: int = 20_000) -> float:
         """Return the value of a point without noise: of a noisy problem an estimate, always the same.
 
         point: a value for each variable, by name.
@@ -124,7 +124,7 @@ class Problem:
             return self(point)
         return float(self.mean(self.space.parse(point)[None], n_simulations)[0])
 
-    def initial_points(self, config: int) -> list[dict[str, Any]]:
+    def initial_points(self, config: int) -> list[dict[str, Presented]]:
         """Return published starting points.
 
         config: one of `configs`.

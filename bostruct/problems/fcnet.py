@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -171,7 +170,7 @@ def _space(file: str) -> Space:
     return _space_of(listed)
 
 
-def _space_of(listed: Iterable[tuple[str, Sequence[Any]]]) -> Space:
+def _space_of(listed: Iterable[tuple[str, Sequence[object]]]) -> Space:
     """Return the space of the variables, ordered where the values are numbers, not where they are texts."""
     listed = [(name, list(values)) for name, values in listed]
     ordered = {name: all(isinstance(value, int | float) for value in values) for name, values in listed}

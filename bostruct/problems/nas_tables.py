@@ -8,6 +8,7 @@ import numpy as np
 
 from bostruct.checks import check_choice
 from bostruct.contracts import Array, IntArray
+from bostruct.domains.architecture.table import TableDomain
 from bostruct.problems import official
 from bostruct.problems.architectures import ArchitectureProblem
 from bostruct.problems.tabular import Lookup, NoisyLookup, point_means, read_arrays, rows_of, table_domain, with_noise
@@ -96,7 +97,7 @@ def nasbench_macro(file: str, noise: int | None = None) -> ArchitectureProblem:
     return with_noise(quiet, noise, partial(NoisyLookup, quiet.space, errors, rows))
 
 
-def _problem(name: str, space: str, codes: IntArray, values: Array, source: str) -> ArchitectureProblem:
+def _problem(name: str, space: str, codes: IntArray, values: Array, source: str) -> ArchitectureProblem[TableDomain]:
     domain = table_domain(space, codes)
     means = point_means(values.astype(np.float64), rows_of(domain, codes))
     return ArchitectureProblem(

@@ -19,14 +19,15 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from bostruct.checks import optional_import, short_repr
-from bostruct.contracts import Array
+from bostruct.contracts import Array, ParsedJson
 from bostruct.domains.architecture.cells import NB201_OPERATIONS
 from bostruct.problems import official_pth
+from bostruct.problems.official_pth import Pickled
 
 NATS_FILES = (
     "the folder NATS-tss-v1_0-3ffb9-simple or the file NATS-tss-v1_0-3ffb9.pickle.pbz2 of NATS-Bench, or the file "
@@ -51,14 +52,14 @@ class FCNetGrid(NamedTuple):
     errors: an axis a variable, the last the trainings.
     """
 
-    variables: tuple[tuple[str, tuple[Any, ...]], ...]
+    variables: tuple[tuple[str, tuple[object, ...]], ...]
     errors: Array
 
 
 class _NumbersUnpickler(pickle.Unpickler):
     """Unpickles containers and numbers; a pickle that asks for anything else is refused before it can run code."""
 
-    def find_class(self, module: str, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> Pickled:
         return official_pth.harmless(module, name)
 
 
@@ -157,7 +158,7 @@ def read_fcnet(file: str | Path, data: str) -> FCNetGrid:
     return _grid_from_configs(path, listed)
 
 
-def _architectures(path: Path) -> Iterator[tuple[str, Any]]:
+def _architectures(path: Path) -> Iterator[tuple[str, Pickled]]:
     """Yield a name for messages, and the results by number of epochs, of each architecture in order of its index."""
     if path.is_dir():
         numbered = {int(one.name.partition(".")[0]): one for one in path.glob("*.pickle.pbz2") if one.name[0].isdigit()}
@@ -174,7 +175,7 @@ def _architectures(path: Path) -> Iterator[tuple[str, Any]]:
         yield f"{path}: architecture {index}", stored["arch2infos"][index]
 
 
-def _unpickle_nats(path: Path) -> Any:
+def _unpickle_nats(path: Path) -> Pickled:
     try:
         with bz2.open(path, "rb") as stream:
             return _NumbersUnpickler(stream).load()
@@ -182,7 +183,7 @@ def _unpickle_nats(path: Path) -> Any:
         raise ValueError(f"file: {path} is no pickle of NATS-Bench: {error}") from error
 
 
-def _parse_cell(results: Any, where: str) -> tuple[tuple[int, ...], dict[str, list[float]], dict[str, list[float]]]:
+def _parse_cell(results: Pickled, where: str) -> tuple[tuple[int, ...], dict[str, list[float]], dict[str, list[float]]]:
     """Return operations on the edges; accuracies of each data set, by seed, where it validates and where it tests."""
     try:
         trained = results[str(EPOCHS)]
@@ -197,7 +198,7 @@ def _parse_cell(results: Any, where: str) -> tuple[tuple[int, ...], dict[str, li
     return edges, validation, test
 
 
-def _seed_accuracies(results: Any, data: str, part: str) -> list[float]:
+def _seed_accuracies(results: Pickled, data: str, part: str) -> list[float]:
     """Return accuracies in percent after the last epoch, in the order of the seeds."""
     found = {seed: results[name, seed] for name, seed in results if name == data}
     if not found:
@@ -216,7 +217,7 @@ def _parse_edges(text: str) -> tuple[int, ...]:
     return tuple(map(NB201_OPERATIONS.index, names))
 
 
-def _json(file: str | Path) -> dict[str, Any]:
+def _json(file: str | Path) -> dict[str, ParsedJson]:
     try:
         stored = json.loads(Path(file).read_text(encoding="utf-8"))
     except ValueError as error:
@@ -241,7 +242,7 @@ def _fcnet_path(path: Path, data: str) -> Path:
     return path
 
 
-def _grid_from_configs(path: Path, listed: Sequence[tuple[Any, Array]]) -> FCNetGrid:
+def _grid_from_configs(path: Path, listed: Sequence[tuple[ParsedJson, Array]]) -> FCNetGrid:
     """Return the grid of all configurations; raises ValueError unless each is there once, with as many trainings."""
     names = sorted(listed[0][0]) if listed and isinstance(listed[0][0], dict) else []
     if not names or any(not isinstance(config, dict) or sorted(config) != names for config, _ in listed):
@@ -264,7 +265,7 @@ def _grid_from_configs(path: Path, listed: Sequence[tuple[Any, Array]]) -> FCNet
     return FCNetGrid(variables, errors)
 
 
-def _axis_values(name: str, values: set[Any]) -> tuple[Any, ...]:
+def _axis_values(name: str, values: set[ParsedJson]) -> tuple[object, ...]:
     """Return the values of an axis in increasing order, schedules in decreasing order, as our .npz files list them."""
     return tuple(sorted(values, reverse=name == "lr_schedule"))
 

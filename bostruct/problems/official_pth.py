@@ -16,7 +16,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 
@@ -27,7 +27,8 @@ BROKEN = (
     pickle.UnpicklingError, zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, LookupError, TypeError,
     ValueError, AttributeError, OverflowError, RuntimeError,
 )  # fmt: skip  # what reading a damaged, cut or encrypted file can raise
-SCALAR: Any = np.float64(0).__reduce__()[0]  # the function that makes NumPy scalars from bytes, wherever NumPy keeps it
+Pickled: TypeAlias = Any  # what a pickle holds
+SCALAR: Pickled = np.float64(0).__reduce__()[0]  # makes NumPy scalars from bytes, wherever NumPy keeps it
 
 
 def _latin(text: str, encoding: str) -> bytes:
@@ -37,7 +38,7 @@ def _latin(text: str, encoding: str) -> bytes:
     return text.encode("latin1")
 
 
-HARMLESS: dict[tuple[str, str], Callable[..., Any]] = {
+HARMLESS: dict[tuple[str, str], Callable[..., object]] = {
     ("collections", "OrderedDict"): OrderedDict,
     ("__builtin__", "set"): set,
     ("builtins", "set"): set,
@@ -48,7 +49,7 @@ HARMLESS: dict[tuple[str, str], Callable[..., Any]] = {
 }
 
 
-def harmless(module: str, name: str) -> Callable[..., Any]:
+def harmless(module: str, name: str) -> Callable[..., object]:
     """Return a callable that a pickle of numbers may ask for; raise UnpicklingError for others, before they run.
 
     module: dotted name of the module that the pickle asks for.
@@ -71,7 +72,7 @@ def is_pth(file: str | Path) -> bool:
         return stream.read(len(TORCH_MAGIC)) == TORCH_MAGIC or _member(path) is not None
 
 
-def architectures(path: Path) -> Iterator[tuple[str, Any]]:
+def architectures(path: Path) -> Iterator[tuple[str, Pickled]]:
     """Yield a name for messages, and the results by number of epochs, of each architecture in order of its index.
 
     The results of a training are ``epochs`` and the last epoch of ``eval_acc1es``.
@@ -125,13 +126,13 @@ class _LastEpochs:
     def __init__(self, stream: IO[bytes]) -> None:
         self._read = stream.read
         self._readline = stream.readline
-        self._stack: list[Any] = []
+        self._stack: list[Pickled] = []
         self._marks: list[int] = []
-        self._memo: dict[int, Any] = {}
+        self._memo: dict[int, Pickled] = {}
         self._passing: list[int] = []  # places in the memo that a training has to itself
         self._steps = self._instructions()
 
-    def load(self) -> Any:
+    def load(self) -> Pickled:
         """Return the object of the next pickle; raises UnpicklingError."""
         read, steps = self._read, self._steps
         while (code := read(1)) != pickle.STOP:
@@ -141,7 +142,7 @@ class _LastEpochs:
             steps[code]()
         return self._stack.pop()
 
-    def _instructions(self) -> dict[bytes, Callable[[], Any]]:
+    def _instructions(self) -> dict[bytes, Callable[[], object]]:
         stack, push, pop = self._stack, self._stack.append, self._stack.pop
         byte, word = self._number("<B"), self._number("<I")
         double, integer, short = self._number(">d"), self._number("<i"), self._number("<H")
@@ -177,24 +178,24 @@ class _LastEpochs:
             pickle.BUILD: lambda: self._build(pop()),
         }
 
-    def _number(self, form: str) -> Callable[[], Any]:
+    def _number(self, form: str) -> Callable[[], Pickled]:
         read, size, unpack = self._read, struct.calcsize(form), struct.Struct(form).unpack
         return lambda: unpack(read(size))[0]
 
     def _line(self) -> str:
         return self._readline()[:-1].decode("ascii")
 
-    def _pop_to_mark(self) -> list[Any]:
+    def _pop_to_mark(self) -> list[Pickled]:
         """Take off the stack what was put there since the last mark, and return it."""
         start = self._marks.pop()
         found = self._stack[start:]
         del self._stack[start:]
         return found
 
-    def _extend(self, items: list[Any]) -> None:
+    def _extend(self, items: list[Pickled]) -> None:
         self._stack[-1].extend(items)
 
-    def _update(self, items: list[Any]) -> None:
+    def _update(self, items: list[Pickled]) -> None:
         """Put items, keys and values in turn, into the dict on the stack.
 
         The dict of a training gets them all at once.
@@ -211,7 +212,7 @@ class _LastEpochs:
                 self._memo.pop(place, None)
             self._passing.clear()
 
-    def _build(self, state: Any) -> None:
+    def _build(self, state: Pickled) -> None:
         one = self._stack[-1]
         if not isinstance(one, np.dtype):
             raise pickle.UnpicklingError(f"it sets the state of {type(one).__name__}, which numbers do not need")
@@ -223,7 +224,7 @@ class _LastEpochs:
         if isinstance(one, dict | list | bytes | np.generic) or (isinstance(one, str) and "@" in one):
             self._passing.append(place)
 
-    def _recall(self, place: int) -> Any:
+    def _recall(self, place: int) -> Pickled:
         if place not in self._memo:
             raise pickle.UnpicklingError("it refers to what is in a training before, which is forgotten by then")
         return self._memo[place]

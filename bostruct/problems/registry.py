@@ -28,7 +28,7 @@ class ProblemParameter(NamedTuple):
 
     name: str
     argument: str
-    read: Callable[[str], Any]
+    read: Callable[[str], object]
     default: str
 
 

@@ -12,6 +12,7 @@ from bostruct.checks import check_integer
 from bostruct.contracts import (
     Appraisal,
     Batch,
+    Domain,
     HistoryView,
     Json,
     Maximizer,
@@ -30,7 +31,7 @@ MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbor
 Neighborhood = Callable[[Any, Point, np.random.Generator], Batch]
 
 
-def describe_part(part: Any) -> Json:
+def describe_part(part: object) -> Json:
     """Describe a part and its settings as JSON, down to the last prior.
 
     part: a dataclass, or the value of one of its fields. What comes from the domain is named by its type.
@@ -60,7 +61,7 @@ class BayesianSearch:
     Raises TypeError, ValueError.
     """
 
-    domain: Any
+    domain: Domain
     surrogate: Surrogate
     score: ScoreBuilder
     maximizer: Maximizer

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from bostruct.checks import has_capability
-from bostruct.contracts import Appraisal, HasAppraisal, HistoryView, Json, Searcher, State, Suggestion
+from bostruct.contracts import Appraisal, Domain, HasAppraisal, HistoryView, Json, Searcher, State, Suggestion
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Explained:
     note: str
 
     @property
-    def domain(self) -> Any:
+    def domain(self) -> Domain:
         return self.searcher.domain
 
     def settings(self) -> Mapping[str, Json]:

@@ -10,13 +10,14 @@ import math
 from collections.abc import Hashable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from bostruct.checks import check_number, has_capability
 from bostruct.contracts import (
     Appraisal,
+    Batch,
     Domain,
     HasAppraisal,
     HistoryView,
@@ -53,7 +54,7 @@ class Fidelities(Protocol):
         """
         ...
 
-    def keys(self, xs: Any) -> list[Hashable]:
+    def keys(self, xs: Batch) -> list[Hashable]:
         """Return the keys of points without their fidelity: equal for one point at two levels.
 
         xs: batch of points.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -24,11 +23,11 @@ from bostruct.contracts import (
 MAX_SEEN_NEIGHBORS = 5_000
 N_MUTATIONS = 50
 
-Design = Callable[[Any, AbstractSet[Hashable], np.random.Generator], Point]
+Design = Callable[[Domain, AbstractSet[Hashable], np.random.Generator], Point]
 """(domain, seen, rng) -> an unseen point; raises SpaceExhausted where none is left."""
 
 
-def random_design(domain: Any, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
+def random_design(domain: Domain, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
     """Draw a random unseen point; raises SpaceExhausted where none is left.
 
     domain: to draw from.
@@ -47,7 +46,7 @@ class PoolFirst:
 
     pool: Batch
 
-    def __call__(self, domain: Any, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
+    def __call__(self, domain: Domain, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
         for x, key in zip(self.pool, domain.keys(self.pool), strict=True):
             if key not in seen:
                 return x
@@ -71,7 +70,7 @@ def mutations_of(domain: HasMutation, x: Point, rng: np.random.Generator) -> Bat
     x: one point.
     rng: the only source of chance.
     """
-    found: list[Any] = []
+    found: list[Batch] = []
     for _ in range(N_MUTATIONS):
         try:
             found.append(domain.mutate(x, rng))
@@ -91,7 +90,7 @@ def nothing_around(domain: Domain, x: Point, rng: np.random.Generator) -> Batch:
     return domain.join()
 
 
-def fall_back(domain: Any, history: HistoryView, state: State, rng: np.random.Generator, why: str) -> Suggestion:
+def fall_back(domain: Domain, history: HistoryView, state: State, rng: np.random.Generator, why: str) -> Suggestion:
     """Suggest a random unseen point, and say why; raises SpaceExhausted where none is left.
 
     domain: to draw from.

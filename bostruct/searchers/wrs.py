@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -125,6 +125,6 @@ def wrs_trials(n_trials: int) -> int:
     return max(round(n_trials / math.e), 2)
 
 
-def _last_best(values: Any) -> int:
+def _last_best(values: Array) -> int:
     """Return the position of the smallest value; among equals, the one told last."""
     return len(values) - 1 - int(np.argmin(values[::-1]))

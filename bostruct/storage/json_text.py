@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
 
-from bostruct.contracts import Json
+from bostruct.contracts import Json, ParsedJson
 
 
-def dump(value: Any) -> str:
+def dump(value: object) -> str:
     """Return JSON text; numpy numbers and arrays as what they hold. Raises TypeError for what JSON cannot hold.
 
     value: plain JSON, with numpy numbers and arrays anywhere in it.
@@ -18,7 +17,7 @@ def dump(value: Any) -> str:
     return json.dumps(value, default=_encode_numpy)
 
 
-def parse(text: str) -> Json:
+def parse(text: str) -> ParsedJson:
     """Return what JSON text holds; raise ValueError where it is none, or is nested too deeply to be read.
 
     text: as of `dump`.
@@ -29,7 +28,7 @@ def parse(text: str) -> Json:
         raise ValueError("JSON that is nested too deeply") from None
 
 
-def _encode_numpy(value: Any) -> Json:
+def _encode_numpy(value: object) -> Json:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     raise TypeError(f"expected plain JSON, got {type(value).__name__}")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bostruct.storage.protocol import StorageError, StoredStudy, StudyRow, TrialRow, find_study
 from bostruct.storage.rows import (
     PROGRESS_COLUMNS,
     STUDY_COLUMNS,
     TRIAL_COLUMNS,
+    Columns,
     Progress,
     read_progress_columns,
     read_study_columns,
@@ -91,7 +92,7 @@ def read_study(connection: sqlite3.Connection, name: str | None, where: str) -> 
     return StoredStudy(study, trials), progress
 
 
-def _select_trials(connection: sqlite3.Connection, study: int, sealed: bool) -> list[tuple[Any, ...]]:
+def _select_trials(connection: sqlite3.Connection, study: int, sealed: bool) -> list[Columns]:
     lacking = () if sealed else ("outcome", "owner", "lease")
     columns = ", ".join("NULL" if name in lacking else name for name in TRIAL_COLUMNS)
     seal = ", checksum" if sealed else ""

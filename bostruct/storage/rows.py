@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
 from hashlib import blake2b
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from bostruct.checks import short_repr
 from bostruct.outcome import Outcome
@@ -23,6 +22,8 @@ TRIAL_COLUMNS = (
     "study", "number", "status", "point", "value", "outcome", "reason", "info", "started", "finished", "told",
     "attempts", "owner", "lease",
 )  # fmt: skip
+Column: TypeAlias = Any  # of a row, as SQLite gives it: text, a number or None
+Columns: TypeAlias = tuple[Column, ...]
 OUTCOME_PARTS = ("values", "constraints", "cost", "sd", "repeats")
 
 
@@ -55,7 +56,7 @@ def _wrap(number: int) -> int:
     return (number + 2**63) % 2**64 - 2**63
 
 
-def checksum(columns: Iterable[Any]) -> int:
+def checksum(columns: Columns) -> int:
     """Return the checksum of a row, a signed integer of 64 bits.
 
     columns: all of the row but the checksum itself, text, numbers and None.
@@ -64,7 +65,7 @@ def checksum(columns: Iterable[Any]) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
 
 
-def seal(columns: tuple[Any, ...]) -> tuple[Any, ...]:
+def seal(columns: Columns) -> Columns:
     """Return the columns of a row and their checksum.
 
     columns: as of `checksum`.
@@ -72,7 +73,7 @@ def seal(columns: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*columns, checksum(columns))
 
 
-def study_columns(number: int, row: StudyRow) -> tuple[Any, ...]:
+def study_columns(number: int, row: StudyRow) -> Columns:
     """Return a study as STUDY_COLUMNS hold it.
 
     number: its id, from 1.
@@ -81,7 +82,7 @@ def study_columns(number: int, row: StudyRow) -> tuple[Any, ...]:
     return number, row.name, row.domain, row.method, str(row.seed), row.direction, row.initial, row.created, row.version
 
 
-def trial_columns(study: int, row: TrialRow) -> tuple[Any, ...]:
+def trial_columns(study: int, row: TrialRow) -> Columns:
     """Return a trial as TRIAL_COLUMNS hold it; nobody holds a lease yet.
 
     study: id of its study.
@@ -107,7 +108,7 @@ def _dump_parts(outcome: Outcome) -> str | None:
     return dump(given) if given else None
 
 
-def read_study_columns(columns: tuple[Any, ...], where: str, sealed: bool) -> tuple[int, StudyRow]:
+def read_study_columns(columns: Columns, where: str, sealed: bool) -> tuple[int, StudyRow]:
     """Return the id of a study, and the study without its state; raise StorageError where a column cannot be.
 
     columns: those of STUDY_COLUMNS and, where they are sealed, their checksum.
@@ -130,7 +131,7 @@ def read_study_columns(columns: tuple[Any, ...], where: str, sealed: bool) -> tu
     return number, StudyRow(name, domain, method, int(seed), direction, initial, "", created, version)
 
 
-def read_progress_columns(columns: tuple[Any, ...], where: str) -> Progress:
+def read_progress_columns(columns: Columns, where: str) -> Progress:
     """Return the progress of a study; raise StorageError where a column cannot be.
 
     columns: those of PROGRESS_COLUMNS, and their checksum.
@@ -143,7 +144,7 @@ def read_progress_columns(columns: tuple[Any, ...], where: str) -> Progress:
     return found
 
 
-def read_trial_columns(columns: tuple[Any, ...], where: str, sealed: bool) -> TrialRow:
+def read_trial_columns(columns: Columns, where: str, sealed: bool) -> TrialRow:
     """Return a trial; raise StorageError where a column cannot be.
 
     columns: those of TRIAL_COLUMNS and, where they are sealed, their checksum.
@@ -174,27 +175,27 @@ class _Door:
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def refuse(self, column: str, expected: str, given: Any) -> NoReturn:
+    def refuse(self, column: str, expected: str, given: object) -> NoReturn:
         raise StorageError(f"{self._name} cannot be read: {column}: expected {expected}, got {short_repr(given)}")
 
-    def text(self, column: str, given: Any) -> str:
+    def text(self, column: str, given: object) -> str:
         if not isinstance(given, str):
             self.refuse(column, "text", given)
         if not given.isascii() and any("\ud800" <= letter <= "\udfff" for letter in given):
             self.refuse(column, "text in UTF-8", given)
         return given
 
-    def integer(self, column: str, given: Any, low: int) -> int:
+    def integer(self, column: str, given: object, low: int) -> int:
         if not isinstance(given, int) or given < low:
             self.refuse(column, f"an integer from {low}", given)
         return given
 
-    def number(self, column: str, given: Any) -> float:
+    def number(self, column: str, given: object) -> float:
         if not isinstance(given, float) or not math.isfinite(given):
             self.refuse(column, "a finite number", given)
         return given
 
-    def outcome(self, status: Any, value: Any, parts: Any, reason: Any) -> Outcome | None:
+    def outcome(self, status: Column, value: Column, parts: Column, reason: Column) -> Outcome | None:
         """Return the outcome of a trial; None where it runs."""
         if status == "running" and (value, parts, reason) == (None, None, None):
             return None
@@ -206,12 +207,12 @@ class _Door:
             self.refuse("status, value, reason", "those of one outcome", (status, value, reason))
         return found
 
-    def check_seal(self, columns: tuple[Any, ...], sealed: bool) -> None:
+    def check_seal(self, columns: Columns, sealed: bool) -> None:
         if sealed and columns[-1] != checksum(columns[:-1]):
             raise StorageError(f"{self._name} is damaged: its checksum is not that of its columns")
 
 
-def _parse_outcome(status: Any, value: Any, parts: Any, reason: Any) -> Outcome:
+def _parse_outcome(status: Column, value: Column, parts: Column, reason: Column) -> Outcome:
     given = {} if parts is None else parse(parts)
     if not isinstance(given, dict) or not given.keys() <= set(OUTCOME_PARTS):
         raise ValueError(f"outcome: expected a JSON object of {', '.join(OUTCOME_PARTS)}, got {short_repr(given)}")

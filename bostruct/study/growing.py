@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from bostruct.contracts import Batch, Point
+from bostruct.contracts import Batch, Domain, Point
 
 
 class GrowingArray:
@@ -15,11 +13,11 @@ class GrowingArray:
     rows: the first rows (n, ...), which are copied.
     """
 
-    def __init__(self, rows: Any) -> None:
+    def __init__(self, rows: Batch) -> None:
         self._buffer = np.array(rows)
         self._n = len(self._buffer)
 
-    def extend(self, rows: Any) -> None:
+    def extend(self, rows: Batch) -> None:
         """Append rows, in amortized constant time each.
 
         rows: (m, ...), of the same form as the first.
@@ -32,7 +30,7 @@ class GrowingArray:
         self._buffer[self._n : n] = rows
         self._n = n
 
-    def read(self) -> Any:
+    def read(self) -> Batch:
         """Return the rows so far (n, ...), a view that cannot be written to."""
         rows = self._buffer[: self._n]
         rows.flags.writeable = False
@@ -45,7 +43,7 @@ class GrowingBatch:
     domain: of the points.
     """
 
-    def __init__(self, domain: Any) -> None:
+    def __init__(self, domain: Domain) -> None:
         self._join = domain.join
         self._fresh: list[Point] = []  # not yet joined
         self._batch: Batch = domain.join()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from bostruct.contracts import Array, Batch, Domain, Info
+from bostruct.contracts import Array, Batch, Domain, Info, Presented
 from bostruct.display import html_table
 
 TrialStatus = Literal["running", "completed", "failed", "infeasible"]
@@ -29,7 +29,7 @@ class Trial:
     """
 
     number: int
-    point: Any
+    point: Presented
     status: TrialStatus
     value: float | None = None
     reason: str | None = None

@@ -7,12 +7,11 @@ from bisect import insort
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from bostruct.checks import check_integer
-from bostruct.contracts import BostructError, Info, Point, PointError
+from bostruct.contracts import BostructError, Domain, Info, Point, PointError
 from bostruct.execution.interrupts import defer_interrupt
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import dump
@@ -47,7 +46,7 @@ class Ledger:
     Raises StorageError, naming the trial, where a point cannot be decoded.
     """
 
-    def __init__(self, domain: Any, stored: StoredStudy, store: StudyWriter | None, label: str) -> None:
+    def __init__(self, domain: Domain, stored: StoredStudy, store: StudyWriter | None, label: str) -> None:
         row = stored.study
         self.order: list[int] = []  # numbers, in the order told
         self.incumbent: Trial | None = None
@@ -267,7 +266,7 @@ class Ledger:
             raise ValueError(f"trial: expected a running or a failed one, but trial {number} is {kind}")
         return number
 
-    def fresh_point(self, number: int) -> Any:
+    def fresh_point(self, number: int) -> Point:
         """Return the point as the user wrote it, for the user to do with as they like.
 
         number: of the trial.

@@ -7,15 +7,27 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product
-from typing import Any
+from typing import Any, Protocol
 
 from bostruct.display import is_notebook, printable
 from bostruct.study.history import Trial
+from bostruct.study.result import Result
 
 FORMAT = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
 WIDTH = 80  # columns where nothing says how many there are, as in a file
 DEFAULT_BAR, LEAST_BAR = 10, 4  # columns of the bar itself: where tqdm is free to choose, and at least
 LABEL = (40, 24, 12, 0)  # letters of a label, fewer where it has to make room
+
+
+class WatchedStudy(Protocol):
+    """The part of a study that a bar shows."""
+
+    @property
+    def n_finished(self) -> int: ...
+    @property
+    def incumbent(self) -> Trial | None: ...
+    @property
+    def result(self) -> Result: ...
 
 
 @contextmanager
@@ -41,8 +53,8 @@ def progress_bar(label: str, total: int, done: int, wanted: bool | None) -> Iter
 
 @contextmanager
 def trial_bar(
-    label: str, study: Any, total: int, wanted: bool | None, optimum: float | None = None
-) -> Iterator[Callable[[Any, Trial], None]]:
+    label: str, study: WatchedStudy, total: int, wanted: bool | None, optimum: float | None = None
+) -> Iterator[Callable[[WatchedStudy, Trial], None]]:
     """Give a callback that moves a bar by one trial, and shows the incumbent and how many trials have failed.
 
     label: text before the bar.
@@ -53,7 +65,7 @@ def trial_bar(
     """
     with progress_bar(label, total, study.n_finished, wanted) as bar:
 
-        def show(study: Any, trial: Trial) -> None:
+        def show(study: WatchedStudy, trial: Trial) -> None:
             if bar is not None:
                 seconds = f"{trial.info.get('suggest_seconds', 0.0):.2f} s a suggestion"
                 _say(bar, label, _facts(study, optimum), seconds)
@@ -73,11 +85,12 @@ def _kind_of_bar() -> Any:
     return tqdm
 
 
-def _facts(study: Any, optimum: float | None) -> list[str]:
-    best, failed = study.incumbent, study.result.n_failed
-    facts = ["best none yet" if best is None else f"best {best.value:.6g}"]
+def _facts(study: WatchedStudy, optimum: float | None) -> list[str]:
+    best = None if study.incumbent is None else study.incumbent.value
+    failed = study.result.n_failed
+    facts = ["best none yet" if best is None else f"best {best:.6g}"]
     if best is not None and optimum is not None:
-        facts.append(f"regret {best.value - optimum:.4g}")
+        facts.append(f"regret {best - optimum:.4g}")
     return [*facts, f"{failed} failed"] if failed else facts
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from bostruct.checks import has_capability
-from bostruct.contracts import Appraisal, BostructError, HasAppraisal, NumericalError, Point, Searcher
+from bostruct.contracts import Appraisal, BostructError, Domain, HasAppraisal, Json, NumericalError, Point, Searcher
 from bostruct.storage.json_text import parse
 from bostruct.study.history import History, Trial
 from bostruct.study.records import MALFORMED
@@ -35,7 +35,7 @@ class Recommendation(NamedTuple):
     high: float | None
     why: str
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Json]:
         """Return plain values, the trial by its number and point."""
         return self._asdict() | {"trial": self.trial.number, "point": self.trial.point}
 
@@ -146,7 +146,7 @@ class Fit:
     def sign(self) -> float:
         return sign_of(self.direction)
 
-    def _history(self, domain: Any, completed: list[int]) -> History:
+    def _history(self, domain: Domain, completed: list[int]) -> History:
         values = [self.sign * value(self.trials[number]) for number in completed]
         failed = [self.points[n] for n in self.order if self.trials[n].status != "completed"]
         running = [self.points[trial.number] for trial in self.trials if trial.status == "running"]

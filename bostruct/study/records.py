@@ -8,8 +8,18 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 from bostruct import __version__, methods
-from bostruct.checks import missing_members, short_repr
-from bostruct.contracts import BostructError, Domain, DomainError, Json, Point, PointError, Searcher
+from bostruct.checks import has_capability, missing_members, short_repr
+from bostruct.contracts import (
+    BostructError,
+    Domain,
+    DomainError,
+    Json,
+    ParsedJson,
+    Point,
+    PointError,
+    Presented,
+    Searcher,
+)
 from bostruct.domains.registry import domain_from_json
 from bostruct.domains.space.space import Space
 from bostruct.outcome import Outcome
@@ -28,13 +38,13 @@ class OtherVersion(UserWarning):
 class JsonDomain:
     """A domain whose points are JSON, for reading a study whose domain cannot be rebuilt from a file."""
 
-    def decode(self, data: Json) -> Point:
+    def decode(self, data: ParsedJson) -> Point:
         return data
 
     def encode(self, x: Point) -> Json:
         return x
 
-    def present(self, x: Point) -> Any:
+    def present(self, x: Point) -> Presented:
         return x
 
     def key(self, x: Point) -> Hashable:
@@ -47,22 +57,22 @@ class JsonDomain:
         return [x for batch in batches for x in batch]
 
 
-def as_domain(given: Any) -> Any:
+def as_domain(given: object) -> Domain:
     """Return a domain as it is, or the `Space` of a mapping of variables; raise TypeError for anything else.
 
     given: as the user gave it.
     """
     if isinstance(given, Mapping):
         return Space(given)
+    if has_capability(given, Domain):
+        return given
     missing = missing_members(given, Domain)
     if "sample_unseen" in missing:
         raise TypeError(f"space: expected a Space, a dict of variables or another domain, got {short_repr(given)}")
-    if missing:
-        raise TypeError(f"space: a domain has {', '.join(missing)}, which {type(given).__name__} lacks")
-    return given
+    raise TypeError(f"space: a domain has {', '.join(missing)}, which {type(given).__name__} lacks")
 
 
-def encode_points(domain: Any, points: Iterable[Any] | None) -> list[Json]:
+def encode_points(domain: Domain, points: Iterable[object] | None) -> list[Json]:
     """Encode the user's own points; raise TypeError or PointError, naming the one that is wrong.
 
     domain: of the points.
@@ -81,7 +91,7 @@ def encode_points(domain: Any, points: Iterable[Any] | None) -> list[Json]:
     return encoded
 
 
-def readable_domain(given: Any, row: StudyRow) -> Any:
+def readable_domain(given: object, row: StudyRow) -> Any:
     """Return the domain to show a study's points with.
 
     given: a domain or a mapping of variables; None for that of the file, or `JsonDomain` where the file lacks it.
@@ -95,7 +105,7 @@ def readable_domain(given: Any, row: StudyRow) -> Any:
         return JsonDomain()
 
 
-def readable_searcher(given: str | Searcher | None, domain: Any, row: StudyRow) -> tuple[Searcher, str]:
+def readable_searcher(given: str | Searcher | None, domain: Domain, row: StudyRow) -> tuple[Searcher, str]:
     """Return the method of a study that is only read, and its state, as JSON text.
 
     given: a method by name or a searcher; None for that of the file.
@@ -113,7 +123,7 @@ def readable_searcher(given: str | Searcher | None, domain: Any, row: StudyRow) 
     return searcher, row.state if same else dump(searcher.initial_state())
 
 
-def stored_domain(row: StudyRow) -> Any:
+def stored_domain(row: StudyRow) -> Domain:
     """Rebuild a study's domain from its file; raise DomainError, with what to do, where that does not hold enough.
 
     row: of the study.
@@ -124,7 +134,7 @@ def stored_domain(row: StudyRow) -> Any:
         raise DomainError(f"study {row.name!r}: {error}; Study.load takes it as space=") from error
 
 
-def _rebuild_domain(row: StudyRow) -> Any:
+def _rebuild_domain(row: StudyRow) -> Domain:
     """Raise DomainError where the file cannot hold the domain, StorageError where it holds none at all."""
     try:
         return domain_from_json(parse(row.domain))
@@ -134,7 +144,7 @@ def _rebuild_domain(row: StudyRow) -> Any:
         raise StorageError(f"study {row.name!r} cannot be read: domain: {error!r}") from error
 
 
-def check_domain(searcher: Searcher, domain: Any) -> Searcher:
+def check_domain(searcher: Searcher, domain: Domain) -> Searcher:
     """Return the searcher; raise ValueError where it was built for another domain.
 
     searcher: of any domain.
@@ -202,7 +212,7 @@ def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
             )
 
 
-def _difference(path: str, ours: Json, theirs: Json) -> str:
+def _difference(path: str, ours: ParsedJson, theirs: ParsedJson) -> str:
     if isinstance(ours, dict) and isinstance(theirs, dict):
         for key in [*ours, *(k for k in theirs if k not in ours)]:
             if key not in theirs or key not in ours:
@@ -279,7 +289,7 @@ def check_study(row: StudyRow, where: str) -> StudyRow:
     return row
 
 
-def read_initial(row: StudyRow, domain: Any, where: str) -> list[Point]:
+def read_initial(row: StudyRow, domain: Domain, where: str) -> list[Point]:
     """Return the user's own points as the domain holds them; raise StorageError, naming the study.
 
     row: of the study.
@@ -292,7 +302,7 @@ def read_initial(row: StudyRow, domain: Any, where: str) -> list[Point]:
         raise StorageError(f"{where} cannot be read: initial: {error!r}") from error
 
 
-def read_trial(row: TrialRow, domain: Any, where: str) -> tuple[Trial, Point]:
+def read_trial(row: TrialRow, domain: Domain, where: str) -> tuple[Trial, Point]:
     """Return a trial and its point as the domain holds it; raise StorageError, naming both, where that makes no sense.
 
     row: of the trial.
@@ -311,7 +321,7 @@ def read_trial(row: TrialRow, domain: Any, where: str) -> tuple[Trial, Point]:
     return Trial(row.number, shown, status, value, reason, info, row.started, row.finished), point
 
 
-def _check_info(info: Json) -> None:
+def _check_info(info: ParsedJson) -> None:
     """Raise TypeError unless it is a JSON object in which what a study itself reads has the right type."""
     known = {"origin": str, "suggest_seconds": int | float, "attempts": int, "failed_before": list}
     if not isinstance(info, dict) or any(not isinstance(info[name], known[name]) for name in known.keys() & info):

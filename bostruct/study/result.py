@@ -8,13 +8,17 @@ import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bostruct.checks import load_by_name, optional_import
-from bostruct.contracts import BostructError, Domain
+from bostruct.contracts import BostructError, Domain, Presented
 from bostruct.display import html_table, in_full, printable
 from bostruct.study.history import Trial
 from bostruct.study.recommendation import Lazy, Recommendation, recommend, sign_of, value, without_model
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
 
 
 class Timing(NamedTuple):
@@ -48,11 +52,11 @@ class TrialTable:
 
     trials: tuple[Trial, ...]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, object]]:
         """Return a dict a trial, from column to value."""
         return [_trial_row(trial) for trial in self.trials]
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """Return the rows as a pandas DataFrame; raise MissingExtra without pandas."""
         return optional_import("pandas", "pandas").DataFrame(self.rows())
 
@@ -96,7 +100,7 @@ class Result:
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"domain": None}
 
-    def where(self, keep: Callable[[Any], bool]) -> Result:
+    def where(self, keep: Callable[[Presented], bool]) -> Result:
         """Return the result of some of the finished trials, such as those at the largest fidelity.
 
         keep: called with a point, true where its trial is to be kept.
@@ -151,7 +155,7 @@ class Result:
         return value(self.best_trial)
 
     @property
-    def best_point(self) -> Any:
+    def best_point(self) -> Presented:
         """The point of the best trial, as the objective received it."""
         return self.best_trial.point
 
@@ -190,7 +194,7 @@ class Result:
         """The trials as a table."""
         return TrialTable(self.trials)
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """Return a pandas DataFrame, a row a trial; raise MissingExtra without pandas."""
         return self.history.to_dataframe()
 
@@ -201,7 +205,7 @@ class Result:
         """
         self.history.to_csv(path)
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw values and the best so far, and return the matplotlib axes.
 
         ax: axes to draw on, None for those of a new figure.
@@ -218,16 +222,16 @@ class Result:
     def _repr_html_(self) -> str:
         return html_table(self._summary())
 
-    def _recommended_lines(self) -> list[tuple[str, Any]]:
+    def _recommended_lines(self) -> list[tuple[str, object]]:
         found = self.recommended
         if found.trial.number == self.best_trial.number:
             return [("recommended", f"the same: {found}")]
         return [("recommended", str(found)), ("its point", found.trial.point)]
 
-    def _summary(self) -> list[tuple[str, Any]]:
+    def _summary(self) -> list[tuple[str, object]]:
         """Name what matters, a value each; points as they are."""
         best = "none: no completed trial was kept" if self.n_completed else f"none has completed: {self._lack()}"
-        lines: list[tuple[str, Any]] = []
+        lines: list[tuple[str, object]] = []
         if self._completed_trials():
             best = f"{self.best_value!r} ({self.direction}), as told of trial {self.best_trial.number}"
             lines = [("best point", self.best_point), *self._recommended_lines()]
@@ -256,7 +260,7 @@ def _indent_text(name: str, text: str) -> str:
     return f"{name:<12} " + f"\n{margin}".join(lines)
 
 
-def _trial_row(trial: Trial) -> dict[str, Any]:
+def _trial_row(trial: Trial) -> dict[str, object]:
     seconds = None if trial.finished is None else trial.finished - trial.started
     row = {
         "number": trial.number,

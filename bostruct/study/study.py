@@ -9,17 +9,17 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from html import escape
-from typing import Any, Literal, SupportsFloat
+from typing import Literal, SupportsFloat
 
 from bostruct import __version__, methods
 from bostruct.checks import check_choice, check_integer, short_repr
-from bostruct.contracts import BostructError, Domain, Searcher
+from bostruct.contracts import BostructError, Domain, Presented, Searcher
 from bostruct.outcome import check_single, parse_outcome, storable
 from bostruct.storage.backends import open_storage
 from bostruct.storage.json_text import dump
@@ -69,14 +69,14 @@ class Study:
 
     def __init__(
         self,
-        space: Any,
+        space: Domain | Mapping[str, object],
         *,
         method: str | Searcher = "auto",
         seed: int | None = None,
         direction: Direction = "minimize",
         storage: Place | None = None,
         name: str = "study",
-        initial_points: Iterable[Any] | None = None,
+        initial_points: Iterable[object] | None = None,
         threads: int | None = 1,
     ) -> None:
         domain = as_domain(space)
@@ -113,7 +113,7 @@ class Study:
         storage: Place,
         name: str | None = None,
         *,
-        space: Any = None,
+        space: Domain | Mapping[str, object] | None = None,
         method: str | Searcher | None = None,
         threads: int | None = 1,
         read_only: bool = False,
@@ -162,7 +162,7 @@ class Study:
                 return replace(trial, point=self._ledger.fresh_point(trial.number))
 
     def tell(
-        self, trial: Trial | int, value: Any = None, *, failed: str | None = None, infeasible: str | None = None
+        self, trial: Trial | int, value: object = None, *, failed: str | None = None, infeasible: str | None = None
     ) -> Trial:
         """Record the outcome of a running trial, and return the trial; the outcome is on disk when this returns.
 
@@ -179,7 +179,9 @@ class Study:
             number = self._ledger.running(trial)
             return self._ledger.finish(number, check_single(parse_outcome(value, failed, infeasible)))
 
-    def add(self, point: Any, value: Any = None, *, failed: str | None = None, infeasible: str | None = None) -> Trial:
+    def add(
+        self, point: object, value: object = None, *, failed: str | None = None, infeasible: str | None = None
+    ) -> Trial:
         """Add data that the user already has, as a finished trial of origin `added`, which `n_trials` does not count.
 
         point: as the objective would receive it.
@@ -206,7 +208,7 @@ class Study:
 
     def optimize(
         self,
-        objective: Callable[[Any], SupportsFloat],
+        objective: Callable[[Presented], SupportsFloat],
         n_trials: int,
         *,
         workers: int = 1,
@@ -314,7 +316,7 @@ class Study:
         return self.result.best_value
 
     @property
-    def best_point(self) -> Any:
+    def best_point(self) -> Presented:
         """The point of the best trial, as the objective received it."""
         return self.result.best_point
 
@@ -364,7 +366,7 @@ class Study:
         place: Storage,
         stored: StoredStudy,
         store: StudyWriter | None,
-        domain: Any,
+        domain: Domain,
         searcher: Searcher | None,
         limit: ThreadLimit,
     ) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from bostruct.checks import short_repr
-from bostruct.contracts import BostructError, Info, Point, PointError, Searcher, Suggestion
+from bostruct.contracts import BostructError, Domain, Info, Point, PointError, Searcher, Suggestion
 from bostruct.storage.json_text import dump, parse
 from bostruct.storage.protocol import StorageError
 from bostruct.study.ledger import Ledger
@@ -70,7 +70,7 @@ def _log(who: str, number: int, info: Info) -> None:
         log.info("trial %d: %s, %s, in %.3f s", number, who, info.get("origin"), info["suggest_seconds"])
 
 
-def _check_suggestion(suggestion: Suggestion, domain: Any, ledger: Ledger, who: str) -> None:
+def _check_suggestion(suggestion: Suggestion, domain: Domain, ledger: Ledger, who: str) -> None:
     try:
         domain.check(suggestion.point)
     except PointError as error:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bostruct.checks import check_integer
-from bostruct.contracts import Array, Batch, Choice, Info, Prediction, State
+from bostruct.contracts import Array, Batch, Choice, Info, Point, Prediction, State
 from bostruct.surrogates.fanova import Feature, design_and_features, fill_design, fill_design_from_values, grow_forest
 from bostruct.surrogates.hyperparameters import check_values
 from bostruct.surrogates.standardization import standardize
@@ -32,7 +32,7 @@ class RandomForest:
     Raises TypeError, ValueError.
     """
 
-    choices: Callable[[Any], Sequence[Choice]]
+    choices: Callable[[Point], Sequence[Choice]]
     trees: int = 32
     values: Callable[[Batch], Array] | None = None
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.contracts import Array, Json, NumericalError, Prior
+from bostruct.contracts import Array, Json, NumericalError, ParsedJson, Prior
 
 LOG_LOW, LOG_HIGH = -12.0, math.log(1e4)  # of amplitude and noise, on the scale of the values
 LARGEST_VALUE = 1e150  # whose square is finite
@@ -36,7 +36,7 @@ class Hyperparameters(NamedTuple):
         return [self.mean, self.log_amplitude, self.log_noise, self.theta.tolist()]
 
     @classmethod
-    def from_json(cls, data: Json) -> Hyperparameters:
+    def from_json(cls, data: ParsedJson) -> Hyperparameters:
         """Return the hyperparameters that `to_json` wrote.
 
         data: mean, log amplitude, log noise, and a list of theta.

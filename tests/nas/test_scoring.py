@@ -67,7 +67,7 @@ def test_examples_are_cut_into_batches(n, batch_size, by_batch, expected):
     cut = scoring_batches(n, Recipe(batch_size=batch_size, statistics="batch" if by_batch else "running"))
     assert cut == expected
     assert cut.size * cut.whole + cut.rest == n
-    assert cut.count == cut.whole + bool(cut.rest)
+    assert cut.number == cut.whole + bool(cut.rest)
 
 
 @pytest.mark.parametrize("statistics", ["batch", "running"])

@@ -64,7 +64,7 @@ def _sweep_depths(own: Sequence[int], depth: Sequence[int], above: AdjacencyList
     return colors
 
 
-def _sorted_colors(colors: Sequence[Any], layers: Sequence[int]) -> tuple[Any, ...]:
+def _sorted_colors(colors: Sequence[Any], layers: Sequence[int]) -> tuple[object, ...]:
     """Return the colors of some layers, in order, repeats kept."""
     return (colors[layers[0]],) if len(layers) == 1 else tuple(sorted(colors[u] for u in layers))
 

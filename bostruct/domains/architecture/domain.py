@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bostruct.checks import check_integer, check_number, short_repr
-from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
+from bostruct.contracts import DomainError, Json, ParsedJson, PointError, Presented, SpaceExhausted
 from bostruct.domains.architecture.labels import CNN, MLP, Family, family_from_json
 from bostruct.domains.architecture.modifier_outcomes import enumerate_changes
 from bostruct.domains.architecture.modifiers import MODIFIERS
@@ -155,14 +155,14 @@ class ArchitectureDomain:
             raise SpaceExhausted(f"no unseen architecture in {DRAWS_UNSEEN} draws; {len(seen)} were seen")
         return x
 
-    def check(self, x: Any) -> None:
+    def check(self, x: object) -> None:
         """Raise PointError unless x is an architecture of the family within the bounds.
 
         x: anything.
         """
         self.bounds.check(check_architecture(x, self.family))
 
-    def parse(self, point: Any) -> Architecture:
+    def parse(self, point: Presented) -> Architecture:
         """Read an architecture from what a user writes.
 
         point: `Architecture`, its JSON, or a chain of layers (a string or a list).
@@ -190,7 +190,7 @@ class ArchitectureDomain:
         """
         return x.to_json()
 
-    def decode(self, data: Json) -> Architecture:
+    def decode(self, data: ParsedJson) -> Architecture:
         """Rebuild an architecture from the result of `encode`; raises PointError.
 
         data: JSON.
@@ -249,7 +249,7 @@ class ArchitectureDomain:
         return {"domain": "architecture", "family": self.family.to_json(), "bounds": bounds, "pool": pool}
 
     @classmethod
-    def from_json(cls, data: Json) -> ArchitectureDomain:
+    def from_json(cls, data: ParsedJson) -> ArchitectureDomain:
         """Rebuild a domain from its description.
 
         data: dict that `to_json` returned.

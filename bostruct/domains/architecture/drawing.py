@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bostruct.checks import short_repr
 from bostruct.display import new_axes
 from bostruct.domains.architecture.dot import layer_color
 from bostruct.domains.architecture.value import Architecture
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def plot_architecture(architecture: Architecture, axes: Any = None) -> Any:
+
+def plot_architecture(architecture: Architecture, axes: Axes | None = None) -> Axes:
     """Draw an architecture with matplotlib, the input at the top, and return the axes.
 
     architecture: `Architecture`.
@@ -25,13 +28,12 @@ def plot_architecture(architecture: Architecture, axes: Any = None) -> Any:
         raise TypeError(f"axes: expected axes of matplotlib, got {short_repr(axes)}")
     places = layer_positions(architecture)
     xs, ys = zip(*places, strict=True)
-    if axes is None:
-        axes = new_axes(2.5 + 1.6 * (max(xs) - min(xs)), 1.0 + 0.55 * (1.0 - min(ys)))
-    draw_layers(axes, architecture, places)
-    axes.set_xlim(min(xs) - 1.0, max(xs) + 1.0)
-    axes.set_ylim(min(ys) - 0.7, max(ys) + 0.7)
-    axes.set_axis_off()
-    return axes
+    canvas: Axes = new_axes(2.5 + 1.6 * (max(xs) - min(xs)), 1.0 + 0.55 * (1.0 - min(ys))) if axes is None else axes
+    draw_layers(canvas, architecture, places)
+    canvas.set_xlim(min(xs) - 1.0, max(xs) + 1.0)
+    canvas.set_ylim(min(ys) - 0.7, max(ys) + 0.7)
+    canvas.set_axis_off()
+    return canvas
 
 
 def layer_positions(x: Architecture) -> list[tuple[float, float]]:
@@ -51,7 +53,7 @@ def layer_positions(x: Architecture) -> list[tuple[float, float]]:
 
 
 def draw_layers(
-    axes: Any, x: Architecture, places: Sequence[tuple[float, float]], dashed: Collection[int] = ()
+    axes: Axes, x: Architecture, places: Sequence[tuple[float, float]], dashed: Collection[int] = ()
 ) -> None:
     """Draw boxes at these places, and arrows between them.
 

@@ -13,12 +13,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from bostruct.checks import check_choice, check_number, short_repr
-from bostruct.contracts import Array, DomainError, Json
+from bostruct.contracts import Array, DomainError, Json, ParsedJson
 
 Role = Literal["input", "output", "decision", "processing"]
 ImageEffect = Literal["keeps", "strides", "halves", "collapses"]
@@ -204,7 +204,7 @@ class Family:
         digest = hashlib.blake2b(json.dumps(description).encode(), digest_size=16).hexdigest()
         return f"{self.name} {digest}"
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return family_from_json, (self.to_json(),)  # to another process by name: a family's tables are larger than it
 
 
@@ -227,7 +227,7 @@ def check_triangles(names: Sequence[str], costs: Array) -> None:
         )
 
 
-def family_from_json(data: Json) -> Family:
+def family_from_json(data: ParsedJson) -> Family:
     """Rebuild a family from its description; raises DomainError for an unknown name.
 
     data: what `Family.to_json` returned.
@@ -242,7 +242,7 @@ def family_from_json(data: Json) -> Family:
     return Family(data["name"], labels, tuple(data["groups"]), costs, data["image"], joins)
 
 
-def _check_bool(name: str, value: Any) -> None:
+def _check_bool(name: str, value: object) -> None:
     if not isinstance(value, bool):
         raise DomainError(f"{name}: expected True or False, got {short_repr(value)}")
 

@@ -38,7 +38,7 @@ class Layer(NamedTuple):
         return f"{self.label}{units}{stride}{attributes}"
 
 
-def as_layer(given: Any, where: str) -> Layer:
+def as_layer(given: object, where: str) -> Layer:
     """Read a layer from itself, shorthand (``conv3-16/2``), a tuple of its fields, or a mapping of them.
 
     given: the layer in any of these forms.

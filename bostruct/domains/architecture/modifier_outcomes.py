@@ -50,7 +50,7 @@ class ScriptedGenerator:
         listed = range(options) if isinstance(options, int) else options
         return listed[self.integers(len(listed))]
 
-    def permutation(self, items: Sequence[Any]) -> list[Any]:
+    def permutation(self, items: Sequence[object]) -> list[Any]:
         """Return the items in the scripted order, drawn one by one without replacement.
 
         items: any, which stay as they are.

@@ -7,12 +7,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from bostruct.checks import short_repr
-from bostruct.contracts import DomainError, Json, PointError, SpaceExhausted
+from bostruct.contracts import DomainError, Json, ParsedJson, Point, PointError, SpaceExhausted
 from bostruct.domains.architecture.cells import CELL_SPACES, CellSpace, Code
 from bostruct.domains.architecture.labels import Family
 from bostruct.domains.architecture.layers import Layer
@@ -62,7 +62,7 @@ class TableDomain:
         if self.codes is not None and len(set(self.codes)) < max(len(self.codes), 1):
             raise DomainError("codes: expected at least one, and none twice")
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return shared_table, (self.space, self.codes)  # without what is derived from them
 
     @property
@@ -105,7 +105,7 @@ class TableDomain:
             known[place] = self.cells.architecture(self.members[place][0])
         return known[place]
 
-    def index_of(self, x: Any) -> int:
+    def index_of(self, x: Point) -> int:
         """Return the place of a point, the inverse of `at`.
 
         x: `Architecture`.
@@ -152,14 +152,14 @@ class TableDomain:
             raise SpaceExhausted(f"all {self.size} architectures of the table have been seen")
         return left[int(rng.integers(len(left)))]
 
-    def check(self, x: Any) -> None:
+    def check(self, x: object) -> None:
         """Raise PointError unless x is in the table.
 
         x: anything.
         """
         self.index_of(x)
 
-    def parse(self, point: Any) -> Architecture:
+    def parse(self, point: object) -> Architecture:
         """Read a point from what a user writes.
 
         point: `Architecture`, its JSON, a code (one choice per position), or a code as the benchmark writes it.
@@ -188,7 +188,7 @@ class TableDomain:
         """
         return self.cells.to_string(self.members[self.index_of(x)][0])
 
-    def decode(self, data: Json) -> Architecture:
+    def decode(self, data: ParsedJson) -> Architecture:
         """Read a code as the benchmark writes it; raises PointError for one that is not in the table.
 
         data: str.
@@ -292,7 +292,7 @@ class TableDomain:
         return {"domain": "table", "space": self.space, "codes": codes}
 
     @classmethod
-    def from_json(cls, data: Json) -> TableDomain:
+    def from_json(cls, data: ParsedJson) -> TableDomain:
         """Rebuild a domain from its description.
 
         data: dict that `to_json` returned.

@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bostruct.checks import short_repr
-from bostruct.contracts import DomainError, Json, PointError
+from bostruct.contracts import DomainError, Json, ParsedJson, PointError
 from bostruct.domains.architecture.canonical import canonical_order
 from bostruct.domains.architecture.dot import architecture_dot
 from bostruct.domains.architecture.labels import BUILT_IN, Family, family_from_json
@@ -25,6 +25,9 @@ from bostruct.domains.architecture.validity import (
     topological_order,
 )
 from bostruct.domains.graphviz import render_svg
+
+if TYPE_CHECKING:
+    from networkx import DiGraph
 
 
 class Architecture:
@@ -51,7 +54,7 @@ class Architecture:
     halvings: tuple[int | None, ...]
 
     def __init__(
-        self, layers: Iterable[Any], edges: Iterable[Sequence[int]], family: Family | str | None = None
+        self, layers: Iterable[object], edges: Iterable[Sequence[int]], family: Family | str | None = None
     ) -> None:
         if isinstance(layers, str | Mapping) or not isinstance(layers, Iterable):
             raise PointError(f"layers: expected a sequence of layers, got {short_repr(layers)}")
@@ -72,7 +75,7 @@ class Architecture:
         vars(self).update(parents=parents, children=children, halvings=halvings)
 
     @classmethod
-    def chain(cls, layers: str | Sequence[Any], family: Family | str | None = None) -> Architecture:
+    def chain(cls, layers: str | Sequence[object], family: Family | str | None = None) -> Architecture:
         """Build an architecture in which each layer feeds the next.
 
         layers: a list of layers, or a string, which is split at spaces; ``ip`` and ``op`` are added where missing.
@@ -92,7 +95,7 @@ class Architecture:
         return cls(given, pairwise(range(len(given))), ends)
 
     @classmethod
-    def from_json(cls, data: Json, family: Family | None = None) -> Architecture:
+    def from_json(cls, data: ParsedJson, family: Family | None = None) -> Architecture:
         """Rebuild an architecture from the result of `to_json`.
 
         data: the dict that `to_json` returns.
@@ -114,7 +117,7 @@ class Architecture:
         return {"family": self.family.name, "layers": layers, "edges": [list(edge) for edge in self.edges]}
 
     @classmethod
-    def from_networkx(cls, graph: Any, family: Family | str | None = None) -> Architecture:
+    def from_networkx(cls, graph: DiGraph, family: Family | str | None = None) -> Architecture:
         """Build an architecture from a directed networkx graph.
 
         graph: `networkx.DiGraph` whose nodes hold the fields of a layer (``label``, ``units``, ...) as node data.
@@ -132,7 +135,7 @@ class Architecture:
         ]
         return cls(layers, [(place[u], place[v]) for u, v in graph.edges], family)
 
-    def to_networkx(self) -> Any:
+    def to_networkx(self) -> DiGraph:
         """Return a `networkx.DiGraph` of layer numbers, with the fields of each layer as node data."""
         import networkx
 
@@ -151,7 +154,7 @@ class Architecture:
         """Draw the architecture as SVG; raises MissingExtra without the extra ``plot`` or the Graphviz program."""
         return render_svg(self.to_dot())
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"an Architecture is immutable; build another instead of setting {name}")
 
     def __len__(self) -> int:
@@ -252,7 +255,7 @@ class Architecture:
         return sum(arriving) if self.family.joins == "concatenates" else max(arriving, default=0)
 
 
-def check_architecture(x: Any, family: Family) -> Architecture:
+def check_architecture(x: object, family: Family) -> Architecture:
     """Return x where it is an `Architecture` of the family; raises PointError.
 
     x: anything.

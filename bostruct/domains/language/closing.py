@@ -18,7 +18,7 @@ from bostruct.domains.language.errors import (
 from bostruct.domains.language.graph import Fragment, Hyperparameter, Input, Module, Output, show_port
 
 
-def close(fragment: Fragment, made: Any) -> None:
+def close(fragment: Fragment, made: object) -> None:
     """Fix a part once its function has returned; raises LanguageError.
 
     fragment: the part.

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from bostruct.checks import short_repr
 from bostruct.domains.language.errors import LanguageError
-from bostruct.domains.language.graph import IO, Builder, Discrete, Hyperparameter
+from bostruct.domains.language.graph import IO, Builder, Discrete, Hyperparameter, Input, Output
 from bostruct.domains.language.modules import module, siso_module, substitution_module
 from bostruct.domains.language.values import Value
 
-Builders: TypeAlias = Sequence[Builder] | Mapping[Any, Builder]
+Builders: TypeAlias = Sequence[Builder] | Mapping[Value, Builder]
 REPEATS = "num_reps"
 
 
@@ -74,7 +74,7 @@ def mimo_or(
 
     Raises LanguageError.
     """
-    choices: Mapping[Any, Builder] = fn_lst if isinstance(fn_lst, Mapping) else dict(enumerate(fn_lst))
+    choices: Mapping[Value, Builder] = fn_lst if isinstance(fn_lst, Mapping) else dict(enumerate(fn_lst))
     if not choices:
         raise LanguageError(f"{name}: fn_lst: expected at least one function, got none")
     for builder in choices.values():
@@ -98,7 +98,7 @@ def siso_or(fn_lst: Builders, h_or: Hyperparameter, name: str = "SISOOr") -> IO:
     return mimo_or(fn_lst, h_or, ("in",), ("out",), name)
 
 
-def _select_builder(choices: Mapping[Any, Builder], value: Value, name: str) -> Builder:
+def _select_builder(choices: Mapping[Value, Builder], value: Value, name: str) -> Builder:
     if value not in choices:
         raise LanguageError(f"{name}: idx: expected one of {', '.join(map(str, choices))}; got {value!r}")
     return choices[value]
@@ -120,7 +120,7 @@ def siso_repeat(fn: Builder, h_num_repeats: Hyperparameter, name: str = "SISORep
     )
 
 
-def _append_part(fn: Builder, inputs: Any, outputs: Any) -> IO:
+def _append_part(fn: Builder, inputs: dict[str, Input], outputs: dict[str, Output]) -> IO:
     more_inputs, more_outputs = fn()
     more_inputs["in"].connect(outputs["out"])
     return inputs, more_outputs
@@ -128,7 +128,7 @@ def _append_part(fn: Builder, inputs: Any, outputs: Any) -> IO:
 
 def mimo_nested_repeat(
     fn_first: Builder,
-    fn_iter: Callable[[Any, Any], IO],
+    fn_iter: Callable[[dict[str, Input], dict[str, Output]], IO],
     h_num_repeats: Hyperparameter,
     input_names: Sequence[str],
     output_names: Sequence[str],
@@ -160,7 +160,7 @@ def mimo_nested_repeat(
 
 def siso_nested_repeat(
     fn_first: Builder,
-    fn_iter: Callable[[Any, Any], IO],
+    fn_iter: Callable[[dict[str, Input], dict[str, Output]], IO],
     h_num_repeats: Hyperparameter,
     name: str = "SISONestedRepeat",
 ) -> IO:
@@ -317,7 +317,7 @@ def dense_block(
     return substitution_module(name, substitution_fn, properties, ("in",), ("out",), keyed_by=())
 
 
-def _combine_outputs(states: Sequence[Any], combine_fn: Callable[[int], IO]) -> Any:
+def _combine_outputs(states: Sequence[dict[str, Output]], combine_fn: Callable[[int], IO]) -> dict[str, Output]:
     if len(states) == 1:
         return states[0]
     inputs, outputs = combine_fn(len(states))
@@ -334,7 +334,7 @@ def preproc_apply_postproc(preproc_fn: Builder, apply_fn: Builder, postproc_fn: 
     return siso_sequential([preproc_fn(), apply_fn(), postproc_fn()])
 
 
-def combiner(n: int, name: str, implementation: Any = None) -> IO:
+def combiner(n: int, name: str, implementation: object = None) -> IO:
     """Return a module with inputs in0 to in(n - 1) and one output.
 
     n: int, the number of inputs.
@@ -344,7 +344,7 @@ def combiner(n: int, name: str, implementation: Any = None) -> IO:
     return module(name, {}, [f"in{i}" for i in range(n)], ("out",), implementation)
 
 
-def _check_builder(name: str, argument: str, fn: Any) -> None:
+def _check_builder(name: str, argument: str, fn: object) -> None:
     if not callable(fn):
         made = "; a part is built where it is needed: write `lambda: ...`" if isinstance(fn, tuple) else ""
         raise LanguageError(f"{name}: {argument}: expected a function that builds a part, got {short_repr(fn)}{made}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import product
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from bostruct.domains.language.graph import Discrete, Fragment
 from bostruct.domains.language.values import Value
@@ -21,7 +21,7 @@ class CountRow(NamedTuple):
     table: the counts by the settings of other hyperparameters.
     """
 
-    chosen: dict[Any, Value]
+    chosen: dict[Discrete, Value]
     table: CountTable
 
 

@@ -9,9 +9,10 @@ multiplied where they do not, and a hyperparameter is summed out in the part tha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice, product
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from bostruct.contracts import Infeasible
 from bostruct.domains.language.count_tables import (
@@ -43,7 +44,8 @@ MAX_CACHED_COUNTS = (
 MAX_SETTINGS = 1_000  # settings looked at of modules that have more than the budget allows
 
 
-class Exact(NamedTuple):
+@dataclass(frozen=True)
+class Exact:
     """The size of a space all of whose programs were counted.
 
     count: number of programs.
@@ -52,7 +54,8 @@ class Exact(NamedTuple):
     count: int
 
 
-class AtLeast(NamedTuple):
+@dataclass(frozen=True)
+class AtLeast:
     """A lower bound: the programs found before the budget was spent, or within the depth that is searched.
 
     count: number of programs found.
@@ -61,7 +64,8 @@ class AtLeast(NamedTuple):
     count: int
 
 
-class Infinite(NamedTuple):
+@dataclass(frozen=True)
+class Infinite:
     """The size of a space in which a substitution can contain itself.
 
     count: infinity.
@@ -144,8 +148,8 @@ class ProgramCounter:
         self.recurring = recurring
         self.is_recursive = False
         self.cut = False
-        self.around: set[Any] = set()  # signatures of the modules whose parts are being counted
-        self.known: dict[Any, list[CachedCount]] = {}
+        self.around: set[Hashable] = set()  # signatures of the modules whose parts are being counted
+        self.known: dict[Hashable, list[CachedCount]] = {}
         self.read: dict[Discrete, Value] = {}  # what the part being counted found of hyperparameters, or MISSING
 
     def fragment(self, fragment: Fragment) -> CountTable:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bostruct.checks import short_repr
 from bostruct.domains.language.graph import DependentHyperparameter, Discrete, Hyperparameter, Module
@@ -40,7 +40,7 @@ class Box(NamedTuple):
     inputs: dict[str, Port]
     outputs: tuple[str, ...]
     hyperparameters: dict[str, str]
-    constants: dict[str, Any]
+    constants: Mapping[str, object]
     waits: bool
 
 
@@ -202,7 +202,7 @@ def _box_table(place: str, box: Box, is_new: bool) -> str:
     return f'<TABLE BORDER="0" CELLBORDER="1" CELLSPACING="0" CELLPADDING="3">{joined}</TABLE>'
 
 
-def _port_row(kind: str, names: Any) -> str:
+def _port_row(kind: str, names: Iterable[str]) -> str:
     cells = [f'<TD PORT="{kind}{i}">{escape(name)}</TD>' for i, name in enumerate(names)]
     if not cells:
         return ""

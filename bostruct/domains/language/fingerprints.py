@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import partial
-from types import FunctionType, MethodType
-from typing import Any
+from types import CellType, FunctionType, MethodType
 
 import numpy as np
 
 from bostruct.checks import short_repr
+from bostruct.contracts import Json
 from bostruct.domains.language.errors import LanguageError
 
 ADDRESS = " at 0x"
 WORKERS_MAIN = "__mp_main__"  # what a script is called in the processes that it starts
 
 
-def canonical_data(what: str, value: Any) -> Any:
+def canonical_data(what: str, value: object) -> Json:
     """Return JSON data for a constant, equal for equal constants.
 
     what: str, what errors call it.
@@ -52,7 +53,7 @@ def canonical_data(what: str, value: Any) -> Any:
     return found
 
 
-def identity_of(thing: Any, around: tuple[int, ...] = ()) -> Any:
+def identity_of(thing: object, around: tuple[int, ...] = ()) -> Json:
     """Return JSON data that identifies a function or an implementation.
 
     thing: the function or implementation.
@@ -87,16 +88,16 @@ def identity_of(thing: Any, around: tuple[int, ...] = ()) -> Any:
     return _type_name(thing)
 
 
-def _type_name(thing: Any) -> str:
+def _type_name(thing: object) -> str:
     return ".".join(_qualified_name(type(thing)))
 
 
-def _qualified_name(thing: Any) -> list[str]:
+def _qualified_name(thing: Callable[..., object]) -> list[str]:
     where = getattr(thing, "__module__", None) or ""
     return ["__main__" if where == WORKERS_MAIN else where, getattr(thing, "__qualname__", thing.__name__)]
 
 
-def closure_values(function: FunctionType) -> list[Any]:
+def closure_values(function: FunctionType) -> list[object]:
     """Return what a function holds: the bound names from around it, then its defaults, by position and by name.
 
     function: defined in Python.
@@ -105,7 +106,7 @@ def closure_values(function: FunctionType) -> list[Any]:
     return [*cells, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
 
 
-def _is_filled(cell: Any) -> bool:
+def _is_filled(cell: CellType) -> bool:
     """Tell whether the name from around a function is bound yet."""
     try:
         _ = cell.cell_contents

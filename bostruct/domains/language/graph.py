@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 from bostruct.checks import short_repr
 from bostruct.domains.language.errors import AlreadyConnected, ForeignHyperparameter, ForeignPort, LanguageError
@@ -214,7 +214,7 @@ class DependentHyperparameter:
 Hyperparameter: TypeAlias = Discrete | DependentHyperparameter
 
 
-def is_hyperparameter(value: Any) -> bool:
+def is_hyperparameter(value: object) -> TypeGuard[Hyperparameter]:
     """Tell whether a value is a hyperparameter, independent or dependent.
 
     value: any.
@@ -252,7 +252,7 @@ class Module:
     implementation: what compilers turn the module into; None for a node that nobody compiles.
     substitution: None for basic modules.
 
-    `expansions` holds what took its place, by the values of its hyperparameters.
+    `expansions` holds what took its place, or why there is nothing, by the values of its hyperparameters.
     """
 
     __slots__ = (
@@ -272,9 +272,9 @@ class Module:
     def __init__(
         self,
         kind: str,
-        properties: Mapping[str, Any],
+        properties: Mapping[str, object],
         ports: tuple[Iterable[str], Iterable[str]],
-        implementation: Any = None,
+        implementation: object = None,
         substitution: Substitution | None = None,
     ) -> None:
         if not isinstance(kind, str) or not MODULE_NAME.fullmatch(kind):
@@ -287,15 +287,15 @@ class Module:
         self.inputs = {name: Input(self, name) for name in ports[0]}
         self.outputs = {name: Output(self, name) for name in ports[1]}
         self.hyperparameters: dict[str, Hyperparameter] = {}
-        self.constants: dict[str, Any] = {}
+        self.constants: dict[str, object] = {}
         self.implementation = implementation
         self.substitution = substitution
-        self.expansions: dict[tuple[Value, ...], Any] = {}
+        self.expansions: dict[tuple[Value, ...], Fragment | str] = {}
         for name in sorted(properties):
             self._add_property(name, properties[name])
         fragment.modules.append(self)
 
-    def _add_property(self, name: str, value: Any) -> None:
+    def _add_property(self, name: str, value: object) -> None:
         if not is_hyperparameter(value):
             if self.substitution is None:
                 canonical_data(f"{self.path}: {name}", value)  # programs are told apart by it
@@ -311,7 +311,7 @@ class Module:
         return f"Module {self.path}"
 
 
-def show_port(port: Any) -> str:
+def show_port(port: object) -> str:
     """Write a port as messages call it, and anything else by a short repr.
 
     port: what was given for a port.

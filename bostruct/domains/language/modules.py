@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from bostruct.checks import short_repr
 from bostruct.domains.language.errors import LanguageError, NameClash
@@ -17,10 +16,10 @@ from bostruct.domains.language.values import Value, as_properties
 
 def module(
     name: str,
-    name_to_hyperp: Mapping[str, Any] | None = None,
+    name_to_hyperp: Mapping[str, object] | None = None,
     input_names: Iterable[str] = (),
     output_names: Iterable[str] = ("out",),
-    implementation: Any = None,
+    implementation: object = None,
 ) -> IO:
     """Return a basic module, as (inputs, outputs).
 
@@ -38,7 +37,7 @@ def module(
     return made.inputs, made.outputs
 
 
-def siso_module(name: str, name_to_hyperp: Mapping[str, Any] | None = None, implementation: Any = None) -> IO:
+def siso_module(name: str, name_to_hyperp: Mapping[str, object] | None = None, implementation: object = None) -> IO:
     """Return a basic module with one input, ``in``, and one output, ``out``.
 
     name: str, its name in paths.
@@ -53,7 +52,7 @@ def siso_module(name: str, name_to_hyperp: Mapping[str, Any] | None = None, impl
 def substitution_module(
     name: str,
     substitution_fn: Callable[[dict[str, Value]], IO],
-    name_to_hyperp: Mapping[str, Any],
+    name_to_hyperp: Mapping[str, object],
     input_names: Iterable[str],
     output_names: Iterable[str],
     *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -176,7 +176,7 @@ class PartialProgram:
     def __hash__(self) -> int:
         return hash((self.builder, self.trace))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.builder, self.max_depth, self.max_decisions, self.trace)
 
     def __repr__(self) -> str:
@@ -184,7 +184,7 @@ class PartialProgram:
         return f"{type(self).__name__}({name}{', ' + str(dict(self.trace)) if self.trace else ''})"
 
 
-def check_generator(rng: Any) -> np.random.Generator:
+def check_generator(rng: object) -> np.random.Generator:
     """Return a numpy Generator; raises TypeError for anything else.
 
     rng: as given.

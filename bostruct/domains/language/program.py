@@ -7,26 +7,30 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from bostruct.checks import load_by_name, optional_import, short_repr
+from bostruct.contracts import Json
 from bostruct.domains.graphviz import render_svg
 from bostruct.domains.language import drawing
 from bostruct.domains.language.beginning import begin
 from bostruct.domains.language.combinators import IDENTITY
 from bostruct.domains.language.fingerprints import canonical_data, identity_of
-from bostruct.domains.language.graph import Input, Module, Output
+from bostruct.domains.language.graph import Builder, Input, Module, Output
 from bostruct.domains.language.sampling import replay
 from bostruct.domains.language.trace import Trace
+from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
+    from torch import Tensor, nn
 
     from bostruct.domains.architecture.labels import Family
     from bostruct.domains.architecture.value import Architecture
 
 T = TypeVar("T")
+Example: TypeAlias = "tuple[int, ...] | Tensor"  # a shape, the batch included, or a tensor of that shape and type
 MAX_DEPTH = 400  # substitutions around each other that a space may allow
 REPR_CHARACTERS = 200  # characters of a trace, in a program's repr
 COMPILERS = "bostruct.domains.language.compilers"  # which import this file, torch or scikit-learn
@@ -56,7 +60,7 @@ class Node(NamedTuple):
 
     path: str
     kind: str
-    values: dict[str, Any]
+    values: dict[str, Value]
     implementation: Any
     sources: dict[str, Source]
     outputs: tuple[str, ...]
@@ -92,7 +96,7 @@ class Program:
     inputs: tuple[str, ...]
     outputs: dict[str, Source]
     trace: Trace
-    builder: Callable[[], Any]
+    builder: Builder
 
     @cached_property
     def fingerprint(self) -> str:
@@ -120,7 +124,7 @@ class Program:
         """Return all of its trace, which `repr` cuts."""
         return f"Program({len(self)} modules, {dict(self.trace)})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return rebuild_program, (self.builder, self.trace)  # nodes hold functions, which do not travel
 
     def compile(self, backend: Backend[T], inputs: Mapping[str, T]) -> dict[str, T]:
@@ -134,7 +138,7 @@ class Program:
         """
         return load_by_name(f"{COMPILERS}.flow:compile_program")(self, backend, inputs)
 
-    def to_torch(self, input_shapes: Any = None) -> Any:
+    def to_torch(self, input_shapes: Example | Mapping[str, Example] | None = None) -> nn.Module:
         """Return the program as a `torch.nn.Module`, its parameters named by the places of their modules.
 
         input_shapes: the shape of each of the program's inputs by name, or the shape itself where there is one input;
@@ -206,19 +210,19 @@ class Program:
                 stack += [sources[name].node for name in sorted(sources, reverse=True)]
         return numbers
 
-    def _rows(self) -> list[Any]:
+    def _rows(self) -> list[Json]:
         nodes = [self.nodes[position] for position in self._canonical_numbers]
         return [
             [node.kind, _fingerprint_values(node), identity_of(node.implementation), self._sources(node.sources)]
             for node in nodes
         ]
 
-    def _sources(self, sources: Mapping[str, Source]) -> list[Any]:
+    def _sources(self, sources: Mapping[str, Source]) -> list[Json]:
         found = sorted(sources.items())
         return [[name, None if node is None else self._canonical_numbers[node], port] for name, (node, port) in found]
 
 
-def build_program(walk: Walk, builder: Callable[[], Any]) -> Program:
+def build_program(walk: Walk, builder: Builder) -> Program:
     """Build the program of a finished walk.
 
     walk: `Walk` with nothing left to choose.
@@ -266,7 +270,7 @@ def _topological_order(walk: Walk) -> list[Module]:
     return [module for module in done if not _is_contracted(module)]
 
 
-def rebuild_program(builder: Callable[[], Any], trace: Trace) -> Program:
+def rebuild_program(builder: Builder, trace: Trace) -> Program:
     """Build a program anew from what can be sent to another process.
 
     builder: the function of the space.
@@ -275,5 +279,5 @@ def rebuild_program(builder: Callable[[], Any], trace: Trace) -> Program:
     return build_program(replay(begin(builder, MAX_DEPTH), trace), builder)
 
 
-def _fingerprint_values(node: Node) -> list[Any]:
+def _fingerprint_values(node: Node) -> list[Json]:
     return [[name, canonical_data(f"{node.path}: {name}", value)] for name, value in sorted(node.values.items())]

@@ -65,7 +65,7 @@ def retry_until_feasible(draw: Callable[[], Walk]) -> Walk:
 
     draw: function without arguments that returns a finished walk, or raises Infeasible or TooDeep.
     """
-    why, too_deep = "", 0
+    why, tried, too_deep = "", 0, 0
     for tried in range(1, FEASIBLE_TRIES + 1):
         try:
             return draw()

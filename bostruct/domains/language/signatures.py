@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
@@ -21,7 +21,7 @@ class IdentityKey:
 
     __slots__ = ("target",)
 
-    def __init__(self, held: Any) -> None:
+    def __init__(self, held: object) -> None:
         self.target = held
 
     def __eq__(self, other: object) -> bool:
@@ -31,7 +31,7 @@ class IdentityKey:
         return id(self.target)
 
 
-def signature(module: Module, free: tuple[Discrete, ...], values: Mapping[str, Value]) -> Any:
+def signature(module: Module, free: tuple[Discrete, ...], values: Mapping[str, Value]) -> Hashable:
     """Return a key that is equal for modules built by the same code from equal things.
 
     module: substitution module.
@@ -52,12 +52,12 @@ class _SignatureReader:
     What is met again, such as a function that calls itself, is named by when it was.
     """
 
-    def __init__(self, places: Mapping[Any, int], values: Mapping[str, Value]) -> None:
+    def __init__(self, places: Mapping[Discrete, int], values: Mapping[str, Value]) -> None:
         self.places = places
         self.values = values
         self.met: dict[int, int] = {}
 
-    def of(self, thing: Any) -> Any:
+    def of(self, thing: object) -> Hashable:
         if isinstance(thing, Discrete):
             if thing in self.places:
                 return self.places[thing]
@@ -84,7 +84,7 @@ class _SignatureReader:
         return type(thing), tuple(map(self.of, thing))
 
 
-def _plain_key(thing: Any) -> Any:
+def _plain_key(thing: Any) -> Hashable:
     """Return a key for a value, or a tuple or frozenset of such, equal for equal ones; None for all else."""
     if thing is None or isinstance(thing, bool | int | float | str):
         return type(thing), thing

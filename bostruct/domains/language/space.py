@@ -9,13 +9,13 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from bostruct.checks import check_choice, check_integer, short_repr
-from bostruct.contracts import DomainError, Infeasible, Json, PointError, SpaceExhausted
+from bostruct.contracts import DomainError, Infeasible, Json, ParsedJson, PointError, Presented, SpaceExhausted
 from bostruct.domains.language import changes, sampling
 from bostruct.domains.language.counting import Exact, Infinite, count
 from bostruct.domains.language.errors import NoneFeasible, TooDeep
@@ -119,7 +119,7 @@ class SearchSpace(PartialProgram):
             raise SpaceExhausted(f"all {int(self.size)} programs of the space have been seen")
         return left[int(rng.integers(len(left)))]
 
-    def check(self, x: Any) -> None:
+    def check(self, x: object) -> None:
         """Raise PointError unless x is the trace of a program of this space.
 
         x: anything.
@@ -131,7 +131,7 @@ class SearchSpace(PartialProgram):
         except Infeasible as error:
             raise PointError(f"{short_repr(x)} leads nowhere: {error}") from error
 
-    def parse(self, point: Any) -> Trace:
+    def parse(self, point: Presented) -> Trace:
         """Read a trace from a `Trace`, a dict of one, a terminal space or a program.
 
         point: any of these.
@@ -158,7 +158,7 @@ class SearchSpace(PartialProgram):
         """
         return x.to_json()
 
-    def decode(self, data: Json) -> Trace:
+    def decode(self, data: ParsedJson) -> Trace:
         """Rebuild a trace from the result of `encode`; raises TraceError.
 
         data: JSON.

@@ -7,9 +7,8 @@ substitutions around each other until nothing is left to choose.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from itertools import islice, product
-from typing import Any
 
 import numpy as np
 
@@ -70,7 +69,7 @@ class TerminationSearch:
         self.max_depth = max_depth
         self.values = values
         self.budget = SEARCH_BUDGET
-        self.known: dict[Any, bool] = {}
+        self.known: dict[Hashable, bool] = {}
 
     def can_end_within(self, module: Module, chosen: dict[str, Value], steps: int) -> bool:
         """Tell whether something can stand for a module in which at most so many substitutions lie around each other.

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from bostruct.checks import short_repr
-from bostruct.contracts import Json
+from bostruct.contracts import Json, ParsedJson
 from bostruct.domains.language.errors import LanguageError, TraceError
 from bostruct.domains.language.values import Value, as_value
 
@@ -62,7 +61,7 @@ class Trace(Mapping[str, Value]):
             self._hash = hash(frozenset(self._values.items()))
         return self._hash
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Trace, (self._values,)  # the hash of a string differs between processes: it must not travel
 
     def __repr__(self) -> str:
@@ -73,7 +72,7 @@ class Trace(Mapping[str, Value]):
         return json.loads(json.dumps(self._values))
 
     @classmethod
-    def from_json(cls, data: Json) -> Trace:
+    def from_json(cls, data: ParsedJson) -> Trace:
         """Rebuild a trace from its description; raises TraceError.
 
         data: dict that `to_json` returned.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from bostruct.checks import short_repr
 from bostruct.domains.language.errors import LanguageError
 
 Value: TypeAlias = Any  # None, bool, int, float, str, or tuples of them
+Property = TypeVar("Property")
 NAME_OF_HYPERPARAMETER = re.compile(r"[A-Za-z_][\w+-]*")
 
 
@@ -28,7 +29,7 @@ def as_name(name: str | None) -> str | None:
     return name
 
 
-def as_properties(what: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def as_properties(what: str, given: Mapping[str, Property] | None) -> Mapping[str, Property]:
     """Return properties by local names, none where nothing is given; raises LanguageError.
 
     what: opens the message, such as "hyperps".
@@ -42,7 +43,7 @@ def as_properties(what: str, given: Mapping[str, Any] | None) -> Mapping[str, An
     return given or {}
 
 
-def as_value(what: str, value: Any) -> Value:
+def as_value(what: str, value: object) -> Value:
     """Return a value that JSON can hold and a dict can be keyed by; lists become tuples. Raises LanguageError.
 
     what: opens the message, such as "values".

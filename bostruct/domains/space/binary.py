@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bostruct.contracts import Json
+from bostruct.contracts import Json, ParsedJson
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.graphs import CompleteGraph
 
@@ -18,7 +18,7 @@ class Binary(ChoiceVariable):
         return {}
 
     @classmethod
-    def from_json(cls, data: dict[str, Json]) -> Binary:
+    def from_json(cls, data: ParsedJson) -> Binary:
         """Rebuild the variable from what `describe` returned.
 
         data: of an equal variable; nothing is read from it.

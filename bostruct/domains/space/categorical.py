@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-from bostruct.contracts import Json
+from bostruct.contracts import ParsedJson
 from bostruct.domains.space.choices import ChoiceVariable, check_choices, choices_from_json
 from bostruct.domains.space.graphs import CompleteGraph
 
@@ -18,12 +17,12 @@ class Categorical(ChoiceVariable):
     Raises DomainError.
     """
 
-    def __init__(self, choices: Iterable[Any]) -> None:
+    def __init__(self, choices: Iterable[object]) -> None:
         values = check_choices("Categorical", choices)
         super().__init__(values, CompleteGraph(len(values)))
 
     @classmethod
-    def from_json(cls, data: dict[str, Json]) -> Categorical:
+    def from_json(cls, data: ParsedJson) -> Categorical:
         """Rebuild the variable from what `describe` returned.
 
         data: with its choices.

@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from bostruct.checks import short_repr
-from bostruct.contracts import DomainError, IntArray, Json, PointError
+from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph, DyadicGraph, PathGraph, VariableGraph
 from bostruct.domains.space.variable import Variable
 
@@ -24,7 +24,7 @@ class ChoiceVariable(Variable):
     graph: the choices that are one change apart; vertex v is choice v.
     """
 
-    def __init__(self, choices: Sequence[Any], graph: VariableGraph) -> None:
+    def __init__(self, choices: Sequence[Presented], graph: VariableGraph) -> None:
         self.choices = choices
         self.graph = graph
 
@@ -74,7 +74,7 @@ class ChoiceVariable(Variable):
         if not 0 <= columns[0] < self.size:
             raise PointError(f"expected a vertex in 0..{self.size - 1}, got {columns[0]}")
 
-    def parse(self, value: Any) -> list[int]:
+    def parse(self, value: object) -> list[int]:
         """Return the position of a choice; raises PointError where value is none of them.
 
         value: a choice, as a Python value or a NumPy scalar.
@@ -90,7 +90,7 @@ class ChoiceVariable(Variable):
                     return [position]
         raise PointError(f"expected one of {short_repr(list(self.choices), 200)}, got {short_repr(value)}")
 
-    def present(self, columns: Sequence[int]) -> Any:
+    def present(self, columns: Sequence[int]) -> Presented:
         """Return a choice; a copy where choices can be changed.
 
         columns: the position of a choice.
@@ -106,7 +106,7 @@ class ChoiceVariable(Variable):
         choice = self.choices[columns[0]]
         return choice if is_json_scalar(choice) else {"vertex": int(columns[0])}
 
-    def decode(self, data: Json) -> list[int]:
+    def decode(self, data: ParsedJson) -> list[int]:
         """Rebuild a position from what `encode` returned; raises PointError for anything else.
 
         data: a choice, or a dict with its position.
@@ -127,7 +127,7 @@ class ChoiceVariable(Variable):
         return {"choices": [_choice_to_json(choice) for choice in self.choices]}
 
     @cached_property
-    def _positions(self) -> dict[Any, int]:
+    def _positions(self) -> dict[Hashable, int]:
         positions = {}
         for position, choice in enumerate(self.choices):
             try:
@@ -146,7 +146,7 @@ def path_graph(size: int, weight: float = 1.0) -> VariableGraph:
     return CompleteGraph(2) if size == 2 and weight == 1.0 else PathGraph(size, weight)
 
 
-def to_python(value: Any) -> Any:
+def to_python(value: object) -> Any:
     """Return NumPy scalars as the Python values that they stand for.
 
     value: any.
@@ -154,7 +154,7 @@ def to_python(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def is_json_scalar(value: Any) -> bool:
+def is_json_scalar(value: object) -> bool:
     """Tell whether a value is one that JSON holds as it is: None, a bool, an int, a text or a finite float.
 
     value: any.
@@ -162,13 +162,13 @@ def is_json_scalar(value: Any) -> bool:
     return value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value))
 
 
-def _choice_to_json(choice: Any) -> Json:
+def _choice_to_json(choice: Presented) -> Json:
     if is_json_scalar(choice):
         return choice
     return {"infinity": math.copysign(1.0, choice)} if type(choice) is float else {"repr": repr(choice)}
 
 
-def choices_from_json(data: Json) -> list[Any]:
+def choices_from_json(data: ParsedJson) -> list[Presented]:
     """Rebuild choices from their JSON; raises DomainError where they were not plain JSON values.
 
     data: list that `ChoiceVariable.describe` returned.
@@ -178,7 +178,7 @@ def choices_from_json(data: Json) -> list[Any]:
     return [choice["infinity"] * math.inf if isinstance(choice, dict) else choice for choice in data]
 
 
-def check_choices(kind: str, choices: Iterable[Any]) -> tuple[Any, ...]:
+def check_choices(kind: str, choices: Iterable[Presented]) -> tuple[Presented, ...]:
     """Return choices as a tuple; raise DomainError unless they are 2 to 1000 distinct values.
 
     kind: what errors call the variable.
@@ -191,8 +191,8 @@ def check_choices(kind: str, choices: Iterable[Any]) -> tuple[Any, ...]:
         got = f"{len(values)}: {short_repr(list(values))}" if len(values) <= MAX_CHOICES else "more"
         got += "; take a coarser grid" if got == "more" and kind == "Ordinal" else ""
         raise DomainError(f"{kind}: expected 2 to {MAX_CHOICES} choices, got {got}")
-    seen: set[Any] = set()
-    unhashable: list[Any] = []
+    seen: set[object] = set()
+    unhashable: list[object] = []
     for value in values:
         if not _equals_itself(value):
             raise DomainError(f"{kind}: a choice must equal itself and be comparable, got {short_repr(value)}")
@@ -207,7 +207,7 @@ def check_choices(kind: str, choices: Iterable[Any]) -> tuple[Any, ...]:
     return values
 
 
-def _equals_itself(value: Any) -> bool:
+def _equals_itself(value: object) -> bool:
     try:
         return not isinstance(value, np.ndarray) and bool(value == value)
     except (TypeError, ValueError):  # what compares elementwise, or refuses to

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,8 @@ from bostruct.domains.space.variable import Variable
 RESAMPLING_DRAWS = 1_000
 
 
-class Coordinate(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Coordinate:
     """One choice of a point.
 
     path: str, its name, or its place in a program.

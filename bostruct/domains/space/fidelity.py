@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 
 from bostruct.checks import short_repr
-from bostruct.contracts import DomainError, Json
+from bostruct.contracts import DomainError, ParsedJson
 from bostruct.domains.space.choices import ChoiceVariable, check_choices, choices_from_json, path_graph
 
 
@@ -29,7 +29,7 @@ class Fidelity(ChoiceVariable):
         super().__init__(values, path_graph(len(values)))
 
     @classmethod
-    def from_json(cls, data: dict[str, Json]) -> Fidelity:
+    def from_json(cls, data: ParsedJson) -> Fidelity:
         """Rebuild the variable from what `describe` returned.
 
         data: with its choices.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from bostruct.contracts import Json
+from bostruct.contracts import Json, ParsedJson
 from bostruct.domains.space.choices import ChoiceVariable, check_choices, choices_from_json
 from bostruct.domains.space.graphs import WeightedGraph, weighted_graph, weighted_graph_from_json
 
@@ -20,7 +18,7 @@ class Graph(ChoiceVariable):
 
     graph: WeightedGraph
 
-    def __init__(self, graph: Any) -> None:
+    def __init__(self, graph: object) -> None:
         nodes, weighted = weighted_graph(graph)
         super().__init__(check_choices("Graph", nodes), weighted)
 
@@ -29,7 +27,7 @@ class Graph(ChoiceVariable):
         return super().describe() | {"edges": [list(edge) for edge in self.graph.edges]}
 
     @classmethod
-    def from_json(cls, data: dict[str, Json]) -> Graph:
+    def from_json(cls, data: ParsedJson) -> Graph:
         """Rebuild the variable from what `describe` returned.
 
         data: with its nodes and weighted edges.

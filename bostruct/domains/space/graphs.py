@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -127,7 +127,7 @@ class WeightedGraph:
         return [sorted(vertices) for vertices in lists]
 
 
-def weighted_graph(graph: Any) -> tuple[tuple[Hashable, ...], WeightedGraph]:
+def weighted_graph(graph: object) -> tuple[tuple[Hashable, ...], WeightedGraph]:
     """Return the nodes of a networkx graph, in its order, and the graph over their positions.
 
     graph: `networkx.Graph`; the edge attribute `weight` counts, 1 where absent.

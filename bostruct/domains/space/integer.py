@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from bostruct.checks import check_integer
-from bostruct.contracts import DomainError, Json
+from bostruct.contracts import DomainError, Json, ParsedJson
 from bostruct.domains.space.choices import ChoiceVariable, path_graph
 from bostruct.domains.space.graphs import MAX_CHOICES
 
@@ -35,7 +35,7 @@ class Integer(ChoiceVariable):
         return {"low": self.choices[0], "high": self.choices[-1]}
 
     @classmethod
-    def from_json(cls, data: dict[str, Json]) -> Integer:
+    def from_json(cls, data: ParsedJson) -> Integer:
         """Rebuild the variable from what `describe` returned.
 
         data: with its bounds.

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from bostruct.checks import check_number
-from bostruct.contracts import Json
+from bostruct.contracts import Json, ParsedJson
 from bostruct.domains.space.choices import ChoiceVariable, check_choices, choices_from_json, path_graph
 from bostruct.domains.space.graphs import MIN_WEIGHT
 
@@ -22,7 +21,7 @@ class Ordinal(ChoiceVariable):
 
     ordered = True
 
-    def __init__(self, choices: Iterable[Any], weight: float = 1.0) -> None:
+    def __init__(self, choices: Iterable[object], weight: float = 1.0) -> None:
         values = check_choices("Ordinal", choices)
         self.weight = check_number("weight", weight, MIN_WEIGHT)
         super().__init__(values, path_graph(len(values), self.weight))
@@ -32,7 +31,7 @@ class Ordinal(ChoiceVariable):
         return super().describe() | ({} if self.weight == 1.0 else {"weight": self.weight})
 
     @classmethod
-    def from_json(cls, data: dict[str, Json]) -> Ordinal:
+    def from_json(cls, data: ParsedJson) -> Ordinal:
         """Rebuild the variable from what `describe` returned.
 
         data: with its choices.

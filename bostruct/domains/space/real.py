@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from bostruct.checks import check_number
-from bostruct.contracts import DomainError, Json
+from bostruct.contracts import DomainError, Json, ParsedJson
 from bostruct.domains.space.choices import ChoiceVariable, to_python
 from bostruct.domains.space.graphs import DyadicGraph
 from bostruct.domains.space.scale import GRID_STEPS, RealGrid
@@ -44,7 +43,7 @@ class Real(ChoiceVariable):
         """False: they are numbers."""
         return False
 
-    def parse(self, value: Any) -> list[int]:
+    def parse(self, value: object) -> list[int]:
         """Return the position of the nearest number of the grid; raises PointError outside the range.
 
         value: number from low to high.
@@ -56,7 +55,7 @@ class Real(ChoiceVariable):
         return {"low": self.choices.low, "high": self.choices.high, "log": self.choices.log}
 
     @classmethod
-    def from_json(cls, data: dict[str, Json]) -> Real:
+    def from_json(cls, data: ParsedJson) -> Real:
         """Rebuild the variable from what `describe` returned.
 
         data: with its bounds and its scale.

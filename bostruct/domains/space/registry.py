@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bostruct.checks import short_repr
-from bostruct.contracts import DomainError, Json
+from bostruct.contracts import DomainError, ParsedJson
 from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choices import to_python
@@ -29,7 +29,7 @@ KINDS: dict[str, type[Variable]] = {
 }
 
 
-def variable(name: str, given: Any) -> Variable:
+def variable(name: str, given: object) -> Variable:
     """Read a variable as it is, or from its shorthand: bool, a range, an array of numbers, a list or a tuple.
 
     name: str, what errors call it.
@@ -67,7 +67,7 @@ def _is_monotone(values: np.ndarray[Any, Any]) -> bool:
     return bool((values[1:] > values[:-1]).all() or (values[1:] < values[:-1]).all())
 
 
-def variable_from_json(name: str, data: Json) -> Variable:
+def variable_from_json(name: str, data: ParsedJson) -> Variable:
     """Rebuild a variable from its description; raises DomainError where that is impossible.
 
     name: str, what errors call it.

@@ -44,7 +44,7 @@ class RealGrid(Sequence[float]):
     def _decimals(self) -> int:
         return math.floor(-math.log10((self.high - self.low) / GRID_STEPS))
 
-    def vertex(self, value: Any) -> int:
+    def vertex(self, value: object) -> int:
         """Return the position of the nearest number of the grid.
 
         value: number from low to high.

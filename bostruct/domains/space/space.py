@@ -6,13 +6,12 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bostruct.checks import did_you_mean, short_repr
-from bostruct.contracts import DomainError, IntArray, Json, PointError, SpaceExhausted
+from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, PointError, Presented, SpaceExhausted
 from bostruct.display import html_table
 from bostruct.domains.space.adjacency import Adjacency
 from bostruct.domains.space.constraints import (
@@ -48,7 +47,7 @@ class Space:
     among its choices, or several. Raises DomainError.
     """
 
-    def __init__(self, variables: Mapping[str, Any], constraints: Sequence[Constraint] = ()) -> None:
+    def __init__(self, variables: Mapping[str, object], constraints: Sequence[Constraint] = ()) -> None:
         if not isinstance(variables, Mapping):
             raise DomainError(f"variables: expected a mapping from name to variable, got {short_repr(variables)}")
         if not 1 <= len(variables) <= MAX_VARIABLES:
@@ -188,7 +187,7 @@ class Space:
         if broken := [rule_name(c) for c in self.constraints if not count_satisfied_rules(self, row, [c])[0]]:
             raise PointError(f"point: {short_repr(self.present(x), 200)} breaks the constraint {', '.join(broken)}")
 
-    def parse(self, point: Any) -> IntArray:
+    def parse(self, point: object) -> IntArray:
         """Read a point (d,) from a dict of the user's values.
 
         point: dict from every variable's name to one of its choices.
@@ -212,7 +211,7 @@ class Space:
         self.check(row)
         return row
 
-    def present(self, x: IntArray) -> dict[str, Any]:
+    def present(self, x: IntArray) -> dict[str, Presented]:
         """Return a point as a dict of the user's values.
 
         x: integer row (d,).
@@ -228,7 +227,7 @@ class Space:
         split = self.layout.split(x)
         return {name: v.encode(own) for (name, v), own in zip(self.variables.items(), split, strict=True)}
 
-    def decode(self, data: Json) -> IntArray:
+    def decode(self, data: ParsedJson) -> IntArray:
         """Rebuild a point from the result of `encode`; raises PointError for what it never writes.
 
         data: JSON of any form.
@@ -408,7 +407,7 @@ class Space:
         return {"domain": "space", "variables": variables, "constraints": len(self.constraints)}
 
     @classmethod
-    def from_json(cls, data: Json) -> Space:
+    def from_json(cls, data: ParsedJson) -> Space:
         """Rebuild a space from the result of `to_json`.
 
         data: dict, as `to_json` returned it.
@@ -419,7 +418,7 @@ class Space:
             raise DomainError("the space has constraints, whose code no file holds; pass the space itself (space=...)")
         return cls({name: variable_from_json(name, v) for name, v in data["variables"].items()})
 
-    def _row(self, data: Mapping[str, Any], read: Callable[[Variable, Any], Sequence[int]]) -> IntArray:
+    def _row(self, data: Mapping[str, object], read: Callable[[Variable, object], Sequence[int]]) -> IntArray:
         row = np.empty(self.layout.n_columns, dtype=np.int64)
         for i, (name, var) in enumerate(self.variables.items()):
             try:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from bostruct.contracts import DomainError, IntArray, Json
+from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, Presented
 
 
 class Variable(ABC):
@@ -63,14 +62,14 @@ class Variable(ABC):
         """
 
     @abstractmethod
-    def parse(self, value: Any) -> Sequence[int]:
+    def parse(self, value: object) -> Sequence[int]:
         """Return the columns of what a user writes; raise PointError where it is no value.
 
         value: in the form of `present`.
         """
 
     @abstractmethod
-    def present(self, columns: Sequence[int]) -> Any:
+    def present(self, columns: Sequence[int]) -> Presented:
         """Return a value for the user to keep: a copy of one that can be changed, so that the space never is.
 
         columns: of a value.
@@ -84,7 +83,7 @@ class Variable(ABC):
         """
 
     @abstractmethod
-    def decode(self, data: Json) -> Sequence[int]:
+    def decode(self, data: ParsedJson) -> Sequence[int]:
         """Rebuild the columns of a value from what `encode` returned; raise PointError for anything else.
 
         data: JSON of any form.
@@ -96,7 +95,7 @@ class Variable(ABC):
 
     @classmethod
     @abstractmethod
-    def from_json(cls, data: dict[str, Json]) -> Variable:
+    def from_json(cls, data: ParsedJson) -> Variable:
         """Rebuild a variable from what `describe` returned; raise DomainError where that is impossible.
 
         data: dict; `to_json` adds the kind to it, which is not looked at.

@@ -100,7 +100,7 @@ def _cost_arrays(family: Family, settings: Otmann) -> tuple[Array, Array, Array]
     return np.array(settings.weights, dtype=np.float64), cost_table(family, settings).mismatch, extra
 
 
-def _stack_profiles(profiles: Sequence[Profile]) -> tuple[Any, ...]:
+def _stack_profiles(profiles: Sequence[Profile]) -> tuple[object, ...]:
     if len(profiles) == 1:
         _, labels, masses, paths, codes, starts = profiles[0]
         return starts[None], labels, masses, paths, codes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import Array
@@ -12,13 +12,17 @@ from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.otmann.distance import otmann
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
 WIDEST = 8.0  # line width, in points, of the heaviest match
 GAP = 2.5  # between the two drawings, in columns of layers
 
 
 def plot_transport(
-    a: Architecture, b: Architecture, settings: Otmann = REFERENCE, weight: int = 0, axes: Any = None
-) -> Any:
+    a: Architecture, b: Architecture, settings: Otmann = REFERENCE, weight: int = 0, axes: Axes | None = None
+) -> Axes:
     """Draw two architectures, the input at the top, joined by lines as wide as the mass that OTMANN matches.
 
     A layer none of whose mass finds a match has a dashed frame. Edges that pass layers by are bent.
@@ -38,25 +42,25 @@ def plot_transport(
     left, right = layer_positions(a), layer_positions(b)
     shift = 1.0 + GAP + max(x for x, _ in left) - min(x for x, _ in right)
     right = [(x + shift, y) for x, y in right]
-    if axes is None:
-        rows = max(len({y for _, y in places}) for places in (left, right))
-        axes = new_axes(4.0 + 1.6 * (right[-1][0] - left[0][0]), 1.0 + 0.6 * rows)
+    rows = max(len({y for _, y in places}) for places in (left, right))
+    across = 4.0 + 1.6 * (right[-1][0] - left[0][0])
+    canvas: Axes = new_axes(across, 1.0 + 0.6 * rows) if axes is None else axes
     for (u, v), mass in _matches(plan):
         (x, y), (x2, y2) = left[u], right[v]
         width = WIDEST * mass / plan.max()
-        axes.plot([x, x2], [y, y2], color="#5b8db8", alpha=0.45, linewidth=max(width, 0.5), zorder=1)
-    draw_layers(axes, a, left, _layers_without_match(plan.sum(axis=1)))
-    draw_layers(axes, b, right, _layers_without_match(plan.sum(axis=0)))
+        canvas.plot([x, x2], [y, y2], color="#5b8db8", alpha=0.45, linewidth=max(width, 0.5), zorder=1)
+    draw_layers(canvas, a, left, _layers_without_match(plan.sum(axis=1)))
+    draw_layers(canvas, b, right, _layers_without_match(plan.sum(axis=0)))
     xs, ys = zip(*left, *right, strict=True)
-    axes.set_xlim(min(xs) - 1.0, max(xs) + 1.0)
-    axes.set_ylim(min(ys) - 0.7, max(ys) + 0.7)
-    axes.set_title(
+    canvas.set_xlim(min(xs) - 1.0, max(xs) + 1.0)
+    canvas.set_ylim(min(ys) - 0.7, max(ys) + 0.7)
+    canvas.set_title(
         f"OTMANN {match.distance[weight]:.6g}, normalized {match.normalized[weight]:.4f}\n"
         f"structural weight {settings.weights[weight]:g}",
         fontsize=10,
     )
-    axes.set_axis_off()
-    return axes
+    canvas.set_axis_off()
+    return canvas
 
 
 def _matches(plan: Array) -> list[tuple[tuple[int, int], float]]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-from bostruct.contracts import Array, IntArray
+from bostruct.contracts import Array, IntArray, Prepared
 
 MAX_CODES = 4096  # columns in which a factor encodes choices; beyond, it adds variables one by one, in memory (n, m)
 
@@ -40,7 +40,7 @@ class Factor(Protocol):
         """True where each kernel of a value with itself is 1, whatever theta is."""
         ...
 
-    def prepare(self, xs: IntArray, ys: IntArray | None = None) -> Any:
+    def prepare(self, xs: IntArray, ys: IntArray | None = None) -> Prepared:
         """Compute what does not depend on theta.
 
         xs: own columns of n points (n, w).
@@ -48,7 +48,7 @@ class Factor(Protocol):
         """
         ...
 
-    def log_gram(self, theta: Array, prepared: Any, without: int | None = None) -> Array:
+    def log_gram(self, theta: Array, prepared: Prepared, without: int | None = None) -> Array:
         """Return the sum of the logarithms of the kernels (n, m), a new array.
 
         theta: (c,), one parameter for each variable.
@@ -65,7 +65,7 @@ class Factor(Protocol):
         """
         ...
 
-    def gradient(self, theta: Array, prepared: Any, weighted: Array) -> Array:
+    def gradient(self, theta: Array, prepared: Prepared, weighted: Array) -> Array:
         """Return the gradient of sum(weighted * log_gram) in theta (c,).
 
         theta: (c,).
@@ -74,7 +74,7 @@ class Factor(Protocol):
         """
         ...
 
-    def line(self, i: int, theta: float, prepared: Any, gram: Array, *, carried: bool) -> Callable[[float], Array]:
+    def line(self, i: int, theta: float, prepared: Prepared, gram: Array, *, carried: bool) -> Callable[[float], Array]:
         """Return the Gram matrix of the whole product as a function of one parameter.
 
         i: position of the variable, in 0..c - 1.
@@ -87,7 +87,7 @@ class Factor(Protocol):
         """
         ...
 
-    def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> Any:
+    def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> Prepared:
         """Compute what does not depend on theta of r changes of single variables.
 
         changes: of its variables.
@@ -95,7 +95,7 @@ class Factor(Protocol):
         """
         ...
 
-    def log_change(self, theta: Array, prepared: Any) -> Array:
+    def log_change(self, theta: Array, prepared: Prepared) -> Array:
         """Return by how much each change adds to `log_gram` (r, m).
 
         theta: (c,).

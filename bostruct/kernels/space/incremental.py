@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -56,7 +56,7 @@ class LastCall(Generic[CachedValue]):
             self._last = held = (xs, ys, self._make(xs, ys))
         return held[2]
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_last": None}
 
 
@@ -83,5 +83,5 @@ class LastThetas(Generic[CachedValue]):
             self._known.popitem(last=False)
         return value
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_known": OrderedDict()}

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.contracts import Array, IntArray, Parameter, Prior
+from bostruct.contracts import Array, IntArray, Parameter, Prepared, Prior
 from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch
 from bostruct.kernels.space.factor import Factor, VariableChanges
 from bostruct.kernels.space.incremental import LastCall
@@ -42,7 +42,7 @@ class SpacePair(NamedTuple):
     """
 
     shape: tuple[int, int]
-    parts: tuple[Any, ...]
+    parts: tuple[object, ...]
 
 
 class BaseGrams(NamedTuple):
@@ -64,7 +64,7 @@ class ChangesPair(NamedTuple):
 
     base: BaseGrams
     of: IntArray
-    parts: tuple[tuple[int, IntArray | None, Any], ...]
+    parts: tuple[tuple[int, IntArray | None, Prepared], ...]
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bostruct.checks import check_integer
-from bostruct.contracts import Infeasible
+from bostruct.contracts import Infeasible, Presented
 from bostruct.domains.language.combinators import identity, siso_sequential
 from bostruct.domains.language.graph import IO, Builder
 from bostruct.domains.language.hyperparameters import D
 from bostruct.domains.language.modules import substitution_module
 from bostruct.domains.language.program import Program
 from bostruct.domains.language.space import SearchSpace
+from bostruct.domains.language.values import Value
 from bostruct.domains.space.space import Space
 from bostruct.nas import ops
 from bostruct.nas.spaces.wiring import apply_part, combine_outputs, conv_bn_relu, on_path_nodes
@@ -134,9 +135,9 @@ class ComboObjective:
     error: of a `Program` of `combo_cell`, such as `bostruct.nas.CIFAR10Objective(path, "combo")`.
     """
 
-    error: Callable[[Any], float]
+    error: Callable[[Presented], float]
 
-    def __call__(self, point: Any) -> float:
+    def __call__(self, point: Program | Mapping[str, int]) -> float:
         values = point.trace if isinstance(point, Program) else point
         bits = [int(values[f"bit_{i}"]) for i in range(31)]
         try:
@@ -163,7 +164,7 @@ def _combo_network(filters: tuple[int, ...], classes: int) -> IO:
     return siso_sequential([*parts, ops.flatten(), ops.dense(classes)])
 
 
-def _wire_combo_cell(width: int, bits: dict[str, Any]) -> IO:
+def _wire_combo_cell(width: int, bits: dict[str, Value]) -> IO:
     nodes = decode_bits([bits[f"bit_{i}"] for i in range(31)])
     inputs, outputs = identity()
     made = {0: outputs}

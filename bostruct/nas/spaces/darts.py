@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import combinations
-from typing import Any
 
 from bostruct.domains.language.combinators import identity, siso_sequential
 from bostruct.domains.language.graph import IO, Builder
 from bostruct.domains.language.hyperparameters import D
+from bostruct.domains.language.values import Value
 from bostruct.nas import ops
 from bostruct.nas.spaces.two_input_cells import Macro, check_keep, two_input_network, with_drop_path
 from bostruct.nas.spaces.wiring import Outputs, apply_part, combine_outputs, relu_conv_bn, relu_separable_bn
@@ -48,8 +48,8 @@ def _darts_network(cells: int, filters: int, classes: int, keep: float) -> IO:
     return two_input_network(macro, _darts_choices("normal"), _darts_choices("reduction"), _wire_darts_cell)
 
 
-def _darts_choices(cell: str) -> dict[str, Any]:
-    chosen: dict[str, Any] = {}
+def _darts_choices(cell: str) -> dict[str, Value]:
+    chosen: dict[str, Value] = {}
     for node in range(DARTS_NODES):
         chosen[f"inputs_{node}"] = D(combinations(range(node + 2), 2), name=f"{cell}_inputs_{node}")
         for side in "ab":
@@ -57,7 +57,7 @@ def _darts_choices(cell: str) -> dict[str, Any]:
     return chosen
 
 
-def _wire_darts_cell(filters: int, stride: int, rate: float, chosen: dict[str, Any]) -> IO:
+def _wire_darts_cell(filters: int, stride: int, rate: float, chosen: dict[str, Value]) -> IO:
     first, second = identity(), identity()
     states = [first[1], second[1]]
     for node in range(DARTS_NODES):

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bostruct.domains.language.combinators import combiner, identity, siso_or, siso_sequential
-from bostruct.domains.language.compilers.implementations import TorchLayer
+from bostruct.domains.language.compilers.implementations import Shapes, TorchLayer, Values
 from bostruct.domains.language.graph import IO, Builder
 from bostruct.domains.language.hyperparameters import D
 from bostruct.domains.language.modules import substitution_module
 from bostruct.nas import ops
+from bostruct.nas.ops import IntSetting
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 ENAS_ACTIVATIONS = ("tanh", "relu", "sigmoid", "identity")
 
@@ -33,7 +39,7 @@ def _enas_cell(nodes: int, units: tuple[int, ...]) -> IO:
     return substitution_module("Cell", partial(_wire_enas_cell, nodes, h_units), sources, ["x", "ht"], ["ht+1"])
 
 
-def _wire_enas_cell(nodes: int, h_units: Any, sources: dict[str, int]) -> IO:
+def _wire_enas_cell(nodes: int, h_units: IntSetting, sources: dict[str, int]) -> IO:
     first_inputs, first_outputs = _first_node(h_units)
     made = [first_outputs]
     for i in range(1, nodes):
@@ -47,7 +53,7 @@ def _wire_enas_cell(nodes: int, h_units: Any, sources: dict[str, int]) -> IO:
     return first_inputs, {"ht+1": outputs["out"]}
 
 
-def _first_node(h_units: Any) -> IO:
+def _first_node(h_units: IntSetting) -> IO:
     x, h, total, end = ops.dense(h_units), ops.dense(h_units), ops.add(2), _choose_activation()
     total[0]["in0"].connect(x[1]["out"])
     total[0]["in1"].connect(h[1]["out"])
@@ -60,10 +66,10 @@ def _choose_activation() -> IO:
     return siso_or(makers, D(ENAS_ACTIVATIONS), "Activation")
 
 
-def _average(values: Any, shapes: Any) -> Any:
+def _average(values: Values, shapes: Shapes) -> Callable[..., Tensor]:
     del values, shapes
     return _mean_of_inputs
 
 
-def _mean_of_inputs(*given: Any) -> Any:
+def _mean_of_inputs(*given: Tensor) -> Tensor:
     return sum(given[1:], given[0]) / len(given)

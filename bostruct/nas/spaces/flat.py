@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import combinations
-from typing import Any
 
 from bostruct.domains.language.combinators import identity, siso_sequential
 from bostruct.domains.language.graph import IO, Builder
 from bostruct.domains.language.hyperparameters import D
 from bostruct.domains.language.modules import substitution_module
+from bostruct.domains.language.values import Value
 from bostruct.nas import ops
 from bostruct.nas.spaces.wiring import apply_part, combine_outputs
 
@@ -48,7 +48,7 @@ def _flat_network(nodes: int, filters: tuple[int, ...], classes: int) -> IO:
     return siso_sequential([*parts, ops.global_pool(), ops.dense(classes)])
 
 
-def _wire_motif(nodes: int, width: int, chosen: dict[str, Any]) -> IO:
+def _wire_motif(nodes: int, width: int, chosen: dict[str, Value]) -> IO:
     inputs, outputs = identity()
     made = [outputs]
     for j in range(1, nodes):

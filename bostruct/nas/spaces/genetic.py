@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import combinations
-from typing import Any
 
 from bostruct.domains.language.combinators import siso_sequential
 from bostruct.domains.language.graph import IO, Builder
 from bostruct.domains.language.hyperparameters import D
 from bostruct.domains.language.modules import substitution_module
+from bostruct.domains.language.values import Value
 from bostruct.nas import ops
-from bostruct.nas.spaces.wiring import apply_part, combine_outputs, conv_bn_relu
+from bostruct.nas.spaces.wiring import Outputs, apply_part, combine_outputs, conv_bn_relu
 
 
 def genetic_cnn(
@@ -46,12 +46,12 @@ def _genetic_network(stages: tuple[int, ...], filters: tuple[int, ...], classes:
     return siso_sequential([*parts, *head])
 
 
-def _wire_stage(n: int, filters: int, bits: dict[str, Any]) -> IO:
+def _wire_stage(n: int, filters: int, bits: dict[str, Value]) -> IO:
     inputs, entry = conv_bn_relu(filters, 5)
     edges = [(i, j) for i, j in combinations(range(n), 2) if bits[f"{i}_{j}"]]
     if not edges:
         return inputs, entry
-    made: dict[int, Any] = {}
+    made: dict[int, Outputs] = {}
     for node in sorted({node for edge in edges for node in edge}):
         read = [made[i] for i, j in edges if j == node] or [entry]
         made[node] = apply_part(conv_bn_relu(filters), combine_outputs(read))

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from bostruct.domains.language.combinators import identity, siso_sequential
-from bostruct.domains.language.compilers.implementations import siso_torch_module
-from bostruct.domains.language.graph import IO, Builder
+from bostruct.domains.language.compilers.implementations import Shapes, Values, siso_torch_module
+from bostruct.domains.language.graph import IO, Builder, Output
 from bostruct.domains.language.hyperparameters import D
 from bostruct.domains.language.modules import substitution_module
+from bostruct.domains.language.values import Value
 from bostruct.nas import ops
 from bostruct.nas.spaces.wiring import apply_part, combine_outputs, conv_bn_relu, on_path_nodes
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 CellEdges: TypeAlias = frozenset[tuple[int, int]]
 NASBENCH101_OPERATIONS = ("conv1x1-bn-relu", "conv3x3-bn-relu", "maxpool3x3")
@@ -39,7 +44,7 @@ def nasbench101(stacks: int = 3, cells: int = 3, filters: int = 128, classes: in
     return partial(_nasbench101_network, stacks, cells, filters, classes)
 
 
-def is_feasible(edges: dict[tuple[int, int], Any]) -> bool:
+def is_feasible(edges: dict[tuple[int, int], Value]) -> bool:
     """Tell whether a wiring of the seven nodes is one of the 13,839 feasible ones.
 
     edges: a bit for each pair of nodes (i, j), i < j.
@@ -49,7 +54,7 @@ def is_feasible(edges: dict[tuple[int, int], Any]) -> bool:
     return len(present) <= MAX_EDGES and bool(present) and touched == set(on_path_nodes(NASBENCH101_NODES, edges))
 
 
-def wiring(trace: Mapping[str, Any]) -> dict[tuple[int, int], int]:
+def wiring(trace: Mapping[str, object]) -> dict[tuple[int, int], int]:
     """Return all 21 bits of a wiring.
 
     trace: holds those that were chosen.
@@ -72,7 +77,7 @@ def _choose_edges(build: Callable[[CellEdges], IO], position: int, present: Cell
     i, j = NASBENCH101_EDGES[position]
     values = _feasible_bits(present, position)
 
-    def rest(chosen: dict[str, Any]) -> IO:
+    def rest(chosen: dict[str, Value]) -> IO:
         return _choose_edges(build, position + 1, _with(present, position, chosen.get("edge", values[0])))
 
     choice = {"edge": D(values, name=f"edge_{i}_{j}")} if len(values) > 1 else {}
@@ -84,7 +89,7 @@ def _feasible_bits(present: CellEdges, position: int) -> list[int]:
     return [bit for bit in (0, 1) if _can_end(_with(present, position, bit), position + 1)]
 
 
-def _with(present: CellEdges, position: int, bit: Any) -> CellEdges:
+def _with(present: CellEdges, position: int, bit: Value) -> CellEdges:
     return present | {NASBENCH101_EDGES[position]} if bit else present
 
 
@@ -111,7 +116,7 @@ def _stack_cells(stacks: int, cells: int, filters: int, classes: int, present: C
     return siso_sequential([*parts, ops.global_pool(), ops.dense(classes)])
 
 
-def _wire_nasbench101_cell(width: int, present: CellEdges, chosen: dict[str, Any]) -> IO:
+def _wire_nasbench101_cell(width: int, present: CellEdges, chosen: dict[str, Value]) -> IO:
     edges = dict.fromkeys(present, 1)
     used = on_path_nodes(NASBENCH101_NODES, edges)
     widths = _widths(width, used, edges)
@@ -140,7 +145,7 @@ def _nasbench101_operation(name: str, filters: int) -> IO:
     return conv_bn_relu(filters, 1 if name == "conv1x1-bn-relu" else 3)
 
 
-def _widths(width: int, used: list[int], edges: dict[tuple[int, int], Any]) -> dict[int, int]:
+def _widths(width: int, used: list[int], edges: dict[tuple[int, int], Value]) -> dict[int, int]:
     """Channels of each node: those that feed the output share its channels, the first get what is left over; others
     have as many as the largest node they feed.
     """
@@ -156,7 +161,7 @@ def _widths(width: int, used: list[int], edges: dict[tuple[int, int], Any]) -> d
     return widths
 
 
-def _cut_channels(outputs: Any, have: int, want: int) -> Any:
+def _cut_channels(outputs: dict[str, Output], have: int, want: int) -> dict[str, Output]:
     """Keep the first channels, where a node has more than its reader wants."""
     return outputs if have == want else apply_part(_first_channels(want), outputs)
 
@@ -165,10 +170,10 @@ def _first_channels(count: int) -> IO:
     return siso_torch_module("FirstChannels", _first, {"count": count})
 
 
-def _first(values: Any, shapes: Any) -> Any:
+def _first(values: Values, shapes: Shapes) -> Callable[[Tensor], Tensor]:
     del shapes
     return partial(_channels, count=values["count"])
 
 
-def _channels(image: Any, count: int) -> Any:
+def _channels(image: Tensor, count: int) -> Tensor:
     return image[:, :count]

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bostruct.domains.language.combinators import identity, siso_or, siso_sequential
-from bostruct.domains.language.compilers.implementations import siso_torch_module
-from bostruct.domains.language.graph import IO, Builder
+from bostruct.domains.language.compilers.implementations import Shapes, Values, siso_torch_module
+from bostruct.domains.language.graph import IO, Builder, Hyperparameter
 from bostruct.domains.language.hyperparameters import D
+from bostruct.domains.language.values import Value
 from bostruct.nas import ops
 from bostruct.nas.spaces.wiring import apply_part, combine_outputs, relu_conv_bn
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 NASBENCH201_OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
 NASBENCH201_EDGES = tuple(combinations(range(4), 2))
@@ -40,7 +46,7 @@ def _nasbench201_network(cells: int, filters: int, classes: int) -> IO:
     return siso_sequential([*parts, ops.batch_norm(), ops.relu(), ops.global_pool(), ops.dense(classes)])
 
 
-def _wire_nasbench201_cell(chosen: dict[tuple[int, int], Any], filters: int) -> IO:
+def _wire_nasbench201_cell(chosen: dict[tuple[int, int], Value], filters: int) -> IO:
     inputs, outputs = identity()
     nodes = [outputs]
     for j in range(1, 4):
@@ -49,7 +55,7 @@ def _wire_nasbench201_cell(chosen: dict[tuple[int, int], Any], filters: int) -> 
     return inputs, nodes[-1]
 
 
-def _edge(h: Any, filters: int) -> IO:
+def _edge(h: Hyperparameter, filters: int) -> IO:
     return siso_or({name: partial(nasbench201_operation, name, filters) for name in NASBENCH201_OPERATIONS}, h, "Edge")
 
 
@@ -68,12 +74,12 @@ def nasbench201_operation(name: str, filters: int) -> IO:
     return relu_conv_bn(filters, 1 if name == "nor_conv_1x1" else 3)
 
 
-def _zero(values: Any, shapes: Any) -> Any:
+def _zero(values: Values, shapes: Shapes) -> Callable[[Tensor], Tensor]:
     del values, shapes
     return _nothing
 
 
-def _nothing(image: Any) -> Any:
+def _nothing(image: Tensor) -> Tensor:
     return image * 0.0
 
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bostruct.domains.language.combinators import identity, siso_sequential
-from bostruct.domains.language.compilers.implementations import siso_torch_module
+from bostruct.domains.language.compilers.implementations import Shapes, Values, siso_torch_module
 from bostruct.domains.language.graph import IO, Builder
 from bostruct.domains.language.hyperparameters import D
+from bostruct.domains.language.values import Value
 from bostruct.nas import ops
 from bostruct.nas.spaces.two_input_cells import Macro, check_keep, two_input_network, with_drop_path
 from bostruct.nas.spaces.wiring import Outputs, apply_part, combine_outputs, relu_conv_bn, relu_separable_bn
+
+if TYPE_CHECKING:
+    from torch import nn
+
 
 REDUCTION = ("none", "separable3x3", "separable5x5", "separable7x7", "avgpool3x3", "maxpool3x3", "conv1x7-7x1")
 NORMAL = (*REDUCTION, "dilated3x3")
@@ -53,7 +58,7 @@ def _nasnet_network(cells: int, filters: int, classes: int, keep: float, auxilia
     )
 
 
-def _nasnet_choices(cell: str, operations: tuple[str, ...]) -> dict[str, Any]:
+def _nasnet_choices(cell: str, operations: tuple[str, ...]) -> dict[str, Value]:
     chosen = {}
     for node in range(NASNET_NODES):
         for side in "ab":
@@ -62,7 +67,7 @@ def _nasnet_choices(cell: str, operations: tuple[str, ...]) -> dict[str, Any]:
     return chosen
 
 
-def _wire_nasnet_cell(filters: int, stride: int, rate: float, chosen: dict[str, Any]) -> IO:
+def _wire_nasnet_cell(filters: int, stride: int, rate: float, chosen: dict[str, Value]) -> IO:
     first, second = identity(), identity()
     states, read = [first[1], second[1]], set()
     for node in range(NASNET_NODES):
@@ -101,7 +106,7 @@ def nasnet_operation(name: str, filters: int, stride: int) -> IO:
     return (ops.avg_pool if name == "avgpool3x3" else ops.max_pool)(3, stride)
 
 
-def _one_by_seven(filters: int, stride: int, values: Any, shapes: Any) -> Any:
+def _one_by_seven(filters: int, stride: int, values: Values, shapes: Shapes) -> nn.Module:
     """Build a convolution 1 x 7, then one 7 x 1, each normalized."""
     from torch import nn
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bostruct.checks import check_number
 from bostruct.domains.language.combinators import siso_sequential
-from bostruct.domains.language.compilers.implementations import siso_torch_module
+from bostruct.domains.language.compilers.implementations import Shapes, Values, siso_torch_module
 from bostruct.domains.language.graph import IO
 from bostruct.domains.language.modules import substitution_module
+from bostruct.domains.language.values import Value
 from bostruct.nas import ops
 from bostruct.nas.spaces.wiring import Outputs, apply_part
 
+if TYPE_CHECKING:
+    from torch import nn
+
+
 CellBuilder = Callable[
-    [int, int, float, dict[str, Any]], IO
+    [int, int, float, dict[str, Value]], IO
 ]  # (filters, stride, drop rate, choices) -> inputs in0, in1
 
 
@@ -40,7 +45,7 @@ class Macro(NamedTuple):
     auxiliary: int | None = None
 
 
-def two_input_network(macro: Macro, normal: dict[str, Any], reduction: dict[str, Any], build: CellBuilder) -> IO:
+def two_input_network(macro: Macro, normal: dict[str, Value], reduction: dict[str, Value], build: CellBuilder) -> IO:
     """Build a network of cells with two inputs.
 
     macro: its shape.
@@ -104,7 +109,7 @@ def check_keep(keep: float) -> float:
     return float(keep)
 
 
-def _drop_path(values: Any, shapes: Any) -> Any:
+def _drop_path(values: Values, shapes: Shapes) -> nn.Module:
     from bostruct.nas.spaces.drop_path import DropPath
 
     del shapes

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from bostruct.domains.language.combinators import siso_sequential
-from bostruct.domains.language.graph import IO
+from bostruct.domains.language.graph import IO, Output
+from bostruct.domains.language.values import Value
 from bostruct.nas import ops
 
-Outputs: TypeAlias = Any  # the outputs of a part: a dict from names to ports
+Outputs: TypeAlias = dict[str, Output]  # the outputs of a part, by name
 Combine: TypeAlias = Callable[[int], IO]
 
 
@@ -71,7 +72,7 @@ def apply_part(part: IO, output: Outputs) -> Outputs:
     return part[1]
 
 
-def on_path_nodes(n: int, edges: Mapping[tuple[int, int], Any]) -> list[int]:
+def on_path_nodes(n: int, edges: Mapping[tuple[int, int], Value]) -> list[int]:
     """Return the nodes on a path from the first of n nodes to the last; an empty list where there is no path.
 
     n: number of nodes, at least 2.

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from bostruct.domains.language.combinators import siso_nested_repeat, siso_sequential
-from bostruct.domains.language.graph import IO, Builder
+from bostruct.domains.language.graph import IO, Builder, Input, Output
 from bostruct.domains.language.hyperparameters import IntRange
 from bostruct.nas import ops
 
@@ -68,7 +67,7 @@ class _Convolutions:
     def first(self) -> IO:
         return siso_sequential([self._one()])
 
-    def another(self, inputs: Any, outputs: Any) -> IO:
+    def another(self, inputs: dict[str, Input], outputs: dict[str, Output]) -> IO:
         fragment = outputs["out"].module.fragment
         is_second = sum(module.kind == "Conv2D" for module in fragment.modules) % 2 == 1
         parts = [self._one(), *([ops.max_pool(2, 2), ops.dropout(0.25)] if is_second else [])]
@@ -85,7 +84,7 @@ def _dense_block(units: tuple[int, ...]) -> IO:
     return siso_sequential([ops.dense(IntRange(*units)), ops.relu(), ops.dropout(0.5)])
 
 
-def _append_dense_block(units: tuple[int, ...], inputs: Any, outputs: Any) -> IO:
+def _append_dense_block(units: tuple[int, ...], inputs: dict[str, Input], outputs: dict[str, Output]) -> IO:
     more_inputs, more_outputs = _dense_block(units)
     more_inputs["in"].connect(outputs["out"])
     return inputs, more_outputs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from bostruct.contracts import PointError
 from bostruct.domains.architecture.labels import BUILT_IN, CNN, Family, family_from_json
@@ -28,7 +28,7 @@ class ArchitectureBackend:
         self.edges: list[tuple[int, int]] = []
         self.paths = {0: "the program's input"}
 
-    def make(self, node: Node, inputs: dict[str, LayerIndices]) -> Any:
+    def make(self, node: Node, inputs: dict[str, LayerIndices]) -> LayerIndices | dict[str, LayerIndices]:
         reached = tuple(dict.fromkeys(chain(*inputs.values())))
         if (layer := layer_of(node)) is not None:
             if not reached:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from bostruct.checks import short_repr
@@ -64,7 +64,9 @@ def plan(program: Program) -> Plan:
     return Plan(program.inputs, tuple(steps), program.outputs)
 
 
-def propagate(plan: Plan, apply: Callable[[int, dict[str, T]], Any], inputs: Mapping[str, T]) -> dict[str, T]:
+def propagate(
+    plan: Plan, apply: Callable[[int, dict[str, T]], T | Mapping[str, T]], inputs: Mapping[str, T]
+) -> dict[str, T]:
     """Compute the outputs of a program from its inputs.
 
     plan: `Plan` of the program.
@@ -98,7 +100,7 @@ def compile_program(program: Program, backend: Backend[T], inputs: Mapping[str, 
     if set(inputs) != set(program.inputs):
         raise CompileError(f"inputs: expected {_join_names(program.inputs)}; got {_join_names(inputs)}")
 
-    def apply(position: int, given: dict[str, T]) -> Any:
+    def apply(position: int, given: dict[str, T]) -> T | Mapping[str, T]:
         node = program.nodes[position]
         return given["in"] if node.implementation is IDENTITY else backend.make(node, given)
 
@@ -156,5 +158,5 @@ def _by_output_name(step: PlanStep, made: Any) -> Mapping[str, Any]:
     return made
 
 
-def _join_names(names: Any) -> str:
+def _join_names(names: Iterable[str]) -> str:
     return ", ".join(map(str, names)) or "none"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bostruct.domains.language.combinators import IDENTITY
 from bostruct.domains.language.compilers.flow import bind_arguments, plan, propagate, unwrap_single, wrong_module
 from bostruct.domains.language.compilers.implementations import PlainFunction
@@ -26,11 +24,11 @@ class Calculation:
         self.program = program
         self._plan = plan(program)
 
-    def __call__(self, *inputs: Any, **named: Any) -> Any:
+    def __call__(self, *inputs: object, **named: object) -> object:
         given = bind_arguments(self.program.inputs, inputs, named)
         return unwrap_single(propagate(self._plan, self._apply, given))
 
-    def _apply(self, position: int, given: dict[str, Any]) -> Any:
+    def _apply(self, position: int, given: dict[str, object]) -> object:
         node = self.program.nodes[position]
         return given["in"] if node.implementation is IDENTITY else call_node(node, given)
 
@@ -38,7 +36,7 @@ class Calculation:
         return f"Calculation({', '.join(self.program.inputs)}) of {len(self.program)} modules"
 
 
-def call_node(node: Node, given: dict[str, Any]) -> Any:
+def call_node(node: Node, given: dict[str, object]) -> object:
     """Call the function that a node stands for; what it raises gets a note of the place of the node.
 
     node: its implementation has the function, which takes the node's values first.

@@ -8,17 +8,19 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar
 
 from bostruct.checks import short_repr
 from bostruct.domains.language.combinators import combiner
 from bostruct.domains.language.errors import LanguageError
 from bostruct.domains.language.graph import IO
 from bostruct.domains.language.modules import module, siso_module
+from bostruct.domains.language.values import Value
 
-Values: TypeAlias = dict[str, Any]
+Values: TypeAlias = dict[str, Value]
 Shapes: TypeAlias = dict[str, tuple[int, ...]]
-LayerOf: TypeAlias = Callable[[Values], Any]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -32,9 +34,9 @@ class Labelled:
     """
 
     _: KW_ONLY
-    layer: LayerOf | Any = None
+    layer: object = None
 
-    def layer_for(self, values: Values) -> Any:
+    def layer_for(self, values: Values) -> object:
         """Return the layer of a module in any spelling, None where it is none.
 
         values: of the module, by local name.
@@ -54,7 +56,7 @@ class TorchLayer(Labelled):
     `build` runs twice, first on torch's meta device, where tensors have a shape and no content.
     """
 
-    build: Callable[[Values, Shapes], Any]
+    build: Callable[[Values, Shapes], object]
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class SklearnStep:
     make: an estimator class, or a function that returns an estimator; called with the values by name.
     """
 
-    make: Callable[..., Any]
+    make: Callable[..., object]
 
 
 class FeatureUnion:
@@ -83,7 +85,7 @@ class PlainFunction(Labelled):
     layer: as of `Labelled`.
     """
 
-    fn: Callable[..., Any]
+    fn: Callable[..., object]
 
 
 UNION = FeatureUnion()
@@ -91,8 +93,8 @@ UNION = FeatureUnion()
 
 def labeled_module(
     name: str,
-    layer: Any,
-    name_to_hyperp: Mapping[str, Any] | None = None,
+    layer: object,
+    name_to_hyperp: Mapping[str, object] | None = None,
     input_names: Iterable[str] = ("in",),
     output_names: Iterable[str] = ("out",),
 ) -> IO:
@@ -112,12 +114,12 @@ def labeled_module(
 
 def torch_module(
     name: str,
-    build: Callable[[Values, Shapes], Any],
-    name_to_hyperp: Mapping[str, Any] | None = None,
+    build: Callable[[Values, Shapes], object],
+    name_to_hyperp: Mapping[str, object] | None = None,
     input_names: Iterable[str] = ("in",),
     output_names: Iterable[str] = ("out",),
     *,
-    layer: Any = None,
+    layer: object = None,
 ) -> IO:
     """Return a module that stands for a `torch.nn.Module`.
 
@@ -137,10 +139,10 @@ def torch_module(
 
 def siso_torch_module(
     name: str,
-    build: Callable[[Values, Shapes], Any],
-    name_to_hyperp: Mapping[str, Any] | None = None,
+    build: Callable[[Values, Shapes], object],
+    name_to_hyperp: Mapping[str, object] | None = None,
     *,
-    layer: Any = None,
+    layer: object = None,
 ) -> IO:
     """Return a `torch_module` with one input, ``in``, and one output, ``out``.
 
@@ -155,11 +157,11 @@ def siso_torch_module(
 
 
 def siso_torch_layer(
-    layer_fn: Callable[..., Any],
-    name_to_hyperp: Mapping[str, Any] | None = None,
+    layer_fn: Callable[..., object],
+    name_to_hyperp: Mapping[str, object] | None = None,
     name: str | None = None,
     *,
-    layer: Any = None,
+    layer: object = None,
 ) -> IO:
     """Return a module that stands for what layer_fn gives when called with the values by name.
 
@@ -181,14 +183,14 @@ class FromValues:
     fn: function of the values by name.
     """
 
-    fn: Callable[..., Any]
+    fn: Callable[..., object]
 
-    def __call__(self, values: Values, shapes: Shapes) -> Any:
+    def __call__(self, values: Values, shapes: Shapes) -> object:
         del shapes
         return self.fn(**values)
 
 
-def sklearn_module(name: str, make: Callable[..., Any], name_to_hyperp: Mapping[str, Any] | None = None) -> IO:
+def sklearn_module(name: str, make: Callable[..., object], name_to_hyperp: Mapping[str, object] | None = None) -> IO:
     """Return a module that stands for a scikit-learn estimator.
 
     name: str, its name in paths.
@@ -217,12 +219,12 @@ def feature_union(n: int) -> IO:
 
 def function_module(
     name: str,
-    fn: Callable[..., Any],
-    name_to_hyperp: Mapping[str, Any] | None = None,
+    fn: Callable[..., object],
+    name_to_hyperp: Mapping[str, object] | None = None,
     input_names: Iterable[str] = ("in",),
     output_names: Iterable[str] = ("out",),
     *,
-    layer: Any = None,
+    layer: object = None,
 ) -> IO:
     """Return a module that stands for a Python function.
 
@@ -240,13 +242,13 @@ def function_module(
     )
 
 
-def _check_callable(name: str, fn: Any) -> Any:
+def _check_callable(name: str, fn: T) -> T:
     if not callable(fn):
         raise LanguageError(f"{name}: expected a function, got {short_repr(fn)}")
     return fn
 
 
-def _module_name(fn: Callable[..., Any], name: str | None) -> str:
+def _module_name(fn: Callable[..., object], name: str | None) -> str:
     found = getattr(fn, "__name__", None) if name is None else name
     if not isinstance(found, str) or not found.isidentifier():
         raise LanguageError(

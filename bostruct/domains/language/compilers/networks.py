@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -21,9 +21,7 @@ from bostruct.domains.language.compilers.flow import (
 )
 from bostruct.domains.language.compilers.implementations import TorchLayer
 from bostruct.domains.language.errors import CompileError
-from bostruct.domains.language.program import Node, Program
-
-Example: TypeAlias = tuple[int, ...] | Tensor  # a shape, the batch included, or a tensor of that shape and type
+from bostruct.domains.language.program import Example, Node, Program
 
 
 class Operation(nn.Module):
@@ -36,7 +34,7 @@ class Operation(nn.Module):
         super().__init__()
         self.fn = fn
 
-    def forward(self, *inputs: Any) -> Any:
+    def forward(self, *inputs: Tensor) -> Tensor | Mapping[str, Tensor]:
         return self.fn(*inputs)
 
     def extra_repr(self) -> str:
@@ -60,11 +58,11 @@ class Network(nn.Module):
         self.layers = nn.ModuleDict(layers)
         self.keys = [key if (key := torch_name(step.path)) in layers else None for step in wiring.steps]
 
-    def forward(self, *inputs: Any, **named: Any) -> Any:
+    def forward(self, *inputs: Tensor, **named: Tensor) -> Tensor | Mapping[str, Tensor]:
         given = bind_arguments(self.wiring.inputs, inputs, named)
         return unwrap_single(propagate(self.wiring, self._run_step, given))
 
-    def _run_step(self, position: int, given: dict[str, Any]) -> Any:
+    def _run_step(self, position: int, given: dict[str, Tensor]) -> Tensor | Mapping[str, Tensor]:
         key = self.keys[position]
         return given["in"] if key is None else self.layers[key](*given.values())
 
@@ -92,9 +90,9 @@ class ShapeInference(NamedTuple):
     shapes: path of each node met so far -> the shapes of its inputs by name.
     """
 
-    shapes: dict[str, dict[str, Any]]
+    shapes: dict[str, dict[str, tuple[int, ...]]]
 
-    def make(self, node: Node, inputs: dict[str, Any]) -> Any:
+    def make(self, node: Node, inputs: dict[str, Tensor]) -> Tensor | Mapping[str, Tensor]:
         shapes = self.shapes[node.path] = {name: shape_of(node, name, given) for name, given in inputs.items()}
         try:
             with torch.device("meta"), torch.no_grad():
@@ -146,7 +144,7 @@ def meta_tensors(program: Program, given: Any) -> dict[str, Tensor]:
     return {name: _meta_tensor(name, one) for name, one in given.items()}
 
 
-def _meta_tensor(name: str, given: Any) -> Tensor:
+def _meta_tensor(name: str, given: Example) -> Tensor:
     if isinstance(given, Tensor):
         return torch.empty_like(given, device="meta")
     try:
@@ -155,7 +153,7 @@ def _meta_tensor(name: str, given: Any) -> Tensor:
         raise CompileError(f"input_shapes: {name}: expected a shape or a tensor, got {short_repr(given)}") from None
 
 
-def shape_of(node: Node, name: str, given: Any) -> tuple[int, ...]:
+def shape_of(node: Node, name: str, given: object) -> tuple[int, ...]:
     """Return the shape of an input; raises CompileError where it is no tensor.
 
     node: that reads the input, for the message.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import FeatureUnion, Pipeline
@@ -24,7 +24,7 @@ class PipelineStep(NamedTuple):
 
     path: str
     name: str
-    estimator: Any
+    estimator: BaseEstimator
 
 
 Branch: TypeAlias = tuple[PipelineStep, ...]  # all that lies between the data and here
@@ -60,7 +60,7 @@ class PipelineBackend:
         return (*inputs["in"], PipelineStep(node.path, step_name(node.path), make_estimator(node)))
 
 
-def make_estimator(node: Node) -> Any:
+def make_estimator(node: Node) -> BaseEstimator:
     """Make the estimator that a node stands for; raises CompileError.
 
     node: `Node`.
@@ -90,7 +90,7 @@ def join_branches(node: Node, inputs: dict[str, Branch]) -> Branch:
     return (*branches[0][:common], PipelineStep(node.path, step_name(node.path), FeatureUnion(parts)))
 
 
-def _branch_estimator(branch: Branch) -> Any:
+def _branch_estimator(branch: Branch) -> BaseEstimator | str:
     if len(branch) < 2:
         return branch[0].estimator if branch else "passthrough"
     return _pipeline(branch)
@@ -100,7 +100,7 @@ def _pipeline(branch: Branch) -> Pipeline:
     return Pipeline([(step.name, step.estimator) for step in branch])
 
 
-def _transforms(made: Any) -> bool:
+def _transforms(made: object) -> bool:
     return callable(getattr(made, "transform", None))
 
 

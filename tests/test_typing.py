@@ -1,0 +1,74 @@
+"""A user's program checks clean against our public types, and a wrong one does not."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PROGRAM = """
+from collections.abc import Mapping
+
+import bostruct as bo
+from bostruct import methods
+from bostruct.contracts import Domain, HasGradient
+
+
+def cost(point: Mapping[str, int]) -> float:
+    return float(point["x"] ** 2 + point["y"])
+
+
+def stop_early(study: bo.Study, trial: bo.Trial) -> None:
+    if trial.value is not None and trial.value < 1.0:
+        study.stop()
+
+
+space = bo.Space({"x": bo.Integer(-5, 5), "y": bo.Categorical([1, 2])})
+study = bo.Study(space, method=methods.combo(space), seed=0)
+study.optimize(cost, n_trials=5, callbacks=[stop_early], progress=False)
+trial = study.ask()
+study.tell(trial, cost(trial.point))
+result: bo.Result = bo.maximize(cost, {"x": range(3), "y": [1, 2]}, n_trials=3, initial_points=[{"x": 1, "y": 2}])
+share: float = result.trials[-1].info.get("suggest_seconds", 0.0) / 2
+"""
+OWN_PARTS = """
+own_domain: Domain = SwappedOrders(6)
+own_kernel: HasGradient = PlacesKernel()
+"""
+
+
+def check(folder: Path, source: str) -> list[str]:
+    """Return the errors that pyright finds in a program, in standard mode; skip where there is no pyright."""
+    if importlib.util.find_spec("pyright") is None:
+        pytest.skip("pyright is not installed; the extra dev brings it")
+    (folder / "program.py").write_text(source, encoding="utf-8")
+    settings = {"include": ["program.py"], "extraPaths": [str(ROOT)], "typeCheckingMode": "standard"}
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "--project", str(folder)]
+    found = subprocess.run([*command, "--outputjson"], capture_output=True, text=True, check=False)
+    if not found.stdout.startswith("{"):
+        pytest.skip(f"pyright does not run here: {found.stderr[-200:]}")
+    report = json.loads(found.stdout)
+    assert report["summary"]["filesAnalyzed"] == 1
+    return [f"{one['range']['start']['line'] + 1}: {one['message']}" for one in report["generalDiagnostics"]]
+
+
+def parts_of_the_page() -> str:
+    """Return what docs/extending.md says about a domain and a kernel, as one program."""
+    text = (ROOT / "docs/extending.md").read_text(encoding="utf-8").partition("\n## A score")[0]
+    return "\n".join(re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+
+
+def test_a_users_program_checks_clean(tmp_path):
+    assert check(tmp_path, PROGRAM + parts_of_the_page() + OWN_PARTS) == []
+
+
+def test_a_wrong_program_does_not(tmp_path):
+    found = check(tmp_path, PROGRAM + 'study.tell("first", None)\nworst: str = study.best_value\nbo.Study(3)\n')
+    assert len(found) >= 3, found
