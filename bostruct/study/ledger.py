@@ -137,10 +137,13 @@ class Ledger:
         return trial
 
     @defer_interrupt
-    def finish(self, number: int, outcome: Outcome) -> Trial:
-        """Record what came of a running trial. Where the file was lost it is kept here, and StorageLost raised then."""
+    def finish(self, number: int, outcome: Outcome, ended: float | None = None) -> Trial:
+        """Record what came of a running trial. Where the file was lost it is kept here, and StorageLost raised then.
+
+        ended: seconds since the epoch, None for now.
+        """
         record = self._records[number]
-        trial = _apply_outcome(record.trial, outcome)
+        trial = _apply_outcome(record.trial, outcome, ended)
         lost: StorageLost | None = None
         try:
             self.writer.update(write_trial(trial, outcome, "", self._next_position, record.attempts))
@@ -285,5 +288,6 @@ class Ledger:
             self.incumbent = trial
 
 
-def _apply_outcome(trial: Trial, outcome: Outcome) -> Trial:
-    return replace(trial, status=outcome.status, value=outcome.value, reason=outcome.reason, finished=time.time())
+def _apply_outcome(trial: Trial, outcome: Outcome, ended: float | None = None) -> Trial:
+    now = time.time() if ended is None else ended
+    return replace(trial, status=outcome.status, value=outcome.value, reason=outcome.reason, finished=now)
