@@ -56,13 +56,14 @@ class ProcessPool:
         _pools.add(self)
 
     def submit(self, number: int, point: Any) -> None:
+        packed = pickle_for_worker("point", point)
         if not self._idle and not self._busy:  # the first: start all, for they load the objective side by side
             self._idle.extend(WorkerProcess(self._objective, self.slots) for _ in range(self.slots))
         worker = self._idle.pop() if self._idle else WorkerProcess(self._objective, self.slots)
         if not worker.is_alive():  # it died with nothing to do: no fault of this point
             worker.kill()
             worker = WorkerProcess(self._objective, self.slots)
-        self._begin(worker, number, pickle_for_worker("point", point))
+        self._begin(worker, number, packed)
 
     def poll(self) -> FinishedTrials:
         return self._look(0.0)
