@@ -59,7 +59,13 @@ class WorkerProcess:
         self.is_loading = True
 
     def begin(self, number: int, point: bytes, load_timeout: float, timeout: float | None) -> None:
-        """Evaluate a point, once the process has loaded the objective: loading does not count as evaluating."""
+        """Evaluate a point, once the process has loaded the objective: loading does not count as evaluating.
+
+        number: of the trial.
+        point: pickled.
+        load_timeout: seconds for what is left of loading.
+        timeout: seconds for the evaluation, None for ever.
+        """
         self.number = number
         self.point = point
         if self.is_loading:
@@ -69,6 +75,8 @@ class WorkerProcess:
 
     def finish_loading(self, timeout: float | None) -> str | None:
         """Take what the process says of loading the objective, and begin; returns the traceback where it refuses.
+
+        timeout: seconds for the evaluation, None for ever.
 
         Raises WorkerLost.
         """
