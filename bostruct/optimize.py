@@ -38,6 +38,7 @@ class RunArguments(NamedTuple):
     workers: processes, or trials in flight with an executor, from 1.
     executor: any `concurrent.futures.Executor`, or None.
     trial_timeout: seconds, from 0.001; None for no limit.
+    load_timeout: seconds, from 0.001, that a worker gets to load the objective.
     callbacks: one or several, called after each finished trial.
     progress: a bar on stderr, None shows it on a terminal and in a notebook.
     reraise: exceptions that end the run, beside failing their trial.
@@ -46,6 +47,7 @@ class RunArguments(NamedTuple):
     workers: int
     executor: Executor | None
     trial_timeout: float | None
+    load_timeout: float
     callbacks: Callback | Sequence[Callback]
     progress: bool | None
     reraise: type[Exception] | tuple[type[Exception], ...]
@@ -65,6 +67,7 @@ def minimize(
     workers: int = 1,
     executor: Executor | None = None,
     trial_timeout: float | None = None,
+    load_timeout: float = 60.0,
     callbacks: Callback | Sequence[Callback] = (),
     progress: bool | None = None,
     reraise: type[Exception] | tuple[type[Exception], ...] = (),
@@ -84,6 +87,8 @@ def minimize(
     workers: processes, or trials in flight with an executor; 1 without trial_timeout runs in this process.
     executor: any `concurrent.futures.Executor`.
     trial_timeout: seconds, from 0.001, after which the worker is killed and the trial fails; not with an executor.
+    load_timeout: seconds, from 0.001, that a worker gets to load the objective; a worker that is slower, or dies
+        meanwhile, is replaced, twice for a trial.
     callbacks: one or several, called as callback(study, trial) after each finished trial.
     progress: a bar on stderr, None shows it on a terminal and in a notebook.
     reraise: exceptions that end the run, beside failing their trial.
@@ -91,7 +96,7 @@ def minimize(
     Raises what `Study` and `Study.optimize` raise.
     """
     study_arguments = StudyArguments(space, method, seed, storage, name, initial_points, threads)
-    run_arguments = RunArguments(workers, executor, trial_timeout, callbacks, progress, reraise)
+    run_arguments = RunArguments(workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise)
     return _run_study("minimize", objective, n_trials, study_arguments, run_arguments)
 
 
@@ -109,6 +114,7 @@ def maximize(
     workers: int = 1,
     executor: Executor | None = None,
     trial_timeout: float | None = None,
+    load_timeout: float = 60.0,
     callbacks: Callback | Sequence[Callback] = (),
     progress: bool | None = None,
     reraise: type[Exception] | tuple[type[Exception], ...] = (),
@@ -119,12 +125,13 @@ def maximize(
     space: a `Space`, a dict of variables, or any other domain.
     n_trials: finished trials that the study should have in the end, from 0; failed ones count.
     method, seed, storage, name, initial_points, threads: settings of the study, as for `minimize`.
-    workers, executor, trial_timeout, callbacks, progress, reraise: settings of the run, as for `minimize`.
+    workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise: settings of the run, as for
+        `minimize`.
 
     Raises what `minimize` raises.
     """
     study_arguments = StudyArguments(space, method, seed, storage, name, initial_points, threads)
-    run_arguments = RunArguments(workers, executor, trial_timeout, callbacks, progress, reraise)
+    run_arguments = RunArguments(workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise)
     return _run_study("maximize", objective, n_trials, study_arguments, run_arguments)
 
 

@@ -26,15 +26,17 @@ class Evaluation(NamedTuple):
     outcome: what the study is told.
     error: the exception, None where nothing was raised.
     trace: its traceback as text, None where nothing was raised.
+    ended: seconds since the epoch when the objective ended; None where it is told at once.
     """
 
     outcome: Outcome
     error: BaseException | None = None
     trace: str | None = None
+    ended: float | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the exception apart: it may load in this process only, or nowhere, and the rest must arrive."""
-        return _unpack, (self.outcome, None if self.error is None else _pack(self.error), self.trace)
+        return _unpack, (self._replace(error=None)[:], None if self.error is None else _pack(self.error))
 
 
 def _pack(error: BaseException) -> bytes:
@@ -46,15 +48,18 @@ def _pack(error: BaseException) -> bytes:
         return b""
 
 
-def _unpack(outcome: Outcome, error: bytes | None, trace: str | None) -> Evaluation:
+def _unpack(fields: tuple[Any, ...], error: bytes | None) -> Evaluation:
     """Undo the pickling of an evaluation; an exception that does not load here is replaced by its text."""
+    evaluation = Evaluation(*fields)
     if error is None:
-        return Evaluation(outcome, None, trace)
+        return evaluation
     try:
         loaded = pickle.loads(error)
     except Exception:  # of any kind: this is the objective's own code
         loaded = None
-    return Evaluation(outcome, loaded if isinstance(loaded, BaseException) else RuntimeError(outcome.failed), trace)
+    if not isinstance(loaded, BaseException):
+        loaded = RuntimeError(evaluation.outcome.failed)
+    return evaluation._replace(error=loaded)
 
 
 def failure(error: BaseException) -> Evaluation:

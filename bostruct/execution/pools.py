@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from pickle import PicklingError
@@ -34,6 +35,10 @@ class Pool(Protocol):
         """
         ...
 
+    def poll(self) -> FinishedTrials:
+        """Return at once the trials that have finished since, by number; none where none has."""
+        ...
+
     def wait(self) -> FinishedTrials:
         """Block until one trial or more has finished, and return those, by number."""
         ...
@@ -59,6 +64,9 @@ class InProcessPool:
     def submit(self, number: int, point: Any) -> None:
         self._next.append((number, point))
 
+    def poll(self) -> FinishedTrials:
+        return []  # trials run while they are waited for
+
     def wait(self) -> FinishedTrials:
         number, point = self._next.pop()
         return [(number, evaluate(self._objective, point, self._handlers))]
@@ -80,22 +88,36 @@ class ExecutorPool:
         self._objective = objective
         self._executor = executor
         self._futures: dict[Future[Evaluation], int] = {}
+        self._ended: dict[Future[Evaluation], float] = {}  # by our clock: an executor's machines have their own
 
     def submit(self, number: int, point: Any) -> None:
         try:
-            self._futures[self._executor.submit(evaluate, self._objective, point)] = number
+            future = self._executor.submit(evaluate, self._objective, point)
         except (BrokenExecutor, RuntimeError) as error:  # it is broken, or was shut down
             raise _executor_error(error) from error
+        self._futures[future] = number
+        future.add_done_callback(self._stamp)
+
+    def poll(self) -> FinishedTrials:
+        return self._look(0.0)
 
     def wait(self) -> FinishedTrials:
         """Return finished trials; raise ExecutorError once nothing that was evaluated is left to be told."""
-        done, _ = wait(self._futures, return_when=FIRST_COMPLETED)
+        return self._look(None)
+
+    def _stamp(self, future: Future[Evaluation]) -> None:
+        if future in self._futures:  # and was not given up
+            self._ended[future] = time.time()
+
+    def _look(self, patience: float | None) -> FinishedTrials:
+        done, _ = wait(self._futures, patience, FIRST_COMPLETED)
         finished: FinishedTrials = []
         broken: Exception | None = None
         for future in done:
             result = _result_of(future)
             if isinstance(result, Evaluation):
-                finished.append((self._futures.pop(future), result))
+                ended = self._ended.pop(future, None)  # a future is done a moment before its callbacks run
+                finished.append((self._futures.pop(future), result._replace(ended=ended)))
             else:
                 broken = result
         if broken is not None and not finished:
@@ -106,6 +128,7 @@ class ExecutorPool:
         for future in self._futures:
             future.cancel()
         self._futures.clear()
+        self._ended.clear()
 
 
 def _result_of(future: Future[Evaluation]) -> Evaluation | Exception:

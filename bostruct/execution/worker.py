@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import mmap
 import os
 import pickle
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
@@ -17,32 +20,37 @@ from bostruct.execution.evaluation import Evaluation, evaluate, failure, flush_o
 
 
 def main() -> None:
-    """Serve the socket whose descriptor is the first argument until it closes.
+    """Serve a socket until it closes; its descriptor is the first argument, that of the pickled objective the second.
 
     Answers "ready", or why not, then the number and the evaluation of each trial.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the study, which ends its workers itself
-    threading.Thread(target=_die_with_parent, args=(_take_stdin(),), daemon=True).start()
+    _die_with_parent(_take_stdin())
     connection = Connection(int(sys.argv[1]))
     os.set_inheritable(connection.fileno(), False)
     os.register_at_fork(after_in_child=connection.close)  # nobody but this process may answer, or seem to be it
     with contextlib.suppress(EOFError, ConnectionError):  # the study is gone: nobody is left to be told
-        _serve(connection)
+        _serve(connection, int(sys.argv[2]))
 
 
-def _serve(connection: Connection) -> None:
-    packed = connection.recv_bytes()
+def _serve(connection: Connection, descriptor: int) -> None:
     try:
-        objective = pickle.loads(packed)
-    except Exception:
+        objective = _load(descriptor)
+    except BaseException:  # a module that leaves the program as it is imported does not load either
         connection.send(traceback.format_exc())
         return
     connection.send("ready")
     while True:
         number, point = connection.recv()
-        evaluation = _evaluate_bytes(objective, point)
+        evaluation = _evaluate_bytes(objective, point)._replace(ended=time.time())
         flush_output()  # a worker may be killed at any time from here on
         connection.send((number, evaluation))
+
+
+def _load(descriptor: int) -> Callable[[Any], Any]:
+    os.set_inheritable(descriptor, False)
+    with open(descriptor, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as packed:
+        return pickle.loads(packed)
 
 
 def _evaluate_bytes(objective: Callable[[Any], Any], packed: bytes) -> Evaluation:
@@ -55,7 +63,7 @@ def _evaluate_bytes(objective: Callable[[Any], Any], packed: bytes) -> Evaluatio
 
 def _take_stdin() -> int:
     """Give the objective an empty stdin; returns the descriptor of what was there, the pipe from the study."""
-    pipe = os.dup(0)
+    pipe = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3)  # not that of a stdout that is closed
     empty = os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, 0)
     os.close(empty)
@@ -63,7 +71,19 @@ def _take_stdin() -> int:
 
 
 def _die_with_parent(pipe: int) -> None:
-    # Nothing is ever written to it: reading ends when the study's process does, however it does.
-    while os.read(pipe, 1):
+    """Have this process, and all of its group, killed when the other end of the pipe closes: the study's has ended.
+
+    Linux sends the signal itself, whatever the objective does. The thread is for other systems; it needs the
+    interpreter's lock, which a call of C code may hold.
+    """
+    if hasattr(fcntl, "F_SETSIG"):
+        fcntl.fcntl(pipe, fcntl.F_SETOWN, -os.getpgrp())
+        fcntl.fcntl(pipe, fcntl.F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(pipe, fcntl.F_SETFL, fcntl.fcntl(pipe, fcntl.F_GETFL) | os.O_ASYNC)
+    threading.Thread(target=_watch, args=(pipe,), daemon=True).start()
+
+
+def _watch(pipe: int) -> None:
+    while os.read(pipe, 1):  # nothing is ever written to it: reading ends with the study's process
         pass
     os.killpg(0, signal.SIGKILL)

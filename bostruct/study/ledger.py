@@ -141,16 +141,17 @@ class Ledger:
         return trial
 
     @defer_interrupt
-    def finish(self, number: int, outcome: Outcome) -> Trial:
+    def finish(self, number: int, outcome: Outcome, ended: float | None = None) -> Trial:
         """Record what came of a running trial, and return the trial.
 
         number: of the trial.
         outcome: of its evaluation.
+        ended: seconds since the epoch, None for now.
 
         Where the file was lost the outcome is kept here, and StorageLost is raised then.
         """
         record = self._records[number]
-        trial = _apply_outcome(record.trial, outcome)
+        trial = _apply_outcome(record.trial, outcome, ended)
         lost: StorageLost | None = None
         try:
             self.writer.update(write_trial(trial, outcome, "", self._next_position, record.attempts))
@@ -314,5 +315,6 @@ class Ledger:
             self.incumbent = trial
 
 
-def _apply_outcome(trial: Trial, outcome: Outcome) -> Trial:
-    return replace(trial, status=outcome.status, value=outcome.value, reason=outcome.reason, finished=time.time())
+def _apply_outcome(trial: Trial, outcome: Outcome, ended: float | None = None) -> Trial:
+    now = time.time() if ended is None else ended
+    return replace(trial, status=outcome.status, value=outcome.value, reason=outcome.reason, finished=now)

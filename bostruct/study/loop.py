@@ -1,4 +1,4 @@
-"""The loop of `Study.optimize`: ask while there is room, evaluate, tell, until there is a reason to stop."""
+"""The loop of `Study.optimize`: tell what has finished, ask while there is room, until there is a reason to stop."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ class RunSettings:
     workers: int
     executor: Executor | None
     trial_timeout: float | None
+    load_timeout: float
     callbacks: tuple[Callable[[Any, Trial], None], ...]
     progress: bool | None
     reraise: tuple[type[Exception], ...]
@@ -58,6 +59,7 @@ class RunSettings:
         check_integer("workers", self.workers, 1)
         if self.trial_timeout is not None:
             check_number("trial_timeout", self.trial_timeout, 1e-3)
+        check_number("load_timeout", self.load_timeout, 1e-3)
         if self.executor is not None and self.trial_timeout is not None:
             raise ValueError("trial_timeout: expected None with an executor, whose workers cannot be killed from here")
         for callback in self.callbacks:
@@ -79,6 +81,7 @@ class RunSettings:
         workers: Any,
         executor: Any,
         trial_timeout: Any,
+        load_timeout: Any,
         callbacks: Any,
         progress: Any,
         reraise: Any,
@@ -97,14 +100,15 @@ class RunSettings:
         kinds = (reraise,) if isinstance(reraise, type) else reraise
         if not isinstance(kinds, Iterable) or isinstance(kinds, str):
             raise TypeError(f"reraise: expected exception classes, got {short_repr(reraise)}")
-        return cls(objective, n_trials, workers, executor, trial_timeout, tuple(several), progress, tuple(kinds))
+        limits = trial_timeout, load_timeout
+        return cls(objective, n_trials, workers, executor, *limits, tuple(several), progress, tuple(kinds))
 
     def pool(self) -> Pool:
         if self.executor is not None:
             return ExecutorPool(self.objective, self.executor, self.workers)
         if self.workers == 1 and self.trial_timeout is None:
             return InProcessPool(self.objective)
-        return ProcessPool(self.objective, self.workers, self.trial_timeout)
+        return ProcessPool(self.objective, self.workers, self.trial_timeout, self.load_timeout)
 
 
 @exit_on_sigterm()
@@ -159,46 +163,56 @@ class _Loop:
     def run(self, callbacks: Sequence[Callable[[Any, Trial], None]]) -> str:
         """Ask and tell to the end, and say why it came."""
         while True:
-            self._fill()
-            if not self.pending:
-                if self._lost is not None:
-                    raise self._lost
-                return self._study.stopping or str(self._exhausted or _stop_reason(self._settings))
-            finished = self._pool.wait()
-            mistakes = _mistakes(self._study, self._settings, finished)
-            told = self._tell([pair for pair in finished if pair[0] not in mistakes])
-            if self._lost is not None:
-                self.pending.difference_update(mistakes)  # as if they were still running: to be handed out again
-                continue
-            for trial, evaluation in told:
-                _check_equal_errors(trial, evaluation, self._equal_errors, self._study)
-                if evaluation.error is not None and isinstance(evaluation.error, self._settings.reraise):
-                    raise evaluation.error
-                for callback in callbacks:
-                    callback(self._study, trial)
-            if mistakes:
-                _raise_mistake(*next(iter(mistakes.items())))
-
-    def _fill(self) -> None:
-        """Ask for trials while there is room for them."""
-        room = min(self._pool.slots, self._settings.n_trials - self._study.n_finished)
-        while len(self.pending) < room and not (self._exhausted or self._study.stopping or self._lost):
-            try:
-                trial = self._study.ask()
-            except SpaceExhausted as error:
-                self._exhausted = error
-            except StorageLost as error:
-                self._lost = error
+            if self._has_room():
+                self._submit_next()
+                finished = self._pool.poll()  # the next question is to be asked with all that is known
+            elif self.pending:
+                finished = self._pool.wait()
             else:
-                self.pending.add(trial.number)
-                self._pool.submit(trial.number, trial.point)
+                break
+            self._take(finished, callbacks)
+        if self._lost is not None:
+            raise self._lost
+        return self._study.stopping or str(self._exhausted or _stop_reason(self._settings))
+
+    def _has_room(self) -> bool:
+        """Tell whether to ask for another trial."""
+        room = min(self._pool.slots, self._settings.n_trials - self._study.n_finished)
+        return len(self.pending) < room and not (self._exhausted or self._study.stopping or self._lost)
+
+    def _submit_next(self) -> None:
+        try:
+            trial = self._study.ask()
+        except SpaceExhausted as error:
+            self._exhausted = error
+        except StorageLost as error:
+            self._lost = error
+        else:
+            self.pending.add(trial.number)
+            self._pool.submit(trial.number, trial.point)
+
+    def _take(self, finished: list[tuple[int, Evaluation]], callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
+        """Tell what came of trials, and call back; raise where that shows a mistake, or an error to be raised."""
+        mistakes = _mistakes(self._study, self._settings, finished)
+        told = self._tell([pair for pair in finished if pair[0] not in mistakes])
+        if self._lost is not None:
+            self.pending.difference_update(mistakes)  # as if they were still running: to be handed out again
+            return
+        for trial, evaluation in told:
+            _check_equal_errors(trial, evaluation, self._equal_errors, self._study)
+            if evaluation.error is not None and isinstance(evaluation.error, self._settings.reraise):
+                raise evaluation.error
+            for callback in callbacks:
+                callback(self._study, trial)
+        if mistakes:
+            _raise_mistake(*next(iter(mistakes.items())))
 
     def _tell(self, finished: list[tuple[int, Evaluation]]) -> list[tuple[Trial, Evaluation]]:
         """Tell the study what came of these; those that the file did not take are kept in memory alone."""
         told = []
         for number, evaluation in finished:
             try:
-                told.append((self._study.tell(number, evaluation.outcome), evaluation))
+                told.append((self._study.tell(number, evaluation.outcome, finished=evaluation.ended), evaluation))
             except StorageLost as error:
                 self._lost = error
             self.pending.discard(number)

@@ -18,7 +18,7 @@ from html import escape
 from typing import Literal, SupportsFloat
 
 from bostruct import __version__, methods
-from bostruct.checks import check_choice, check_integer, short_repr
+from bostruct.checks import check_choice, check_integer, check_number, short_repr
 from bostruct.contracts import BostructError, Domain, Presented, Searcher
 from bostruct.outcome import check_single, parse_outcome, storable
 from bostruct.storage.backends import open_storage
@@ -162,13 +162,20 @@ class Study:
                 return replace(trial, point=self._ledger.fresh_point(trial.number))
 
     def tell(
-        self, trial: Trial | int, value: object = None, *, failed: str | None = None, infeasible: str | None = None
+        self,
+        trial: Trial | int,
+        value: object = None,
+        *,
+        failed: str | None = None,
+        infeasible: str | None = None,
+        finished: float | None = None,
     ) -> Trial:
         """Record the outcome of a running trial, and return the trial; the outcome is on disk when this returns.
 
         trial: a running one, or its number.
         value: a number; NaN and infinities are failures.
         failed, infeasible: instead of a value, the reason why there is none, a non-empty string.
+        finished: seconds since the epoch, from 0, when the evaluation ended; None for now.
 
         Raises TypeError for what is not a number, and ValueError for a trial that is not running; nothing is told
         then. Raises StorageError where the file was removed, renamed or replaced; the outcome is kept in memory then,
@@ -177,7 +184,8 @@ class Study:
         with self._mutex:
             self._writable()
             number = self._ledger.running(trial)
-            return self._ledger.finish(number, check_single(parse_outcome(value, failed, infeasible)))
+            ended = None if finished is None else check_number("finished", finished, 0.0)
+            return self._ledger.finish(number, check_single(parse_outcome(value, failed, infeasible)), ended)
 
     def add(
         self, point: object, value: object = None, *, failed: str | None = None, infeasible: str | None = None
@@ -214,6 +222,7 @@ class Study:
         workers: int = 1,
         executor: Executor | None = None,
         trial_timeout: float | None = None,
+        load_timeout: float = 60.0,
         callbacks: Callback | Sequence[Callback] = (),
         progress: bool | None = None,
         reraise: type[Exception] | tuple[type[Exception], ...] = (),
@@ -226,6 +235,8 @@ class Study:
         workers: processes, or trials in flight with an executor; 1 without trial_timeout runs in this process.
         executor: any `concurrent.futures.Executor`.
         trial_timeout: seconds, from 0.001, after which the worker is killed and the trial fails; not with an executor.
+        load_timeout: seconds, from 0.001, that a worker gets to load the objective; a worker that is slower, or dies
+            meanwhile, is replaced, twice for a trial.
         callbacks: one or several, called as callback(study, trial) after each finished trial.
         progress: a bar on stderr, None shows it on a terminal and in a notebook.
         reraise: exceptions that end the run, beside failing their trial.
@@ -233,12 +244,12 @@ class Study:
         An exception of the objective fails its trial, and the study goes on. While no trial that was asked for has
         completed, ObjectiveError ends the run at the first TypeError, AttributeError, NameError or returned value that
         is not a number, and at any other exception that five trials in a row raise; these are given back. A broken
-        executor ends it with ExecutorError, and fails no trial. KeyboardInterrupt ends the run, which stays resumable;
-        so does SIGTERM, with ``SystemExit(143)``, in the main thread and unless it has a handler. Raises TypeError,
-        ValueError.
+        executor ends it with ExecutorError, an objective that no worker can load with BostructError, and no trial fails
+        for that. KeyboardInterrupt ends the run, which stays resumable; so does SIGTERM, with ``SystemExit(143)``, in
+        the main thread and unless it has a handler. Raises TypeError, ValueError.
         """
         how = RunSettings.from_arguments(
-            objective, n_trials, workers, executor, trial_timeout, callbacks, progress, reraise
+            objective, n_trials, workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise
         )
         self._writable()
         self._stop = None

@@ -55,10 +55,12 @@ def test_exceptions_that_load_as_something_else_fail_their_trial_alone(kind: typ
 
 def test_a_process_that_dies_as_it_starts_is_reported_and_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     study = bo.Study(SPACE, method="random", seed=0)
-    ballast = bytes(10_000_000)  # more than a socket holds: sending it meets the death
+    ballast = bytes(10_000_000)
     with monkeypatch.context() as broken:
-        broken.setattr("bostruct.execution.processes.WORKER_CODE", "raise SystemExit(9)")
-        with pytest.raises(BostructError, match=r"could not load it(.|\n)*exit code 9"):
+        broken.setattr("bostruct.execution.worker_process.WORKER_CODE", "raise SystemExit(9)")
+        with pytest.raises(
+            BostructError, match=r"3 worker processes were tried (.|\n)*could not load it(.|\n)*exit code 9"
+        ):
             study.optimize(lambda point: float(point["a"] + len(ballast)), 2, workers=2)
     assert {t.status for t in study.trials} == {"running"}
     assert study.optimize(lambda point: float(point["a"]), 2, workers=2).n_completed == 2
@@ -91,7 +93,7 @@ def _sleeps(_: Any) -> float:
 
 
 def test_time_outs_hold_while_another_process_is_loading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bostruct.execution.processes.LOADING_SECONDS", 8.0)
+    monkeypatch.setattr("bostruct.execution.processes.MAX_LOADS", 1)
     study = bo.Study(SPACE, method="random", seed=0)
     told: list[float] = []
     began = time.monotonic()
@@ -101,6 +103,7 @@ def test_time_outs_hold_while_another_process_is_loading(tmp_path: Path, monkeyp
             6,
             workers=2,
             trial_timeout=0.5,
+            load_timeout=8.0,
             callbacks=lambda *_: told.append(time.monotonic() - began),
         )
     assert [t.reason for t in study.trials if t.status == "failed"] == ["timed out after 0.5 s"]
@@ -143,7 +146,8 @@ def gather(pool: ProcessPool, n: int) -> dict[int, Any]:
     found: list[tuple[int, Any]] = []
     while len(found) < n:
         found += pool.wait()
-    return {number: outcome.value if outcome.failed is None else outcome.failed for number, outcome in found}
+    told = [(number, evaluation.outcome) for number, evaluation in found]
+    return {number: outcome.value if outcome.failed is None else outcome.failed for number, outcome in told}
 
 
 def test_a_pool_gives_each_trial_its_outcome_and_each_process_the_next_trial(
@@ -165,6 +169,18 @@ def test_a_pool_gives_each_trial_its_outcome_and_each_process_the_next_trial(
     assert told.pop(3) == "KeyError: 'three'"
     assert len(set(told.values())) == 2
     assert os.getpid() not in told.values()
+
+
+def test_what_has_finished_is_there_without_being_waited_for(open_pool: Callable[..., ProcessPool]) -> None:
+    pool = open_pool(lambda point: time.sleep(300.0 * point) or 1.0)
+    assert pool.poll() == []
+    pool.submit(0, 1)
+    pool.submit(1, 0)
+    until = time.monotonic() + 100.0
+    while not (found := pool.poll()) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert [number for number, _ in found] == [1]
+    assert pool.poll() == []
 
 
 def test_all_slots_run_at_the_same_time(open_pool: Callable[..., ProcessPool], tmp_path: Path) -> None:

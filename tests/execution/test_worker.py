@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -16,6 +17,7 @@ import cloudpickle
 import pytest
 
 from bostruct.execution import worker
+from bostruct.execution.worker_process import share_bytes
 
 ROOT = Path(worker.__file__).parents[2]
 
@@ -23,28 +25,32 @@ ROOT = Path(worker.__file__).parents[2]
 class Served:
     """A worker process, and this end of its socket."""
 
+    process: subprocess.Popen[bytes]
+
     def __init__(self) -> None:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self.process = subprocess.Popen(
-                [sys.executable, "-c", f"from {worker.__name__} import main; main()", str(theirs.fileno())],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-                cwd=ROOT,
-            )
+        ours, self.theirs = socket.socketpair()
         self.connection = Connection(ours.detach())
 
     def load(self, objective: Any) -> Any:
-        self.connection.send_bytes(objective if isinstance(objective, bytes) else cloudpickle.dumps(objective))
+        packed = objective if isinstance(objective, bytes) else cloudpickle.dumps(objective)
+        with self.theirs, share_bytes(packed) as file:
+            descriptors = [self.theirs.fileno(), file.fileno()]
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", f"from {worker.__name__} import main; main()", *map(str, descriptors)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                pass_fds=descriptors,
+                start_new_session=True,
+                cwd=ROOT,
+            )
         return self.connection.recv()
 
     def evaluate(self, number: int, point: Any) -> tuple[int, Any]:
         """Return the number answered, and the value, or the reason why there is none."""
         packed = point if isinstance(point, bytes) else cloudpickle.dumps(point)
         self.connection.send((number, packed))
-        answered, outcome = self.connection.recv()
+        answered, self.evaluation = self.connection.recv()
+        outcome = self.evaluation.outcome
         return answered, outcome.value if outcome.failed is None else outcome.failed
 
 
@@ -85,6 +91,27 @@ def test_an_objective_that_cannot_be_loaded_is_answered_with_its_traceback(serve
     assert answer.startswith("Traceback")
     assert "ModuleNotFoundError: No module named 'nowhere_to_be_found'" in answer
     assert served.process.wait(timeout=60) == 0
+
+
+def test_an_objective_that_leaves_the_program_as_it_is_loaded_is_answered_too(served: Served) -> None:
+    answer = served.load(b"cbuiltins\nexit\n(I3\ntR.")
+    assert answer.startswith("Traceback")
+    assert answer.endswith("SystemExit: 3\n")
+
+
+def test_it_says_when_the_objective_ended(served: Served) -> None:
+    class SlowToSend(Exception):
+        def __reduce__(self) -> Any:
+            time.sleep(0.2)
+            return Exception, ()
+
+    def objective(_: Any) -> float:
+        raise SlowToSend(str(time.time()))
+
+    assert served.load(objective) == "ready"
+    _, reason = served.evaluate(0, None)
+    raised = float(reason.removeprefix("SlowToSend: "))
+    assert raised <= served.evaluation.ended <= time.time() - 0.2
 
 
 def test_it_shields_the_objective_from_interrupts_and_from_the_pipe_of_the_study(served: Served) -> None:

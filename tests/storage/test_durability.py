@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -165,9 +166,10 @@ def test_an_interrupt_between_two_tells_gives_back_only_what_runs(monkeypatch: p
         tell(*given, **reasons)
         raise KeyboardInterrupt
 
+    both = Barrier(2, timeout=60)  # neither is told before both are in flight
     monkeypatch.setattr(study, "tell", told_then_interrupted)
     with ThreadPoolExecutor(2) as executor, pytest.raises(KeyboardInterrupt):
-        study.optimize(lambda point: point["x"], 3, executor=executor, workers=2)
+        study.optimize(lambda point: [both.wait(), point["x"]][1], 3, executor=executor, workers=2)
     assert sorted(trial.status for trial in study.trials) == ["completed", "running"]
     monkeypatch.undo()
     assert {trial.value for trial in study.optimize(lambda point: point["x"], 3).trials} == {1, 2, 3}

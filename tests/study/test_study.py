@@ -396,6 +396,7 @@ def test_wrong_settings_are_refused_by_name(wrong, message):
         ({"n_trials": -1}, "n_trials"),
         ({"workers": 0}, "workers"),
         ({"trial_timeout": -1.0}, "trial_timeout"),
+        ({"load_timeout": 0.0}, "load_timeout"),
         ({"callbacks": [3]}, "callbacks"),
         ({"objective": 3}, "objective"),
     ],
@@ -452,3 +453,13 @@ def test_suggestions_do_not_touch_global_randomness():
     before = np.random.get_state()[1].copy()  # noqa: NPY002
     bo.minimize(value, SPACE, 10, method="random")
     assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+
+
+def test_tell_takes_the_time_when_the_evaluation_ended():
+    one = study()
+    trial = one.ask()
+    for wrong in (-1.0, float("nan"), "today"):
+        with pytest.raises((TypeError, ValueError), match="finished: expected"):
+            one.tell(trial, 1.0, finished=wrong)
+    assert one.tell(trial, 1.0, finished=trial.started + 2.5).finished == trial.started + 2.5
+    assert one.result.timing.objective == pytest.approx(2.5)
