@@ -139,4 +139,4 @@ def test_arrays_of_too_few_axes_are_refused_with_the_file(tmp_path, name, shape)
     names = (*names, "c100_val_200ep", "c100_test_200ep_mean")
     np.savez(tmp_path / "t.npz", **{one: np.ones(shape) for one in names})
     with pytest.raises(ValueError, match=r"file: .*t\.npz"):
-        load(f"{name}:file={tmp_path / 't.npz'}")
+        problems.load(f"{name}:file={tmp_path / 't.npz'}")

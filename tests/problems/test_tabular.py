@@ -153,7 +153,11 @@ def test_a_claimed_size_that_nobody_has_is_refused(tmp_path):
     ("codes", "values", "said"),
     [
         (np.arange(6), np.ones(6), "expected at least one row of 6 integers"),
-        (np.ones((2, 5)), np.ones(2), r"a code of nasbench201, got float64 of shape \(2, 5\)"),
+        (
+            np.ones((2, 5)),
+            np.ones(2),
+            r"expected at least one row of 6 integers, a code of nasbench201, got float64 of shape \(2, 5\)",
+        ),
         (np.full((2, 6), 0.5), np.ones(2), "expected at least one row of 6 integers"),
         (np.ones((0, 6)), np.ones(0), "expected at least one row of 6 integers"),
         (np.ones((2, 6)), np.ones((2, 1)), r"expected one finite value for each of 2 networks, got shape \(2, 1\)"),

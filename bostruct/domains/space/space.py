@@ -64,6 +64,9 @@ class Space:
         self.n_points: int = math.prod(v.size for v in self.variables.values())  # before constraints
         self.positions: dict[str, int] = {name: i for i, name in enumerate(self.variables)}
         self.layout = Layout(tuple(v.width for v in self.variables.values()))
+        self.mutable_names: tuple[str, ...] = tuple(  # of choices that a predicate could change
+            n for n, v in self.variables.items() if isinstance(v, ChoiceVariable) and v.has_mutable_choices
+        )
 
     def __repr__(self) -> str:
         rules = f", {len(self.constraints)} constraints" if self.constraints else ""
@@ -442,11 +445,6 @@ class Space:
         """What is known of a constrained space from the start; each suggestion is charged what it took to find out."""
         charge_once(self, self._survey.calls)
         return self._survey
-
-    @cached_property
-    def mutable_names(self) -> tuple[str, ...]:
-        """The names of the variables whose choices a predicate could change."""
-        return tuple(n for n, v in self.variables.items() if isinstance(v, ChoiceVariable) and v.has_mutable_choices)
 
     @cached_property
     def _survey(self) -> Survey:
