@@ -166,6 +166,20 @@ class HasNeighborhoods(HasNeighbors, Protocol):
 
 
 @runtime_checkable
+class HasCandidates(Domain, Protocol):
+    """A domain that finds points to choose among more cheaply from points that are known."""
+
+    def sample_candidates(self, m: int, starts: Batch, rng: np.random.Generator) -> Batch:
+        """Draw valid points, as `sample` does, or fewer where it would repeat them; at least one where m is.
+
+        m: the most points drawn.
+        starts: known points, may be none.
+        rng: the only source of chance.
+        """
+        ...
+
+
+@runtime_checkable
 class HasMutation(Domain, Protocol):
     """A domain whose points can be changed at random."""
 

@@ -10,6 +10,7 @@ from bostruct.checks import has_capability, missing_members, require
 from bostruct.contracts import (
     Domain,
     DomainError,
+    HasCandidates,
     HasChoices,
     HasCrossover,
     HasDecisions,
@@ -35,7 +36,10 @@ def program():
 SPACE = bo.Space({"a": bool, "b": range(4)})
 NETWORKS = bo.mlp_domain()
 POSSESSIONS = [
-    (SPACE, {HasNeighbors, HasNeighborhoods, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions}),
+    (
+        SPACE,
+        {HasCandidates, HasNeighbors, HasNeighborhoods, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions},
+    ),
     (NETWORKS, {HasMutation, HasPool}),
     (SearchSpace(program), {HasNeighbors, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions}),
     (bo.joint_domain({"a": SPACE, "b": SPACE}), {HasNeighbors, HasMutation, HasCrossover, HasPool}),

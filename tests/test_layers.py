@@ -42,7 +42,10 @@ ALLOWED: dict[str, set[str]] = {
     "storage": BASE,
     "execution": BASE,
     # A study reads its domain from its file and its method by name, and takes a dict of variables for a space.
-    "study": BASE | {"storage", "execution", "methods", "bostruct.domains.registry", "bostruct.domains.space.space"},
+    # It also limits the calls of predicates that a suggestion may make.
+    "study": BASE
+    | {"storage", "execution", "methods", "bostruct.domains.registry"}
+    | {"bostruct.domains.space.space", "bostruct.domains.space.call_limit"},
     "analysis": BASE | {"study", "bostruct.surrogates.fanova"},
     "problems": BASE | DOMAINS,
     "nas": BASE | DOMAINS,

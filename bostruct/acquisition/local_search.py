@@ -8,7 +8,18 @@ import numpy as np
 
 from bostruct.acquisition.pruning import best, best_of_each
 from bostruct.checks import check_integer, has_capability
-from bostruct.contracts import Array, Batch, Domain, HasNeighborhoods, HasNeighbors, Info, IntArray, Point, Score
+from bostruct.contracts import (
+    Array,
+    Batch,
+    Domain,
+    HasCandidates,
+    HasNeighborhoods,
+    HasNeighbors,
+    Info,
+    IntArray,
+    Point,
+    Score,
+)
 
 MAX_NEIGHBORS = 20_000  # of one point, looked at in one step; more are sampled
 
@@ -55,7 +66,11 @@ class LocalSearch:
         starts: good points to start from; may be empty.
         rng: the only source of chance.
         """
-        drawn = domain.sample(self.random, rng)
+        drawn = (
+            domain.sample_candidates(self.random, starts, rng)
+            if has_capability(domain, HasCandidates)
+            else domain.sample(self.random, rng)
+        )
         candidates = (
             domain.join(drawn, sample_neighborhoods(domain, starts, self.spray, rng)[0]) if len(starts) else drawn
         )

@@ -236,10 +236,10 @@ def _binary_batches(held: Mapping[str, bytes]) -> OfficialSplit:
     for name in BATCHES:
         if name not in held:
             raise DataMissing(f"{name}.bin: not there. {HOW_TO_OBTAIN}")
-        if len(held[name]) % RECORD:
+        if not held[name] or len(held[name]) % RECORD:
             raise BostructError(f"{name}.bin: expected records of {RECORD} bytes, got {len(held[name])} bytes")
         rows = np.frombuffer(held[name], dtype=np.uint8).reshape(-1, RECORD)
-        if len(rows) and rows[:, 0].max() >= len(CLASSES):
+        if rows[:, 0].max() >= len(CLASSES):
             raise BostructError(f"{name}.bin: expected labels in 0..9, got {rows[:, 0].max()}")
         found[name] = (rows[:, 1:].reshape(-1, 3, 32, 32).copy(), rows[:, 0].astype(np.int64))
     return _join_batches(found)
@@ -259,23 +259,32 @@ def _check_md5(raw: bytes, name: str, expected: str) -> None:
 
 def _folder(folder: Path) -> Images:
     """Images by class, in the order of the classes and of the file names."""
-    pillow = optional_import("PIL.Image", "plot")
     images, labels = [], []
     names = sorted(one.name for one in folder.iterdir() if one.is_dir())
     if set(names) != set(CLASSES):
         raise DomainError(f"{folder}: expected folders {', '.join(CLASSES)}; got {', '.join(names) or 'none'}")
     for label, name in enumerate(CLASSES):
         for file in sorted((folder / name).iterdir()):
-            image = np.asarray(pillow.open(file).convert("RGB"))
-            if image.shape != (32, 32, 3):
-                raise DomainError(
-                    f"{file}: expected an image of 32 x 32 pixels, got {image.shape[1]} x {image.shape[0]}"
-                )
-            images.append(image.transpose(2, 0, 1))
-            labels.append(label)
+            if not file.name.startswith("."):  # what file managers leave there, such as .DS_Store
+                images.append(_read_image(file))
+                labels.append(label)
     if not images:
         raise DataMissing(f"{folder}: no images there")
     return np.stack(images), np.array(labels, dtype=np.int64)
+
+
+def _read_image(file: Path) -> np.ndarray:
+    """Return an image (3, 32, 32); raises DomainError for another size, before it is decoded, and for other files."""
+    pillow = optional_import("PIL.Image", "plot")
+    try:
+        with pillow.open(file) as image:
+            if image.size != (32, 32):
+                raise DomainError(
+                    f"{file}: expected an image of 32 x 32 pixels, got {' x '.join(map(str, image.size))}"
+                )
+            return np.asarray(image.convert("RGB")).transpose(2, 0, 1)
+    except (OSError, SyntaxError, EOFError, pillow.DecompressionBombError) as error:
+        raise DomainError(f"{file}: expected an image of 32 x 32 pixels: {error}") from error
 
 
 def _examples(images: np.ndarray, labels: np.ndarray) -> Examples:

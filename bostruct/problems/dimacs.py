@@ -6,6 +6,7 @@ import gzip
 import lzma
 import math
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -97,7 +98,7 @@ def _weight(token: str, header: Header | None) -> float:
             raise ValueError("expected a weight, got 'h', which marks a hard clause only in files without a header")
         return math.inf
     try:
-        weight = int(token) if token.isdigit() else float(token)
+        weight = _number(token, int if token.isdigit() else float)
     except ValueError:
         raise ValueError(f"expected a positive weight{'' if header else ' or h'}, got {short_repr(token)}") from None
     if header is not None and weight >= header.top:
@@ -109,7 +110,7 @@ def _weight(token: str, header: Header | None) -> float:
 
 def _clause(tokens: list[str], header: Header | None) -> tuple[int, ...]:
     try:
-        literals = tuple(map(int, tokens))
+        literals = tuple(int(_number(token, int)) for token in tokens)
     except ValueError:
         raise ValueError("expected integers after the weight") from None
     if not literals or literals[-1] != 0 or 0 in literals[:-1]:
@@ -117,3 +118,10 @@ def _clause(tokens: list[str], header: Header | None) -> tuple[int, ...]:
     if header is not None and any(abs(literal) > header.n_variables for literal in literals):
         raise ValueError(f"expected literals of +-1..{header.n_variables}, as the header promises")
     return literals[:-1]
+
+
+def _number(token: str, read: Callable[[str], float]) -> float:
+    """Read a number; raise ValueError also for `1_0`, which is one in Python alone."""
+    if "_" in token:
+        raise ValueError
+    return read(token)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from bostruct.checks import check_choice, check_integer, short_repr
-from bostruct.contracts import Array, IntArray
+from bostruct.contracts import Array, DomainError, IntArray
 from bostruct.domains.architecture.cells import PERCEPTRON_CHOICES
 from bostruct.domains.architecture.table import TableDomain, shared_table
 from bostruct.domains.joint import JointPoint, joint_domain
@@ -21,7 +21,7 @@ from bostruct.domains.space.space import Space
 from bostruct.problems import official
 from bostruct.problems.architectures import ArchitectureProblem
 from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, Problem, prove_by_enumeration
-from bostruct.problems.tabular import read_arrays, with_noise
+from bostruct.problems.tabular import BROKEN_NPZ, read_arrays, with_noise
 
 SOURCE = "Klein and Hutter 2019 (tabular benchmarks for joint architecture and hyperparameter optimization)"
 FCNET_DATA_SETS = ("protein_structure", "naval_propulsion", "slice_localization", "parkinsons_telemonitoring")
@@ -149,29 +149,38 @@ def _load_table(file: str, data: str) -> tuple[Space, Array]:
     check_choice("data", data, FCNET_DATA_SETS)
     if official.is_hdf5(file):
         variables, errors = official.read_fcnet(file, data)
-        space = _space_of(variables)
+        space = _space_of(file, variables)
     else:
         errors = read_arrays(file, (data,), official.FCNET_FILES)[data]
         space = _space(file)
-    if errors.shape[:-1] != tuple(space.n_choices) or not (errors > 0).all():
+    shape = tuple(space.n_choices.tolist())
+    if errors.shape[:-1] != shape or not errors.size or not ((errors > 0) & (errors < np.inf)).all():
         raise ValueError(
-            f"file: {file}: {data}: expected positive errors of shape {tuple(space.n_choices)} and trainings"
+            f"file: {file}: {data}: expected positive errors of shape {shape} and trainings, all finite, got shape "
+            f"{errors.shape}"
         )
     return space, np.log10(errors.astype(np.float64))
 
 
 def _space(file: str) -> Space:
-    with np.load(Path(file), allow_pickle=False) as stored:
-        text = str(stored["space"]) if "space" in stored else "nothing"
+    text: Any = "nothing"
     try:
+        with np.load(Path(file), allow_pickle=False) as stored:
+            text = str(stored["space"]) if "space" in stored else text
         listed = [(str(name), list(values)) for name, values in json.loads(text)]
-    except (ValueError, TypeError) as error:
+    except (*BROKEN_NPZ, TypeError) as error:
         raise ValueError(f"file: {file}: space: expected JSON [[name, values], ...], got {short_repr(text)}") from error
-    return _space_of(listed)
+    return _space_of(file, listed)
 
 
-def _space_of(listed: Iterable[tuple[str, Sequence[object]]]) -> Space:
+def _space_of(file: str, listed: Iterable[tuple[str, Sequence[object]]]) -> Space:
     """Return the space of the variables, ordered where the values are numbers, not where they are texts."""
     listed = [(name, list(values)) for name, values in listed]
+    names = [name for name, _ in listed]
+    if twice := [name for i, name in enumerate(names) if name in names[:i]]:
+        raise ValueError(f"file: {file}: space: expected each name once, got {short_repr(twice[0])} twice")
     ordered = {name: all(isinstance(value, int | float) for value in values) for name, values in listed}
-    return Space({name: (Ordinal if ordered[name] else Categorical)(values) for name, values in listed})
+    try:
+        return Space({name: (Ordinal if ordered[name] else Categorical)(values) for name, values in listed})
+    except DomainError as error:
+        raise ValueError(f"file: {file}: space: {error}") from error

@@ -11,7 +11,16 @@ from bostruct.contracts import Array, IntArray
 from bostruct.domains.architecture.table import TableDomain
 from bostruct.problems import official
 from bostruct.problems.architectures import ArchitectureProblem
-from bostruct.problems.tabular import Lookup, NoisyLookup, point_means, read_arrays, rows_of, table_domain, with_noise
+from bostruct.problems.tabular import (
+    Lookup,
+    NoisyLookup,
+    check_table,
+    point_means,
+    read_arrays,
+    rows_of,
+    table_domain,
+    with_noise,
+)
 
 NB101_SOURCE = "Ying et al., ICML 2019 (NAS-Bench-101)"
 TRANSNAS_SOURCE = "Duan et al., CVPR 2021 (TransNAS-Bench-101)"
@@ -42,7 +51,7 @@ def nasbench101(file: str) -> ArchitectureProblem:
     if (ops[:, 0] != 0).any() or (ops[:, 6] != 1).any():
         raise ValueError(f"file: {file}: ops: expected the input (0) first and the output (1) last")
     codes = np.concatenate([adjacency[:, *UPPER_TRIANGLE], ops[:, 1:6] - 2], axis=1)
-    return _problem(f"nasbench101:file={file}", "nasbench101", codes, 100.0 - arrays["val_acc"], NB101_SOURCE)
+    return _problem(f"nasbench101:file={file}", file, "nasbench101", codes, 100.0 - arrays["val_acc"], NB101_SOURCE)
 
 
 def transnas_macro(file: str, task: str = "class_scene") -> ArchitectureProblem:
@@ -61,7 +70,7 @@ def transnas_macro(file: str, task: str = "class_scene") -> ArchitectureProblem:
     values = BEST_POSSIBLE[task] - arrays["val_metric"][:, column].astype(np.float64)
     known = ~np.isnan(values)
     name = f"transnas-macro:file={file},task={task}"
-    return _problem(name, "transnas-macro", arrays["arch"][known], values[known], TRANSNAS_SOURCE)
+    return _problem(name, file, "transnas-macro", arrays["arch"][known], values[known], TRANSNAS_SOURCE)
 
 
 def transnas_micro(file: str) -> ArchitectureProblem:
@@ -72,7 +81,7 @@ def transnas_micro(file: str) -> ArchitectureProblem:
     """
     arrays = read_arrays(file, ("arch", "val_top1"))
     name = f"transnas-micro:file={file}"
-    return _problem(name, "transnas-micro", arrays["arch"], 100.0 - arrays["val_top1"], TRANSNAS_SOURCE)
+    return _problem(name, file, "transnas-micro", arrays["arch"], 100.0 - arrays["val_top1"], TRANSNAS_SOURCE)
 
 
 def nasbench_macro(file: str, noise: int | None = None) -> ArchitectureProblem:
@@ -92,12 +101,15 @@ def nasbench_macro(file: str, noise: int | None = None) -> ArchitectureProblem:
         raise ValueError(f"file: {file}: test_acc: expected a row of trainings for each network")
     errors = 100.0 - arrays["test_acc"].astype(np.float64)
     name = f"nasbench-macro:file={file}"
-    quiet = _problem(name, "nasbench-macro", arrays["arch"], errors.mean(axis=1), MACRO_SOURCE)
+    quiet = _problem(name, file, "nasbench-macro", arrays["arch"], errors.mean(axis=1), MACRO_SOURCE)
     rows = rows_of(quiet.space, arrays["arch"])
     return with_noise(quiet, noise, partial(NoisyLookup, quiet.space, errors, rows))
 
 
-def _problem(name: str, space: str, codes: IntArray, values: Array, source: str) -> ArchitectureProblem[TableDomain]:
+def _problem(
+    name: str, file: str, space: str, codes: IntArray, values: Array, source: str
+) -> ArchitectureProblem[TableDomain]:
+    check_table(file, space, codes, values)
     domain = table_domain(space, codes)
     means = point_means(values.astype(np.float64), rows_of(domain, codes))
     return ArchitectureProblem(

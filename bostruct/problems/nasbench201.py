@@ -9,7 +9,16 @@ import numpy as np
 from bostruct.checks import check_choice
 from bostruct.problems import official
 from bostruct.problems.architectures import ArchitectureProblem
-from bostruct.problems.tabular import Lookup, NoisyLookup, point_means, read_arrays, rows_of, table_domain, with_noise
+from bostruct.problems.tabular import (
+    Lookup,
+    NoisyLookup,
+    check_table,
+    point_means,
+    read_arrays,
+    rows_of,
+    table_domain,
+    with_noise,
+)
 
 SOURCE = "Dong and Yang, ICLR 2020 (NAS-Bench-201); Dong et al. 2021 (NATS-Bench, topology)"
 NASBENCH201_DATA_SETS = {"cifar10": "c10", "cifar100": "c100", "imagenet16-120": "in16"}
@@ -37,6 +46,7 @@ def nasbench201(file: str, data: str = "cifar100", noise: int | None = None) -> 
         arrays = read_arrays(file, ("edges", validation, test), official.NATS_FILES)
     if arrays[validation].ndim != 2 or np.isnan(arrays[validation]).all(axis=1).any():
         raise ValueError(f"file: {file}: {validation}: expected a row of seeds with a value for each cell")
+    check_table(file, "nasbench201", arrays["edges"], arrays[test])
     domain = table_domain("nasbench201", arrays["edges"])
     rows = rows_of(domain, arrays["edges"])
     errors = 100.0 - arrays[validation].astype(np.float64)

@@ -36,6 +36,7 @@ NATS_FILES = (
 MACRO_FILE = "nas-bench-macro_cifar10.json"
 FCNET_FILES = "fcnet_*_data.hdf5 or a folder of them"
 EPOCHS = 200
+MAX_CURVE_VALUES = 1_000_000  # of one configuration; published are 4 trainings of 100 epochs
 SETS = {  # our name of a data set: where it is validated, where it is tested
     "c10": (("cifar10-valid", "x-valid"), ("cifar10", "ori-test")),
     "c100": (("cifar100", "x-valid"), ("cifar100", "x-test")),
@@ -130,8 +131,10 @@ def read_macro(file: str | Path) -> dict[str, np.ndarray]:
     try:
         codes = np.array([[int(digit) for digit in code] for code in stored], dtype=np.uint8)
         accuracies = np.array([stored[code]["test_acc"] for code in stored], dtype=np.float64)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ValueError(_not_macro(file)) from error
+    if not np.isfinite(accuracies).all():
+        raise ValueError(f"{_not_macro(file)}, all of them finite")
     if codes.ndim != 2 or codes.shape[1] != 8 or accuracies.ndim != 2:
         raise ValueError(_not_macro(file))
     return {"arch": codes, "test_acc": accuracies}
@@ -149,13 +152,31 @@ def read_fcnet(file: str | Path, data: str) -> FCNetGrid:
     h5py = optional_import("h5py", "tables")
     try:
         with h5py.File(path, "r") as stored:
-            listed = [(json.loads(key), stored[key]["valid_mse"][:, -1]) for key in stored]
-    except (KeyError, TypeError, ValueError, OSError) as error:
+            listed = [(json.loads(key), _last_errors(stored, key)) for key in stored]
+    except (KeyError, TypeError, AttributeError, ValueError, OSError, RuntimeError, MemoryError) as error:
         raise ValueError(
             f"file: {path} is no FC-Net file: expected groups named by the JSON of a configuration, with valid_mse "
             f"(trainings, epochs): {error}"
         ) from error
     return _grid_from_configs(path, listed)
+
+
+def _last_errors(stored: Any, key: str) -> Array:
+    """Return the errors after the last epoch of a configuration (trainings,).
+
+    stored: an open HDF5 file. What is not in it but named by it, links and external storage, is not followed.
+    """
+    h5py = optional_import("h5py", "tables")
+    place = f"{short_repr(key, 100)}/valid_mse"
+    for parent, name in ((stored, key), (stored[key], "valid_mse")):
+        if not isinstance(parent.get(name, getlink=True), h5py.HardLink):
+            raise ValueError(f"{place} is a link to another place, or not there")
+    curves = stored[key]["valid_mse"]
+    if not isinstance(curves, h5py.Dataset) or curves.external or curves.is_virtual:
+        raise ValueError(f"{place} holds no data of its own")
+    if curves.ndim != 2 or curves.dtype.kind not in "iuf" or not 0 < curves.size <= MAX_CURVE_VALUES:
+        raise ValueError(f"{place} is {curves.dtype} of shape {curves.shape}")
+    return curves[:, -1]
 
 
 def _architectures(path: Path) -> Iterator[tuple[str, Pickled]]:
@@ -179,7 +200,7 @@ def _unpickle_nats(path: Path) -> Pickled:
     try:
         with bz2.open(path, "rb") as stream:
             return _NumbersUnpickler(stream).load()
-    except (pickle.UnpicklingError, OSError, EOFError, ValueError, TypeError, AttributeError, IndexError) as error:
+    except official_pth.BROKEN as error:
         raise ValueError(f"file: {path} is no pickle of NATS-Bench: {error}") from error
 
 
@@ -220,7 +241,7 @@ def _parse_edges(text: str) -> tuple[int, ...]:
 def _json(file: str | Path) -> dict[str, ParsedJson]:
     try:
         stored = json.loads(Path(file).read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{_not_macro(file)}: {error}") from error
     if not isinstance(stored, dict) or not stored:
         raise ValueError(_not_macro(file))

@@ -25,7 +25,7 @@ TORCH_MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # of torch.save befor
 HEADERS = 3  # pickles in front of the object's: magic number, version of the format, machine
 BROKEN = (
     pickle.UnpicklingError, zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, LookupError, TypeError,
-    ValueError, AttributeError, OverflowError, RuntimeError,
+    ValueError, AttributeError, OverflowError, RuntimeError, MemoryError,
 )  # fmt: skip  # what reading a damaged, cut or encrypted file can raise
 Pickled: TypeAlias = Any  # what a pickle holds
 SCALAR: Pickled = np.float64(0).__reduce__()[0]  # makes NumPy scalars from bytes, wherever NumPy keeps it

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +22,12 @@ from bostruct.problems.architectures import ArchitectureProblem, PointFunction
 MAX_LISTED_CODES = 100_000  # codes of a space
 
 Arrays = dict[str, np.ndarray]
+
+# What reading a damaged file can raise; MemoryError where it claims a size that nobody has.
+BROKEN_NPZ = (
+    ValueError, OSError, EOFError, AttributeError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error,
+    struct.error,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +91,8 @@ def read_arrays(file: str, names: Sequence[str], official: str = "") -> Arrays:
     names: of the arrays.
     official: what else would have been read, for messages.
 
-    Raises ValueError for a file that cannot be read, or without one of the names.
+    Raises ValueError for a file that cannot be read, or without one of the names, and for arrays that are no rows of
+    real numbers, or hold infinite ones.
     """
     other = f", or {official}" if official else ""
     if not Path(file).is_file():
@@ -93,16 +102,42 @@ def read_arrays(file: str, names: Sequence[str], official: str = "") -> Arrays:
         with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in names if name in stored}
             known = ", ".join(stored)
-    except (ValueError, OSError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+    except BROKEN_NPZ as error:
         raise ValueError(f"file: {file} is no .npz file of plain arrays{other}: {error}") from error
     if missing := [name for name in names if name not in arrays]:
         raise ValueError(
             f"file: {file} has no array {missing[0]}; expected {', '.join(names)}, found {short_repr(known, 200)}"
         )
+    for name, array in arrays.items():
+        if not array.ndim or array.dtype.kind not in "biuf":
+            found = f"{array.dtype} of shape {array.shape}"
+            raise ValueError(f"file: {file}: {name}: expected rows of real numbers, got {found}")
+        if array.dtype.kind == "f" and np.isinf(array).any():
+            raise ValueError(f"file: {file}: {name}: expected finite numbers, got an infinite one")
     if len({len(array) for array in arrays.values()}) != 1:
         lengths = ", ".join(f"{name} {len(array)}" for name, array in arrays.items())
         raise ValueError(f"file: {file}: expected arrays of one length, got {lengths}")
     return arrays
+
+
+def check_table(file: str, space: str, codes: IntArray, values: Array) -> None:
+    """Raise ValueError, naming the file, unless codes are rows of integers as in a space, each with one finite value.
+
+    file: its path.
+    space: name of the cell space.
+    codes: (n, positions).
+    values: (n,).
+    """
+    positions = len(CELL_SPACES[space].choices)
+    if codes.ndim != 2 or codes.shape[1] != positions or not len(codes) or (codes != np.floor(codes)).any():
+        raise ValueError(
+            f"file: {file}: expected at least one row of {positions} integers, a code of {space}, got {codes.dtype} of "
+            f"shape {codes.shape}"
+        )
+    if values.shape != (len(codes),) or not np.isfinite(values).all():
+        raise ValueError(
+            f"file: {file}: expected one finite value for each of {len(codes)} networks, got shape {values.shape}"
+        )
 
 
 def table_domain(space: str, codes: IntArray) -> TableDomain:

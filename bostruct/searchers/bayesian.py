@@ -24,7 +24,7 @@ from bostruct.contracts import (
     Suggestion,
     Surrogate,
 )
-from bostruct.searchers.proposals import Design, fall_back, neighbors_of, random_design
+from bostruct.searchers.proposals import Design, draw_candidates, fall_back, neighbors_of, random_design
 
 MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
 
@@ -131,7 +131,7 @@ class BayesianSearch:
             if len(fresh):
                 return _best(fresh, score)
         one = self.domain.sample_unseen(history.seen, rng)  # first: where none is left it says so before many draws do
-        drawn_too = self.domain.sample(MAX_FALLBACK_DRAWS, rng)
+        drawn_too = draw_candidates(self.domain, MAX_FALLBACK_DRAWS, maxima, rng)
         return _best(self._unseen(self.domain.join([one], drawn_too), history), score)
 
     def _unseen(self, xs: Batch, history: HistoryView) -> Batch:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bostruct.checks import has_capability
 from bostruct.contracts import (
     Batch,
     Domain,
     DomainError,
+    HasCandidates,
     HasMutation,
     HasNeighbors,
     HistoryView,
@@ -51,6 +53,19 @@ class PoolFirst:
             if key not in seen:
                 return x
         return random_design(domain, seen, rng)
+
+
+def draw_candidates(domain: Domain, m: int, starts: Batch, rng: np.random.Generator) -> Batch:
+    """Draw points to choose among: m of them, or fewer where the domain would repeat them.
+
+    domain: to draw from.
+    m: number of points, at least 1.
+    starts: known points, which a domain may begin from; may be none.
+    rng: the only source of chance.
+    """
+    if has_capability(domain, HasCandidates):
+        return domain.sample_candidates(m, starts, rng)
+    return domain.sample(m, rng)
 
 
 def neighbors_of(domain: HasNeighbors, x: Point, rng: np.random.Generator) -> Batch:

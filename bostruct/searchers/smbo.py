@@ -9,7 +9,7 @@ import numpy as np
 from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Domain, HistoryView, Json, NumericalError, State, Suggestion, Surrogate
 from bostruct.searchers.bayesian import describe_part
-from bostruct.searchers.proposals import Design, fall_back, random_design
+from bostruct.searchers.proposals import Design, draw_candidates, fall_back, random_design
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class SMBO:
         except NumericalError as error:
             return fall_back(self.domain, history, state, rng, str(error))
         state = {"surrogate": learned}
-        xs = self.domain.sample(self.candidates, rng)
+        xs = draw_candidates(self.domain, self.candidates, history.completed, rng)
         unseen = [i for i, key in enumerate(self.domain.keys(xs)) if key not in history.seen]
         if not unseen:
             return fall_back(self.domain, history, state, rng, f"{self.candidates} draws met seen points alone")

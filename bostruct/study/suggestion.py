@@ -10,6 +10,7 @@ import numpy as np
 
 from bostruct.checks import short_repr
 from bostruct.contracts import BostructError, Domain, Info, Point, PointError, Searcher, Suggestion
+from bostruct.domains.space.call_limit import limit_calls
 from bostruct.storage.json_text import dump, parse
 from bostruct.storage.protocol import StorageError
 from bostruct.study.ledger import Ledger
@@ -45,7 +46,8 @@ def next_point(searcher: Searcher, ledger: Ledger, seed: int) -> NextPoint:
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(ledger),)))
     who = type(searcher).__name__
     try:
-        suggestion = searcher.suggest(ledger.history(), parse(ledger.state), rng)
+        with limit_calls():
+            suggestion = searcher.suggest(ledger.history(), parse(ledger.state), rng)
     except BostructError:
         raise
     except MALFORMED as error:

@@ -6,7 +6,9 @@ import hashlib
 import io
 import pickle
 import socket
+import struct
 import tarfile
+import zlib
 from dataclasses import replace
 from typing import Any
 
@@ -116,7 +118,11 @@ def test_binary_batches_that_are_not_the_official_ones_are_read_with_a_warning(b
 
 @pytest.mark.parametrize(
     ("raw", "message"),
-    [(b"short", "expected records of 3073 bytes"), (bytes([200]) * cifar.RECORD, r"labels in 0\.\.9, got 200")],
+    [
+        (b"", "test_batch.bin: expected records of 3073 bytes, got 0"),
+        (b"short", "expected records of 3073 bytes"),
+        (bytes([200]) * cifar.RECORD, r"labels in 0\.\.9, got 200"),
+    ],
 )
 def test_binary_batches_that_are_damaged_are_refused(binary_folder, monkeypatch, raw, message):
     path, _ = binary_folder
@@ -158,6 +164,12 @@ def test_a_download_does_not_wait_for_ever(tmp_path, monkeypatch):
             cifar.download(tmp_path)
 
 
+def claimed_png(width: int, height: int) -> bytes:
+    """A PNG file that claims a size, and ends after its header."""
+    chunk = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + chunk + struct.pack(">I", zlib.crc32(chunk))
+
+
 def test_folders_of_images_are_read(tmp_path):
     image = pytest.importorskip("PIL.Image")
     for part in ("train", "test"):
@@ -170,6 +182,14 @@ def test_folders_of_images_are_read(tmp_path):
     image.fromarray(np.zeros((16, 16, 3), dtype=np.uint8)).save(tmp_path / "test" / "cat" / "2.png")
     with pytest.raises(DomainError, match="32 x 32 pixels, got 16 x 16"):
         cifar.read_cifar10(tmp_path)
+    (tmp_path / "test" / "cat" / "2.png").unlink()
+    (tmp_path / "test" / "cat" / ".DS_Store").write_bytes(b"Bud1")
+    assert len(cifar.read_cifar10(tmp_path).test[1]) == 10
+    for raw in (b"Bud1", claimed_png(100_000, 100_000), claimed_png(32, 32)):
+        (tmp_path / "test" / "cat" / "3.png").write_bytes(raw)
+        with pytest.raises(DomainError, match=r"3\.png: expected an image of 32 x 32 pixels"):
+            cifar.read_cifar10(tmp_path)
+    (tmp_path / "test" / "cat" / "3.png").unlink()
     (tmp_path / "test" / "tiger").mkdir()
     with pytest.raises(DomainError, match="expected folders airplane"):
         cifar.read_cifar10(tmp_path)

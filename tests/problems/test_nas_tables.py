@@ -130,3 +130,13 @@ class TestTables:
         for codes in problem.space.members:
             rows = [int("".join(map(str, code)), 3) for code in codes]
             assert len({tuple(accuracies) for accuracies in stored["test_acc"][rows].tolist()}) == 1
+
+
+@pytest.mark.parametrize("name", ["transnas-micro", "nasbench201", "nasbench101", "nasbench-macro", "transnas-macro"])
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_arrays_of_too_few_axes_are_refused_with_the_file(tmp_path, name, shape):
+    names = ("adjacency", "ops", "val_acc", "arch", "val_metric", "val_top1", "test_acc", "edges")
+    names = (*names, "c100_val_200ep", "c100_test_200ep_mean")
+    np.savez(tmp_path / "t.npz", **{one: np.ones(shape) for one in names})
+    with pytest.raises(ValueError, match=r"file: .*t\.npz"):
+        problems.load(f"{name}:file={tmp_path / 't.npz'}")

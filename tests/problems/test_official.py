@@ -117,6 +117,8 @@ class TestMacro:
             "[1, 2]", "{", "{}", '{"10002100": [1, 2]}', '{"1000210": {"test_acc": [1.0]}}',
             '{"1000210x": {"test_acc": [1.0]}}', '{"10002100": {"mean_acc": 1.0}}',
             '{"10002100": {"test_acc": [1.0]}, "10020100": {"test_acc": [1.0, 2.0]}}',
+            '{"10002100": {"test_acc": [1e999]}}', '{"10002100": {"test_acc": [1' + "0" * 400 + "]}}",
+            '{"10002100": ' + "[" * 100_000,
         ],
     )  # fmt: skip
     def test_other_json_is_refused(self, tmp_path, text):
@@ -213,6 +215,36 @@ class TestFCNet:
         (tmp_path / "z").write_text("a,b")
         with pytest.raises(ValueError, match=r"is no .npz file of plain arrays, or fcnet_\*_data.hdf5"):
             load(f"fcnet:file={tmp_path / 'z'}")
+
+    def test_what_lies_elsewhere_is_not_followed(self, hdf5, tmp_path):
+        h5py = pytest.importorskip("h5py")
+        secret = tmp_path / "secret"
+        secret.write_bytes(bytes(range(160)))
+        layout = h5py.VirtualLayout(shape=(4, 5), dtype="f8")
+        changes = [
+            lambda group: group.create_dataset("valid_mse", (4, 5), "f8", external=[(str(secret), 0, 160)]),
+            lambda group: group.create_virtual_dataset("valid_mse", layout),
+            lambda group: group.__setitem__("valid_mse", h5py.SoftLink("final_test_error")),
+            lambda group: group.__setitem__("valid_mse", h5py.SoftLink(f"{group.name}/valid_mse")),
+            lambda group: group.__setitem__("valid_mse", h5py.ExternalLink("other.hdf5", "x")),
+            lambda group: group.create_group("valid_mse"),
+            lambda group: group.create_dataset("valid_mse", (2**40, 5), "f8", chunks=(64, 5)),
+            lambda group: group.create_dataset("valid_mse", data=np.full((4, 5), b"x")),
+            lambda group: group.create_dataset("valid_mse", data=np.ones(4)),
+        ]
+        for change in changes:
+            file = hdf5(fcnet_errors())
+            with h5py.File(file, "a") as stored:
+                group = stored[next(iter(stored))]
+                del group["valid_mse"]
+                change(group)
+            with pytest.raises(ValueError, match=r"file: .*hdf5 is no FC-Net file.*/valid_mse"):
+                load(f"fcnet:file={file},data=naval_propulsion")
+
+    def test_a_name_that_nests_deeply_is_refused(self, hdf5):
+        file = hdf5({"[" * 60_000: np.ones(4)})
+        with pytest.raises(ValueError, match="is no FC-Net file"):
+            load(f"fcnet:file={file},data=naval_propulsion")
 
 
 def test_without_h5py_the_message_names_the_extra(tmp_path, monkeypatch):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import math
 import pickle
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +14,16 @@ import pytest
 from bostruct.contracts import DomainError
 from bostruct.domains.architecture.table import TableDomain
 from bostruct.problems.architectures import ArchitectureProblem
-from bostruct.problems.tabular import Lookup, NoisyLookup, point_means, read_arrays, rows_of, table_domain, with_noise
+from bostruct.problems.tabular import (
+    Lookup,
+    NoisyLookup,
+    check_table,
+    point_means,
+    read_arrays,
+    rows_of,
+    table_domain,
+    with_noise,
+)
 
 # NAS-Bench-201: rows 1 and 2 compute the same, a skip from input to output and what leads nowhere.
 CODES = np.array([[3, 0, 2, 0, 0, 4], [0, 0, 0, 1, 0, 0], [3, 0, 2, 1, 0, 0], [2, 2, 2, 2, 2, 2]])
@@ -105,3 +118,52 @@ def test_files_without_such_arrays_are_refused_in_words(tmp_path):
     for name, wanted, said in cases:
         with pytest.raises(ValueError, match=said):
             read_arrays(str(tmp_path / name), wanted, "a tar")
+
+
+def claim_size(path: Path, shape: tuple[int, ...]) -> None:
+    """Write an .npz whose array claims a shape, and holds eight numbers."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.npy", header.getvalue() + bytes(64))
+
+
+@pytest.mark.parametrize(
+    ("array", "said"),
+    [
+        (np.array(3.0), r"a: expected rows of real numbers, got float64 of shape \(\)"),
+        (np.array(["x", "y"]), "a: expected rows of real numbers, got <U1"),
+        (np.ones((2, 6)) * 1j, "a: expected rows of real numbers, got complex128"),
+        (np.array([1.0, math.inf]), "a: expected finite numbers"),
+    ],
+)
+def test_arrays_that_are_no_rows_of_finite_numbers_are_refused(tmp_path, array, said):
+    np.savez(tmp_path / "t.npz", a=array)
+    with pytest.raises(ValueError, match=rf"file: .*t\.npz: {said}"):
+        read_arrays(str(tmp_path / "t.npz"), ("a",))
+
+
+def test_a_claimed_size_that_nobody_has_is_refused(tmp_path):
+    claim_size(tmp_path / "t.npz", (2**45,))
+    with pytest.raises(ValueError, match=r"file: .*t\.npz is no \.npz file of plain arrays"):
+        read_arrays(str(tmp_path / "t.npz"), ("a",))
+
+
+@pytest.mark.parametrize(
+    ("codes", "values", "said"),
+    [
+        (np.arange(6), np.ones(6), "expected at least one row of 6 integers"),
+        (
+            np.ones((2, 5)),
+            np.ones(2),
+            r"expected at least one row of 6 integers, a code of nasbench201, got float64 of shape \(2, 5\)",
+        ),
+        (np.full((2, 6), 0.5), np.ones(2), "expected at least one row of 6 integers"),
+        (np.ones((0, 6)), np.ones(0), "expected at least one row of 6 integers"),
+        (np.ones((2, 6)), np.ones((2, 1)), r"expected one finite value for each of 2 networks, got shape \(2, 1\)"),
+        (np.ones((2, 6)), np.array([1.0, MISSING]), "expected one finite value for each of 2 networks"),
+    ],
+)
+def test_a_table_of_other_shapes_is_refused(codes, values, said):
+    with pytest.raises(ValueError, match=f"file: f: {said}"):
+        check_table("f", "nasbench201", codes, values)

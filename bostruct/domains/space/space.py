@@ -14,19 +14,16 @@ from bostruct.checks import did_you_mean, short_repr
 from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, PointError, Presented, SpaceExhausted
 from bostruct.display import html_table
 from bostruct.domains.space.adjacency import Adjacency
-from bostruct.domains.space.constraints import (
-    Constraint,
-    count_satisfied_rules,
-    find_unseen_nearby,
-    random_walk,
-    rule_name,
-    sample_satisfying,
-    valid_mask,
-)
+from bostruct.domains.space.call_limit import call_limit, charge_once, limit_calls, release_calls
+from bostruct.domains.space.choices import ChoiceVariable
+from bostruct.domains.space.constrained_sampling import sample_distinct, sample_satisfying
+from bostruct.domains.space.constraints import Constraint, Survey, count_satisfied_rules, rule_name, valid_mask
 from bostruct.domains.space.decisions import Coordinate, coordinate, resample, roll_out, token, token_table
 from bostruct.domains.space.registry import variable, variable_from_json
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch, pad_columns
+from bostruct.domains.space.survey import survey_space
 from bostruct.domains.space.variable import Variable
+from bostruct.domains.space.walks import find_unseen_nearby, random_walk
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 
 MAX_VARIABLES = 1000
@@ -65,6 +62,9 @@ class Space:
         self.n_points: int = math.prod(v.size for v in self.variables.values())  # before constraints
         self.positions: dict[str, int] = {name: i for i, name in enumerate(self.variables)}
         self.layout = Layout(tuple(v.width for v in self.variables.values()))
+        self.mutable_names: tuple[str, ...] = tuple(  # of choices that a predicate could change
+            n for n, v in self.variables.items() if isinstance(v, ChoiceVariable) and v.has_mutable_choices
+        )
 
     def __repr__(self) -> str:
         rules = f", {len(self.constraints)} constraints" if self.constraints else ""
@@ -126,9 +126,23 @@ class Space:
         rng: `numpy.random.Generator`.
 
         Uniform and independent, but for spaces with tight constraints that are too large for `enumerate`: see
-        `bostruct.domains.space.constraints.sample_satisfying`. Raises DomainError where no valid point can be found.
+        `bostruct.domains.space.constrained_sampling.sample_satisfying`. Raises DomainError where no valid point can be
+        found.
         """
         return sample_satisfying(self, m, rng) if self.constraints else self.sample_freely(m, rng)
+
+    def sample_candidates(self, m: int, starts: SpaceBatch, rng: np.random.Generator) -> IntArray:
+        """Draw valid points to choose among -> (at most m, d), at least one where m is: `HasCandidates`.
+
+        As `sample` draws; but where constraints are so tight that it walks, the points are distinct, and fewer than m.
+
+        m: int >= 0.
+        starts: valid points to walk from, integer rows (k, d); may be none.
+        rng: `numpy.random.Generator`.
+
+        Raises DomainError where no valid point is given or found.
+        """
+        return sample_distinct(self, m, np.asarray(starts), rng) if self.constraints else self.sample_freely(m, rng)
 
     def sample_freely(self, m: int, rng: np.random.Generator) -> IntArray:
         """Draw m points uniformly and independently, whatever the constraints.
@@ -147,21 +161,8 @@ class Space:
         seen: frozenset of keys (`keys`).
         rng: the only source of chance.
         """
-        if (x := draw_unseen(self, seen, rng)) is not None:
-            return x
-        if self.enumerable:
-            left = [row for row, key in enumerate(self.keys(self._all)) if key not in seen]
-            if not left:
-                raise SpaceExhausted(f"all {len(self._all)} points of the space have been seen")
-            return self._all[left[rng.integers(len(left))]].copy()
-        nearby = self.constraints or not self.layout.is_simple
-        x = find_unseen_nearby(self, self.sample(1, rng)[0], seen) if nearby else self._first_unseen(seen, rng)
-        if x is None:
-            raise SpaceExhausted(
-                f"no unseen valid point was found in {DRAWS_UNSEEN} draws, nor by changing a variable or swapping two "
-                f"from there on; {len(seen)} were seen; more may exist"
-            )
-        return x
+        with release_calls():
+            return self._sample_unseen(seen, rng)
 
     def count_satisfied_constraints(self, xs: IntArray) -> IntArray:
         """Count the constraints that hold at each point -> (m,); raises DomainError where one itself fails.
@@ -430,6 +431,29 @@ class Space:
     def _valid_mask(self, rows: IntArray) -> npt.NDArray[np.bool_]:
         return valid_mask(self, rows) if self.constraints else np.ones(len(rows), dtype=bool)
 
+    def _sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> IntArray:
+        if self._knows_none_but(seen):
+            known = np.frombuffer(sorted(seen)[rng.integers(len(seen))], dtype=np.int64)  # type: ignore[type-var,arg-type]
+            x = find_unseen_nearby(self, known, seen)
+        elif (x := draw_unseen(self, seen, rng)) is None and self.enumerable:
+            left = [row for row, key in enumerate(self.keys(self._all)) if key not in seen]
+            if not left:
+                raise SpaceExhausted(f"all {len(self._all)} points of the space have been seen")
+            return self._all[left[rng.integers(len(left))]].copy()
+        elif x is None:
+            nearby = self.constraints or not self.layout.is_simple
+            x = find_unseen_nearby(self, self.sample(1, rng)[0], seen) if nearby else self._first_unseen(seen, rng)
+        if x is None:
+            raise SpaceExhausted(
+                f"no unseen valid point was found in {DRAWS_UNSEEN} draws, nor by changing a variable or swapping two "
+                f"from there on; {len(seen)} were seen; more may exist"
+            )
+        return x
+
+    def _knows_none_but(self, seen: AbstractSet[Hashable]) -> bool:
+        """Tell whether seen points are the only valid ones known."""
+        return bool(seen and self.constraints) and not self.enumerable and not len(self.survey.points)
+
     def _first_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> IntArray | None:
         """Return the first unseen point from a random one on: of one more point than were seen, one is unseen."""
         x = self.sample(1, rng)[0]
@@ -462,7 +486,7 @@ class Space:
             order = rng.permutation(len(which))
             kept, n_kept, step = [order[:0]], 0, max(m, 8)
             for first in range(0, len(order), step):
-                if n_kept >= m:
+                if n_kept >= m or call_limit().is_reached:
                     break
                 chunk = order[first : first + step]
                 kept.append(chunk[self._valid_mask(self._apply_changes(x, which[chunk], values[chunk]))])
@@ -475,7 +499,18 @@ class Space:
         grid = np.indices(tuple(v.size for v in self.variables.values())).reshape(self.d, -1).T
         tables = [v.enumerate() for v in self.variables.values()]
         rows = np.concatenate([table[own] for table, own in zip(tables, grid.T, strict=True)], axis=1, dtype=np.int64)
-        return rows[self._valid_mask(rows)]
+        with limit_calls(math.inf):  # made once, so that no suggestion may depend on whether it was the one to do so
+            return rows[self._valid_mask(rows)]
+
+    @property
+    def survey(self) -> Survey:
+        """What is known of a constrained space from the start; each suggestion is charged what it took to find out."""
+        charge_once(self, self._survey.calls)
+        return self._survey
+
+    @cached_property
+    def _survey(self) -> Survey:
+        return survey_space(self)
 
     @cached_property
     def _names(self) -> tuple[str, ...]:

@@ -1,0 +1,129 @@
+"""Walk from valid point to valid point of a constrained space: at random, or breadth-first to an unseen one."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Hashable, Sequence
+from collections.abc import Set as AbstractSet
+
+import numpy as np
+
+from bostruct.contracts import IntArray
+from bostruct.domains.space.call_limit import call_limit
+from bostruct.domains.space.constraints import ConstrainedProduct, satisfies_all, valid_mask
+from bostruct.domains.space.graphs import MAX_CHOICES
+from bostruct.domains.space.single_changes import SingleChanges, pad_columns
+from bostruct.domains.space.variable import Variable
+
+MAX_LISTED = 5_000_000  # most variables looked at by a breadth-first search, so that refusing takes a second or two
+SWAP = 0
+PROPOSALS = (1, 2, 3, SWAP, SWAP)  # how many variables the walk changes; swaps keep sums and permutations valid
+
+
+def random_walk(
+    space: ConstrainedProduct, x: IntArray, steps: int, rng: np.random.Generator, max_moves: float = math.inf
+) -> tuple[IntArray, int]:
+    """Walk at random over valid points from x, and return where the walk ends and how often it moved.
+
+    space: `Space`.
+    x: integer row (d,), valid.
+    steps: int, proposals.
+    rng: `numpy.random.Generator`.
+    max_moves: the walk stops after as many moves.
+
+    It ends early where the limit of calls is reached. Its proposals are symmetric, hence its stationary law is uniform
+    over the valid points that they connect.
+    """
+    names, variables, row = list(space.variables), list(space.variables.values()), space.layout.split(x)
+    point, moves, limit = space.present(x), 0, call_limit()
+    proposals = zip(
+        rng.choice(PROPOSALS, size=steps).tolist(),
+        rng.integers(space.d, size=(steps, 3)).tolist(),
+        rng.random((steps, 3)).tolist(),
+        strict=True,
+    )
+    for kind, which, uniforms in proposals:
+        if moves >= max_moves or limit.is_reached:
+            break
+        changed = _propose(row, variables, kind, which, uniforms)
+        values = {names[i]: variables[i].present(own) for i, own in changed.items() if own != row[i]}
+        if values and satisfies_all(space, point | values):
+            point.update(values)
+            moves += 1
+            for i, own in changed.items():
+                row[i] = list(own)
+    return np.array([column for own in row for column in own], dtype=np.int64), moves
+
+
+def find_unseen_nearby(space: ConstrainedProduct, x: IntArray, seen: AbstractSet[Hashable]) -> IntArray | None:
+    """Find an unseen valid point that changes of one variable, and swaps of two, lead to from x over valid points.
+
+    space: `Space`.
+    x: integer row (d,), valid.
+    seen: frozenset of keys.
+
+    The search is breadth-first; None where all that is connected was seen, or a limit of work or calls is reached.
+    """
+    queue = deque([x])
+    known = set(space.keys(x[None]))
+    if not known & seen:
+        return x
+    left, limit = MAX_LISTED // (space.d + 5 * len(space.constraints)), call_limit()
+    while queue and not limit.is_reached:
+        around = _changes_and_swaps(space, queue.popleft())
+        left -= len(around)
+        for near, key in zip(around, space.keys(around), strict=True):
+            if key in known:
+                continue
+            known.add(key)
+            if not valid_mask(space, near[None])[0]:
+                continue
+            if key not in seen:
+                return near
+            queue.append(near)
+        if left <= 0:
+            return None
+    return None
+
+
+def _other_values(variable: Variable, columns: Sequence[int]) -> IntArray:
+    """Return all other values of a variable, or those next to one where they are too many (k, width)."""
+    if variable.width > 1 or variable.size > MAX_CHOICES:
+        return variable.neighbors(columns)
+    return np.delete(variable.enumerate(), columns[0], axis=0)
+
+
+def _changes_and_swaps(space: ConstrainedProduct, row: IntArray) -> IntArray:
+    """List every other value of each variable, and every swap of two variables that can take each other's choice.
+
+    Constraints may forbid some of them.
+    """
+    split = space.layout.split(row)
+    others = [_other_values(v, own) for v, own in zip(space.variables.values(), split, strict=True)]
+    which = np.repeat(np.arange(space.d), [len(o) for o in others])
+    of = np.zeros(len(which), dtype=np.int64)
+    changed = SingleChanges(row[None], of, which, pad_columns(others), space.layout).rows()
+    single = [i for i, v in enumerate(space.variables.values()) if v.width == 1]
+    at, sizes = space.layout.starts[single], np.array([v.size for v in space.variables.values()])[single]
+    first, second = np.triu_indices(len(single), 1)
+    mine, other = row[at[first]], row[at[second]]
+    fits = (other < sizes[first]) & (mine < sizes[second]) & (mine != other)
+    first, second = at[first[fits]], at[second[fits]]
+    swapped = np.repeat(row[None], len(first), axis=0)
+    swapped[np.arange(len(first)), first] = row[second]
+    swapped[np.arange(len(first)), second] = row[first]
+    return np.concatenate([changed, swapped])
+
+
+def _propose(
+    row: list[list[int]], variables: list[Variable], kind: int, which: list[int], uniforms: list[float]
+) -> dict[int, Sequence[int]]:
+    """Move `kind` variables to other values, or swap the choices of two variables where both have them."""
+    if kind == SWAP:
+        a, b, _ = which
+        single = variables[a].width == variables[b].width == 1
+        fits = single and row[b][0] < variables[a].size and row[a][0] < variables[b].size
+        return {a: row[b], b: row[a]} if fits else {}
+    pairs = zip(which[:kind], uniforms, strict=False)
+    return {i: variables[i].move(row[i], u) for i, u in pairs}
