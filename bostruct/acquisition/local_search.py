@@ -66,11 +66,7 @@ class LocalSearch:
         starts: good points to start from; may be empty.
         rng: the only source of chance.
         """
-        drawn = (
-            domain.sample_candidates(self.random, starts, rng)
-            if has_capability(domain, HasCandidates)
-            else domain.sample(self.random, rng)
-        )
+        drawn = _draw(domain, self.random, starts, rng)
         candidates = (
             domain.join(drawn, sample_neighborhoods(domain, starts, self.spray, rng)[0]) if len(starts) else drawn
         )
@@ -80,6 +76,12 @@ class LocalSearch:
         order = np.argsort(-scores, kind="stable")
         info = {"candidates": len(candidates), "steps": steps, "best_score": float(scores[order[0]])}
         return domain.take(ends, order), info
+
+
+def _draw(domain: Domain, m: int, starts: Batch, rng: np.random.Generator) -> Batch:
+    if has_capability(domain, HasCandidates):
+        return domain.sample_candidates(m, starts, rng)
+    return domain.sample(m, rng)
 
 
 def sample_neighborhoods(

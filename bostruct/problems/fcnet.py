@@ -163,7 +163,7 @@ def _load_table(file: str, data: str) -> tuple[Space, Array]:
 
 
 def _space(file: str) -> Space:
-    text: Any = "nothing"
+    text = "nothing"
     try:
         with np.load(Path(file), allow_pickle=False) as stored:
             text = str(stored["space"]) if "space" in stored else text

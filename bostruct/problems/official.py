@@ -161,7 +161,7 @@ def read_fcnet(file: str | Path, data: str) -> FCNetGrid:
     return _grid_from_configs(path, listed)
 
 
-def _last_errors(stored: Any, key: str) -> Array:
+def _last_errors(stored: Pickled, key: str) -> Array:
     """Return the errors after the last epoch of a configuration (trainings,).
 
     stored: an open HDF5 file. What is not in it but named by it, links and external storage, is not followed.
