@@ -12,7 +12,8 @@ Points travel in batches. A batch has a length, is indexed by an integer (a poin
 iterated over; all else is done by its domain (`take`, `join`, `keys`). Nobody changes a batch or a point. On a `Space`
 a batch is an integer array (m, d), or, as `sample_neighborhoods` returns it, a batch of single changes
 (`bostruct.domains.space.single_changes`), which turns into that array wherever NumPy asks for one. On every other
-domain of this package a batch is a list or a tuple. `bostruct.testing.check_domain` checks this.
+domain of this package a batch is a list or a tuple. A list of points is a batch of every domain, too.
+`bostruct.testing.check_domain` checks this.
 
 A capability (`HasTokens`, `HasLine` ...) is what some domains, kernels, posteriors and searchers can do beyond their
 contract. `bostruct.checks.require` and `has_capability` ask for it, which look at the methods that it adds.
@@ -40,13 +41,15 @@ Info: TypeAlias = dict[str, ParsedJson]  # what a person wants to see, as JSON
 
 
 class Domain(Protocol):
-    """A set of points. `size` is their number, ``math.inf`` where it is infinite."""
+    """A set of points. `size` is their number, or an upper bound where constraints leave fewer; ``math.inf`` where it
+    is infinite.
+    """
 
     @property
     def size(self) -> float: ...
 
     def sample(self, m: int, rng: np.random.Generator) -> Batch:
-        """Draw m valid points, uniformly and independently.
+        """Draw m valid points, uniformly and independently; where constraints are tight, as near to that as is cheap.
 
         m: number of points, at least 0.
         rng: the only source of chance.
@@ -54,7 +57,7 @@ class Domain(Protocol):
         ...
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
-        """Draw a valid point whose key is not in `seen`; raise `SpaceExhausted` when there is none.
+        """Draw a valid point whose key is not in `seen`; raise `SpaceExhausted` when none is left, or none was found.
 
         seen: keys, as of `keys`.
         rng: the only source of chance.
@@ -121,7 +124,10 @@ class Domain(Protocol):
         ...
 
     def to_json(self) -> Json:
-        """Return a description from which `bostruct.domains.registry.domain_from_json` rebuilds an equal domain."""
+        """Return a description from which `bostruct.domains.registry.domain_from_json` rebuilds an equal domain.
+
+        Where that takes code that no file holds, such as constraints, rebuilding raises DomainError.
+        """
         ...
 
 
@@ -281,7 +287,7 @@ class HasCrossover(Domain, Protocol):
     """A domain whose points can be crossed."""
 
     def crossover(self, x: Point, y: Point, rng: np.random.Generator) -> Point:
-        """Return a valid point that has something of each of two.
+        """Return a valid point whose parts are of one or of the other of two; x where no such point is found.
 
         x, y: points; of x and x comes x.
         rng: the only source of chance.
@@ -371,7 +377,7 @@ class Kernel(Protocol):
     def prepare(self, xs: Batch, ys: Batch | None = None) -> Prepared:
         """Compute all that does not depend on theta: the costly part of structured kernels.
 
-        xs: n points.
+        xs: n points. What is prepared of single changes serves `gram` alone.
         ys: m points; None for xs with themselves, which a kernel may do at half the cost.
         """
         ...

@@ -43,8 +43,14 @@ class Outcome:
         for name, reason in (("failed", self.failed), ("infeasible", self.infeasible)):
             if not isinstance(reason, str | None):
                 raise TypeError(f"{name}: expected a reason, a string, got {short_repr(reason)}")
+            if reason == "":
+                raise ValueError(f"{name}: expected a reason, a non-empty string, got ''")
+            if reason is not None:
+                object.__setattr__(self, name, storable(reason))
         for name in ("values", "repeats"):
             _check_numbers(name, getattr(self, name))
+            # no negative zero: the database would not keep its sign
+            object.__setattr__(self, name, tuple(number + 0.0 for number in getattr(self, name)))
         if not isinstance(self.constraints, Mapping) or not all(isinstance(key, str) for key in self.constraints):
             raise TypeError(f"constraints: expected numbers by name, got {short_repr(self.constraints)}")
         _check_numbers("constraints", tuple(self.constraints.values()))
@@ -103,14 +109,16 @@ def as_number(name: str, value: object) -> float:
 def outcome_of(value: object) -> Outcome:
     """Return the outcome of an objective that returned a value; NaN and infinities become failures.
 
-    value: as of `as_number`.
+    value: as of `as_number`, or an outcome with one value or a reason, as it is.
 
-    Raises TypeError.
+    Raises TypeError, and ValueError for an outcome that a study cannot learn from.
     """
+    if isinstance(value, Outcome):
+        return check_single(value)
     number = as_number("value", value)
     if not math.isfinite(number):
         return Outcome(failed=f"objective returned {number}")
-    return Outcome((number + 0.0,))  # no negative zero: the database would not keep its sign
+    return Outcome((number,))
 
 
 def parse_outcome(value: object, failed: str | None, infeasible: str | None) -> Outcome:
@@ -123,15 +131,15 @@ def parse_outcome(value: object, failed: str | None, infeasible: str | None) -> 
     """
     given = [name for name, reason in (("failed", failed), ("infeasible", infeasible)) if reason is not None]
     if not given:
-        return value if isinstance(value, Outcome) else outcome_of(value)
+        return outcome_of(value)
     if len(given) == 2 or value is not None:
         raise ValueError("expected one of a value, failed= and infeasible=, got more than one")
     for name, reason in (("failed", failed), ("infeasible", infeasible)):
         if not isinstance(reason, str | None) or reason == "":
             raise TypeError(f"{name}: expected a reason, a non-empty string, got {_short(reason)}")
     if failed is not None:
-        return Outcome(failed=storable(failed))
-    return Outcome(infeasible=storable(str(infeasible)))
+        return Outcome(failed=failed)
+    return Outcome(infeasible=infeasible)
 
 
 def check_single(outcome: Outcome) -> Outcome:

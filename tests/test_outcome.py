@@ -74,3 +74,21 @@ def test_a_study_refuses_in_words_what_it_does_not_learn_from() -> None:
     with pytest.raises(ValueError, match="takes no measured constraints, got 'weight'"):
         study.add({"a": 1}, Outcome((1.0,), constraints={"weight": 1.0}))
     assert [trial.status for trial in study.trials] == ["running"]
+
+
+def test_an_objective_may_return_an_outcome(tmp_path):
+    space = bo.Space({"a": [0.0, 1.0, 2.0]})
+
+    def objective(point):
+        return Outcome(infeasible="too large") if point["a"] == 2.0 else Outcome((-point["a"],), cost=3.0)
+
+    with bo.Study(space, method="random", storage=tmp_path / "s.db") as study:
+        study.optimize(objective, 3)
+    with bo.Study.load(tmp_path / "s.db") as study:
+        assert sorted(str(trial.value) for trial in study.trials) == ["-1.0", "0.0", "None"]
+
+
+def test_reasons_are_texts_that_a_file_can_hold():
+    assert Outcome(failed="caf\udce9").reason == "caf\\udce9"
+    with pytest.raises(ValueError, match="failed: expected a reason"):
+        Outcome(failed="")

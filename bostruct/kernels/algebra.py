@@ -11,13 +11,15 @@ import numpy as np
 
 from bostruct.contracts import Array, Batch, HasGradient, Parameter, Prepared, Prior, Similarity
 
+LARGEST_LOG_ODDS = 700.0  # beyond, exp has no number
+
 
 def weight_of(log_odds: float) -> float:
     """Return the weight whose log odds are given, in (0, 1).
 
     log_odds: any number.
     """
-    return 1.0 / (1.0 + math.exp(-log_odds))
+    return 1.0 / (1.0 + math.exp(-max(log_odds, -LARGEST_LOG_ODDS)))
 
 
 def mix_grams(first: Array, second: Array, weight: float) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bostruct.checks import require
 from bostruct.contracts import Domain, HasDecisions, HasTokens, Searcher
+from bostruct.domains.space.space import Space
 from bostruct.methods.refusals import refuse_real
 from bostruct.searchers.mcts import MCTS
 from bostruct.searchers.smbo import SMBO
@@ -31,4 +32,6 @@ def mcts(domain: Domain) -> Searcher:
     """
     domain = require(domain, HasDecisions, "mcts")
     refuse_real("mcts", domain)
+    if isinstance(domain, Space):
+        domain.options(())  # raises where a variable is no single choice
     return MCTS(domain)

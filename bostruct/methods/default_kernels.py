@@ -137,13 +137,17 @@ def space_kernel(domain: Space) -> SpaceKernel:
 
 
 def variable_graphs(domain: Space) -> tuple[VariableGraph, ...]:
-    """Return the graph of each variable; raises DomainError for a domain that is no `Space` or has a `Real` variable.
+    """Return the graph of each variable; raises DomainError for a domain that is no `Space` or has a variable on none.
 
     domain: a `Space`.
     """
     if not isinstance(domain, Space):
         raise DomainError(f"method: combo needs a Space, got {domain_label(domain)}")
     refuse_real("combo", domain)
+    others = [name for name, variable in domain.variables.items() if not isinstance(variable, ChoiceVariable)]
+    if others:
+        kind = domain.variables[others[0]].kind
+        raise DomainError(f"method: combo needs variables on graphs; {others[0]} is of kind {kind}")
     return tuple(variable.graph for variable in domain.variables.values() if isinstance(variable, ChoiceVariable))
 
 

@@ -92,8 +92,8 @@ class MemoryWriter:
 
     def take_back(self, *numbers: int) -> None:
         for number in numbers:
-            row = self._kept.trials[number]
-            if row.status == "running":
+            row = self._kept.trials.get(number)
+            if row is not None and row.status == "running":
                 self._kept.trials[number] = row._replace(attempts=row.attempts - 1)
 
     def check_place(self) -> None:

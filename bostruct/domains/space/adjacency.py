@@ -19,14 +19,15 @@ class Adjacency:
     variables: of the space, in order.
     layout: the columns of each.
 
-    Equal graphs are one; what is adjacent is kept by their positions, for large graphs are slow to hash.
+    Equal graphs of one kind of variable are one; what is adjacent is kept by their positions, for large graphs are slow
+    to hash.
     """
 
     def __init__(self, variables: Sequence[Variable], layout: Layout) -> None:
         self.variables, self.layout = variables, layout
         shared: dict[Hashable, int] = {}
         self.positions = [
-            shared.setdefault(one.graph if isinstance(one, ChoiceVariable) else -i - 1, len(shared))
+            shared.setdefault((type(one), one.graph) if isinstance(one, ChoiceVariable) else i, len(shared))
             for i, one in enumerate(variables)
         ]
         self.known: dict[tuple[int, int, bool], IntArray] = {}

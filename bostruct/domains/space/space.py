@@ -19,6 +19,7 @@ from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.constrained_sampling import sample_distinct, sample_satisfying
 from bostruct.domains.space.constraints import Constraint, Survey, count_satisfied_rules, rule_name, valid_mask
 from bostruct.domains.space.decisions import Coordinate, coordinate, resample, roll_out, token, token_table
+from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.registry import variable, variable_from_json
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch, pad_columns
 from bostruct.domains.space.survey import survey_space
@@ -303,6 +304,9 @@ class Space:
 
         Returns the batch and the positions of its points in xs, ascending.
         """
+        if not len(xs):
+            none = np.empty(0, dtype=np.int64)
+            return SingleChanges(self.join(), none, none, none[:, None], self.layout), none
         found = [self._sample_changes(x, m, rng, leaps) for x in xs]
         of = np.repeat(np.arange(len(found)), [len(which) for which, _ in found])
         which = np.concatenate([own for own, _ in found])
@@ -346,7 +350,7 @@ class Space:
 
         xs: integer rows (m, d).
         """
-        if self.layout.is_simple:
+        if self.layout.is_simple and int(self.n_choices.max()) <= MAX_CHOICES:
             return list(self._tokens[np.arange(self.d), np.asarray(xs)])
         split = [self.layout.split(x) for x in np.asarray(xs)]
         return [np.array([token(f"{n} = {own}") for n, own in zip(self.variables, x, strict=True)]) for x in split]

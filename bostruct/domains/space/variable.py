@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
@@ -113,7 +114,8 @@ class Variable(ABC):
         return self.size
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Variable) and self.to_json() == other.to_json()
+        # as text, for True == 1 where the two are not the same choice
+        return isinstance(other, Variable) and json.dumps(self.to_json()) == json.dumps(other.to_json())
 
     def __hash__(self) -> int:
         return hash((self.kind, self.size))

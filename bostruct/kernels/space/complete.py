@@ -188,7 +188,7 @@ class CompleteFactor:
         carried: True where `gram` holds the kernel of variable i at `theta`.
         """
         rho = partial(self.link.rho, size=float(self._sizes[i]))
-        there = rho(theta) if carried else 1.0
+        there = (rho(theta) if carried else 1.0) or 1.0  # where it underflows and `gram` does not, no pair differs
         if prepared.alone and _has_large_blocks(prepared.xs[:, i], self.sizes[i]):
             return block_line(gram, prepared.xs[:, i], rho, there)
         return complete_line(gram, differ(prepared, i), rho, there)

@@ -10,12 +10,11 @@ import numpy as np
 from scipy.special import ellipkm1
 
 from bostruct.contracts import Array
-from bostruct.kernels.space.spectra import complete_log_correlation, complete_slope
+from bostruct.kernels.space.spectra import LARGEST_EXPONENT, complete_log_correlation, complete_slope
 
 LARGEST_EDGE_WEIGHT = 1e300  # edge weight: short of infinity, which times the eigenvalue 0 is no number
 
 SMALLEST_NORMAL = 1e-300  # numbers much smaller have few digits, and what follows from them moves in steps
-LARGEST_EXPONENT = 700.0  # of a number that exp can still make
 
 SMALLEST_PARAMETER = 1e-300  # of an elliptic integral: short of 0, where its complement is infinite
 

@@ -138,8 +138,8 @@ class MainEffects:
         ys: m points; None for xs with themselves.
         """
         if isinstance(xs, SingleChanges):
-            return self._prepare_changes(xs, xs.rows() if ys is None else ys)
-        ys = xs if ys is None else ys
+            return self._prepare_changes(xs, xs.rows() if ys is None else np.asarray(ys))
+        ys = xs if ys is None else np.asarray(ys)
         gram = np.zeros((len(xs), len(ys)))
         if signs := self._signs:  # of two choices every effect is a sign: one product serves all
             gram += (2.0 * xs[:, signs] - 1.0) @ (2.0 * ys[:, signs] - 1.0).T

@@ -96,8 +96,8 @@ class SpaceKernel:
         ys: m points, as rows; None for xs with themselves.
         """
         if isinstance(xs, SingleChanges):
-            return self._prepare_changes(xs, xs.rows() if ys is None else ys)
-        return self._prepare_rows(xs, ys)
+            return self._prepare_changes(xs, xs.rows() if ys is None else np.asarray(ys))
+        return self._prepare_rows(xs, None if ys is None else np.asarray(ys))
 
     def gram(self, theta: Array, prepared: SpacePair | ChangesPair) -> Array:
         """Return the Gram matrix (n, m).
@@ -131,7 +131,7 @@ class SpaceKernel:
         gram: the Gram matrix at theta, where known. Dividing by one factor gives the product of the others, as long as
             none of its entries is near the end of the doubles; else their logarithms are added up.
         """
-        carried = gram is not None and float(gram.min()) > SMALLEST_REUSABLE
+        carried = gram is not None and float(gram.min(initial=np.inf)) > SMALLEST_REUSABLE
         if gram is None or not carried:
             gram = self._log_gram(theta, prepared, without=i)
             np.exp(gram, out=gram)

@@ -15,6 +15,7 @@ import numpy as np
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.graphs import CompleteGraph, PathGraph, VariableGraph
 
+LARGEST_EXPONENT = 700.0  # of a number that exp can still make
 SMALLEST_ENTRY = 1e-130  # entries below are rounding noise of the eigensystem; their logarithm must stay finite
 
 

@@ -22,6 +22,7 @@ from bostruct.kernels.space import complete
 from bostruct.kernels.space.diffusion import ard_diffusion, extreme_eigenvalues
 from bostruct.kernels.space.links import Link, LogEdgeWeight, LogLengthscale
 from bostruct.kernels.space.product import SpaceKernel
+from bostruct.kernels.space.registry import main_effects
 from bostruct.kernels.space.spectra import eigenvalues
 from bostruct.methods import auto
 from bostruct.methods.default_kernels import variable_graphs
@@ -296,3 +297,25 @@ def test_the_lengthscale_of_a_path_moves_smoothly_where_the_nome_underflows(thet
     slope = link.edge_weights(np.array([theta]), gap)[1][0]
     ahead, behind = (math.log(link.edge_weights(np.array([theta + sign * step]), gap)[0][0]) for sign in (1, -1))
     assert (ahead - behind) / (2 * step) == pytest.approx(slope, rel=1e-7)
+
+
+def test_a_variable_in_which_all_points_agree_has_a_line_however_small_its_correlation():
+    space = bo.Space({f"x{i}": bool for i in range(3)})
+    for n in (2, 100):
+        xs = np.zeros((n, 3), dtype=np.int64)
+        xs[:, 2] = np.arange(n) % 2
+        kernel, theta = kernel_of(space, LogLengthscale()), np.array([-4.0, 0.0, 0.0])
+        prepared = kernel.prepare(xs)
+        moved = np.array([0.5, 0.0, 0.0])
+        line = kernel.line(theta, 0, prepared, kernel.gram(theta, prepared))
+        np.testing.assert_allclose(line(0.5), kernel.gram(moved, prepared), rtol=1e-12)
+
+
+def test_single_changes_serve_as_either_batch():
+    space, rng = bo.Space({"a": bool, "b": bo.Integer(0, 5), "c": list("xyz")}), np.random.default_rng(0)
+    changes, _ = space.sample_neighborhoods(space.sample(2, rng), 10, rng)
+    for kernel in (kernel_of(space, LogLengthscale()), main_effects(space)):
+        theta = np.zeros(sum(block.size for block in kernel.parameters))
+        expected = kernel.gram(theta, kernel.prepare(changes.rows(), changes.rows()))
+        np.testing.assert_allclose(kernel.gram(theta, kernel.prepare(changes, changes)), expected, rtol=1e-12)
+        np.testing.assert_allclose(kernel.gram(theta, kernel.prepare(changes.rows(), changes)), expected, rtol=1e-12)
