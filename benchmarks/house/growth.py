@@ -18,7 +18,6 @@ class Exemplar(NamedTuple):
 EXEMPLARS = (
     Exemplar("kind of variable", "bostruct.domains.space.integer"),
     Exemplar("factor of the product kernel", "bostruct.kernels.space.complete"),
-    Exemplar("domain", "bostruct.domains.architecture.table"),
     Exemplar("method", "bostruct.methods.tpe"),
     Exemplar("searcher", "bostruct.searchers.tpe"),
     Exemplar("storage back end", "bostruct.storage.memory"),

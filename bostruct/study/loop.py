@@ -37,6 +37,7 @@ class RunSettings:
     workers: trials at once, at least 1.
     executor: a `concurrent.futures.Executor` to evaluate on; None for this process, or worker processes of our own.
     trial_timeout: seconds, at least 0.001; None for no limit, and with an executor.
+    load_timeout: seconds that a worker process may take to load the objective.
     callbacks: functions of (study, trial), called after each trial.
     progress: True for a bar, False for none, None for a bar on a terminal and in a notebook.
     reraise: classes of exceptions of the objective that end the run.
@@ -88,7 +89,7 @@ class RunSettings:
     ) -> RunSettings:
         """Make settings of what a user wrote: one callback, or one exception, stands for a sequence of one.
 
-        objective, n_trials, workers, executor, trial_timeout, progress: as of the class.
+        objective, n_trials, workers, executor, trial_timeout, load_timeout, progress: as of the class.
         callbacks: one function or several.
         reraise: one class of exceptions or several.
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from bostruct.contracts import Array, Prediction
+from bostruct.contracts import Acquisition, Array, Prediction
 from bostruct.testing.common import assert_close
 
 TINY = 1e-12  # of 1 and of the worth: what rounding may cost
 
 
-def check_acquisition(acquisition: Any, rng: np.random.Generator, s: int = 3, m: int = 40) -> None:
+def check_acquisition(acquisition: Acquisition, rng: np.random.Generator, s: int = 3, m: int = 40) -> None:
     """Check every law of an acquisition function; raise AssertionError, which names the law.
 
     acquisition: worth of a prediction, larger is better.
@@ -36,7 +34,7 @@ def _freeze(array: Array) -> Array:
     return array
 
 
-def _check_form(acquisition: Any, prediction: Prediction, incumbent: float) -> None:
+def _check_form(acquisition: Acquisition, prediction: Prediction, incumbent: float) -> None:
     shape = prediction.mean.shape
     for what, found in (
         ("a worth", acquisition(prediction, incumbent)),
@@ -49,7 +47,7 @@ def _check_form(acquisition: Any, prediction: Prediction, incumbent: float) -> N
     assert_close(alone, worth[:, :1], _rounding(worth[:, :1]), "the worth of a point does not depend on the others")
 
 
-def _check_direction(acquisition: Any, prediction: Prediction, incumbent: float, spread: float) -> None:
+def _check_direction(acquisition: Acquisition, prediction: Prediction, incumbent: float, spread: float) -> None:
     mean, variance = prediction
     worth = acquisition(prediction, incumbent)
     for step in (0.01, 1.0):
@@ -60,7 +58,7 @@ def _check_direction(acquisition: Any, prediction: Prediction, incumbent: float,
 
 
 def _check_bounds(
-    acquisition: Any, prediction: Prediction, incumbent: float, spread: float, rng: np.random.Generator
+    acquisition: Acquisition, prediction: Prediction, incumbent: float, spread: float, rng: np.random.Generator
 ) -> None:
     worth, bounds = acquisition(prediction, incumbent), acquisition.upper_bounds(prediction, incumbent)
     assert np.all(bounds >= worth), "a bound is never below the worth of the same prediction"
@@ -74,7 +72,7 @@ def _check_bounds(
         assert _is_above(wider, bounds), f"a bound {law} is never below the bound"
 
 
-def _check_average(acquisition: Any, worth: Array, rng: np.random.Generator) -> None:
+def _check_average(acquisition: Acquisition, worth: Array, rng: np.random.Generator) -> None:
     found = acquisition.average(_freeze(worth.copy()))
     assert found.shape == worth.shape[1:], f"an average is (m,): expected {worth.shape[1:]}, got {found.shape}"
     if acquisition.is_logarithm:

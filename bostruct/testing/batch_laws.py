@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any
 
 import numpy as np
 
-from bostruct.contracts import Batch, Point
+from bostruct.contracts import Batch, Domain, Point
 
 
-def check_batch(domain: Any, xs: Batch, rng: np.random.Generator) -> None:
+def check_batch(domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
     """Check what a batch of any kind can do: be counted, indexed, cut, iterated over, taken from and joined.
 
     domain: any.
@@ -31,7 +30,7 @@ def check_batch(domain: Any, xs: Batch, rng: np.random.Generator) -> None:
     assert domain.keys(domain.join(list(xs))) == own, "join takes a list of points"
 
 
-def keys_of(domain: Any, xs: Iterable[Point]) -> list[Hashable]:
+def keys_of(domain: Domain, xs: Iterable[Point]) -> list[Hashable]:
     """Return the keys of points, in a batch or a list.
 
     domain: of the points.
@@ -40,7 +39,7 @@ def keys_of(domain: Any, xs: Iterable[Point]) -> list[Hashable]:
     return domain.keys(domain.join(xs))
 
 
-def same(domain: Any, x: Point, y: Point) -> bool:
+def same(domain: Domain, x: Point, y: Point) -> bool:
     """Tell whether two points are equal.
 
     domain: of the points.

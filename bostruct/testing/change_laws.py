@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
 from bostruct.checks import has_capability
-from bostruct.contracts import DomainError, HasChoices, HasNeighbors, Point
+from bostruct.contracts import (
+    DomainError,
+    HasChoices,
+    HasCrossover,
+    HasMutation,
+    HasNeighborhoods,
+    HasNeighbors,
+    Point,
+)
 from bostruct.testing.batch_laws import check_batch, keys_of, same
 
 CHILDREN = 40  # of which one has a value of the other parent
 MOST_NEIGHBORS = 20_000  # beyond, a law is checked on `sample_neighbors` alone
 
 
-def check_mutation(domain: Any, x: Point, rng: np.random.Generator) -> None:
+def check_mutation(domain: HasMutation, x: Point, rng: np.random.Generator) -> None:
     """Check that a mutation is a valid other point, which differs in one choice where neighbors do.
 
     A domain may refuse with DomainError where it seems to have no other point.
@@ -32,15 +39,15 @@ def check_mutation(domain: Any, x: Point, rng: np.random.Generator) -> None:
         return
     domain.check(changed)
     assert not same(domain, changed, x), f"mutate returns another point than {x!r}"
-    if not has_capability(domain, HasChoices) or not has_capability(domain, HasNeighbors):
+    if not has_capability(domain, HasNeighbors) or not len(domain.sample_neighbors(x, 1, rng)):
         return
-    if len(domain.sample_neighbors(x, 1, rng)):
+    if has_capability(domain, HasChoices):
         before, after = _choices(domain, x), _choices(domain, changed)
         n_changed = sum(before[key] != after[key] for key in before.keys() & after.keys())
         assert n_changed == 1, f"mutate changes one choice of {x!r}, not {n_changed}"
 
 
-def check_crossover(domain: Any, x: Point, y: Point, rng: np.random.Generator) -> None:
+def check_crossover(domain: HasCrossover, x: Point, y: Point, rng: np.random.Generator) -> None:
     """Check that children are valid, have the choices of their parents, and some of the second parent.
 
     domain: with crossover.
@@ -63,7 +70,7 @@ def check_crossover(domain: Any, x: Point, y: Point, rng: np.random.Generator) -
         assert mixed, "some children have something of the second parent"
 
 
-def check_neighbors(domain: Any, x: Point, rng: np.random.Generator) -> None:
+def check_neighbors(domain: HasNeighbors, x: Point, rng: np.random.Generator) -> None:
     """Check that neighbors are valid, distinct, symmetric, never x, in a fixed order, and sampled in that order.
 
     domain: with neighbors.
@@ -90,7 +97,7 @@ def check_neighbors(domain: Any, x: Point, rng: np.random.Generator) -> None:
     _check_each_neighbor(domain, x, [near[i] for i in rng.permutation(len(near))[:5]])
 
 
-def _check_each_neighbor(domain: Any, x: Point, near: Iterable[Point]) -> None:
+def _check_each_neighbor(domain: HasNeighbors, x: Point, near: Iterable[Point]) -> None:
     for y in near:
         domain.check(y)
         assert not same(domain, x, y), f"no point is its own neighbor: {x!r}"
@@ -99,7 +106,7 @@ def _check_each_neighbor(domain: Any, x: Point, near: Iterable[Point]) -> None:
             assert domain.key(x) in keys_of(domain, back), f"x has a neighbor y of which it is none: {x!r}, {y!r}"
 
 
-def check_neighborhoods(domain: Any, x: Point, rng: np.random.Generator) -> None:
+def check_neighborhoods(domain: HasNeighborhoods, x: Point, rng: np.random.Generator) -> None:
     """Check that the neighborhoods of several points as one batch are those of one point after another.
 
     domain: with neighborhoods.
@@ -123,6 +130,6 @@ def check_neighborhoods(domain: Any, x: Point, rng: np.random.Generator) -> None
     check_batch(domain, few, rng)
 
 
-def _choices(domain: Any, x: Point) -> dict[str, float]:
+def _choices(domain: HasChoices, x: Point) -> dict[str, float]:
     """Return the values of a point by the places of its choices."""
     return {one.path: one.value for one in domain.coordinates(x)}

@@ -7,13 +7,14 @@ domain of which all points are known.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Hashable
 
 import numpy as np
 
 from bostruct.checks import has_capability
 from bostruct.contracts import (
     Batch,
+    Domain,
     DomainError,
     HasCrossover,
     HasDistances,
@@ -31,7 +32,7 @@ from bostruct.testing.change_laws import check_crossover, check_mutation, check_
 from bostruct.testing.common import assert_close, is_raised, read_back
 
 
-def check_domain(domain: Any, rng: np.random.Generator, m: int = 4, rebuildable: bool = True) -> None:
+def check_domain(domain: Domain, rng: np.random.Generator, m: int = 4, rebuildable: bool = True) -> None:
     """Check every law of a domain, and of each capability that it has; raise AssertionError, which names the law.
 
     domain: any.
@@ -52,7 +53,7 @@ def check_domain(domain: Any, rng: np.random.Generator, m: int = 4, rebuildable:
     domain.check(domain.sample_unseen(frozenset(), rng))
 
 
-def _check_capabilities(domain: Any, xs: Batch, rng: np.random.Generator) -> None:
+def _check_capabilities(domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
     for x in xs:
         if has_capability(domain, HasMutation):
             check_mutation(domain, x, rng)
@@ -71,7 +72,7 @@ def _check_capabilities(domain: Any, xs: Batch, rng: np.random.Generator) -> Non
         check_features(domain, xs)
 
 
-def check_points(domain: Any, xs: Batch) -> None:
+def check_points(domain: Domain, xs: Batch) -> None:
     """Check that points are valid, survive the user's form and JSON, and are not changed by being looked at.
 
     domain: any.
@@ -86,7 +87,7 @@ def check_points(domain: Any, xs: Batch) -> None:
     assert is_raised(PointError, lambda: domain.parse(object())), "parse raises PointError for what is no point"
 
 
-def check_keys(domain: Any, xs: Batch) -> None:
+def check_keys(domain: Domain, xs: Batch) -> None:
     """Check that keys are hashable, equal exactly where presented points are, and in order after a join.
 
     domain: any.
@@ -102,7 +103,7 @@ def check_keys(domain: Any, xs: Batch) -> None:
             assert hash(found[i]) == hash(found[j]) or found[i] != found[j], "equal keys have equal hashes"
 
 
-def check_distances(domain: Any, xs: Batch) -> None:
+def check_distances(domain: HasDistances, xs: Batch) -> None:
     """Check that distances are finite, at least 0, symmetric, and 0 from a point to itself.
 
     domain: with distances.
@@ -117,7 +118,7 @@ def check_distances(domain: Any, xs: Batch) -> None:
     assert_close(own, own.T, rounding, "distances are symmetric")
 
 
-def check_features(domain: Any, xs: Batch) -> None:
+def check_features(domain: HasFeatures, xs: Batch) -> None:
     """Check that features are finite, as many for each point, and the same whatever else is in the batch.
 
     domain: with features.
@@ -130,7 +131,7 @@ def check_features(domain: Any, xs: Batch) -> None:
     assert_close(domain.features(xs[1:]), found[1:], 0.0, "features of a point do not depend on the rest of the batch")
 
 
-def check_seeded(domain: Any) -> None:
+def check_seeded(domain: Domain) -> None:
     """Check that sampling draws from the generator given, and from nothing else.
 
     domain: any.
@@ -139,7 +140,7 @@ def check_seeded(domain: Any) -> None:
     assert first == second, "sample with the same generator returns the same points"
 
 
-def check_description(domain: Any, rebuildable: bool) -> None:
+def check_description(domain: Domain, rebuildable: bool) -> None:
     """Check that the description is JSON, and rebuilds an equal domain or is refused.
 
     domain: any.
@@ -159,7 +160,7 @@ def check_description(domain: Any, rebuildable: bool) -> None:
     assert len(drawn) == 1, "the domain rebuilt from to_json draws the same points"
 
 
-def check_enumerated(domain: Any, points: Batch, rng: np.random.Generator) -> None:
+def check_enumerated(domain: Domain, points: Batch, rng: np.random.Generator) -> None:
     """Check a small domain: its size, uniform sampling, and `sample_unseen` down to the last point.
 
     domain: any.
@@ -176,7 +177,7 @@ def check_enumerated(domain: Any, points: Batch, rng: np.random.Generator) -> No
         assert key in counts, f"sample draws points of the domain, not {key!r}"
         counts[key] += 1
     assert chi_square_is_plausible(list(counts.values())), f"sample draws uniformly, not {counts}"
-    seen: set[Any] = set()
+    seen: set[Hashable] = set()
     for _ in every:
         key = domain.key(domain.sample_unseen(frozenset(seen), rng))
         assert key in counts, f"sample_unseen draws points of the domain, not {key!r}"

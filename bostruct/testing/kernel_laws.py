@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from bostruct.checks import has_capability
-from bostruct.contracts import Array, Batch, DependsOnTraining, HasGradient, HasLine, Prepared
+from bostruct.contracts import Array, Batch, DependsOnTraining, Domain, HasGradient, HasLine, Prepared
 from bostruct.testing.common import assert_close, copy_batch, sample_changes
 from bostruct.testing.prior_laws import check_prior
 
 TINY = 1e-10  # of the largest prior variance: what rounding may cost
 
 
-def check_kernel(kernel: Any, domain: Any, rng: np.random.Generator, reach: float = 3.0, m: int = 6) -> None:
+def check_kernel(kernel: Any, domain: Domain, rng: np.random.Generator, reach: float = 3.0, m: int = 6) -> None:
     """Check every law of a kernel, and of its line and gradient where it has them; raise AssertionError.
 
     kernel: of the domain's points.
@@ -52,7 +52,7 @@ def near_initial(kernel: Any, rng: np.random.Generator, reach: float) -> Array:
     return np.concatenate([*blocks, np.zeros(0)])
 
 
-def check_gram(kernel: Any, domain: Any, xs: Batch, ys: Batch, theta: Array) -> None:
+def check_gram(kernel: Any, domain: Domain, xs: Batch, ys: Batch, theta: Array) -> None:
     """Check that Gram matrices are symmetric, positive semi-definite, and the same for equal points.
 
     kernel: of the domain's points.
@@ -86,7 +86,7 @@ def check_gram(kernel: Any, domain: Any, xs: Batch, ys: Batch, theta: Array) -> 
         assert_close(alone[0], across[i], rounding, f"row {i} of gram does not depend on the other rows")
 
 
-def check_changes(kernel: Any, domain: Any, xs: Batch, ys: Batch, theta: Array, rng: np.random.Generator) -> None:
+def check_changes(kernel: Any, domain: Domain, xs: Batch, ys: Batch, theta: Array, rng: np.random.Generator) -> None:
     """Check that neighbors as a domain lists them have the kernel of the points that they are.
 
     kernel: of the domain's points.

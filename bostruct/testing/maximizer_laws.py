@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bostruct.contracts import Array, Batch, Info, Json
+from bostruct.contracts import Array, Batch, Domain, Info, Json, Maximizer
 from bostruct.testing.batch_laws import keys_of
 from bostruct.testing.common import assert_close, copy_batch, no_global_randomness, read_back, sample_changes
 
@@ -24,7 +25,7 @@ class RandomScore:
     slack: the most by which a bound exceeds the score, at least 0.
     """
 
-    domain: Any
+    domain: Domain
     seed: int
     levels: int = 1_000
     slack: float = 0.0
@@ -45,7 +46,7 @@ class RandomScore:
         return zlib.crc32(json.dumps([self.seed, salt, data]).encode()) % self.levels
 
 
-def check_maximizer(maximizer: Any, domain: Any, rng: np.random.Generator, n_starts: int = 4) -> None:
+def check_maximizer(maximizer: Maximizer, domain: Domain, rng: np.random.Generator, n_starts: int = 4) -> None:
     """Check every law of a maximizer; raise AssertionError, which names the law.
 
     A maximizer that cannot do without starts may refuse none of them with a ValueError that names `starts`.
@@ -71,7 +72,9 @@ def check_maximizer(maximizer: Any, domain: Any, rng: np.random.Generator, n_sta
     _check_without_starts(maximizer, RandomScore(domain, seed, 1_000, 300.0), domain, seed)
 
 
-def _maximize(maximizer: Any, score: RandomScore, domain: Any, starts: Batch, seed: int) -> tuple[list[Any], Info, Any]:
+def _maximize(
+    maximizer: Maximizer, score: RandomScore, domain: Domain, starts: Batch, seed: int
+) -> tuple[list[Any], Info, Any]:
     """Return the keys of the points found, what goes on record, and the points; check that nothing else changes."""
     before = keys_of(domain, starts)
     runs = []
@@ -86,7 +89,7 @@ def _maximize(maximizer: Any, score: RandomScore, domain: Any, starts: Batch, se
     return keys, info, points
 
 
-def _check_maxima(score: RandomScore, domain: Any, found: tuple[list[Any], Info, Any]) -> None:
+def _check_maxima(score: RandomScore, domain: Domain, found: tuple[list[Hashable], Info, Batch]) -> None:
     keys, info, points = found
     assert len(keys), "a maximizer returns at least one point"
     for x in points:
@@ -98,7 +101,7 @@ def _check_maxima(score: RandomScore, domain: Any, found: tuple[list[Any], Info,
         assert_close(info["best_score"], scores[0], 0.0, "best_score on record is the score of the first point")
 
 
-def _check_without_starts(maximizer: Any, score: RandomScore, domain: Any, seed: int) -> None:
+def _check_without_starts(maximizer: Maximizer, score: RandomScore, domain: Domain, seed: int) -> None:
     try:
         found = _maximize(maximizer, score, domain, domain.join(), seed)
     except ValueError as error:

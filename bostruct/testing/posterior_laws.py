@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from bostruct.checks import has_capability
-from bostruct.contracts import Array, Batch, HasCovariance, Prediction
+from bostruct.contracts import Array, Batch, Domain, HasCovariance, Posterior, Prediction
 from bostruct.testing.common import assert_close, copy_batch, sample_changes
 
 ROUNDING = 1e-7  # of the largest variance; jitter is part of it
 
 
-def check_posterior(posterior: Any, domain: Any, rng: np.random.Generator, m: int = 7) -> None:
+def check_posterior(posterior: Posterior, domain: Domain, rng: np.random.Generator, m: int = 7) -> None:
     """Check every law of a posterior, and of its covariances where it has them; raise AssertionError.
 
     posterior: of an objective over the domain.
@@ -32,7 +30,7 @@ def check_posterior(posterior: Any, domain: Any, rng: np.random.Generator, m: in
         check_covariance(posterior, domain, domain.join(xs, xs[:2]), rng)
 
 
-def check_prediction(posterior: Any, domain: Any, xs: Batch, rng: np.random.Generator) -> None:
+def check_prediction(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
     """Check that predictions have their form, and depend on nothing but the point.
 
     posterior: any.
@@ -67,7 +65,7 @@ def _assert_same(found: Prediction, expected: Prediction, kind: str) -> None:
     assert_close(found.variance, expected.variance, ROUNDING * scale, f"{law}: variance")
 
 
-def check_screen(posterior: Any, domain: Any, xs: Batch, rng: np.random.Generator) -> None:
+def check_screen(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
     """Check that `screen` is optimistic: a mean never above, a variance never below, that of `predict`.
 
     A maximizer screens all points, and predicts some of them, so that is what is compared.
@@ -88,7 +86,7 @@ def check_screen(posterior: Any, domain: Any, xs: Batch, rng: np.random.Generato
             assert np.all(is_wider), "the variance of screen is never below that of predict"
 
 
-def check_beliefs(posterior: Any, domain: Any, xs: Batch, running: Batch) -> None:
+def check_beliefs(posterior: Posterior, domain: Domain, xs: Batch, running: Batch) -> None:
     """Check that believing keeps every mean, widens no variance, and changes the posterior itself in nothing.
 
     Where the posterior has covariances, the variance of a believed point shrinks.
@@ -112,7 +110,7 @@ def check_beliefs(posterior: Any, domain: Any, xs: Batch, running: Batch) -> Non
     _assert_same(posterior.believe(domain.take(xs, [])).predict(every), before, "a posterior that believes no point")
 
 
-def check_covariance(posterior: Any, domain: Any, xs: Batch, rng: np.random.Generator) -> Array:
+def check_covariance(posterior: HasCovariance, domain: Domain, xs: Batch, rng: np.random.Generator) -> Array:
     """Check that covariances are symmetric, positive semi-definite, with `predict`'s variances, in any order of points.
 
     posterior: with covariances.
@@ -146,7 +144,7 @@ def check_covariance(posterior: Any, domain: Any, xs: Batch, rng: np.random.Gene
     return found
 
 
-def check_belief(posterior: Any, domain: Any, xs: Batch, running: Batch, noise: Array) -> None:
+def check_belief(posterior: HasCovariance, domain: Domain, xs: Batch, running: Batch, noise: Array) -> None:
     """Check that believing shrinks variances exactly as the covariances say.
 
     posterior: with covariances.

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from bostruct.checks import has_capability
-from bostruct.contracts import Array, DifferentiablePrior
+from bostruct.contracts import Array, DifferentiablePrior, Prior
 from bostruct.testing.common import assert_close
 
 STEP = 1e-5  # of central differences
 
 
-def check_prior(prior: Any, rng: np.random.Generator, initial: float = 0.0, reach: float = 3.0) -> None:
+def check_prior(prior: Prior, rng: np.random.Generator, initial: float = 0.0, reach: float = 3.0) -> None:
     """Check every law of a prior, and of its gradient where it has one; raise AssertionError.
 
     prior: any.
@@ -35,11 +34,11 @@ def check_prior(prior: Any, rng: np.random.Generator, initial: float = 0.0, reac
             assert total == -np.inf, "value_and_grad returns -inf where a parameter is outside the support"
 
 
-def _is_inside(prior: Any, theta: float) -> bool:
+def _is_inside(prior: Prior, theta: float) -> bool:
     return all(math.isfinite(prior.log_density(theta + step)) for step in (-2 * STEP, 0.0, 2 * STEP))
 
 
-def _check_gradient(prior: Any, theta: Array) -> None:
+def _check_gradient(prior: DifferentiablePrior, theta: Array) -> None:
     theta.flags.writeable = False
     total, slope = prior.value_and_grad(theta)
     shape = np.shape(slope)

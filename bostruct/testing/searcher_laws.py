@@ -7,17 +7,17 @@ running at once of which some fail. `check_exhausts` plays one to the end of a s
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bostruct.contracts import Searcher, SpaceExhausted
+from bostruct.contracts import Domain, Presented, Searcher, SpaceExhausted
 from bostruct.study.history import History
 from bostruct.testing.common import copy_batch, is_raised, no_global_randomness, read_back
 
-MakeSearcher = Callable[[Any], Searcher]
-Objective = Callable[[Any], float]
+MakeSearcher = Callable[[Domain], Searcher]
+Objective = Callable[[Presented], float]
 
 ORIGINS = ("initial", "model", "random", "fallback")
 
@@ -30,7 +30,7 @@ class Step(NamedTuple):
     origin: how the point was chosen.
     """
 
-    key: Any
+    key: Hashable
     state: str
     origin: str
 
@@ -53,7 +53,7 @@ class Schedule(NamedTuple):
 
 
 def check_searcher(
-    make_searcher: MakeSearcher, domain: Any, objective: Objective, rng: np.random.Generator, n_trials: int = 30
+    make_searcher: MakeSearcher, domain: Domain, objective: Objective, rng: np.random.Generator, n_trials: int = 30
 ) -> None:
     """Check every law that a short study can show; raise AssertionError, which names the law.
 
@@ -77,7 +77,7 @@ def check_searcher(
     )
 
 
-def check_settings(make_searcher: MakeSearcher, domain: Any) -> None:
+def check_settings(make_searcher: MakeSearcher, domain: Domain) -> None:
     """Check that settings and the first state are plain JSON, the same for the same searcher.
 
     make_searcher: as of `check_searcher`.
@@ -92,7 +92,7 @@ def check_settings(make_searcher: MakeSearcher, domain: Any) -> None:
     assert read_back(state) == state, "the first state survives JSON"
 
 
-def check_exhausts(make_searcher: MakeSearcher, domain: Any, objective: Objective, rng: np.random.Generator) -> None:
+def check_exhausts(make_searcher: MakeSearcher, domain: Domain, objective: Objective, rng: np.random.Generator) -> None:
     """Check that a study of a small domain visits each point once, then says that there is none left.
 
     The points are told one at a time; then all run at once, and none is ever told.
@@ -112,7 +112,7 @@ def check_exhausts(make_searcher: MakeSearcher, domain: Any, objective: Objectiv
         assert len({step.key for step in steps}) == size, "a study visits each point of a small domain once"
 
 
-def play(make_searcher: MakeSearcher, domain: Any, objective: Objective, schedule: Schedule) -> list[Step]:
+def play(make_searcher: MakeSearcher, domain: Domain, objective: Objective, schedule: Schedule) -> list[Step]:
     """Run a study in memory, and check the laws of one suggestion at every step; return the steps.
 
     make_searcher: as of `check_searcher`.

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
 
 import numpy as np
 
-from bostruct.contracts import Array, Batch, Posterior, State
+from bostruct.contracts import Array, Batch, Domain, Posterior, State, Surrogate
 from bostruct.testing.common import assert_close, copy_batch, no_global_randomness, read_back
 from bostruct.testing.posterior_laws import ROUNDING, check_posterior
 
@@ -15,7 +14,7 @@ SHIFT, SCALE = 100.0, 10.0  # of the values told: units that a model has to find
 REACH = 5.0  # standard deviations of the values told, in which the predictions of their points lie
 
 
-def check_surrogate(surrogate: Any, domain: Any, rng: np.random.Generator, n: int = 12) -> None:
+def check_surrogate(surrogate: Surrogate, domain: Domain, rng: np.random.Generator, n: int = 12) -> None:
     """Check every law of a surrogate, and of its posterior on n random points; raise AssertionError.
 
     surrogate: a model of objectives over the domain.
@@ -39,7 +38,7 @@ def check_surrogate(surrogate: Any, domain: Any, rng: np.random.Generator, n: in
     check_posterior(later, domain, rng)
 
 
-def _condition(surrogate: Any, xs: Batch, values: Array, state: State, seed: int) -> tuple[Posterior, State]:
+def _condition(surrogate: Surrogate, xs: Batch, values: Array, state: State, seed: int) -> tuple[Posterior, State]:
     """Condition a surrogate, and check that it leaves its arguments alone and that its state and info are JSON."""
     before = copy.deepcopy(state)
     with no_global_randomness():

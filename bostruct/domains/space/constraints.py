@@ -20,7 +20,7 @@ Constraint = Callable[[dict[str, Any]], bool]
 
 
 class Survey(NamedTuple):
-    """What a search from a fixed seed finds out about a constrained space, a function of the space alone.
+    """The findings of a search from a fixed seed in a constrained space, a function of the space alone.
 
     points: a few valid points, integer rows (k, columns); none where none was found.
     uniform_hits: True where one of the uniform draws was valid.

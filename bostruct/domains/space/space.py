@@ -508,7 +508,7 @@ class Space:
 
     @property
     def survey(self) -> Survey:
-        """What is known of a constrained space from the start; each suggestion is charged what it took to find out."""
+        """The survey of a constrained space, made once; each suggestion is charged the calls that it took."""
         charge_once(self, self._survey.calls)
         return self._survey
 

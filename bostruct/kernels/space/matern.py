@@ -18,14 +18,23 @@ MAX_FACTORS = 8  # of a product that is taken before its logarithm: each is at m
 
 
 class NumberPair(NamedTuple):
-    """Two batches as shares of the variables' ranges (c, n), (c, m)."""
+    """Two batches as shares of the variables' ranges.
+
+    xs: of n points (c, n).
+    ys: of m points (c, m).
+    """
 
     xs: Array
     ys: Array
 
 
 class NumberChanges(NamedTuple):
-    """The variable of each change (r,), and its distance to each y before and after the change (r, m)."""
+    """Changes of numbers, by their distances to each y.
+
+    which: the variable of each change (r,).
+    before: its distance to each y before the change (r, m).
+    after: the same after it (r, m).
+    """
 
     which: IntArray
     before: Array
