@@ -29,7 +29,7 @@ test: $(VENV)/installed-dev
 check: $(VENV)/installed-dev
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 # torch first, at its pinned version: what needs torch then finds it there and looks for no other.
 $(VENV)/torch: constraints.txt
