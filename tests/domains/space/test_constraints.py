@@ -9,15 +9,9 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import DomainError
-from bostruct.domains.space.constraints import (
-    count_satisfied_rules,
-    find_unseen_nearby,
-    random_walk,
-    rule_name,
-    sample_satisfying,
-    satisfies_all,
-    valid_mask,
-)
+from bostruct.domains.space.constrained_sampling import sample_satisfying
+from bostruct.domains.space.constraints import count_satisfied_rules, rule_name, satisfies_all, valid_mask
+from bostruct.domains.space.walks import find_unseen_nearby, random_walk
 
 
 def is_even(point: dict[str, Any]) -> bool:
