@@ -9,8 +9,6 @@ from typing import Any, TypeAlias
 
 import click
 
-from bostruct.display import printable
-
 Facts: TypeAlias = dict[str, Any]  # what a command prints, as JSON or in the rows of a table
 SPARK_BLOCKS = "▁▂▃▄▅▆▇█"
 
@@ -54,6 +52,8 @@ def format_pairs(rows: Sequence[tuple[str, str]]) -> str:
 
     rows: (name, text), at least one.
     """
+    from bostruct.display import printable  # here: it brings numpy, which no help needs
+
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:<{width}}  {printable(text)}".rstrip() for name, text in rows)
 
@@ -64,6 +64,8 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     header: a title for each column.
     rows: a cell for each column.
     """
+    from bostruct.display import printable  # here: it brings numpy, which no help needs
+
     rows = [[printable(cell) for cell in row] for row in rows]
     columns = list(zip(header, *rows, strict=True))
     widths = [max(map(len, column)) for column in columns]
@@ -81,6 +83,8 @@ def format_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str
     header: a title for each column.
     rows: a cell for each column.
     """
+    from bostruct.display import printable  # here: it brings numpy, which no help needs
+
     lines = [header, ["---"] * len(header), *([printable(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(row)} |" for row in lines)
 

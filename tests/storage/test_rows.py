@@ -27,6 +27,7 @@ from bostruct.testing.storage_laws import STUDY
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 positive = st.floats(0, allow_nan=False, allow_infinity=False)
 texts = st.text(st.characters(exclude_categories=["Cs"]))
+reasons = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 extra: dict[str, Any] = {
     "constraints": st.dictionaries(texts, numbers, max_size=3),
     "cost": st.none() | positive,
@@ -35,8 +36,8 @@ extra: dict[str, Any] = {
 }
 outcomes = st.one_of(
     st.builds(Outcome, st.lists(numbers, min_size=1, max_size=3).map(tuple), **extra),
-    st.builds(Outcome, failed=texts, **extra),
-    st.builds(Outcome, infeasible=texts, **extra),
+    st.builds(Outcome, failed=reasons, **extra),
+    st.builds(Outcome, infeasible=reasons, **extra),
 )
 
 
