@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from bostruct.cli.options import json_option, plain_errors
 from bostruct.cli.text import echo_json, format_markdown, format_table
-from bostruct.contracts import Domain, Presented
-from bostruct.domains.language.graph import IO
+
+if TYPE_CHECKING:
+    from bostruct.contracts import Domain, Presented
+    from bostruct.domains.language.graph import IO
 
 
 @click.command()

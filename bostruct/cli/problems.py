@@ -9,9 +9,9 @@ import click
 
 from bostruct.cli.options import json_option, load_problem, plain_errors
 from bostruct.cli.text import Facts, echo_json, format_number, format_pairs, format_table
-from bostruct.contracts import Domain
 
 if TYPE_CHECKING:
+    from bostruct.contracts import Domain
     from bostruct.problems.registry import AnyProblem
 
 
