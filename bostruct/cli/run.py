@@ -21,9 +21,9 @@ from bostruct.cli.options import (
     relabel_option,
 )
 from bostruct.cli.text import Facts, echo_json, format_number, format_pairs, sparkline
-from bostruct.contracts import Presented
 
 if TYPE_CHECKING:
+    from bostruct.contracts import Presented
     from bostruct.problems.registry import AnyProblem
     from bostruct.study.result import Result
     from bostruct.study.study import Study
