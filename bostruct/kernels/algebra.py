@@ -98,8 +98,8 @@ class PartKernel:
         return self.kernel.gram_and_pullback(theta, prepared)
 
 
-class ProductPair(NamedTuple):
-    """A pair of batches as `Product` prepares it.
+class KernelsPair(NamedTuple):
+    """A pair of batches as two kernels prepare it.
 
     first: what the first kernel prepared.
     second: what the second kernel prepared.
@@ -123,10 +123,10 @@ class Product:
     def parameters(self) -> tuple[Parameter, ...]:
         return (*self.first.parameters, *self.second.parameters)
 
-    def prepare(self, xs: Batch, ys: Batch | None = None) -> ProductPair:
-        return ProductPair(self.first.prepare(xs, ys), self.second.prepare(xs, ys))
+    def prepare(self, xs: Batch, ys: Batch | None = None) -> KernelsPair:
+        return KernelsPair(self.first.prepare(xs, ys), self.second.prepare(xs, ys))
 
-    def gram(self, theta: Array, prepared: ProductPair) -> Array:
+    def gram(self, theta: Array, prepared: KernelsPair) -> Array:
         """Return the Gram matrix (n, m).
 
         theta: (p,).
@@ -144,7 +144,7 @@ class Product:
         first, second = self._split(theta)
         return self.first.diag(first, xs) * self.second.diag(second, xs)
 
-    def line(self, theta: Array, i: int, prepared: ProductPair, gram: Array | None = None) -> Callable[[float], Array]:
+    def line(self, theta: Array, i: int, prepared: KernelsPair, gram: Array | None = None) -> Callable[[float], Array]:
         """Return the Gram matrix as a function of theta_i alone.
 
         The factor that theta_i belongs to changes; the other stays.
@@ -169,7 +169,7 @@ class Product:
 
         return along
 
-    def gram_and_pullback(self, theta: Array, prepared: ProductPair) -> tuple[Array, Callable[[Array], Array]]:
+    def gram_and_pullback(self, theta: Array, prepared: KernelsPair) -> tuple[Array, Callable[[Array], Array]]:
         """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (p,).
 
         theta: (p,).
@@ -187,17 +187,6 @@ class Product:
     def _split(self, theta: Array) -> tuple[Array, Array]:
         n_first = sum(block.size for block in self.first.parameters)
         return theta[:n_first], theta[n_first:]
-
-
-class WeightedSumPair(NamedTuple):
-    """A pair of batches as `WeightedSum` prepares it.
-
-    first: what the first kernel prepared.
-    second: what the second kernel prepared.
-    """
-
-    first: Prepared
-    second: Prepared
 
 
 @dataclass(frozen=True)
@@ -221,10 +210,10 @@ class WeightedSum:
         odds = Parameter("log_odds", 1, self.prior, self.initial)
         return (*self.first.parameters, *self.second.parameters, odds)
 
-    def prepare(self, xs: Batch, ys: Batch | None = None) -> WeightedSumPair:
-        return WeightedSumPair(self.first.prepare(xs, ys), self.second.prepare(xs, ys))
+    def prepare(self, xs: Batch, ys: Batch | None = None) -> KernelsPair:
+        return KernelsPair(self.first.prepare(xs, ys), self.second.prepare(xs, ys))
 
-    def gram(self, theta: Array, prepared: WeightedSumPair) -> Array:
+    def gram(self, theta: Array, prepared: KernelsPair) -> Array:
         """Return the Gram matrix (n, m).
 
         theta: (p,).
@@ -242,7 +231,7 @@ class WeightedSum:
         first, second, weight = self._split(theta)
         return weight * self.first.diag(first, xs) + (1.0 - weight) * self.second.diag(second, xs)
 
-    def gram_and_pullback(self, theta: Array, prepared: WeightedSumPair) -> tuple[Array, Callable[[Array], Array]]:
+    def gram_and_pullback(self, theta: Array, prepared: KernelsPair) -> tuple[Array, Callable[[Array], Array]]:
         """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (p,).
 
         theta: (p,).

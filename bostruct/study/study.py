@@ -20,7 +20,7 @@ from typing import Literal, SupportsFloat
 from bostruct import __version__, methods
 from bostruct.checks import check_choice, check_integer, check_number, short_repr
 from bostruct.contracts import BostructError, Domain, Presented, Searcher
-from bostruct.outcome import check_single, parse_outcome, storable
+from bostruct.outcome import parse_outcome, storable
 from bostruct.storage.backends import open_storage
 from bostruct.storage.json_text import dump
 from bostruct.storage.protocol import Storage, StorageError, StoredStudy, StudyRow, StudyWriter, find_study
@@ -185,7 +185,7 @@ class Study:
             self._writable()
             number = self._ledger.running(trial)
             ended = None if finished is None else check_number("finished", finished, 0.0)
-            return self._ledger.finish(number, check_single(parse_outcome(value, failed, infeasible)), ended)
+            return self._ledger.finish(number, parse_outcome(value, failed, infeasible), ended)
 
     def add(
         self, point: object, value: object = None, *, failed: str | None = None, infeasible: str | None = None
@@ -199,7 +199,7 @@ class Study:
         """
         with self._mutex:
             self._writable()
-            outcome = check_single(parse_outcome(value, failed, infeasible))
+            outcome = parse_outcome(value, failed, infeasible)
             return self._ledger.add(self.domain.parse(point), outcome)
 
     def requeue(self, trial: Trial | int) -> None:

@@ -12,11 +12,10 @@ import numpy as np
 from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, IntArray
 from bostruct.domains.space.call_limit import call_limit, limit_search
-from bostruct.domains.space.constraints import ConstrainedProduct, rule_name, valid_mask
+from bostruct.domains.space.constraints import ConstrainedProduct, rule_name, valid_mask, work_limit
 from bostruct.domains.space.walks import random_walk
 
 REJECTION_DRAWS = 20_000  # before they are given up
-WORK = 5_000_000  # most variables looked at by them, so that giving up takes a second or two
 N_CHAINS = 20
 MIN_STEPS = 20  # of a walk from one independent draw to the next; d / 2 in large spaces
 MAX_WALK_CALLS = 60_000
@@ -69,7 +68,7 @@ def _rejection_draws(space: ConstrainedProduct) -> int:
     """Return how many uniform draws to try before they are given up: 0 where the survey has shown that they miss."""
     if not space.enumerable and not space.survey.uniform_hits:
         return 0
-    return min(REJECTION_DRAWS, WORK // (space.d + 5 * len(space.constraints)), space.n_points)
+    return min(REJECTION_DRAWS, work_limit(space), space.n_points)
 
 
 def _rejection_sample(space: ConstrainedProduct, m: int, rate: int, rng: np.random.Generator) -> IntArray:

@@ -19,6 +19,9 @@ from bostruct.domains.space.variable import Variable
 Constraint = Callable[[dict[str, Any]], bool]
 
 
+WORK = 5_000_000  # most variables looked at by one kind of search
+
+
 class Survey(NamedTuple):
     """The findings of a search from a fixed seed in a constrained space, a function of the space alone.
 
@@ -61,6 +64,14 @@ class ConstrainedProduct(Protocol):
     def sample_freely(self, m: int, rng: np.random.Generator) -> IntArray: ...
     def present(self, x: IntArray) -> dict[str, Any]: ...
     def keys(self, batch: IntArray) -> list[Hashable]: ...
+
+
+def work_limit(space: ConstrainedProduct) -> int:
+    """Return how many points one kind of search may look at, so that giving up takes a second or two.
+
+    space: `Space`; the more variables and constraints it has, the fewer points.
+    """
+    return WORK // (space.d + 5 * len(space.constraints))
 
 
 def count_satisfied_rules(space: ConstrainedProduct, xs: IntArray, rules: Sequence[Constraint]) -> IntArray:

@@ -12,14 +12,13 @@ import numpy as np
 
 from bostruct.contracts import IntArray
 from bostruct.domains.space.call_limit import call_limit, limit_calls
-from bostruct.domains.space.constraints import ConstrainedProduct, Survey, count_at_point, valid_mask
+from bostruct.domains.space.constraints import ConstrainedProduct, Survey, count_at_point, valid_mask, work_limit
 from bostruct.domains.space.variable import Variable
 
 MAX_SURVEY_CALLS = 240_000  # leaves a suggestion some
 UNIFORM_DRAWS = 2_048
 ENOUGH_DRAWS = 4_096  # where one of them was valid
 BLOCK = 512
-WORK = 5_000_000  # most variables looked at by one kind of search, so that refusing takes a second or two
 N_STARTS = 20  # valid points that are wanted
 REPAIRS = 20
 REPAIR_STEPS = 2_000
@@ -53,7 +52,7 @@ def _draw_until_valid(
 ) -> tuple[IntArray, int]:
     """Draw until enough points are valid; return those, and how many were drawn."""
     found, n_drawn, limit = space.sample_freely(0, rng), 0, call_limit()
-    most = min(most, _work_limit(space))
+    most = min(most, work_limit(space))
     while len(found) < N_STARTS and not limit.is_reached and n_drawn < (ENOUGH_DRAWS if len(found) else most):
         block = draw(space, BLOCK, rng)
         found = np.concatenate([found, block[valid_mask(space, block)]])
@@ -82,7 +81,7 @@ SEARCHES: tuple[tuple[str, Draw, int], ...] = (  # name, draws, and how many of 
 def _repair_starts(space: ConstrainedProduct, rng: np.random.Generator) -> tuple[IntArray, int]:
     """Repair tilted draws until one is valid (1 or 0, columns), and return how many constraints the best satisfied."""
     most, limit = 0, call_limit()
-    steps = min(REPAIR_STEPS, max(1, _work_limit(space) // REPAIRS))
+    steps = min(REPAIR_STEPS, max(1, work_limit(space) // REPAIRS))
     for start in _draw_tilted_points(space, REPAIRS, rng):
         if limit.is_reached:
             break
@@ -123,7 +122,3 @@ def _draw_values(variables: Sequence[Variable], which: IntArray, rng: np.random.
         [single] if variables[i].width == 1 else variables[i].sample(1, rng)[0].tolist()
         for i, single in zip(which.tolist(), singles.tolist(), strict=True)
     ]
-
-
-def _work_limit(space: ConstrainedProduct) -> int:
-    return WORK // (space.d + 5 * len(space.constraints))

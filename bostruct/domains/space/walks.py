@@ -11,12 +11,11 @@ import numpy as np
 
 from bostruct.contracts import IntArray
 from bostruct.domains.space.call_limit import call_limit
-from bostruct.domains.space.constraints import ConstrainedProduct, satisfies_all, valid_mask
+from bostruct.domains.space.constraints import ConstrainedProduct, satisfies_all, valid_mask, work_limit
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.single_changes import SingleChanges, pad_columns
 from bostruct.domains.space.variable import Variable
 
-MAX_LISTED = 5_000_000  # most variables looked at by a breadth-first search, so that refusing takes a second or two
 SWAP = 0
 PROPOSALS = (1, 2, 3, SWAP, SWAP)  # how many variables the walk changes; swaps keep sums and permutations valid
 
@@ -69,7 +68,7 @@ def find_unseen_nearby(space: ConstrainedProduct, x: IntArray, seen: AbstractSet
     known = set(space.keys(x[None]))
     if not known & seen:
         return x
-    left, limit = MAX_LISTED // (space.d + 5 * len(space.constraints)), call_limit()
+    left, limit = work_limit(space), call_limit()
     while queue and not limit.is_reached:
         around = _changes_and_swaps(space, queue.popleft())
         left -= len(around)
