@@ -44,9 +44,7 @@ def check_prediction(posterior: Posterior, domain: Domain, xs: Batch, rng: np.ra
         assert array.shape == (s, m), f"{name} is (s, m): expected {(s, m)}, got {array.shape}"
         assert np.all(np.isfinite(array)), f"{name} is finite"
     assert np.all(found.variance > 0.0), "variance is above 0"
-    assert_same_prediction(
-        posterior.predict(copy_batch(domain, xs)), found, _same_law("an equal batch that is another object")
-    )
+    _assert_same(posterior.predict(copy_batch(domain, xs)), found, "an equal batch that is another object")
     order = rng.permutation(m)
     mixed = Prediction(found.mean[:, order], found.variance[:, order])
     _assert_same(posterior.predict(domain.take(xs, order)), mixed, "points in another order")
@@ -57,9 +55,7 @@ def check_prediction(posterior: Posterior, domain: Domain, xs: Batch, rng: np.ra
         assert array.shape == (s, 0), f"the prediction of no points is (s, 0), got {array.shape}"
     pair = sample_changes(domain, xs[:2], 10, rng)
     if pair is not None:
-        assert_same_prediction(
-            posterior.predict(pair.changes), posterior.predict(pair.rows), _same_law("single changes")
-        )
+        _assert_same(posterior.predict(pair.changes), posterior.predict(pair.rows), "single changes")
 
 
 def _assert_same(found: Prediction, expected: Prediction, kind: str) -> None:
@@ -118,12 +114,8 @@ def check_beliefs(posterior: Posterior, domain: Domain, xs: Batch, running: Batc
         own = slice(len(xs), len(every))
         is_smaller = float(after.variance[:, own].sum()) < float(before.variance[:, own].sum())
         assert is_smaller, "believing shrinks the variance of the points believed"
-    assert_same_prediction(
-        posterior.predict(every), before, _same_law("a posterior that has believed points elsewhere")
-    )
-    assert_same_prediction(
-        posterior.believe(domain.take(xs, [])).predict(every), before, _same_law("a posterior that believes no point")
-    )
+    _assert_same(posterior.predict(every), before, "a posterior that has believed points elsewhere")
+    _assert_same(posterior.believe(domain.take(xs, [])).predict(every), before, "a posterior that believes no point")
 
 
 def check_covariance(posterior: HasCovariance, domain: Domain, xs: Batch, rng: np.random.Generator) -> Array:
