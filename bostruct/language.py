@@ -7,6 +7,7 @@ modules, connects them and returns (inputs, outputs); `SearchSpace` of it is a v
 from __future__ import annotations
 
 from bostruct.contracts import Infeasible
+from bostruct.domains.counts import INFINITE, AtLeast, Exact
 from bostruct.domains.language.combinators import (
     combiner,
     dense_block,
@@ -37,7 +38,6 @@ from bostruct.domains.language.compilers.implementations import (
     sklearn_module,
     torch_module,
 )
-from bostruct.domains.language.counting import INFINITE, AtLeast, Exact
 from bostruct.domains.language.errors import (
     AlreadyConnected,
     CompileError,

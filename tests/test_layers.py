@@ -49,7 +49,7 @@ ALLOWED: dict[str, set[str]] = {
     "analysis": BASE | {"study", "bostruct.surrogates.fanova"},
     "problems": BASE | DOMAINS,
     "nas": BASE | DOMAINS,
-    "language": BASE | {"domains.language"},
+    "language": BASE | {"domains.language", "domains.common"},
     "optimize": BASE | {"study"},
     "integrations": PARTS,
     # The laws rebuild a domain from its description, and show a searcher a history.
@@ -58,7 +58,7 @@ ALLOWED: dict[str, set[str]] = {
     "door": ROOMS | {"cli"},  # bostruct/__init__.py, bostruct/__main__.py
 }
 # What the domains share, which knows none of them.
-COMMON = {"bostruct.domains.unseen", "bostruct.domains.graphviz"}
+COMMON = {"bostruct.domains.counts", "bostruct.domains.graphviz", "bostruct.domains.unseen"}
 HEAVY = {"torch", "gpytorch", "botorch", "sklearn", "ot", "matplotlib", "pandas", "networkx", "optuna", "scipy.stats"}
 VERSION = "bostruct.__version__"  # which anybody may know
 WITH_CODE = {

@@ -3,7 +3,8 @@
 import numpy as np
 
 import bostruct as bo
-from bostruct.domains.space.choices import ChoiceVariable, check_choices, choices_from_json
+from bostruct.domains.space.choice_json import choices_from_json
+from bostruct.domains.space.choices import ChoiceVariable, check_choices
 from bostruct.domains.space.graphs import WeightedGraph
 from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.registry import VariableKernels, product_kernel

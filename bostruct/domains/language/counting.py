@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice, product
 from typing import NamedTuple, TypeAlias
 
 from bostruct.contracts import Infeasible
+from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
 from bostruct.domains.language.count_tables import (
     NO_SETTING,
     CountRow,
@@ -44,45 +44,11 @@ MAX_CACHED_COUNTS = (
 MAX_SETTINGS = 1_000  # settings looked at of modules that have more than the budget allows
 
 
-@dataclass(frozen=True)
-class Exact:
-    """The size of a space all of whose programs were counted.
-
-    count: number of programs.
-    """
-
-    count: int
-
-
-@dataclass(frozen=True)
-class AtLeast:
-    """A lower bound: the programs found before the budget was spent, or within the depth that is searched.
-
-    count: number of programs found.
-    """
-
-    count: int
-
-
-@dataclass(frozen=True)
-class Infinite:
-    """The size of a space in which a substitution can contain itself.
-
-    count: infinity.
-    """
-
-    count: float = math.inf
-
-
-INFINITE = Infinite()
-Size: TypeAlias = Exact | AtLeast | Infinite
-
-
 class NotFactorable(Exception):
     """Choices in one part decide whether another is there at all: there is nothing to factor."""
 
 
-def count(walk: Walk, budget: int) -> Size:
+def count(walk: Walk, budget: int) -> Count:
     """Count the ways that lead on from here.
 
     walk: where to count from.
@@ -100,7 +66,7 @@ def count(walk: Walk, budget: int) -> Size:
     return AtLeast(found) if tally.cut else Exact(found)
 
 
-def count_by_visits(walk: Walk, budget: int) -> Size:
+def count_by_visits(walk: Walk, budget: int) -> Count:
     """Count the ways that lead on from here choice by choice, but for the last choices, which open nothing.
 
     walk: where to count from; it stays as it is.

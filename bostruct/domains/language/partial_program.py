@@ -10,10 +10,11 @@ from typing import Literal, Self, TypeAlias
 import numpy as np
 
 from bostruct.checks import check_choice, check_integer, short_repr
+from bostruct.domains.counts import Count, Exact
 from bostruct.domains.graphviz import render_svg
 from bostruct.domains.language import drawing, sampling
 from bostruct.domains.language.beginning import begin
-from bostruct.domains.language.counting import Exact, Size, count
+from bostruct.domains.language.counting import count
 from bostruct.domains.language.enumeration import depth_first, shortest_first
 from bostruct.domains.language.errors import LanguageError, TraceError
 from bostruct.domains.language.graph import Builder, Discrete
@@ -123,7 +124,7 @@ class PartialProgram:
             raise LanguageError(f"not all is chosen: {', '.join(h.path for h in self.hyperparameters[:5])} ...")
         return build_program(self._walk, self.builder)
 
-    def count(self, budget: int = COUNT_BUDGET) -> Size:
+    def count(self, budget: int = COUNT_BUDGET) -> Count:
         """Count the programs, by choices: `Exact`, `AtLeast` once the budget is spent, or `INFINITE`.
 
         budget: int >= 1, parts of the space to look at.

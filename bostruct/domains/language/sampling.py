@@ -9,7 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from bostruct.contracts import DomainError, Infeasible
-from bostruct.domains.language.counting import AtLeast, Infinite, count
+from bostruct.domains.counts import AtLeast, Infinite
+from bostruct.domains.language.counting import count
 from bostruct.domains.language.errors import NoneFeasible, TooDeep, TraceError
 from bostruct.domains.language.graph import Discrete
 from bostruct.domains.language.termination import OVERGROWN_DEPTH, draw_terminating_value, is_overgrown

@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from bostruct.checks import check_choice, check_integer, short_repr
 from bostruct.contracts import DomainError, Infeasible, Json, ParsedJson, PointError, Presented, SpaceExhausted
+from bostruct.domains.counts import Exact, Infinite
 from bostruct.domains.language import changes, sampling
-from bostruct.domains.language.counting import Exact, Infinite, count
+from bostruct.domains.language.counting import count
 from bostruct.domains.language.errors import NoneFeasible, TooDeep
 from bostruct.domains.language.features import LRUCache, coordinates, tokens
 from bostruct.domains.language.partial_program import COUNT_BUDGET, PartialProgram, check_generator

@@ -10,7 +10,7 @@ from bostruct.contracts import IntArray
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.single_changes import Layout, pad_columns
-from bostruct.domains.space.variable import Variable
+from bostruct.domains.space.variable import ABSENT, Variable
 
 
 class Adjacency:
@@ -47,6 +47,8 @@ class Adjacency:
 
     def _neighbors(self, i: int, columns: list[int], leaps: bool) -> IntArray:
         variable = self.variables[i]
+        if columns[0] == ABSENT:
+            return np.empty((0, variable.width), dtype=np.int64)
         if len(columns) > 1 or variable.size > MAX_CHOICES:
             return variable.neighbors(columns, leaps)
         key = self.positions[i], columns[0], leaps

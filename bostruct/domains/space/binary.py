@@ -5,13 +5,19 @@ from __future__ import annotations
 from bostruct.contracts import Json, ParsedJson
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.graphs import CompleteGraph
+from bostruct.domains.space.when import When
 
 
 class Binary(ChoiceVariable):
-    """A variable that is False or True (0 and 1 are understood)."""
+    """A variable that is False or True (0 and 1 are understood).
 
-    def __init__(self) -> None:
-        super().__init__((False, True), CompleteGraph(2))
+    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+
+    Raises DomainError.
+    """
+
+    def __init__(self, *, when: When | None = None) -> None:
+        super().__init__((False, True), CompleteGraph(2), when)
 
     def describe(self) -> dict[str, Json]:
         """Return nothing: all are equal."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import itertools
-import math
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
@@ -13,8 +12,10 @@ import numpy as np
 
 from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, PointError, Presented
+from bostruct.domains.space.choice_json import choice_to_json, is_json_scalar
 from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph, DyadicGraph, PathGraph, VariableGraph
 from bostruct.domains.space.variable import Variable
+from bostruct.domains.space.when import When, check_when
 
 
 class ChoiceVariable(Variable):
@@ -22,11 +23,13 @@ class ChoiceVariable(Variable):
 
     choices: the values, in order.
     graph: the choices that are one change apart; vertex v is choice v.
+    when: the conditions under which a point has the variable, see `bostruct.Space`; None for always.
     """
 
-    def __init__(self, choices: Sequence[Presented], graph: VariableGraph) -> None:
+    def __init__(self, choices: Sequence[Presented], graph: VariableGraph, when: When | None = None) -> None:
         self.choices = choices
         self.graph = graph
+        self.when = check_when(self.kind, when)
 
     def __repr__(self) -> str:
         return f"{self.kind}({short_repr(list(self.choices))})"
@@ -65,6 +68,10 @@ class ChoiceVariable(Variable):
         share: a uniform number in [0, 1), which decides.
         """
         return [(columns[0] + 1 + int(share * (self.size - 1))) % self.size]
+
+    def fallback(self) -> list[int]:
+        """Return the choice in the middle of an order, else the first."""
+        return [(self.size - 1) // 2 if self.ordered else 0]
 
     def check(self, columns: Sequence[int]) -> None:
         """Raise PointError for a vertex out of range.
@@ -124,7 +131,7 @@ class ChoiceVariable(Variable):
 
     def describe(self) -> dict[str, Json]:
         """Return the choices as JSON."""
-        return {"choices": [_choice_to_json(choice) for choice in self.choices]}
+        return {"choices": [choice_to_json(choice) for choice in self.choices]}
 
     @cached_property
     def _positions(self) -> dict[Hashable, int]:
@@ -152,30 +159,6 @@ def to_python(value: object) -> Any:
     value: any.
     """
     return value.item() if isinstance(value, np.generic) else value
-
-
-def is_json_scalar(value: object) -> bool:
-    """Tell whether a value is one that JSON holds as it is: None, a bool, an int, a text or a finite float.
-
-    value: any.
-    """
-    return value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value))
-
-
-def _choice_to_json(choice: Presented) -> Json:
-    if is_json_scalar(choice):
-        return choice
-    return {"infinity": math.copysign(1.0, choice)} if type(choice) is float else {"repr": repr(choice)}
-
-
-def choices_from_json(data: ParsedJson) -> list[Presented]:
-    """Rebuild choices from their JSON; raises DomainError where they were not plain JSON values.
-
-    data: list that `ChoiceVariable.describe` returned.
-    """
-    if any(isinstance(choice, dict) and "repr" in choice for choice in data):
-        raise DomainError("its choices are Python objects that no file holds; pass the space itself (space=...)")
-    return [choice["infinity"] * math.inf if isinstance(choice, dict) else choice for choice in data]
 
 
 def check_choices(kind: str, choices: Iterable[Presented]) -> tuple[Presented, ...]:

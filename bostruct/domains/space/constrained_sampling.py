@@ -12,8 +12,9 @@ import numpy as np
 from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, IntArray
 from bostruct.domains.space.call_limit import call_limit, limit_search
-from bostruct.domains.space.constraints import ConstrainedProduct, rule_name, valid_mask, work_limit
+from bostruct.domains.space.constraints import ConstrainedProduct, valid_mask, work_limit
 from bostruct.domains.space.walks import random_walk
+from bostruct.domains.space.when import predicate_name
 
 REJECTION_DRAWS = 20_000  # before they are given up
 N_CHAINS = 20
@@ -88,7 +89,7 @@ def _rejection_sample(space: ConstrainedProduct, m: int, rate: int, rng: np.rand
 def _sample_from_all(space: ConstrainedProduct, m: int, rng: np.random.Generator) -> IntArray:
     every = space.enumerate()
     if not len(every):
-        names = ", ".join(rule_name(c) for c in space.constraints)
+        names = ", ".join(predicate_name(c) for c in space.constraints)
         raise DomainError(f"constraints: none of the {space.n_points} points satisfies all of {short_repr(names, 200)}")
     return every[rng.integers(len(every), size=m)]
 

@@ -13,8 +13,10 @@ from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, IntArray
 from bostruct.domains.space.call_limit import call_limit
 from bostruct.domains.space.choices import ChoiceVariable
+from bostruct.domains.space.conditions import Conditions
 from bostruct.domains.space.single_changes import Layout
-from bostruct.domains.space.variable import Variable
+from bostruct.domains.space.variable import ABSENT, Variable
+from bostruct.domains.space.when import describe_when, predicate_name
 
 Constraint = Callable[[dict[str, Any]], bool]
 
@@ -60,6 +62,8 @@ class ConstrainedProduct(Protocol):
     def mutable_names(self) -> Sequence[str]: ...
     @property
     def survey(self) -> Survey: ...
+    @property
+    def conditions(self) -> Conditions: ...
     def enumerate(self) -> IntArray: ...
     def sample_freely(self, m: int, rng: np.random.Generator) -> IntArray: ...
     def present(self, x: IntArray) -> dict[str, Any]: ...
@@ -123,29 +127,34 @@ def _satisfies(space: ConstrainedProduct, point: dict[str, Any], rule: Constrain
     """Ask a predicate about a copy of the point, so that it can change neither the space nor what others are asked."""
     own = point.copy()
     for name in space.mutable_names:
-        own[name] = copy.deepcopy(own[name])
+        if name in own:
+            own[name] = copy.deepcopy(own[name])
     call_limit().left -= 1
     try:
         return bool(rule(own))
     except Exception as error:
-        raise DomainError(f"constraint {rule_name(rule)} failed on {short_repr(point, 200)}: {error!r}") from error
+        raise _failure(space, point, rule, error) from error
 
 
-def rule_name(constraint: Constraint) -> str:
-    """Return what errors call a constraint: its name, or its repr where it has none.
-
-    constraint: a predicate of a point.
-    """
-    return getattr(constraint, "__name__", repr(constraint))
+def _failure(space: ConstrainedProduct, point: dict[str, Any], rule: Constraint, error: Exception) -> DomainError:
+    """Say which rule failed, and where it asked for a variable that the point has not."""
+    name = error.args[0] if isinstance(error, KeyError) and error.args else None
+    if isinstance(name, str) and name in space.variables and name not in point:
+        return DomainError(
+            f"constraint {predicate_name(rule)} asks for {name}, which {short_repr(point, 200)} has not: it exists "
+            f"where {describe_when(space.variables[name].when)}; use point.get({name!r})"
+        )
+    return DomainError(f"constraint {predicate_name(rule)} failed on {short_repr(point, 200)}: {error!r}")
 
 
 def _present_rows(space: ConstrainedProduct, xs: IntArray) -> Iterator[dict[str, Any]]:
     """Yield points as dicts of the space's own choices, of which `_satisfies` makes copies."""
     variables = space.variables
-    if all(isinstance(v, ChoiceVariable) for v in variables.values()):
+    if not space.conditions and all(isinstance(v, ChoiceVariable) for v in variables.values()):
         choices = [(name, v.choices) for name, v in variables.items() if isinstance(v, ChoiceVariable)]
         for row in np.asarray(xs).tolist():
             yield {name: own[vertex] for (name, own), vertex in zip(choices, row, strict=True)}
         return
     for row in np.asarray(xs):
-        yield {name: v.present(own) for (name, v), own in zip(variables.items(), space.layout.split(row), strict=True)}
+        split = zip(variables.items(), space.layout.split(row), strict=True)
+        yield {name: v.present(own) for (name, v), own in split if own[0] != ABSENT}

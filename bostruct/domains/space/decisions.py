@@ -14,7 +14,7 @@ from bostruct.contracts import Infeasible, IntArray
 from bostruct.domains.space.constraints import ConstrainedProduct, valid_mask
 from bostruct.domains.space.real import Real
 from bostruct.domains.space.scale import GRID_STEPS
-from bostruct.domains.space.variable import Variable
+from bostruct.domains.space.variable import ABSENT, Variable
 
 RESAMPLING_DRAWS = 1_000
 
@@ -92,7 +92,7 @@ def resample(space: ConstrainedProduct, x: IntArray, names: Sequence[str], rng: 
     changed = [space.positions[name] for name in names]
     for _ in range(RESAMPLING_DRAWS if space.constraints else 1):
         row = np.array(x, dtype=np.int64)
-        if not space.layout.is_simple:
+        if space.conditions or not space.layout.is_simple:
             _sample_each(space, row, changed, rng)
         elif len(changed) == 1:
             n = int(space.n_choices[changed[0]])
@@ -105,10 +105,15 @@ def resample(space: ConstrainedProduct, x: IntArray, names: Sequence[str], rng: 
 
 
 def _sample_each(space: ConstrainedProduct, row: IntArray, changed: Sequence[int], rng: np.random.Generator) -> None:
-    """Draw some variables of a row anew, in place."""
+    """Draw some variables of a row anew, in place, and those that they make exist."""
     variables = list(space.variables.values())
     for i in changed:
-        row[space.layout.columns(i)] = variables[i].sample(1, rng)[0]
+        columns = space.layout.columns(i)
+        if row[columns.start] != ABSENT:
+            own = row[columns].tolist()
+            alone = len(changed) == 1
+            row[columns] = variables[i].move(own, rng.random()) if alone else variables[i].sample(1, rng)[0]
+    space.conditions.settle_randomly(row[None], rng)
 
 
 def roll_out(space: ConstrainedProduct, made: Sequence[int], rng: np.random.Generator) -> IntArray:

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, ParsedJson
-from bostruct.domains.space.choices import ChoiceVariable, check_choices, choices_from_json, path_graph
+from bostruct.domains.space.choice_json import choices_from_json
+from bostruct.domains.space.choices import ChoiceVariable, check_choices, path_graph
 
 
 class Fidelity(ChoiceVariable):

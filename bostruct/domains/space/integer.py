@@ -8,19 +8,21 @@ from bostruct.checks import check_integer
 from bostruct.contracts import DomainError, Json, ParsedJson
 from bostruct.domains.space.choices import ChoiceVariable, path_graph
 from bostruct.domains.space.graphs import MAX_CHOICES
+from bostruct.domains.space.when import When
 
 
 class Integer(ChoiceVariable):
     """A variable of all integers from low to high, both included (path graph).
 
     low, high: int, low < high, at most 1000 values.
+    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
 
     Raises DomainError, TypeError and ValueError.
     """
 
     ordered = True
 
-    def __init__(self, low: int, high: int) -> None:
+    def __init__(self, low: int, high: int, *, when: When | None = None) -> None:
         low = check_integer("low", low, -(2**53), 2**53)
         high = check_integer("high", high, -(2**53), 2**53)
         if not 2 <= high - low + 1 <= MAX_CHOICES:
@@ -28,7 +30,7 @@ class Integer(ChoiceVariable):
                 f"Integer: expected 2 to {MAX_CHOICES} values, low < high; got low={low}, high={high}"
                 f"{_suggest_grid(low, high)}"
             )
-        super().__init__(tuple(range(low, high + 1)), path_graph(high - low + 1))
+        super().__init__(tuple(range(low, high + 1)), path_graph(high - low + 1), when)
 
     def describe(self) -> dict[str, Json]:
         """Return the bounds as JSON."""

@@ -17,6 +17,7 @@ from bostruct.domains.space.integer import Integer
 from bostruct.domains.space.ordinal import Ordinal
 from bostruct.domains.space.real import Real
 from bostruct.domains.space.variable import Variable
+from bostruct.domains.space.when import when_from_json
 
 KINDS: dict[str, type[Variable]] = {
     "Binary": Binary,
@@ -80,6 +81,9 @@ def variable_from_json(name: str, data: ParsedJson) -> Variable:
             "bostruct.register_variable adds one of your own"
         )
     try:
-        return KINDS[kind].from_json(data)
+        found = KINDS[kind].from_json(data)
+        if "when" in data:
+            found.when = when_from_json(data["when"])
+        return found
     except DomainError as error:
         raise DomainError(f"{name}: {error}") from None

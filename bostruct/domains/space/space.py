@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from bostruct.checks import did_you_mean, short_repr
-from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, PointError, Presented, SpaceExhausted
+from bostruct.checks import short_repr
+from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, Presented
 from bostruct.display import html_table
-from bostruct.domains.space.adjacency import Adjacency
-from bostruct.domains.space.call_limit import call_limit, charge_once, limit_calls, release_calls
+from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
+from bostruct.domains.space.call_limit import charge_once, limit_calls, release_calls
 from bostruct.domains.space.choices import ChoiceVariable
+from bostruct.domains.space.conditions import Conditions
 from bostruct.domains.space.constrained_sampling import sample_distinct, sample_satisfying
-from bostruct.domains.space.constraints import Constraint, Survey, count_satisfied_rules, rule_name, valid_mask
+from bostruct.domains.space.constraints import Constraint, Survey, count_satisfied_rules, valid_mask
 from bostruct.domains.space.decisions import Coordinate, coordinate, resample, roll_out, token, token_table
 from bostruct.domains.space.graphs import MAX_CHOICES
+from bostruct.domains.space.moves import Moves
+from bostruct.domains.space.points import check_names, check_row, encode_row, present_row, read_row
 from bostruct.domains.space.registry import variable, variable_from_json
-from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch, pad_columns
+from bostruct.domains.space.single_changes import Layout, SpaceBatch
 from bostruct.domains.space.survey import survey_space
-from bostruct.domains.space.variable import Variable
-from bostruct.domains.space.walks import find_unseen_nearby, random_walk
-from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
+from bostruct.domains.space.unseen_points import sample_unseen
+from bostruct.domains.space.variable import ABSENT, Variable
 
 MAX_VARIABLES = 1000
 MAX_ENUMERATED = 100_000
-CROSSOVER_TRIES = 100  # tried of a crossover
-MUTATION_WALK_STEPS = (16, 2_000)  # steps of a mutation where no single change is valid
 
 
 class Space:
@@ -41,8 +40,13 @@ class Space:
     constraints: predicates of a point, which is a dict of the user's own values; only points for which all are true are
         ever suggested or accepted.
 
-    A point is an integer row. Each variable owns some columns, `layout` says which: one with the position of its value
-    among its choices, or several. Raises DomainError.
+    A variable with `when=` exists only where its conditions hold. They are a mapping from names of other variables to
+    the value that these must have, to `bostruct.OneOf` of several values, or to a predicate of the value. All of them
+    must hold, and a variable that does not exist fulfills none. A point is a dict without the variables that it has
+    not.
+
+    Inside, a point is an integer row. Each variable owns some columns, `layout` says which: one with the position of
+    its value among its choices, or several; all are `ABSENT` where the point has not the variable. Raises DomainError.
     """
 
     def __init__(self, variables: Mapping[str, object], constraints: Sequence[Constraint] = ()) -> None:
@@ -60,9 +64,9 @@ class Space:
             )
         self.variables: dict[str, Variable] = {name: variable(name, given) for name, given in variables.items()}
         self.constraints: tuple[Constraint, ...] = rules
-        self.n_points: int = math.prod(v.size for v in self.variables.values())  # before constraints
         self.positions: dict[str, int] = {name: i for i, name in enumerate(self.variables)}
         self.layout = Layout(tuple(v.width for v in self.variables.values()))
+        self.conditions = Conditions(self.variables, self.layout)
         self.mutable_names: tuple[str, ...] = tuple(  # of choices that a predicate could change
             n for n, v in self.variables.items() if isinstance(v, ChoiceVariable) and v.has_mutable_choices
         )
@@ -89,6 +93,25 @@ class Space:
     def d(self) -> int:
         """The number of variables."""
         return len(self.variables)
+
+    @cached_property
+    def n_points(self) -> int:
+        """The number of points before constraints; an upper bound where predicates of numbers are conditions."""
+        return self.conditions.n_points if self.conditions else math.prod(v.size for v in self.variables.values())
+
+    def count(self) -> Count:
+        """Count the valid points.
+
+        Returns `Exact`; `INFINITE` where a point has a variable of real numbers; `AtLeast` where constraints, or
+        predicates of numbers, decide about more points than are listed.
+        """
+        if any(v.kind == "Real" for v in self.variables.values()):
+            return INFINITE
+        if self.enumerable:
+            return Exact(len(self._all))
+        if self.constraints or (self.conditions and not self.conditions.is_exact):
+            return AtLeast(min(1, len(self.survey.points)) if self.constraints else 1)
+        return Exact(self.n_points)
 
     @property
     def n_choices(self) -> IntArray:
@@ -154,7 +177,7 @@ class Space:
         rows = rng.integers(0, self._bounds, size=(m, self.layout.n_columns))
         for i, v in self._wide:
             rows[:, self.layout.columns(i)] = v.sample(m, rng)
-        return rows
+        return self.conditions.settle_randomly(rows, rng)
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> IntArray:
         """Draw a valid point (d,) whose key is not in `seen`; raises SpaceExhausted when none is left, or found.
@@ -163,7 +186,7 @@ class Space:
         rng: the only source of chance.
         """
         with release_calls():
-            return self._sample_unseen(seen, rng)
+            return sample_unseen(self, seen, rng)
 
     def count_satisfied_constraints(self, xs: IntArray) -> IntArray:
         """Count the constraints that hold at each point -> (m,); raises DomainError where one itself fails.
@@ -177,39 +200,16 @@ class Space:
 
         x: what should be an integer row (d,).
         """
-        n_columns = self.layout.n_columns
-        if np.shape(x) != (n_columns,) or not np.issubdtype(np.asarray(x).dtype, np.integer):
-            raise PointError(f"point: expected {n_columns} integers, got {short_repr(x)}")
-        for (name, v), columns in zip(self.variables.items(), self.layout.split(x), strict=True):
-            try:
-                v.check(columns)
-            except PointError as error:
-                raise PointError(f"{name}: {error}") from None
-        row = np.asarray(x, dtype=np.int64)[None]
-        if broken := [rule_name(c) for c in self.constraints if not count_satisfied_rules(self, row, [c])[0]]:
-            raise PointError(f"point: {short_repr(self.present(x), 200)} breaks the constraint {', '.join(broken)}")
+        check_row(self, x)
 
     def parse(self, point: object) -> IntArray:
         """Read a point (d,) from a dict of the user's values.
 
-        point: dict from every variable's name to one of its choices.
+        point: dict from the name of every variable that the point has to one of its choices.
 
         Raises PointError, naming the variable that is wrong.
         """
-        if not isinstance(point, Mapping):
-            raise PointError(
-                f"point: expected a dict with the keys {short_repr(list(self.variables), 200)}, got {short_repr(point)}"
-            )
-        if unknown := [name for name in point if name not in self.variables]:
-            hint = did_you_mean(unknown[0], self.variables)
-            raise PointError(
-                f"point: unknown name {short_repr(unknown[0])}; expected {short_repr(list(self.variables), 200)}{hint}"
-            )
-        if missing := [name for name in self.variables if name not in point]:
-            raise PointError(
-                f"point: missing {', '.join(missing[:5])}; expected {short_repr(list(self.variables), 200)}"
-            )
-        row = self._row(point, lambda variable, value: variable.parse(value))
+        row = read_row(self, check_names(self, point), lambda variable, value: variable.parse(value))
         self.check(row)
         return row
 
@@ -218,16 +218,14 @@ class Space:
 
         x: integer row (d,).
         """
-        split = self.layout.split(x)
-        return {name: v.present(own) for (name, v), own in zip(self.variables.items(), split, strict=True)}
+        return present_row(self, x)
 
     def encode(self, x: IntArray) -> Json:
         """Return a point as JSON: a dict from names to choices.
 
         x: integer row (d,).
         """
-        split = self.layout.split(x)
-        return {name: v.encode(own) for (name, v), own in zip(self.variables.items(), split, strict=True)}
+        return encode_row(self, x)
 
     def decode(self, data: ParsedJson) -> IntArray:
         """Rebuild a point from the result of `encode`; raises PointError for what it never writes.
@@ -236,11 +234,7 @@ class Space:
 
         Constraints are not checked.
         """
-        if not isinstance(data, Mapping) or data.keys() != self.variables.keys():
-            raise PointError(
-                f"point: expected the keys {short_repr(list(self.variables), 200)}, got {short_repr(data, 200)}"
-            )
-        return self._row(data, lambda variable, value: variable.decode(value))
+        return read_row(self, check_names(self, data), lambda variable, value: variable.decode(value))
 
     def key(self, x: IntArray) -> Hashable:
         """Return the key of a point.
@@ -278,10 +272,12 @@ class Space:
 
         x: integer row (d,).
 
+        Where the change makes other variables exist, these have their fallback values: the middle of an order, else the
+        first choice.
+
         Returns rows (m, d): variable 0 first, its vertices ascending.
         """
-        rows = self._apply_changes(x, *self._adjacency.single_changes(x))
-        return rows[self._valid_mask(rows)]
+        return self._moves.neighbors(x)
 
     def sample_neighbors(self, x: IntArray, m: int, rng: np.random.Generator) -> IntArray:
         """Return `neighbors`, or m of them drawn without replacement where there are more.
@@ -290,12 +286,14 @@ class Space:
         m: int >= 0.
         rng: the only source of chance.
         """
-        return self.sample_neighborhoods(np.asarray(x)[None], m, rng)[0].rows()
+        return self.join(self.sample_neighborhoods(np.asarray(x)[None], m, rng)[0])
 
     def sample_neighborhoods(
         self, xs: IntArray, m: int, rng: np.random.Generator, leaps: bool = False
-    ) -> tuple[SingleChanges, IntArray]:
+    ) -> tuple[SpaceBatch, IntArray]:
         """Draw `sample_neighbors` of each point as one batch, and tell which point each of them belongs to.
+
+        The batch is of single changes where the space has no conditions, else of rows.
 
         xs: integer rows (b, d).
         m: int, neighbors of one point at most.
@@ -304,14 +302,7 @@ class Space:
 
         Returns the batch and the positions of its points in xs, ascending.
         """
-        if not len(xs):
-            none = np.empty(0, dtype=np.int64)
-            return SingleChanges(self.join(), none, none, none[:, None], self.layout), none
-        found = [self._sample_changes(x, m, rng, leaps) for x in xs]
-        of = np.repeat(np.arange(len(found)), [len(which) for which, _ in found])
-        which = np.concatenate([own for own, _ in found])
-        base = np.array(xs, dtype=np.int64)  # of its own, which never changes
-        return SingleChanges(base, of, which, pad_columns([values for _, values in found]), self.layout), of
+        return self._moves.sample_neighborhoods(xs, m, rng, leaps)
 
     def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
         """Return a valid neighbor of x (d,), each equally likely.
@@ -319,19 +310,10 @@ class Space:
         x: integer row (d,).
         rng: the only source of chance.
 
-        Where constraints leave no neighbor, the result is a valid point a few changes away. Raises DomainError where
-        none other than x is found.
+        Variables that the change makes exist are drawn. Where constraints leave no neighbor, the result is a valid
+        point a few changes away. Raises DomainError where none other than x is found.
         """
-        if len(near := self.sample_neighbors(x, 1, rng)):
-            return near[0]
-        for steps in MUTATION_WALK_STEPS:
-            other, moved = random_walk(self, np.asarray(x, dtype=np.int64), steps, rng, max_moves=1)
-            if moved:
-                return other
-        for other in self.sample(64, rng):
-            if not np.array_equal(other, x):
-                return other
-        raise DomainError(f"no valid point other than {short_repr(self.present(x), 200)} was found")
+        return self._moves.mutate(x, rng)
 
     def crossover(self, x: IntArray, y: IntArray, rng: np.random.Generator) -> IntArray:
         """Take each variable from x or y with equal chance; return x where 100 tries find no valid child.
@@ -339,39 +321,38 @@ class Space:
         x, y: integer rows (d,).
         rng: the only source of chance.
         """
-        for _ in range(CROSSOVER_TRIES):
-            child = np.where((rng.random(self.d) < 0.5)[self._variable_of], x, y)
-            if self._valid_mask(child[None])[0]:
-                return child
-        return np.array(x, dtype=np.int64)
+        return self._moves.crossover(x, y, rng)
 
     def tokens(self, xs: IntArray) -> list[IntArray]:
-        """Return for each point a hash of each variable with its value (d,): `HasTokens`.
+        """Return for each point a hash of each of its variables with its value (d,): `HasTokens`.
 
         xs: integer rows (m, d).
         """
-        if self.layout.is_simple and int(self.n_choices.max()) <= MAX_CHOICES:
+        if not self.conditions and self.layout.is_simple and int(self.n_choices.max()) <= MAX_CHOICES:
             return list(self._tokens[np.arange(self.d), np.asarray(xs)])
         split = [self.layout.split(x) for x in np.asarray(xs)]
-        return [np.array([token(f"{n} = {own}") for n, own in zip(self.variables, x, strict=True)]) for x in split]
+        named = [[(n, own) for n, own in zip(self.variables, x, strict=True) if own[0] != ABSENT] for x in split]
+        return [np.array([token(f"{n} = {own}") for n, own in pairs]) for pairs in named]
 
     def coordinates(self, x: IntArray) -> list[Coordinate]:
-        """Return each variable of a point as a choice: `HasChoices`.
+        """Return each variable that a point has as a choice: `HasChoices`.
 
         x: integer row (d,).
 
         Raises DomainError where a variable has several columns.
         """
         vertices = zip(self.variables.items(), x, self.n_choices, strict=True)  # refuses what is no single choice
-        return [coordinate(name, variable, int(vertex)) for (name, variable), vertex, _ in vertices]
+        return [coordinate(name, variable, int(vertex)) for (name, variable), vertex, _ in vertices if vertex != ABSENT]
 
     def names(self, x: IntArray) -> tuple[str, ...]:
-        """Return the names of all variables, whatever the point.
+        """Return the names of the variables that a point has.
 
         x: integer row (d,).
         """
-        del x
-        return self._names
+        if not self.conditions:
+            return self._names
+        exists = self.conditions.has(np.asarray(x)[None])[0].tolist()
+        return tuple(name for name, own in zip(self._names, exists, strict=True) if own)
 
     def resample(self, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
         """Return a valid point with these variables drawn anew; x where none is found.
@@ -423,88 +404,11 @@ class Space:
             raise DomainError("the space has constraints, whose code no file holds; pass the space itself (space=...)")
         return cls({name: variable_from_json(name, v) for name, v in data["variables"].items()})
 
-    def _row(self, data: Mapping[str, object], read: Callable[[Variable, object], Sequence[int]]) -> IntArray:
-        row = np.empty(self.layout.n_columns, dtype=np.int64)
-        for i, (name, var) in enumerate(self.variables.items()):
-            try:
-                row[self.layout.columns(i)] = read(var, data[name])
-            except PointError as error:
-                raise PointError(f"{name}: {error}") from None
-        return row
-
-    def _valid_mask(self, rows: IntArray) -> npt.NDArray[np.bool_]:
-        return valid_mask(self, rows) if self.constraints else np.ones(len(rows), dtype=bool)
-
-    def _sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> IntArray:
-        if self._knows_none_but(seen):
-            known = np.frombuffer(sorted(seen)[rng.integers(len(seen))], dtype=np.int64)  # type: ignore[type-var,arg-type]
-            x = find_unseen_nearby(self, known, seen)
-        elif (x := draw_unseen(self, seen, rng)) is None and self.enumerable:
-            left = [row for row, key in enumerate(self.keys(self._all)) if key not in seen]
-            if not left:
-                raise SpaceExhausted(f"all {len(self._all)} points of the space have been seen")
-            return self._all[left[rng.integers(len(left))]].copy()
-        elif x is None:
-            nearby = self.constraints or not self.layout.is_simple
-            x = find_unseen_nearby(self, self.sample(1, rng)[0], seen) if nearby else self._first_unseen(seen, rng)
-        if x is None:
-            raise SpaceExhausted(
-                f"no unseen valid point was found in {DRAWS_UNSEEN} draws, nor by changing a variable or swapping two "
-                f"from there on; {len(seen)} were seen; more may exist"
-            )
-        return x
-
-    def _knows_none_but(self, seen: AbstractSet[Hashable]) -> bool:
-        """Tell whether seen points are the only valid ones known."""
-        return bool(seen and self.constraints) and not self.enumerable and not len(self.survey.points)
-
-    def _first_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> IntArray | None:
-        """Return the first unseen point from a random one on: of one more point than were seen, one is unseen."""
-        x = self.sample(1, rng)[0]
-        for _ in range(min(len(seen) + 1, self.n_points)):
-            if self.keys(x[None])[0] not in seen:
-                return x
-            for i in reversed(range(self.d)):  # the next point, the last variable fastest
-                x[i] = (x[i] + 1) % self.n_choices[i]
-                if x[i]:
-                    break
-        return None
-
-    def _apply_changes(self, x: IntArray, which: IntArray, values: IntArray) -> IntArray:
-        """Return copies of x, each with one variable at another value."""
-        base = np.asarray(x, dtype=np.int64)[None]
-        return SingleChanges(base, np.zeros(len(which), dtype=np.int64), which, values, self.layout).rows()
-
-    def _sample_changes(self, x: IntArray, m: int, rng: np.random.Generator, leaps: bool) -> tuple[IntArray, IntArray]:
-        """Return all valid moves from x, or m of them, in their order."""
-        which, values = self._adjacency.single_changes(np.asarray(x), leaps)
-        if len(which) <= m:
-            chosen = (
-                np.flatnonzero(self._valid_mask(self._apply_changes(x, which, values)))
-                if self.constraints
-                else slice(None)
-            )
-        elif not self.constraints:
-            chosen = np.sort(rng.choice(len(which), size=m, replace=False, shuffle=False))
-        else:
-            order = rng.permutation(len(which))
-            kept, n_kept, step = [order[:0]], 0, max(m, 8)
-            for first in range(0, len(order), step):
-                if n_kept >= m or call_limit().is_reached:
-                    break
-                chunk = order[first : first + step]
-                kept.append(chunk[self._valid_mask(self._apply_changes(x, which[chunk], values[chunk]))])
-                n_kept += len(kept[-1])
-            chosen = np.sort(np.concatenate(kept)[:m])
-        return which[chosen], values[chosen]
-
     @cached_property
     def _all(self) -> IntArray:
-        grid = np.indices(tuple(v.size for v in self.variables.values())).reshape(self.d, -1).T
-        tables = [v.enumerate() for v in self.variables.values()]
-        rows = np.concatenate([table[own] for table, own in zip(tables, grid.T, strict=True)], axis=1, dtype=np.int64)
+        rows = self.conditions.enumerate()
         with limit_calls(math.inf):  # made once, so that no suggestion may depend on whether it was the one to do so
-            return rows[self._valid_mask(rows)]
+            return rows[valid_mask(self, rows)] if self.constraints else rows
 
     @property
     def survey(self) -> Survey:
@@ -526,8 +430,8 @@ class Space:
         return token_table(tuple(self.variables), self.n_choices)
 
     @cached_property
-    def _adjacency(self) -> Adjacency:
-        return Adjacency(list(self.variables.values()), self.layout)
+    def _moves(self) -> Moves:
+        return Moves(self)
 
     @cached_property
     def _wide(self) -> list[tuple[int, Variable]]:
@@ -541,8 +445,3 @@ class Space:
         bounds = np.array([count for own in counts for count in own], dtype=np.int64)
         bounds.flags.writeable = False
         return bounds
-
-    @cached_property
-    def _variable_of(self) -> IntArray:
-        """The variable that each column belongs to (columns,)."""
-        return np.repeat(np.arange(self.d), self.layout.widths)

@@ -7,13 +7,14 @@ constant point, which meet budgets and cardinalities; walks that repair one cons
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from bostruct.contracts import IntArray
 from bostruct.domains.space.call_limit import call_limit, limit_calls
 from bostruct.domains.space.constraints import ConstrainedProduct, Survey, count_at_point, valid_mask, work_limit
-from bostruct.domains.space.variable import Variable
+from bostruct.domains.space.variable import ABSENT, Variable
 
 MAX_SURVEY_CALLS = 240_000  # leaves a suggestion some
 UNIFORM_DRAWS = 2_048
@@ -68,7 +69,7 @@ def _draw_tilted_points(space: ConstrainedProduct, m: int, rng: np.random.Genera
     base = np.where(rng.random((m, 1)) < 0.5, 0, ends)
     tilted = (rng.random((m, space.d)) < rng.random((m, 1))) & (ends >= 0)
     uniform[:, at] = np.where(tilted, base, uniform[:, at])
-    return uniform
+    return space.conditions.settle_randomly(uniform, rng)
 
 
 Draw = Callable[[ConstrainedProduct, int, np.random.Generator], IntArray]
@@ -97,7 +98,7 @@ def _repair(space: ConstrainedProduct, x: IntArray, steps: int, rng: np.random.G
 
     Returns the point, and how many constraints hold.
     """
-    point, row, names, limit = space.present(x), x.copy(), list(space.variables), call_limit()
+    point, row, limit = space.present(x), x, call_limit()
     target = len(space.constraints)
     held = count_at_point(space, point, space.constraints)
     which = rng.integers(space.d, size=steps)
@@ -107,12 +108,27 @@ def _repair(space: ConstrainedProduct, x: IntArray, steps: int, rng: np.random.G
     for i, columns, anyway in zip(which.tolist(), draws, noise.tolist(), strict=True):
         if held == target or limit.left < target:
             break
-        changed = point | {names[i]: variables[i].present(columns)}
+        changed_row, changed = _change(space, row, point, i, columns)
         now = count_at_point(space, changed, space.constraints)
         if now >= held or anyway:
-            point, held = changed, now
-            row[space.layout.columns(i)] = columns
+            point, row, held = changed, changed_row, now
     return row, held
+
+
+def _change(
+    space: ConstrainedProduct, row: IntArray, point: dict[str, Any], i: int, columns: list[int]
+) -> tuple[IntArray, dict[str, Any]]:
+    """Return a point, in both forms, with one variable at another value; as it is where it has no such variable."""
+    own = space.layout.columns(i)
+    if row[own.start] == ABSENT:
+        return row, point
+    changed = row.copy()
+    changed[own] = columns
+    if space.conditions:
+        space.conditions.settle_simply(changed[None])
+        return changed, space.present(changed)
+    name = list(space.variables)[i]
+    return changed, point | {name: space.variables[name].present(columns)}
 
 
 def _draw_values(variables: Sequence[Variable], which: IntArray, rng: np.random.Generator) -> list[list[int]]:

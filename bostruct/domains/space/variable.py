@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from types import MappingProxyType
 
 import numpy as np
 
 from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, Presented
+from bostruct.domains.space.when import When, when_to_json
+
+ABSENT = int(np.iinfo(np.int64).min)  # in each column of a variable that a point does not have
 
 
 class Variable(ABC):
@@ -20,6 +24,7 @@ class Variable(ABC):
 
     width: int = 1  # columns of a value
     ordered: bool = False  # True where the values have an order that means something
+    when: When = MappingProxyType({})  # the conditions under which a point has the variable; empty for always
 
     @property
     def kind(self) -> str:
@@ -102,20 +107,26 @@ class Variable(ABC):
         data: dict; `to_json` adds the kind to it, which is not looked at.
         """
 
+    def fallback(self) -> Sequence[int]:
+        """Return the columns of the value that the variable takes where a change of another makes it exist."""
+        return self.sample(1, np.random.default_rng(0))[0].tolist()
+
     def enumerate(self) -> IntArray:
         """List all values (size, width), for spaces that are enumerated; DomainError where the kind does not."""
         raise DomainError(f"{self.kind}: its values are not listed")
 
     def to_json(self) -> dict[str, Json]:
-        """Return the variable as JSON: its kind, and what `describe` says."""
-        return {"kind": self.kind, **self.describe()}
+        """Return the variable as JSON: its kind, what `describe` says, and its conditions where it has any."""
+        conditions = {"when": when_to_json(self.when)} if self.when else {}
+        return {"kind": self.kind, **self.describe(), **conditions}
 
     def __len__(self) -> int:
         return self.size
 
     def __eq__(self, other: object) -> bool:
-        # as text, for True == 1 where the two are not the same choice
-        return isinstance(other, Variable) and json.dumps(self.to_json()) == json.dumps(other.to_json())
+        if not isinstance(other, Variable) or self.when != other.when:
+            return False
+        return json.dumps(self.to_json()) == json.dumps(other.to_json())  # as text, for True == 1 are two choices
 
     def __hash__(self) -> int:
         return hash((self.kind, self.size))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -12,8 +11,6 @@ from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.choices import (
     ChoiceVariable,
     check_choices,
-    choices_from_json,
-    is_json_scalar,
     path_graph,
     to_python,
 )
@@ -36,14 +33,6 @@ def test_numpy_scalars_become_the_values_they_stand_for():
     assert type(to_python(np.int64(3))) is int
     assert to_python("a") == "a"
     assert check_choices("Categorical", np.array([1, 2])) == (1, 2)
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [(None, True), (True, True), (2, True), ("x", True), (0.5, True), (math.nan, False), ([], False)],
-)
-def test_json_scalars(value, expected):
-    assert is_json_scalar(value) == expected
 
 
 def test_two_choices_in_a_row_are_a_complete_graph():
@@ -69,14 +58,6 @@ def test_two_choices_in_a_row_are_a_complete_graph():
 def test_what_is_no_list_of_choices_is_refused(choices, message):
     with pytest.raises(DomainError, match=f"Kind: .*{message}"):
         check_choices("Kind", choices)
-
-
-def test_a_file_holds_plain_choices_and_refuses_objects():
-    data = json.loads(json.dumps(Letters().describe()["choices"]))
-    assert data == [{"repr": "['a']"}, {"repr": "('b',)"}, "c", {"infinity": 1.0}]
-    assert choices_from_json(data[2:]) == ["c", math.inf]
-    with pytest.raises(DomainError, match="Python objects"):
-        choices_from_json(data)
 
 
 def test_choices_that_can_change_are_found_by_equality_and_copied():

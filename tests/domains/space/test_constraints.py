@@ -10,7 +10,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.domains.space.constrained_sampling import sample_satisfying
-from bostruct.domains.space.constraints import count_satisfied_rules, rule_name, satisfies_all, valid_mask
+from bostruct.domains.space.constraints import count_satisfied_rules, predicate_name, satisfies_all, valid_mask
 from bostruct.domains.space.walks import find_unseen_nearby, random_walk
 
 
@@ -37,7 +37,7 @@ def test_a_rule_that_fails_is_named():
     broken = bo.Space({"a": bool}, [lambda point: point["c"]])
     with pytest.raises(DomainError, match=r"constraint <lambda> failed on \{'a': False\}: KeyError"):
         valid_mask(broken, np.array([[0]]))
-    assert rule_name(is_even) == "is_even"
+    assert predicate_name(is_even) == "is_even"
 
 
 def test_draws_are_valid_and_reach_every_valid_point():

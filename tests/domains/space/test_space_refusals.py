@@ -161,8 +161,8 @@ class TestRefusedPoints:
     @pytest.mark.parametrize(
         ("data", "message"),
         [
-            ({"a": 1}, r"point: expected the keys \['a', 'b'\], got {'a': 1}"),
-            ([1, 2], r"point: expected the keys \['a', 'b'\], got \[1, 2\]"),
+            ({"a": 1}, r"point: missing b; expected \['a', 'b'\]"),
+            ([1, 2], r"point: expected a dict with the keys \['a', 'b'\], got \[1, 2\]"),
             ({"a": 3, "b": {"vertex": 0}}, r"a: expected one of \[1, 2\], got 3"),
             ({"a": 1, "b": {"vertex": 2}}, r"b: expected a vertex in 0..1, got {'vertex': 2}"),
             ({"a": 1, "b": {}}, r"b: expected a vertex in 0..1, got {}"),

@@ -1,0 +1,35 @@
+"""Choices of variables as JSON: plain values as they are, infinities by sign, other objects by their text alone."""
+
+from __future__ import annotations
+
+import math
+
+from bostruct.contracts import DomainError, Json, ParsedJson, Presented
+
+
+def is_json_scalar(value: object) -> bool:
+    """Tell whether a value is one that JSON holds as it is: None, a bool, an int, a text or a finite float.
+
+    value: any.
+    """
+    return value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value))
+
+
+def choice_to_json(choice: Presented) -> Json:
+    """Return a choice as JSON: itself, an infinity by its sign, or its repr, which no file can turn back.
+
+    choice: any.
+    """
+    if is_json_scalar(choice):
+        return choice
+    return {"infinity": math.copysign(1.0, choice)} if type(choice) is float else {"repr": repr(choice)}
+
+
+def choices_from_json(data: ParsedJson) -> list[Presented]:
+    """Rebuild choices from their JSON; raises DomainError where they were not plain JSON values.
+
+    data: list of what `choice_to_json` returned.
+    """
+    if any(isinstance(choice, dict) and "repr" in choice for choice in data):
+        raise DomainError("its choices are Python objects that no file holds; pass the space itself (space=...)")
+    return [choice["infinity"] * math.inf if isinstance(choice, dict) else choice for choice in data]

@@ -1,0 +1,251 @@
+"""The conditions of a space: which variables each point has, given the values of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bostruct.checks import did_you_mean, short_repr
+from bostruct.contracts import DomainError, IntArray, PointError
+from bostruct.domains.space.choices import ChoiceVariable
+from bostruct.domains.space.condition_counts import PointCount, count_points, split_into_classes
+from bostruct.domains.space.graphs import MAX_CHOICES
+from bostruct.domains.space.single_changes import Layout
+from bostruct.domains.space.variable import ABSENT, Variable
+from bostruct.domains.space.when import OneOf, describe_when, predicate_name
+
+MAX_REMEMBERED = 100_000  # answers of one predicate
+
+Mask = npt.NDArray[np.bool_]
+Fill = Callable[[int, int], IntArray]  # a variable's position, and k -> columns for k points that gain it
+
+
+class ParentTest:
+    """A test of the value of one variable, the parent, on which another depends.
+
+    name: of the parent.
+    parent: the parent.
+    test: a value, `OneOf`, or a predicate of the value.
+
+    Raises DomainError for a value that the parent does not have.
+    """
+
+    def __init__(self, name: str, parent: Variable, test: object) -> None:
+        self.name, self.parent = name, parent
+        self.values: frozenset[tuple[int, ...]] | None = None
+        self.predicate: Callable[[object], object] | None = None
+        self._answers: dict[tuple[int, ...], bool] = {}
+        try:
+            given = test.values if isinstance(test, OneOf) else (test,)
+            self.values = frozenset(tuple(int(column) for column in parent.parse(value)) for value in given)
+        except PointError as error:
+            if isinstance(test, OneOf) or not callable(test):
+                hint = "; for any of several values give OneOf(...)" if isinstance(test, list | tuple | set) else ""
+                raise DomainError(f"when: {name}: {error}{hint}") from None
+            self.predicate = test
+
+    def holds(self, columns: IntArray) -> Mask:
+        """Tell for each value of the parent whether the test holds (m,).
+
+        columns: of values that the parent has (m, width).
+
+        Raises DomainError where the predicate itself fails.
+        """
+        if self._table is not None:
+            return self._table[columns[:, 0]]
+        return np.array([self.holds_for(tuple(own)) for own in columns.tolist()], dtype=bool)
+
+    def holds_for(self, columns: tuple[int, ...]) -> bool:
+        """Tell whether the test holds for one value of the parent.
+
+        columns: of a value, width integers.
+        """
+        if self.values is not None:
+            return columns in self.values
+        if columns not in self._answers:
+            if len(self._answers) >= MAX_REMEMBERED:
+                self._answers.clear()
+            self._answers[columns] = self._ask(columns)
+        return self._answers[columns]
+
+    def _ask(self, columns: tuple[int, ...]) -> bool:
+        value = self.parent.present(columns)
+        try:
+            return bool(self.predicate(value))  # type: ignore[misc]
+        except Exception as error:
+            name = predicate_name(self.predicate)  # type: ignore[arg-type]
+            raise DomainError(f"when: {name} failed for {self.name} = {short_repr(value)}: {error!r}") from error
+
+    @cached_property
+    def _table(self) -> Mask | None:
+        """Whether the test holds for each choice; None where the parent has too many, or several columns."""
+        if not isinstance(self.parent, ChoiceVariable) or self.parent.size > MAX_CHOICES:
+            return None
+        return np.array([self.holds_for((vertex,)) for vertex in range(self.parent.size)], dtype=bool)
+
+
+class Link(NamedTuple):
+    """One condition of a variable.
+
+    parent: position of the variable that is tested.
+    test: of its value.
+    """
+
+    parent: int
+    test: ParentTest
+
+
+class Conditions:
+    """The conditions of all variables of a space. A point that has not a variable holds `ABSENT` in its columns.
+
+    variables: by name, in the order of the space.
+    layout: the columns of each.
+
+    Raises DomainError, naming the variable, for a condition on a name or value that there is not, conditions in a
+    circle, and a variable that no point has.
+    """
+
+    def __init__(self, variables: Mapping[str, Variable], layout: Layout) -> None:
+        self.names, self.variables, self.layout = tuple(variables), tuple(variables.values()), layout
+        self.links: tuple[tuple[Link, ...], ...] = tuple(_link(name, variables) for name in variables)
+        self.order: tuple[int, ...] = _sort_parents_first(self.names, self.links)
+        self.parents: frozenset[int] = frozenset(link.parent for links in self.links for link in links)
+        if self:
+            for name, is_reached in zip(self.names, self._counted.reached, strict=True):
+                if not is_reached:
+                    raise DomainError(
+                        f"{name}: when: no point has this variable, {describe_when(variables[name].when)}"
+                    )
+
+    def __bool__(self) -> bool:
+        return bool(self.parents)
+
+    @property
+    def n_points(self) -> int:
+        """The number of points; where predicates of numbers make it unknown, an upper bound."""
+        return self._counted.n_points
+
+    @property
+    def is_exact(self) -> bool:
+        """True where `n_points` is the number of points."""
+        return self._counted.is_exact
+
+    def has(self, rows: IntArray) -> Mask:
+        """Tell for each point which variables it has (m, d).
+
+        rows: points (m, columns).
+        """
+        return rows[:, self.layout.starts] != ABSENT
+
+    def holds(self, i: int, rows: IntArray) -> Mask:
+        """Tell for each point whether the conditions of a variable hold (m,).
+
+        i: position of the variable.
+        rows: points (m, columns), settled in all variables before it in `order`.
+        """
+        found = np.ones(len(rows), dtype=bool)
+        for parent, test in self.links[i]:
+            columns = self.layout.columns(parent)
+            found &= rows[:, columns.start] != ABSENT
+            if found.any():
+                found[found] = test.holds(rows[found, columns])
+        return found
+
+    def settle(self, rows: IntArray, fill: Fill) -> IntArray:
+        """Give each row the variables that its conditions ask for, in place, and return the rows.
+
+        rows: (m, columns); a variable that a point has not may hold any value, or be absent.
+        fill: draws the values of variables that were absent.
+        """
+        for i in self._conditional:
+            columns = self.layout.columns(i)
+            exists = self.holds(i, rows)
+            new = exists & (rows[:, columns.start] == ABSENT)
+            if new.any():
+                rows[new, columns] = fill(i, int(new.sum()))
+            rows[~exists, columns] = ABSENT
+        return rows
+
+    def settle_randomly(self, rows: IntArray, rng: np.random.Generator) -> IntArray:
+        """Settle rows in place, with random values of the variables that they gain; return the rows.
+
+        rows: (m, columns), as for `settle`.
+        rng: the only source of chance.
+        """
+        return self.settle(rows, lambda i, k: self.variables[i].sample(k, rng))
+
+    def settle_simply(self, rows: IntArray) -> IntArray:
+        """Settle rows in place, with the fallback value of each variable that they gain; return the rows.
+
+        rows: (m, columns), as for `settle`.
+        """
+        return self.settle(rows, lambda i, k: np.repeat([self.variables[i].fallback()], k, axis=0))
+
+    def find_broken(self, row: IntArray) -> str | None:
+        """Say in words which variable a row has against its conditions, or has not; None where all is well.
+
+        row: a point to be (columns,).
+        """
+        for i in self.order:
+            exists, given = bool(self.holds(i, row[None])[0]), row[self.layout.columns(i)]
+            if exists == bool((given == ABSENT).any()) or (not exists and (given != ABSENT).any()):
+                words = describe_when(self.variables[i].when)
+                return f"{self.names[i]}: expected {'a' if exists else 'no'} value; it exists where {words}"
+        return None
+
+    def enumerate(self) -> IntArray:
+        """List all points (m, columns), the last variable fastest; raises DomainError where a kind is not listed."""
+        rows = np.full((1, self.layout.n_columns), ABSENT, dtype=np.int64)
+        for i in self.order:
+            exists, columns = self.holds(i, rows), self.layout.columns(i)
+            own = self.variables[i].enumerate()
+            grown = np.repeat(rows[exists], len(own), axis=0)
+            grown[:, columns] = np.tile(own, (int(exists.sum()), 1))
+            rows = np.concatenate([rows[~exists], grown])
+        return rows[np.lexsort(rows.T[::-1])] if self else rows
+
+    @cached_property
+    def _conditional(self) -> list[int]:
+        """The variables that have conditions, parents first."""
+        return [i for i in self.order if self.links[i]]
+
+    @cached_property
+    def _counted(self) -> PointCount:
+        tests: dict[int, list[ParentTest]] = {}
+        for parent, test in (link for own in self.links for link in own):
+            tests.setdefault(parent, []).append(test)
+        classes = {i: split_into_classes(self.variables[i], own) for i, own in tests.items()}
+        return count_points(self.variables, self.links, classes)
+
+
+def _link(name: str, variables: Mapping[str, Variable]) -> tuple[Link, ...]:
+    """Return the conditions of one variable, with their parents looked up."""
+    positions = {other: i for i, other in enumerate(variables)}
+    found = []
+    for parent, test in variables[name].when.items():
+        if parent not in variables:
+            raise DomainError(
+                f"{name}: when: there is no variable {short_repr(parent)}; expected one of "
+                f"{short_repr(list(variables), 200)}{did_you_mean(parent, variables)}"
+            )
+        try:
+            found.append(Link(positions[parent], ParentTest(parent, variables[parent], test)))
+        except DomainError as error:
+            raise DomainError(f"{name}: {error}") from None
+    return tuple(found)
+
+
+def _sort_parents_first(names: Sequence[str], links: Sequence[Sequence[Link]]) -> tuple[int, ...]:
+    """Return the positions of all variables, each after those it depends on; raises DomainError for a circle."""
+    try:
+        return tuple(
+            TopologicalSorter({i: [link.parent for link in own] for i, own in enumerate(links)}).static_order()
+        )
+    except CycleError as error:
+        circle = [names[i] for i in error.args[1]]
+        raise DomainError(f"{circle[0]}: when: the conditions run in a circle: {' on '.join(circle)}") from None

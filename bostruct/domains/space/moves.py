@@ -1,0 +1,139 @@
+"""Make points of others: single changes of one variable, mutations, and crossings of two points."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bostruct.checks import short_repr
+from bostruct.contracts import DomainError, IntArray
+from bostruct.domains.space.adjacency import Adjacency
+from bostruct.domains.space.call_limit import call_limit
+from bostruct.domains.space.constraints import ConstrainedProduct, valid_mask
+from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch, pad_columns
+from bostruct.domains.space.variable import ABSENT
+from bostruct.domains.space.walks import random_walk
+
+CROSSOVER_TRIES = 100  # tried of a crossover
+MUTATION_WALK_STEPS = (16, 2_000)  # steps of a mutation where no single change is valid
+MUTATION_DRAWS = 64  # of other points, where no walk finds one
+
+
+class Moves:
+    """The changes of the points of a space, valid ones alone.
+
+    space: `Space`.
+    """
+
+    def __init__(self, space: ConstrainedProduct) -> None:
+        self.space = space
+        self.adjacency = Adjacency(list(space.variables.values()), space.layout)
+        self.variable_of = np.repeat(np.arange(space.d), space.layout.widths)  # the variable of each column
+
+    def neighbors(self, x: IntArray) -> IntArray:
+        """List the valid points one change away (m, columns), variable 0 first, its values in order.
+
+        x: integer row (columns,).
+        """
+        rows = self._apply(x, *self.adjacency.single_changes(np.asarray(x)))
+        return rows[valid_mask(self.space, rows)] if self.space.constraints else rows
+
+    def sample_neighborhoods(
+        self, xs: IntArray, m: int, rng: np.random.Generator, leaps: bool
+    ) -> tuple[SpaceBatch, IntArray]:
+        """Draw neighbors of each point, and tell which point each of them belongs to.
+
+        xs: integer rows (b, columns).
+        m: int, neighbors of one point at most.
+        rng: the only source of chance.
+        leaps: bool, True for long steps too.
+
+        Returns the batch, of single changes where the space has no conditions, and positions in xs, ascending.
+        """
+        if not len(xs):
+            none = np.empty(0, dtype=np.int64)
+            return SingleChanges(self.space.join(), none, none, none[:, None], self.space.layout), none
+        found = [self._sample_changes(x, m, rng, leaps) for x in xs]
+        of = np.repeat(np.arange(len(found)), [len(which) for which, _ in found])
+        which = np.concatenate([own for own, _ in found])
+        base = np.array(xs, dtype=np.int64)  # of its own, which never changes
+        changes = SingleChanges(base, of, which, pad_columns([values for _, values in found]), self.space.layout)
+        return (self.space.conditions.settle_simply(changes.rows()) if self.space.conditions else changes), of
+
+    def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
+        """Return a valid point one change away (columns,), or a few changes away where constraints leave none so near.
+
+        x: integer row (columns,).
+        rng: the only source of chance.
+
+        Variables that the change makes exist are drawn. Raises DomainError where no other point is found.
+        """
+        which, values = self._sample_changes(np.asarray(x), 1, rng, leaps=False)
+        if len(which):
+            return self._apply_randomly(x, which, values, rng)
+        for steps in MUTATION_WALK_STEPS:
+            other, moved = random_walk(self.space, np.asarray(x, dtype=np.int64), steps, rng, max_moves=1)
+            if moved:
+                return other
+        for other in self.space.sample(MUTATION_DRAWS, rng):
+            if not np.array_equal(other, x):
+                return other
+        raise DomainError(f"no valid point other than {short_repr(self.space.present(x), 200)} was found")
+
+    def crossover(self, x: IntArray, y: IntArray, rng: np.random.Generator) -> IntArray:
+        """Take each variable from x or y with equal chance; return x where 100 tries find no valid child.
+
+        x, y: integer rows (columns,).
+        rng: the only source of chance.
+
+        A variable that the chosen parent has not comes from the other one; one that neither has is drawn.
+        """
+        for _ in range(CROSSOVER_TRIES):
+            first = (rng.random(self.space.d) < 0.5)[self.variable_of]
+            child = np.where(first, x, y)
+            if self.space.conditions:
+                child = np.where(child == ABSENT, np.where(first, y, x), child)
+                self.space.conditions.settle_randomly(child[None], rng)
+            if self._is_valid(child):
+                return child
+        return np.array(x, dtype=np.int64)
+
+    def _is_valid(self, row: IntArray) -> bool:
+        return not self.space.constraints or bool(valid_mask(self.space, row[None])[0])
+
+    def _apply(self, x: IntArray, which: IntArray, values: IntArray) -> IntArray:
+        """Return copies of x, each with one variable at another value, others as the conditions ask."""
+        return self.space.conditions.settle_simply(self._unsettled(x, which, values))
+
+    def _apply_randomly(self, x: IntArray, which: IntArray, values: IntArray, rng: np.random.Generator) -> IntArray:
+        """Return x with one change; what it makes exist is drawn, or has fallback values where the draw is invalid."""
+        row = self.space.conditions.settle_randomly(self._unsettled(x, which, values), rng)[0]
+        return row if not self.space.conditions or self._is_valid(row) else self._apply(x, which, values)[0]
+
+    def _unsettled(self, x: IntArray, which: IntArray, values: IntArray) -> IntArray:
+        base = np.asarray(x, dtype=np.int64)[None]
+        return SingleChanges(base, np.zeros(len(which), dtype=np.int64), which, values, self.space.layout).rows()
+
+    def _sample_changes(self, x: IntArray, m: int, rng: np.random.Generator, leaps: bool) -> tuple[IntArray, IntArray]:
+        """Return all valid changes of x, or m of them, in their order."""
+        which, values = self.adjacency.single_changes(np.asarray(x), leaps)
+        chosen = self._choose(x, which, values, m, rng)
+        return which[chosen], values[chosen]
+
+    def _choose(
+        self, x: IntArray, which: IntArray, values: IntArray, m: int, rng: np.random.Generator
+    ) -> IntArray | slice:
+        if not self.space.constraints:
+            if len(which) <= m:
+                return slice(None)
+            return np.sort(rng.choice(len(which), size=m, replace=False, shuffle=False))
+        if len(which) <= m:
+            return np.flatnonzero(valid_mask(self.space, self._apply(x, which, values)))
+        order = rng.permutation(len(which))
+        kept, n_kept, step = [order[:0]], 0, max(m, 8)
+        for first in range(0, len(order), step):
+            if n_kept >= m or call_limit().is_reached:
+                break
+            chunk = order[first : first + step]
+            kept.append(chunk[valid_mask(self.space, self._apply(x, which[chunk], values[chunk]))])
+            n_kept += len(kept[-1])
+        return np.sort(np.concatenate(kept)[:m])

@@ -1,0 +1,64 @@
+"""Draw a point of a space that has not been seen: at random while that works, else by looking for one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from collections.abc import Set as AbstractSet
+
+import numpy as np
+
+from bostruct.contracts import IntArray, SpaceExhausted
+from bostruct.domains.space.constraints import ConstrainedProduct
+from bostruct.domains.space.walks import find_unseen_nearby
+from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
+
+
+def sample_unseen(space: ConstrainedProduct, seen: AbstractSet[Hashable], rng: np.random.Generator) -> IntArray:
+    """Draw a valid point (columns,) whose key is not in `seen`.
+
+    space: `Space`.
+    seen: frozenset of keys.
+    rng: the only source of chance.
+
+    Raises SpaceExhausted when none is left, or found.
+    """
+    if _knows_none_but(space, seen):
+        known = np.frombuffer(sorted(seen)[rng.integers(len(seen))], dtype=np.int64)  # type: ignore[type-var,arg-type]
+        x = find_unseen_nearby(space, known, seen)
+    elif (x := draw_unseen(space, seen, rng)) is None and space.enumerable:
+        return _sample_unseen_listed(space, seen, rng)
+    elif x is None:
+        start = space.sample(1, rng)[0]
+        is_simple = space.layout.is_simple and not space.constraints and not space.conditions
+        x = _first_unseen(space, start, seen) if is_simple else find_unseen_nearby(space, start, seen)
+    if x is None:
+        raise SpaceExhausted(
+            f"no unseen valid point was found in {DRAWS_UNSEEN} draws, nor by changing a variable or swapping two "
+            f"from there on; {len(seen)} were seen; more may exist"
+        )
+    return x
+
+
+def _knows_none_but(space: ConstrainedProduct, seen: AbstractSet[Hashable]) -> bool:
+    """Tell whether seen points are the only valid ones known."""
+    return bool(seen and space.constraints) and not space.enumerable and not len(space.survey.points)
+
+
+def _sample_unseen_listed(space: ConstrainedProduct, seen: AbstractSet[Hashable], rng: np.random.Generator) -> IntArray:
+    every = space.enumerate()
+    left = [row for row, key in enumerate(space.keys(every)) if key not in seen]
+    if not left:
+        raise SpaceExhausted(f"all {len(every)} points of the space have been seen")
+    return every[left[rng.integers(len(left))]].copy()
+
+
+def _first_unseen(space: ConstrainedProduct, x: IntArray, seen: AbstractSet[Hashable]) -> IntArray | None:
+    """Return the first unseen point from x on: of one more point than were seen, one is unseen."""
+    for _ in range(min(len(seen) + 1, space.n_points)):
+        if space.keys(x[None])[0] not in seen:
+            return x
+        for i in reversed(range(space.d)):  # the next point, the last variable fastest
+            x[i] = (x[i] + 1) % space.n_choices[i]
+            if x[i]:
+                break
+    return None
