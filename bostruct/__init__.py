@@ -20,6 +20,7 @@ _HOME = {
     "Integer": "bostruct.domains.space.integer",
     "Fidelity": "bostruct.domains.space.fidelity",
     "Graph": "bostruct.domains.space.graph",
+    "OneOf": "bostruct.domains.space.when",
     "Real": "bostruct.domains.space.real",
     "Space": "bostruct.domains.space.space",
     "Architecture": "bostruct.domains.architecture.value",
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from bostruct.domains.space.ordinal import Ordinal
     from bostruct.domains.space.real import Real
     from bostruct.domains.space.space import Space
+    from bostruct.domains.space.when import OneOf
     from bostruct.kernels.otmann.distance import otmann
     from bostruct.kernels.otmann.plot import plot_transport
     from bostruct.kernels.space.registry import register_variable
@@ -88,6 +90,7 @@ __all__ = [
     "Infeasible",
     "Integer",
     "ObjectiveError",
+    "OneOf",
     "Ordinal",
     "OtherVersion",
     "Real",

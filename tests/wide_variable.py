@@ -103,8 +103,8 @@ class OrderFactor:
     def gradient(self, theta: Array, prepared: Array, weighted: Array) -> Array:
         return -np.exp(theta) * np.tensordot(prepared, weighted, 2)
 
-    def line(self, i: int, theta: float, prepared: Array, gram: Array, *, carried: bool) -> Callable[[float], Array]:
-        now = np.exp(theta) if carried else 0.0
+    def line(self, i: int, theta: Array, prepared: Array, gram: Array, *, carried: bool) -> Callable[[float], Array]:
+        now = np.exp(theta[i]) if carried else 0.0
         return lambda t: gram * np.exp((now - np.exp(t)) * prepared[i])
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> tuple[IntArray, Array]:

@@ -28,9 +28,10 @@ from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import product_kernel
 from bostruct.kernels.traces import TraceKernel
-from bostruct.methods.refusals import domain_label, refuse_real
+from bostruct.methods.refusals import domain_label, refuse_conditions, refuse_real
 from bostruct.surrogates.priors import Normal, bounded_normal
 
+ABSENCE_PRIOR = Normal(0.0, 1.0)  # of the logit of the correlation between points with and without a variable
 N_SCALE_POINTS = 32  # points whose distances say what is far in a domain
 
 
@@ -133,7 +134,9 @@ def space_kernel(domain: Space) -> SpaceKernel:
     Raises DomainError, naming a variable whose kind has no kernel.
     """
     prior = Normal(math.sqrt(2.0) + 0.5 * math.log(domain.d) - 3.0, 0.7)
-    return product_kernel(domain, prior, LogLengthscale(), initial=prior.mean, unit_diagonal=True)
+    return product_kernel(
+        domain, prior, LogLengthscale(), initial=prior.mean, unit_diagonal=True, absence_prior=ABSENCE_PRIOR
+    )
 
 
 def variable_graphs(domain: Space) -> tuple[VariableGraph, ...]:
@@ -144,6 +147,7 @@ def variable_graphs(domain: Space) -> tuple[VariableGraph, ...]:
     if not isinstance(domain, Space):
         raise DomainError(f"method: combo needs a Space, got {domain_label(domain)}")
     refuse_real("combo", domain)
+    refuse_conditions("combo", domain)
     others = [name for name, variable in domain.variables.items() if not isinstance(variable, ChoiceVariable)]
     if others:
         kind = domain.variables[others[0]].kind

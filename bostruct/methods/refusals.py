@@ -28,3 +28,18 @@ def refuse_real(method: str, domain: Domain) -> None:
             "can, where it is in a Space alone also wrs, tpe, smac and hill-climbing; or give it as an Ordinal of "
             "numbers"
         )
+
+
+def refuse_conditions(method: str, domain: Domain) -> None:
+    """Raise DomainError, naming the variable, where a space has a variable with `when=`.
+
+    method: name of one that cannot search such spaces, for the message.
+    domain: any; only a `Space` is looked at.
+    """
+    named = [name for name, v in domain.variables.items() if v.when] if isinstance(domain, Space) else []
+    if named:
+        raise DomainError(
+            f"method: {method} cannot search spaces with conditions, and {named[0]!r} has when=; auto, smac, tpe, "
+            "evolution, "
+            "hill-climbing, annealing, wrs and random can"
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,7 +17,14 @@ ASKS = 32
 
 
 class NamedDecisions(HasChoices, HasDecisions, Protocol):
-    """A domain all of whose points have the same choices, decided in the same order."""
+    """A domain whose points are named choices, decided one after the other."""
+
+    def choice_after(self, made: Sequence[int]) -> Choice | None:
+        """Return the choice that is decided next, None after the last.
+
+        made: the decisions before it.
+        """
+        ...
 
 
 @dataclass(frozen=True)
@@ -27,7 +34,7 @@ class TPE:
     Ordered choices are integers there, continuous ones floats. Where a suggested point was seen or breaks a constraint,
     Optuna is asked again, 32 times at most.
 
-    domain: its points all have the same choices, decided in the same order.
+    domain: its points are named choices, decided one after the other, which may open further ones.
     n_startup: number of random points first, at least 1; 10 as in Optuna.
 
     Raises TypeError, ValueError, and MissingExtra without Optuna.
@@ -76,14 +83,10 @@ class TPE:
                 study.add_trial(_as_trial(self.domain.coordinates(x), value))
         finally:
             optuna.logging.set_verbosity(levels)
-        choices = self.domain.coordinates(self.domain.sample(1, rng)[0])
-        distributions = {one.path: _distribution(one) for one in choices}
         for _ in range(ASKS):
-            found = study.ask(distributions).params
-            made: list[int] = []
-            for one in choices:
-                share = (self.domain.options(made) - 1) if math.isinf(one.count) else 1
-                made.append(round(share * found[one.path]))
+            trial, made = study.ask(), list[int]()
+            while (one := self.domain.choice_after(made)) is not None:
+                made.append(_suggest(trial, one, self.domain.options(made)))
             try:
                 yield self.domain.roll_out(made, rng)
             except Infeasible:
@@ -99,6 +102,15 @@ def _distribution(one: Choice) -> Any:
     if one.ordered:
         return optuna.distributions.IntDistribution(0, last)
     return optuna.distributions.CategoricalDistribution(range(last + 1))
+
+
+def _suggest(trial: Any, one: Choice, size: int) -> int:
+    """Have Optuna choose one of `size` vertices."""
+    if math.isinf(one.count):
+        return round((size - 1) * trial.suggest_float(one.path, 0.0, 1.0))
+    if one.ordered:
+        return trial.suggest_int(one.path, 0, size - 1)
+    return trial.suggest_categorical(one.path, range(size))
 
 
 def _as_trial(choices: Any, value: float | None) -> Any:

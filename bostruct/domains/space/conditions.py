@@ -28,6 +28,7 @@ Fill = Callable[[int, int], IntArray]  # a variable's position, and k -> columns
 class ParentTest:
     """A test of the value of one variable, the parent, on which another depends.
 
+    owner: name of the variable that depends on it, for messages.
     name: of the parent.
     parent: the parent.
     test: a value, `OneOf`, or a predicate of the value.
@@ -35,8 +36,8 @@ class ParentTest:
     Raises DomainError for a value that the parent does not have.
     """
 
-    def __init__(self, name: str, parent: Variable, test: object) -> None:
-        self.name, self.parent = name, parent
+    def __init__(self, owner: str, name: str, parent: Variable, test: object) -> None:
+        self.owner, self.name, self.parent = owner, name, parent
         self.values: frozenset[tuple[int, ...]] | None = None
         self.predicate: Callable[[object], object] | None = None
         self._answers: dict[tuple[int, ...], bool] = {}
@@ -46,7 +47,7 @@ class ParentTest:
         except PointError as error:
             if isinstance(test, OneOf) or not callable(test):
                 hint = "; for any of several values give OneOf(...)" if isinstance(test, list | tuple | set) else ""
-                raise DomainError(f"when: {name}: {error}{hint}") from None
+                raise DomainError(f"{owner}: when: {name}: {error}{hint}") from None
             self.predicate = test
 
     def holds(self, columns: IntArray) -> Mask:
@@ -79,7 +80,8 @@ class ParentTest:
             return bool(self.predicate(value))  # type: ignore[misc]
         except Exception as error:
             name = predicate_name(self.predicate)  # type: ignore[arg-type]
-            raise DomainError(f"when: {name} failed for {self.name} = {short_repr(value)}: {error!r}") from error
+            where = f"{self.owner}: when: {name} failed for {self.name} = {short_repr(value)}"
+            raise DomainError(f"{where}: {error!r}") from error
 
     @cached_property
     def _table(self) -> Mask | None:
@@ -233,10 +235,7 @@ def _link(name: str, variables: Mapping[str, Variable]) -> tuple[Link, ...]:
                 f"{name}: when: there is no variable {short_repr(parent)}; expected one of "
                 f"{short_repr(list(variables), 200)}{did_you_mean(parent, variables)}"
             )
-        try:
-            found.append(Link(positions[parent], ParentTest(parent, variables[parent], test)))
-        except DomainError as error:
-            raise DomainError(f"{name}: {error}") from None
+        found.append(Link(positions[parent], ParentTest(name, parent, variables[parent], test)))
     return tuple(found)
 
 

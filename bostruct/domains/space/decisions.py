@@ -116,6 +116,37 @@ def _sample_each(space: ConstrainedProduct, row: IntArray, changed: Sequence[int
     space.conditions.settle_randomly(row[None], rng)
 
 
+def decisions(space: ConstrainedProduct, x: IntArray) -> tuple[int, ...]:
+    """Return the vertex of each variable that a point has, parents first.
+
+    space: `Space` whose variables are one choice each.
+    x: integer row (d,).
+    """
+    return tuple(int(x[i]) for i in space.conditions.order if x[i] != ABSENT)
+
+
+def choice_after(space: ConstrainedProduct, made: Sequence[int]) -> Coordinate | None:
+    """Return the variable that is decided next, as a coordinate at its first vertex; None after the last.
+
+    space: `Space` whose variables are one choice each.
+    made: the vertices of the variables before it.
+    """
+    i = _replay(space, made)[1]
+    return None if i is None else coordinate(*list(space.variables.items())[i], 0)
+
+
+def _replay(space: ConstrainedProduct, made: Sequence[int]) -> tuple[IntArray, int | None]:
+    """Return the row with these vertices, other variables absent, and the position of the variable decided next."""
+    row = np.full(space.d, ABSENT, dtype=np.int64)
+    left = list(made)
+    for i in space.conditions.order:
+        if space.conditions.holds(i, row[None])[0]:
+            if not left:
+                return row, i
+            row[i] = left.pop(0)
+    return row, None
+
+
 def roll_out(space: ConstrainedProduct, made: Sequence[int], rng: np.random.Generator) -> IntArray:
     """Draw a valid point with these vertices first; raises Infeasible.
 
@@ -124,10 +155,12 @@ def roll_out(space: ConstrainedProduct, made: Sequence[int], rng: np.random.Gene
     rng: `numpy.random.Generator`.
     """
     draws = RESAMPLING_DRAWS if space.constraints else 1
+    known = _replay(space, made)[0] if space.conditions else np.array(made, dtype=np.int64)
+    given = np.flatnonzero(known != ABSENT)
     for first in range(0, draws, 50):
         rows = space.sample_freely(min(50, draws - first), rng)
-        rows[:, : len(made)] = made
-        valid = valid_mask(space, rows)
+        rows[:, given] = known[given]
+        valid = valid_mask(space, space.conditions.settle_randomly(rows, rng))
         if valid.any():
             return rows[int(np.argmax(valid))]
     raise Infeasible(f"no valid point with the choices {tuple(made)} was found in {draws} draws")

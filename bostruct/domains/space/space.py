@@ -18,7 +18,16 @@ from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.conditions import Conditions
 from bostruct.domains.space.constrained_sampling import sample_distinct, sample_satisfying
 from bostruct.domains.space.constraints import Constraint, Survey, count_satisfied_rules, valid_mask
-from bostruct.domains.space.decisions import Coordinate, coordinate, resample, roll_out, token, token_table
+from bostruct.domains.space.decisions import (
+    Coordinate,
+    choice_after,
+    coordinate,
+    decisions,
+    resample,
+    roll_out,
+    token,
+    token_table,
+)
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.moves import Moves
 from bostruct.domains.space.points import check_names, check_row, encode_row, present_row, read_row
@@ -364,20 +373,32 @@ class Space:
         return resample(self, x, names, rng)
 
     def decisions(self, x: IntArray) -> tuple[int, ...]:
-        """Return one decision per variable, in their order: `HasDecisions`.
+        """Return one decision for each variable that the point has, parents first: `HasDecisions`.
 
         x: integer row (d,).
 
         Raises DomainError where a variable has several columns.
         """
-        return tuple(int(vertex) for vertex, _ in zip(x, self.n_choices, strict=True))
+        return decisions(self, x) if len(self.n_choices) else ()
 
     def options(self, made: Sequence[int]) -> int:
         """Count the choices of the next variable after the vertices made; 0 after the last.
 
         made: the vertices of the first variables.
         """
+        if self.conditions:
+            following = choice_after(self, made)
+            return 0 if following is None else self.variables[following.path].size
         return int(self.n_choices[len(made)]) if len(made) < self.d else 0
+
+    def choice_after(self, made: Sequence[int]) -> Coordinate | None:
+        """Return the variable that is decided next, as a coordinate at its first vertex; None after the last.
+
+        made: the vertices of the variables before it.
+
+        Raises DomainError where a variable has several columns.
+        """
+        return choice_after(self, made) if len(self.n_choices) else None
 
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> IntArray:
         """Draw a valid point with these first vertices; raises Infeasible where 1,000 draws find none.

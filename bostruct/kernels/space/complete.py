@@ -177,18 +177,19 @@ class CompleteFactor:
         return slope * np.array([np.sum(weighted, where=differ(prepared, i)) for i in range(len(self.sizes))])
 
     def line(
-        self, i: int, theta: float, prepared: CompletePair, gram: Array, *, carried: bool
+        self, i: int, theta: Array, prepared: CompletePair, gram: Array, *, carried: bool
     ) -> Callable[[float], Array]:
         """Return K along the parameter of one variable, in blocks where that saves work.
 
         i: position of the variable.
-        theta: its parameter now.
+        theta: (c,), the parameters now.
         prepared: of n and m points.
         gram: K (n, m).
         carried: True where `gram` holds the kernel of variable i at `theta`.
         """
         rho = partial(self.link.rho, size=float(self._sizes[i]))
-        there = (rho(theta) if carried else 1.0) or 1.0  # where it underflows and `gram` does not, no pair differs
+        now = rho(float(theta[i])) if carried else 1.0
+        there = now or 1.0  # where it underflows and `gram` does not, no pair differs
         if prepared.alone and _has_large_blocks(prepared.xs[:, i], self.sizes[i]):
             return block_line(gram, prepared.xs[:, i], rho, there)
         return complete_line(gram, differ(prepared, i), rho, there)

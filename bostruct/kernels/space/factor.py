@@ -53,7 +53,7 @@ class Factor(Protocol):
 
         theta: (c,), one parameter for each variable.
         prepared: what `prepare` returned.
-        without: position of a variable to leave out; None for none.
+        without: position of a parameter whose variable is left out; None for none.
         """
         ...
 
@@ -74,14 +74,14 @@ class Factor(Protocol):
         """
         ...
 
-    def line(self, i: int, theta: float, prepared: Prepared, gram: Array, *, carried: bool) -> Callable[[float], Array]:
+    def line(self, i: int, theta: Array, prepared: Prepared, gram: Array, *, carried: bool) -> Callable[[float], Array]:
         """Return the Gram matrix of the whole product as a function of one parameter.
 
-        i: position of the variable, in 0..c - 1.
-        theta: its parameter now.
+        i: position of the parameter, in 0..c - 1.
+        theta: (c,), the parameters now.
         prepared: what `prepare` returned for n and m points.
         gram: the product (n, m), which is only read.
-        carried: True where `gram` holds the kernel of variable i at `theta`; False where it leaves that out.
+        carried: True where `gram` holds the kernel of that variable at `theta`; False where it leaves that out.
 
         Each call may overwrite what the last one returned.
         """

@@ -113,18 +113,18 @@ class MaternFactor:
         return np.array(slopes, dtype=np.float64)
 
     def line(
-        self, i: int, theta: float, prepared: NumberPair, gram: Array, *, carried: bool
+        self, i: int, theta: Array, prepared: NumberPair, gram: Array, *, carried: bool
     ) -> Callable[[float], Array]:
         """Return K along the parameter of one variable; each call overwrites what the last returned.
 
         i: position of the variable.
-        theta: its parameter now.
+        theta: (c,), the parameters now.
         prepared: of n and m points.
         gram: K (n, m).
         carried: True where `gram` holds the kernel of variable i at `theta`.
         """
         far = _distances(prepared, i, 0.0)
-        rest = gram / np.exp(_log_matern(far * math.exp(-theta))) if carried else gram
+        rest = gram / np.exp(_log_matern(far * math.exp(-theta[i]))) if carried else gram
         out = np.empty_like(rest)
 
         def along(t: float) -> Array:

@@ -27,11 +27,13 @@ class PlacedFactor(NamedTuple):
     factor: of c variables.
     variables: their positions in the space, in the factor's order; their parameters in theta have the same ones.
     columns: the columns of a point that hold them, in the factor's order.
+    more: positions in theta of the parameters that the factor has beside one for each variable.
     """
 
     factor: Factor
     variables: tuple[int, ...]
     columns: tuple[int, ...]
+    more: tuple[int, ...] = ()
 
 
 class SpacePair(NamedTuple):
@@ -71,23 +73,28 @@ class ChangesPair(NamedTuple):
 class SpaceKernel:
     """The product of one positive kernel for each variable of a space (Oh et al. 2019, equation 3).
 
-    Points are rows of integers. theta (d,) has one parameter for each variable, in the order of the space.
+    Points are rows of integers. theta (p,) has one parameter for each variable, in the order of the space, and then one
+    for each variable with conditions.
 
     factors: between them they serve every variable once.
     name: of the parameters, for people.
     prior: of each theta_i.
     initial: theta_i at first.
+    more: the block of the parameters of variables with conditions; None where there are none.
     """
 
     factors: tuple[PlacedFactor, ...]
     name: str
     prior: Prior
     initial: float = 0.0
+    more: Parameter | None = None
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters: one block, as long as there are variables."""
-        return (Parameter(self.name, len(self._home), self.prior, self.initial),)
+        """The parameters: a block as long as there are variables, and one for those with conditions."""
+        n_more = 0 if self.more is None else self.more.size
+        first = Parameter(self.name, len(self._home) - n_more, self.prior, self.initial)
+        return (first,) if self.more is None else (first, self.more)
 
     def prepare(self, xs: SpaceBatch, ys: IntArray | None = None) -> SpacePair | ChangesPair:
         """Compute what does not depend on theta.
@@ -102,7 +109,7 @@ class SpaceKernel:
     def gram(self, theta: Array, prepared: SpacePair | ChangesPair) -> Array:
         """Return the Gram matrix (n, m).
 
-        theta: (d,).
+        theta: (p,).
         prepared: of n and m points.
         """
         changed = isinstance(prepared, ChangesPair)
@@ -112,21 +119,21 @@ class SpaceKernel:
     def diag(self, theta: Array, xs: SpaceBatch) -> Array:
         """Return k(x, x) of each point (n,).
 
-        theta: (d,).
+        theta: (p,).
         xs: n points.
         """
         rows = xs.rows() if isinstance(xs, SingleChanges) and not self._has_unit_diagonal else xs
         total = np.zeros(len(xs))
-        for (factor, _, columns), variables in zip(self.factors, self._variables, strict=True):
-            if not factor.has_unit_diagonal:
-                total += factor.log_diag(theta[variables], rows[:, columns])
+        for placed, own in zip(self.factors, self._parameters, strict=True):
+            if not placed.factor.has_unit_diagonal:
+                total += placed.factor.log_diag(theta[own], rows[:, placed.columns])
         return np.exp(total, out=total)
 
     def line(self, theta: Array, i: int, prepared: SpacePair, gram: Array | None = None) -> Callable[[float], Array]:
         """Return the Gram matrix as a function of theta_i; each call overwrites what the last returned.
 
-        theta: (d,).
-        i: position of the variable, in 0..d - 1.
+        theta: (p,).
+        i: position of the parameter, in 0..p - 1.
         prepared: of n and m points.
         gram: the Gram matrix at theta, where known. Dividing by one factor gives the product of the others, as long as
             none of its entries is near the end of the doubles; else their logarithms are added up.
@@ -136,12 +143,13 @@ class SpaceKernel:
             gram = self._log_gram(theta, prepared, without=i)
             np.exp(gram, out=gram)
         at, place = self._home[i]
-        return self.factors[at].factor.line(place, float(theta[i]), prepared.parts[at], gram, carried=carried)
+        own = theta[self._parameters[at]]
+        return self.factors[at].factor.line(place, own, prepared.parts[at], gram, carried=carried)
 
     def gram_and_pullback(self, theta: Array, prepared: SpacePair) -> tuple[Array, Callable[[Array], Array]]:
-        """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (d,).
+        """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (p,).
 
-        theta: (d,).
+        theta: (p,).
         prepared: of n and m points.
         """
         gram = self.gram(theta, prepared)
@@ -149,35 +157,38 @@ class SpaceKernel:
         def pullback(cotangent: Array) -> Array:
             weighted = cotangent * gram
             gradient = np.empty(len(self._home))
-            for placed, variables, part in zip(self.factors, self._variables, prepared.parts, strict=True):
-                gradient[variables] = placed.factor.gradient(theta[variables], part, weighted)
+            for placed, own, part in zip(self.factors, self._parameters, prepared.parts, strict=True):
+                gradient[own] = placed.factor.gradient(theta[own], part, weighted)
             return gradient
 
         return gram, pullback
 
     def _prepare_rows(self, xs: IntArray, ys: IntArray | None) -> SpacePair:
-        parts = [factor.prepare(xs[:, own], None if ys is None else ys[:, own]) for factor, _, own in self.factors]
+        parts = []
+        for placed in self.factors:
+            own = placed.columns
+            parts.append(placed.factor.prepare(xs[:, own], None if ys is None else ys[:, own]))
         return SpacePair((len(xs), len(xs if ys is None else ys)), tuple(parts))
 
     def _prepare_changes(self, changes: SingleChanges, ys: IntArray) -> ChangesPair:
         parts = []
         at, place = self._factor_of[changes.which], self._place_of[changes.which]
-        for k, (factor, _, columns) in enumerate(self.factors):
+        for k, placed in enumerate(self.factors):
             rows = np.flatnonzero(at == k)
             if not len(rows):
                 continue
             alone = len(rows) == len(at)
             own = changes if alone else changes[rows]
             moved = VariableChanges(place if alone else place[rows], own.before, own.values)
-            parts.append((k, None if alone else rows, factor.prepare_changes(moved, ys[:, columns])))
+            parts.append((k, None if alone else rows, placed.factor.prepare_changes(moved, ys[:, placed.columns])))
         return ChangesPair(self._bases(changes.base, ys), changes.of, tuple(parts))
 
     def _log_gram(self, theta: Array, prepared: SpacePair, without: int | None = None) -> Array:
-        """Return log K (n, m); without: a variable to leave out."""
+        """Return log K (n, m); without: a parameter whose variable is left out."""
         at, place = self._home[without] if without is not None else (None, None)
         total: Array | None = None
         for k, (placed, part) in enumerate(zip(self.factors, prepared.parts, strict=True)):
-            own = placed.factor.log_gram(theta[self._variables[k]], part, place if k == at else None)
+            own = placed.factor.log_gram(theta[self._parameters[k]], part, place if k == at else None)
             total = own if total is None else np.add(total, own, out=total)
         return np.zeros(prepared.shape) if total is None else total
 
@@ -187,7 +198,7 @@ class SpaceKernel:
             known[key] = self._log_gram(theta, prepared.base.pair)
         log_gram = known[key][prepared.of]
         for k, rows, part in prepared.parts:
-            change = self.factors[k].factor.log_change(theta[self._variables[k]], part)
+            change = self.factors[k].factor.log_change(theta[self._parameters[k]], part)
             if rows is None:
                 log_gram += change
             else:
@@ -206,13 +217,14 @@ class SpaceKernel:
         return all(placed.factor.has_unit_diagonal for placed in self.factors)
 
     @cached_property
-    def _variables(self) -> list[IntArray]:
-        return [np.array(placed.variables, dtype=np.int64) for placed in self.factors]
+    def _parameters(self) -> list[IntArray]:
+        """The positions in theta of each factor's parameters."""
+        return [np.array((*placed.variables, *placed.more), dtype=np.int64) for placed in self.factors]
 
     @cached_property
     def _home(self) -> list[tuple[int, int]]:
-        """The factor that serves each variable, and the variable's position there."""
-        homes = {v: (k, j) for k, placed in enumerate(self.factors) for j, v in enumerate(placed.variables)}
+        """The factor that has each parameter, and the parameter's position there: first those of the variables."""
+        homes = {p: (k, j) for k, own in enumerate(self._parameters) for j, p in enumerate(own.tolist())}
         return [homes[v] for v in range(len(homes))]
 
     @cached_property

@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from bostruct.checks import short_repr
-from bostruct.contracts import DomainError, Prior
+from bostruct.contracts import DomainError, Parameter, Prior
 from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choices import ChoiceVariable
@@ -21,6 +21,7 @@ from bostruct.domains.space.registry import KINDS
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
+from bostruct.kernels.space.conditional import ConditionalEffect, ConditionalFactor
 from bostruct.kernels.space.diffusion import FactorSettings, graph_factors
 from bostruct.kernels.space.factor import Factor
 from bostruct.kernels.space.links import Link, LogLengthscale
@@ -96,7 +97,12 @@ def register_variable(kind: type[Variable], kernels: VariableKernels) -> None:
 
 
 def product_kernel(
-    domain: Space, prior: Prior, link: Link, initial: float = 0.0, unit_diagonal: bool = False
+    domain: Space,
+    prior: Prior,
+    link: Link,
+    initial: float = 0.0,
+    unit_diagonal: bool = False,
+    absence_prior: Prior | None = None,
 ) -> SpaceKernel:
     """Build the product of one factor for each variable of a space.
 
@@ -105,20 +111,32 @@ def product_kernel(
     link: the meaning of theta, for variables on graphs.
     initial: theta_i at first.
     unit_diagonal: True to scale every factor to k(a, a) = 1; else the mean of its diagonal is 1.
+    absence_prior: of the logit of the correlation between points with and without a variable, see `ConditionalFactor`;
+        its parameter is 0 at first. Needed where the space has conditions.
 
-    Raises DomainError, naming the variable whose kind has no kernel.
+    Raises DomainError, naming the variable whose kind has no kernel, and for conditions without `absence_prior`.
     """
-    settings, placed = FactorSettings(link, unit_diagonal), []
+    variables, settings = list(domain.variables.values()), FactorSettings(link, unit_diagonal)
+    placed, conditional = [], []
     for kernels, own in _by_kernels(domain).items():
-        variables = list(domain.variables.values())
-        for factor, served in kernels.factors([variables[i] for i in own], settings):
-            mine = tuple(own[j] for j in served)
+        always = [i for i in own if not variables[i].when]
+        conditional += [(i, _single_factor(kernels, variables[i], settings)) for i in own if variables[i].when]
+        for factor, served in kernels.factors([variables[i] for i in always], settings) if always else []:
+            mine = tuple(always[j] for j in served)
             placed.append(PlacedFactor(factor, mine, _columns(domain.layout, mine)))
-    return SpaceKernel(tuple(placed), link.name, prior, initial)
+    if not conditional:
+        return SpaceKernel(tuple(placed), link.name, prior, initial)
+    if absence_prior is None:
+        raise DomainError("absence_prior: expected a prior, because the space has variables with conditions")
+    for k, (i, factor) in enumerate(conditional):
+        placed.append(PlacedFactor(ConditionalFactor(factor), (i,), _columns(domain.layout, (i,)), (domain.d + k,)))
+    return SpaceKernel(
+        tuple(placed), link.name, prior, initial, Parameter("absence_logit", len(conditional), absence_prior, 0.0)
+    )
 
 
 def main_effects(domain: Space) -> MainEffects:
-    """Build the linear kernel with one effect for each variable of a space.
+    """Build the linear kernel with one effect for each variable of a space; none where a point has not the variable.
 
     domain: a `Space`.
 
@@ -128,12 +146,19 @@ def main_effects(domain: Space) -> MainEffects:
     for kernels, own in _by_kernels(domain).items():
         make = kernels.effects or partial(_factor_effects, kernels)
         effects.update(zip(own, make([variables[i] for i in own]), strict=True))
+    for i, variable in enumerate(variables):
+        if variable.when:
+            effects[i] = ConditionalEffect(effects[i])
     return MainEffects(tuple(effects[i] for i in range(domain.d)), domain.layout)
 
 
 def _factor_effects(kernels: VariableKernels, variables: Sequence[Variable]) -> list[EffectKernel]:
     settings = FactorSettings(LogLengthscale(), True)
-    return [FactorEffect(kernels.factors([variable], settings)[0][0]) for variable in variables]
+    return [FactorEffect(_single_factor(kernels, variable, settings)) for variable in variables]
+
+
+def _single_factor(kernels: VariableKernels, variable: Variable, settings: FactorSettings) -> Factor:
+    return kernels.factors([variable], settings)[0][0]
 
 
 def _by_kernels(domain: Space) -> dict[VariableKernels, list[int]]:

@@ -136,12 +136,12 @@ class TableFactor:
         return log_beta_slope * np.einsum("cuv,cuv->c", np.array(cells), change)
 
     def line(
-        self, i: int, theta: float, prepared: TablePair, gram: Array, *, carried: bool
+        self, i: int, theta: Array, prepared: TablePair, gram: Array, *, carried: bool
     ) -> Callable[[float], Array]:
         """Return K along the parameter of one variable; each call overwrites what the last returned.
 
         i: position of the variable.
-        theta: its parameter now.
+        theta: (c,), the parameters now.
         prepared: of n and m points.
         gram: K (n, m).
         carried: True where `gram` holds the kernel of variable i at `theta`.
@@ -152,7 +152,7 @@ class TableFactor:
         def table(t: float) -> Array:
             return np.exp(self._make_log_tables(self._heat_of(np.array([t])), left, right)[0])
 
-        rest = gram / table(theta).take(cells) if carried else gram
+        rest = gram / table(float(theta[i])).take(cells) if carried else gram
         out = np.empty_like(rest)
 
         def along(t: float) -> Array:

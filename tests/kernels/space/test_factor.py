@@ -59,7 +59,7 @@ def test_a_line_is_the_matrix_along_one_parameter(case):
                 moved[i] = t
                 expected = np.exp(factor.log_gram(moved, prepared))
                 for gram, carried in ((whole, True), (rest, False)):
-                    line = factor.line(i, float(theta[i]), prepared, gram.copy(), carried=carried)
+                    line = factor.line(i, theta, prepared, gram.copy(), carried=carried)
                     found = line(float(t))
                     assert_allclose(np.asarray(found), expected, rtol=1e-9)
 

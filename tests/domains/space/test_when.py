@@ -1,0 +1,50 @@
+"""The words of `when=`: what it takes, how it reads, and its JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import bostruct as bo
+from bostruct.domains.space.when import OneOf, check_when, describe_when, predicate_name, when_from_json, when_to_json
+
+
+def is_large(value: int) -> bool:
+    return value > 3
+
+
+def test_conditions_read_like_sentences():
+    assert (
+        describe_when({"a": 1, "b": OneOf("x", "y"), "c": is_large})
+        == "a is 1 and b is one of 'x', 'y' and c satisfies is_large"
+    )
+    assert predicate_name(is_large) == "is_large"
+
+
+def test_conditions_are_a_mapping_of_names():
+    assert check_when("Real", None) == {}
+    given = {"a": 1}
+    own = check_when("Real", given)
+    assert own == given
+    assert own is not given
+    for bad in ({}, 3, "a", [("a", 1)], {1: 2}):
+        with pytest.raises(bo.DomainError, match="Real: when: expected a mapping from the names of other variables"):
+            bo.Real(0, 1, when=bad)  # type: ignore[arg-type]
+
+
+def test_one_of_nothing_is_refused():
+    with pytest.raises(bo.DomainError, match="OneOf: expected at least one value"):
+        OneOf()
+    assert repr(OneOf(1, "x")) == "OneOf(1, 'x')"
+    assert OneOf(1) == OneOf(1) != OneOf(2)
+    assert hash(OneOf(1)) == hash(OneOf(1))
+
+
+def test_values_survive_a_file_and_code_does_not():
+    when = {"a": 1, "b": OneOf("x", float("inf"))}
+    assert when_from_json(json.loads(json.dumps(when_to_json(when)))) == when
+    with pytest.raises(bo.DomainError, match="the predicate 'is_large' is code that no file holds"):
+        when_from_json(when_to_json({"a": is_large}))
+    with pytest.raises(bo.DomainError, match="Python objects"):
+        when_from_json(when_to_json({"a": (1, 2)}))
