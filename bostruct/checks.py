@@ -112,7 +112,12 @@ def _members(capability: type) -> tuple[str, ...]:
 
 
 def _has_member(part: object, name: str) -> bool:
-    """Look at the class first, so that no property is evaluated; fields are found on the part itself."""
+    """Look at the class first, so that no property is evaluated; fields are found on the part itself.
+
+    A part that sets a member to None does without it, as a class does that sets `__hash__` to None.
+    """
+    if getattr(part, "__dict__", {}).get(name, ...) is None:
+        return False
     return getattr(type(part), name, None) is not None or getattr(part, name, None) is not None
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bostruct.contracts import Domain, DomainError, Searcher
+from bostruct.checks import require
+from bostruct.contracts import Domain, DomainError, HasDecisions, Searcher
 from bostruct.domains.space.space import Space
 from bostruct.methods.refusals import domain_label
 from bostruct.searchers.tpe import TPE
@@ -17,4 +18,5 @@ def tpe(domain: Domain) -> Searcher:
     """
     if not isinstance(domain, Space):
         raise DomainError(f"method: tpe needs a Space, got {domain_label(domain)}")
+    require(domain, HasDecisions, "tpe")
     return TPE(domain)

@@ -112,7 +112,8 @@ def _check_each_neighbor(domain: HasNeighbors, x: Point, near: Iterable[Point]) 
 
 def _opens_or_closes(domain: HasNeighbors, x: Point, y: Point) -> bool:
     """Tell whether one of two points has choices that the other has not: the way back may end at other values."""
-    return has_capability(domain, HasChoices) and set(domain.names(x)) != set(domain.names(y))
+    names = getattr(domain, "names", None)
+    return names is not None and set(names(x)) != set(names(y))
 
 
 def check_neighborhoods(domain: HasNeighborhoods, x: Point, rng: np.random.Generator) -> None:

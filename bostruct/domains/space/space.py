@@ -32,13 +32,20 @@ from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.moves import Moves
 from bostruct.domains.space.points import check_names, check_row, encode_row, present_row, read_row
 from bostruct.domains.space.registry import variable, variable_from_json
-from bostruct.domains.space.single_changes import Layout, SpaceBatch
+from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
 from bostruct.domains.space.survey import survey_space
 from bostruct.domains.space.unseen_points import sample_unseen
 from bostruct.domains.space.variable import ABSENT, Variable
 
 MAX_VARIABLES = 1000
 MAX_ENUMERATED = 100_000
+ON_SINGLE_CHOICES = (
+    "coordinates",
+    "decisions",
+    "options",
+    "choice_after",
+    "roll_out",
+)  # of `HasChoices`, `HasDecisions`
 
 
 class Space:
@@ -79,6 +86,9 @@ class Space:
         self.mutable_names: tuple[str, ...] = tuple(  # of choices that a predicate could change
             n for n, v in self.variables.items() if isinstance(v, ChoiceVariable) and v.has_mutable_choices
         )
+        if self._wide:  # such a space is no product of single choices, and has not what only those have
+            for name in ON_SINGLE_CHOICES:
+                setattr(self, name, None)
 
     def __repr__(self) -> str:
         rules = f", {len(self.constraints)} constraints" if self.constraints else ""
@@ -255,10 +265,11 @@ class Space:
     def take(self, batch: SpaceBatch, positions: Sequence[int] | IntArray) -> SpaceBatch:
         """Return the points at some positions of a batch, single changes as such.
 
-        batch: m points, as rows or as single changes.
+        batch: m points, as rows, as single changes, or as a list.
         positions: in 0..m - 1, in the order wanted, repeats allowed.
         """
-        return batch[np.asarray(positions, dtype=np.intp)]
+        held = batch if isinstance(batch, np.ndarray | SingleChanges) else self.join(batch)
+        return held[np.asarray(positions, dtype=np.intp)]
 
     def keys(self, batch: IntArray) -> list[Hashable]:
         """Return the keys of m points, equal for equal points.
@@ -346,12 +357,12 @@ class Space:
     def coordinates(self, x: IntArray) -> list[Coordinate]:
         """Return each variable that a point has as a choice: `HasChoices`.
 
-        x: integer row (d,).
+        A space that has a variable of several columns lacks this method.
 
-        Raises DomainError where a variable has several columns.
+        x: integer row (d,).
         """
-        vertices = zip(self.variables.items(), x, self.n_choices, strict=True)  # refuses what is no single choice
-        return [coordinate(name, variable, int(vertex)) for (name, variable), vertex, _ in vertices if vertex != ABSENT]
+        vertices = zip(self.variables.items(), x, strict=True)
+        return [coordinate(name, variable, int(vertex)) for (name, variable), vertex in vertices if vertex != ABSENT]
 
     def names(self, x: IntArray) -> tuple[str, ...]:
         """Return the names of the variables that a point has.
@@ -375,11 +386,11 @@ class Space:
     def decisions(self, x: IntArray) -> tuple[int, ...]:
         """Return one decision for each variable that the point has, parents first: `HasDecisions`.
 
-        x: integer row (d,).
+        A space that has a variable of several columns lacks this method and its companions.
 
-        Raises DomainError where a variable has several columns.
+        x: integer row (d,).
         """
-        return decisions(self, x) if len(self.n_choices) else ()
+        return decisions(self, x)
 
     def options(self, made: Sequence[int]) -> int:
         """Count the choices of the next variable after the vertices made; 0 after the last.
@@ -395,10 +406,8 @@ class Space:
         """Return the variable that is decided next, as a coordinate at its first vertex; None after the last.
 
         made: the vertices of the variables before it.
-
-        Raises DomainError where a variable has several columns.
         """
-        return choice_after(self, made) if len(self.n_choices) else None
+        return choice_after(self, made)
 
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> IntArray:
         """Draw a valid point with these first vertices; raises Infeasible where 1,000 draws find none.
