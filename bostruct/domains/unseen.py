@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from collections.abc import Set as AbstractSet
+from typing import Protocol
 
 import numpy as np
 
-from bostruct.contracts import Domain, Point
+from bostruct.contracts import Batch, Point
 
 DRAWS_UNSEEN = 1024
 DRAW_BLOCKS = (1, 15, 112, 896)  # most first draws are unseen: begin small
 
 
+class Drawable(Protocol):
+    """The view of a domain that drawing needs."""
+
+    def sample(self, m: int, rng: np.random.Generator) -> Batch: ...
+    def keys(self, batch: Batch) -> list[Hashable]: ...
+
+
 def draw_unseen(
-    domain: Domain, seen: AbstractSet[Hashable], rng: np.random.Generator, blocks: Sequence[int] = DRAW_BLOCKS
+    domain: Drawable, seen: AbstractSet[Hashable], rng: np.random.Generator, blocks: Sequence[int] = DRAW_BLOCKS
 ) -> Point | None:
     """Draw an unseen point by rejection; return None where all draws were seen before.
 

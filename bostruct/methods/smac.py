@@ -42,5 +42,6 @@ def smac(domain: Domain) -> BayesianSearch:
 
 def _values_of(domain: Domain) -> Callable[[IntArray], Array] | None:
     """Return the values of all coordinates of many points at once, where every point has the same ones; else None."""
-    is_rectangular = isinstance(domain, Space) and not domain.conditions
-    return partial(coordinate_values, domain) if is_rectangular else None
+    if isinstance(domain, Space) and not domain.conditions:
+        return partial(coordinate_values, domain)
+    return None

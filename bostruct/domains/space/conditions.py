@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -130,7 +131,7 @@ class Conditions:
     @property
     def n_points(self) -> int:
         """The number of points; where predicates of numbers make it unknown, an upper bound."""
-        return self._counted.n_points
+        return self._counted.n_points if self else math.prod(v.size for v in self.variables)
 
     @property
     def is_exact(self) -> bool:
@@ -246,5 +247,5 @@ def _sort_parents_first(names: Sequence[str], links: Sequence[Sequence[Link]]) -
             TopologicalSorter({i: [link.parent for link in own] for i, own in enumerate(links)}).static_order()
         )
     except CycleError as error:
-        circle = [names[i] for i in error.args[1]]
+        circle = [str(names[i]) for i in error.args[1]]
         raise DomainError(f"{circle[0]}: when: the conditions run in a circle: {' on '.join(circle)}") from None

@@ -83,6 +83,7 @@ class Space:
         self.positions: dict[str, int] = {name: i for i, name in enumerate(self.variables)}
         self.layout = Layout(tuple(v.width for v in self.variables.values()))
         self.conditions = Conditions(self.variables, self.layout)
+        self.n_points: int = self.conditions.n_points  # before constraints
         self.mutable_names: tuple[str, ...] = tuple(  # of choices that a predicate could change
             n for n, v in self.variables.items() if isinstance(v, ChoiceVariable) and v.has_mutable_choices
         )
@@ -112,11 +113,6 @@ class Space:
     def d(self) -> int:
         """The number of variables."""
         return len(self.variables)
-
-    @cached_property
-    def n_points(self) -> int:
-        """The number of points before constraints; an upper bound where predicates of numbers are conditions."""
-        return self.conditions.n_points if self.conditions else math.prod(v.size for v in self.variables.values())
 
     def count(self) -> Count:
         """Count the valid points.
@@ -278,7 +274,7 @@ class Space:
         """
         return [row.tobytes() for row in np.ascontiguousarray(batch, dtype=np.int64)]
 
-    def join(self, *batches: IntArray) -> IntArray:
+    def join(self, *batches: SpaceBatch) -> IntArray:
         """Join batches into one, as integer rows (m, d).
 
         batches: any number, as rows or as single changes; none give the empty batch.
