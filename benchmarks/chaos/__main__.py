@@ -2,9 +2,9 @@
 
     python -m benchmarks.chaos [--short | --long] [--seconds S] [--out FILE] [ROW ...]
 
---short, the default, takes some cases of each row, within three minutes on a busy core. --long takes all of them, which
-takes hours. It keeps a line for each finished case in FILE (out/chaos.jsonl), goes on where it was ended, and renews the
-table of docs/reliability.md. The exit code is 1 where anything was found that must not be. Linux only.
+--short, the default, takes some cases of each row, within three minutes on a busy core. --long takes all of them, for
+hours. It keeps a line for each finished case in FILE (out/chaos.jsonl), goes on where it was ended, and renews the table
+of docs/reliability.md. The exit code is 1 where anything was found that must not be. Linux only.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.chaos.accidents import ACCIDENTS
 from benchmarks.chaos.kills import KILLS
 from benchmarks.chaos.report import PAGE, count_faults, format_table, write_page
 from benchmarks.chaos.results import ROOT, Result, read_results, take_cases
 
-ROWS = {row.name: row for row in (KILLS,)}
+ROWS = {row.name: row for row in (KILLS, ACCIDENTS)}
 
 
 def main(arguments: Sequence[str] | None = None, page: Path = PAGE) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -23,7 +24,11 @@ def read_results(file: Path | None) -> list[Result]:
     """Return the results in a file, none where it is not there; a line that was cut short is dropped."""
     if file is None or not file.exists():
         return []
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
+    found = []
+    for line in file.read_text(encoding="utf-8").splitlines():
+        with contextlib.suppress(json.JSONDecodeError):
+            found.append(json.loads(line))
+    return found
 
 
 def take_cases(
