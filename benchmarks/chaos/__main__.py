@@ -3,8 +3,8 @@
     python -m benchmarks.chaos [--short | --long] [--seconds S] [--out FILE] [ROW ...]
 
 --short, the default, takes some cases of each row, within three minutes on a busy core. --long takes all of them, for
-hours. It keeps a line for each finished case in FILE (out/chaos.jsonl), goes on where it was ended, and renews the table
-of docs/reliability.md. The exit code is 1 where anything was found that must not be. Linux only.
+hours. It keeps a line for each finished case in FILE (out/chaos.jsonl), goes on where it was ended, and renews the
+table of docs/reliability.md. The exit code is 1 where anything was found that must not be. Linux only.
 """
 
 from __future__ import annotations
