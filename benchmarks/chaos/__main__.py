@@ -18,12 +18,13 @@ from pathlib import Path
 from benchmarks.chaos.accidents import ACCIDENTS
 from benchmarks.chaos.forgeries import FORGERIES
 from benchmarks.chaos.kills import KILLS
+from benchmarks.chaos.objectives import OBJECTIVES
 from benchmarks.chaos.report import PAGE, count_faults, format_table, write_page
 from benchmarks.chaos.results import ROOT, Result, read_results, take_cases
 from benchmarks.chaos.resumes import RESUMES
 from benchmarks.chaos.spaces import SPACES
 
-ROWS = {row.name: row for row in (KILLS, RESUMES, ACCIDENTS, FORGERIES, SPACES)}
+ROWS = {row.name: row for row in (KILLS, RESUMES, ACCIDENTS, FORGERIES, OBJECTIVES, SPACES)}
 
 
 def main(arguments: Sequence[str] | None = None, page: Path = PAGE) -> int:

@@ -29,7 +29,8 @@ VALUES: tuple[Any, ...] = (
     None, True, 0, -1, 7, 10**30, 2**63 - 1, 0.5, -1e308, "", "x", "\u202e", "a\x1b]0;owned\x07\x1b[2J", "-0", "1e999",
     [], {}, [[]], {"": None}, [0] * 10_000, "x" * 1_000_000, CODE, f"c__builtin__\neval\n(V{CODE}\ntR.",
     "../../../etc/passwd", "os.system", "bostruct.cli:main", {"__class__": "os.system", "args": [CODE]},
-    {"py/reduce": [{"py/function": "builtins.eval"}, [CODE]]}, "!!python/object/apply:os.system [true]", "space", "real",
+    {"py/reduce": [{"py/function": "builtins.eval"}, [CODE]]}, "!!python/object/apply:os.system [true]",
+    "space", "real",
 )  # fmt: skip
 TEXTS = (DEEP, "{", "NaN", "[Infinity]", '{"a": 1, "a": 2}', "", "\0", "null", "1e999", "-1", "9" * 5000, '"\\ud800"')
 ENDLESS = "WITH RECURSIVE endless(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM endless) SELECT max(n) FROM endless"
