@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.chaos.accidents import ACCIDENTS
+from benchmarks.chaos.environment import ENVIRONMENT
 from benchmarks.chaos.forgeries import FORGERIES
 from benchmarks.chaos.kills import KILLS
 from benchmarks.chaos.objectives import OBJECTIVES
@@ -24,7 +25,7 @@ from benchmarks.chaos.results import ROOT, Result, read_results, take_cases
 from benchmarks.chaos.resumes import RESUMES
 from benchmarks.chaos.spaces import SPACES
 
-ROWS = {row.name: row for row in (KILLS, RESUMES, ACCIDENTS, FORGERIES, OBJECTIVES, SPACES)}
+ROWS = {row.name: row for row in (KILLS, RESUMES, ACCIDENTS, FORGERIES, OBJECTIVES, SPACES, ENVIRONMENT)}
 
 
 def main(arguments: Sequence[str] | None = None, page: Path = PAGE) -> int:

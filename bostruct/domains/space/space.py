@@ -17,7 +17,14 @@ from bostruct.domains.space.adjacency import Adjacency
 from bostruct.domains.space.call_limit import call_limit, charge_once, limit_calls, release_calls
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.constrained_sampling import sample_distinct, sample_satisfying
-from bostruct.domains.space.constraints import Constraint, Survey, count_satisfied_rules, rule_name, valid_mask
+from bostruct.domains.space.constraints import (
+    Constraint,
+    Survey,
+    count_satisfied_rules,
+    count_within_limit,
+    rule_name,
+    valid_mask,
+)
 from bostruct.domains.space.decisions import Coordinate, coordinate, resample, roll_out, token, token_table
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.registry import variable, variable_from_json
@@ -168,9 +175,11 @@ class Space:
     def count_satisfied_constraints(self, xs: IntArray) -> IntArray:
         """Count the constraints that hold at each point -> (m,); raises DomainError where one itself fails.
 
+        No constraint counts as one that holds, unasked, once the limit of calls is reached.
+
         xs: integer rows (m, d).
         """
-        return count_satisfied_rules(self, xs, self.constraints)
+        return count_within_limit(self, xs)
 
     def check(self, x: IntArray) -> None:
         """Raise PointError for a wrong shape, a vertex out of range, or a constraint that does not hold.
