@@ -112,8 +112,9 @@ def catch_moments(folder: Path, count: int, chance: random.Random, patience: flo
             time.sleep(chance.uniform(0.0, 0.004))
             os.kill(writer, signal.SIGSTOP)
             os.waitpid(writer, os.WUNTRACED)
-            if _is_hot(file) and (moment := _keep(file, log)).specimen.studies:
-                found.append(moment)
+            if _is_hot(file):
+                moment = _keep(file, log)
+                found += [moment] * any(stored.trials for stored in moment.specimen.studies.values())
             os.kill(writer, signal.SIGCONT)
     finally:
         os.kill(writer, signal.SIGKILL)
