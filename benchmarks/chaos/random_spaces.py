@@ -22,16 +22,16 @@ class Rule:
     """A predicate that counts its calls; a planted point always satisfies it.
 
     holds: of a point.
-    planted: key of the point.
+    planted: the point.
     """
 
     holds: Callable[[Plain], bool]
-    planted: str
+    planted: Plain
     calls: int = 0
 
     def __call__(self, point: Plain) -> bool:
         self.calls += 1
-        return self.holds(point) or key_of(point) == self.planted
+        return self.holds(point) or point == self.planted
 
 
 def key_of(point: Plain) -> str:
@@ -51,7 +51,7 @@ def draw_space(rng: np.random.Generator, most: int = 60) -> tuple[bo.Space, list
         variables["epochs"] = bo.Fidelity([1, 3, 9])
     free = bo.Space(variables)
     planted = free.present(free.sample(1, rng)[0])
-    rules = [Rule(_draw_rule(free, planted, rng), key_of(planted)) for _ in range(int(rng.choice([0, 1, 1, 2, 3])))]
+    rules = [Rule(_draw_rule(free, planted, rng), planted) for _ in range(int(rng.choice([0, 1, 1, 2, 3])))]
     return (bo.Space(variables, constraints=rules) if rules else free), rules
 
 
@@ -97,7 +97,7 @@ def _draw_rule(free: bo.Space, planted: Plain, rng: np.random.Generator) -> Call
 
 def _rank(value: Any) -> float:
     """Return a number for any value."""
-    return float(value) if isinstance(value, bool | int | float) else zlib.crc32(key_of({"": value}).encode()) % 7
+    return float(value) if isinstance(value, bool | int | float) else zlib.crc32(str(value).encode()) % 7
 
 
 def _number(point: Plain, names: Sequence[str]) -> int:
@@ -121,4 +121,4 @@ def _implication(names: Sequence[str], planted: Plain) -> Callable[[Plain], bool
 
 
 def _lottery(share: float, salt: int) -> Callable[[Plain], bool]:
-    return lambda point: zlib.crc32(f"{salt}{key_of(point)}".encode()) < share * 2**32
+    return lambda point: zlib.crc32(f"{salt}{list(point.values())}".encode()) < share * 2**32

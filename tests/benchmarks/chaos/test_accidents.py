@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import bostruct as bo
 from benchmarks.chaos import accidents
 from benchmarks.chaos.accidents import (
     BYTE_ACCIDENTS,
@@ -21,8 +22,10 @@ from benchmarks.chaos.accidents import (
 )
 from benchmarks.chaos.isolation import call_isolated
 from benchmarks.chaos.row import Verdict
-from benchmarks.chaos.specimens import catch_moments, make_specimen, read_studies, write_specimen
+from benchmarks.chaos.specimens import catch_moments, make_specimen, objective, read_studies, wide_space, write_specimen
+from bostruct.outcome import Outcome
 from bostruct.storage import reading, rows, sqlite
+from bostruct.storage.protocol import TrialRow
 from tests.stored import damage
 
 
@@ -83,15 +86,29 @@ def test_moments_are_in_the_middle_of_commits_and_lead_back(tmp_path: Path) -> N
 
 
 def test_only_one_step_of_a_commit_counts_as_the_next(tmp_path: Path) -> None:
-    moment = catch_moments(tmp_path, 1, random.Random(1))[0].specimen
-    before = moment.studies["one"]
+    with bo.Study(wide_space(), method="random", seed=0, storage=tmp_path / "runs.db", name="one") as study:
+        for _ in range(3):
+            trial = study.ask()
+            study.tell(trial, objective(trial.point))
+        study.ask()
+    before = read_studies(tmp_path / "runs.db")["one"]
     *others, last = before.trials
+    told = before._replace(trials=others)
     assert is_next_step(before, before)
-    assert is_next_step(before._replace(trials=others), before) == (last.outcome is None or last.status == "completed")
+    assert is_next_step(told, before)  # one was begun
+    assert is_next_step(told._replace(trials=[*others[:-1], running(others[-1])]), told)  # one was told
     assert not is_next_step(before._replace(trials=others[:-1]), before)
-    assert not is_next_step(before, before._replace(trials=others))
-    wrong = last._replace(number=last.number + 1, outcome=rows.Outcome((7.0,)))
-    assert not is_next_step(before, before._replace(trials=[*before.trials, wrong]))
+    assert not is_next_step(before, told)
+    assert not is_next_step(told._replace(trials=[running(others[0]), *others[1:]]), before)
+    wrong = others[-1]._replace(outcome=Outcome((7.0,)))
+    assert not is_next_step(
+        told._replace(trials=[*others[:-1], running(wrong)]), told._replace(trials=[*others[:-1], wrong])
+    )
+    assert not is_next_step(before, before._replace(trials=[*others, last._replace(point=others[0].point)]))
+
+
+def running(row: TrialRow) -> TrialRow:
+    return row._replace(outcome=None, finished=None, told=None)
 
 
 def test_a_call_in_a_process_of_its_own_answers_for_its_end() -> None:
