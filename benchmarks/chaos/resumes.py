@@ -190,6 +190,6 @@ RESUMES = Row(
     what="resumed equals uninterrupted: every method on every kind of space it takes, each killed five times",
     kinds=("different",),
     cases=PAIRS,
-    short=("random on tight", "evolution on architectures", "hyperband on fidelity"),
+    short=("random on tight", "evolution on architectures"),
     run=run_case,
 )

@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.chaos.results import ROOT
 from benchmarks.chaos.row import Row, Verdict, make_rng, numbered
 
-SPACES_PER_CASE = 25
+SPACES_PER_CASE = 10
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -74,7 +74,7 @@ SPACES = Row(
         "hangs",
         "tracebacks",
     ),
-    cases=numbered(400),
+    cases=numbered(1000),
     short=("0",),
     run=run_case,
     per_case=SPACES_PER_CASE,
