@@ -100,7 +100,7 @@ class SimulatedAnnealing:
             proposed = objective(proposals)
             warmth = self.hottest * math.exp(cooling * step)
             accepted = rng.random(self.chains) < np.exp(np.minimum((energy - proposed) / warmth, 0.0))
-            accepted &= feasible_mask(space, proposals)
+            accepted[accepted] = feasible_mask(space, proposals[accepted])  # predicates may be slow
             if accepted.any():
                 xs, energy = np.where(accepted[:, None], proposals, xs), np.where(accepted, proposed, energy)
                 met.append(proposals[accepted])

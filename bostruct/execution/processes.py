@@ -11,7 +11,7 @@ import time
 import weakref
 from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, NamedTuple
 
 from bostruct.contracts import BostructError
 from bostruct.execution.evaluation import Evaluation
@@ -22,10 +22,24 @@ from bostruct.outcome import Outcome
 
 MAX_LOADS = 3  # processes that may be lost while they load the objective for one trial
 CHECKING = 0.5  # seconds after which is looked whether a silent process has ended
+START_SECONDS = 30.0  # of refusals to start a process while none runs, after which the run ends
 MERCY = 2.0  # seconds that the study's own SIGTERM may come after that of a worker
 WORKER_TERMINATED = "its worker process died (signal SIGTERM)"
 
 log = logging.getLogger(__name__)
+
+
+class WaitingTrial(NamedTuple):
+    """A trial that no process has yet.
+
+    number: of the trial.
+    point: pickled.
+    attempt: processes that will have been started for it with the next one.
+    """
+
+    number: int
+    point: bytes
+    attempt: int = 1
 
 
 class ProcessPool:
@@ -52,18 +66,17 @@ class ProcessPool:
         self._objective = share_bytes(pickle_for_worker("objective", objective))
         self._idle: list[WorkerProcess] = []
         self._busy: dict[Connection, WorkerProcess] = {}
+        self._waiting: list[WaitingTrial] = []
+        self._refused_since: float | None = None  # when the system refused a process though none was running
         self._broken: BostructError | None = None
         _pools.add(self)
 
     def submit(self, number: int, point: Any) -> None:
         packed = pickle_for_worker("point", point)
         if not self._idle and not self._busy:  # the first: start all, for they load the objective side by side
-            self._idle.extend(WorkerProcess(self._objective, self.slots) for _ in range(self.slots))
-        worker = self._idle.pop() if self._idle else WorkerProcess(self._objective, self.slots)
-        if not worker.is_alive():  # it died with nothing to do: no fault of this point
-            worker.kill()
-            worker = WorkerProcess(self._objective, self.slots)
-        self._begin(worker, number, packed)
+            self._start_all()
+        self._waiting.append(WaitingTrial(number, packed))
+        self._begin_waiting()
 
     def poll(self) -> FinishedTrials:
         return self._look(0.0)
@@ -102,38 +115,82 @@ class ProcessPool:
         for worker in [worker for worker in self._busy.values() if worker.is_late()]:
             self._drop(worker)
             if worker.is_loading:
-                self._load_again(worker, f"did not load it in {self._load_timeout:g} s (load_timeout)")
+                self._replace(worker, worker.attempt, f"did not load it in {self._load_timeout:g} s (load_timeout)")
             else:
                 log.warning(
                     "trial %d: timed out after %g s; its worker process was killed", worker.number, self._timeout
                 )
                 finished.append((worker.number, _fail(f"timed out after {self._timeout:g} s")))
+        self._begin_waiting()
         if any(evaluation.outcome.failed == WORKER_TERMINATED for _, evaluation in finished):
             time.sleep(MERCY)  # who ends a job ends workers and study, in any order: then no trial is to fail for it
         return sorted(finished, key=lambda pair: pair[0])
 
-    def _begin(self, worker: WorkerProcess, number: int, point: bytes) -> None:
-        self._busy[worker.connection] = worker
-        worker.begin(number, point, self._load_timeout, self._timeout)
+    def _start_all(self) -> None:
+        try:
+            for _ in range(self.slots):
+                self._idle.append(WorkerProcess(self._objective, self.slots))
+        except OSError as error:
+            log.warning("%d of %d worker processes could be started: %s", len(self._idle), self.slots, error)
+
+    def _begin_waiting(self) -> None:
+        """Begin the trials that wait, as far as there are processes, or the system allows to start some."""
+        while self._waiting and (worker := self._find_worker(self._waiting[0].attempt)) is not None:
+            number, point, attempt = self._waiting.pop(0)
+            self._busy[worker.connection] = worker
+            try:
+                worker.begin(number, point, self._load_timeout, self._timeout)
+            except WorkerLost as error:
+                self._drop(worker)
+                self._replace(worker, attempt, str(error))
+
+    def _find_worker(self, attempt: int) -> WorkerProcess | None:
+        """Return an idle process or a new one; None, or the end of the run in words, where the system refuses one."""
+        while self._idle and attempt == 1:
+            worker = self._idle.pop()
+            if worker.is_alive():
+                return worker
+            worker.kill()  # it died with nothing to do: no fault of any point
+        try:
+            worker = WorkerProcess(self._objective, self.slots, attempt)
+        except OSError as error:
+            self._note_refusal(error)
+            return None
+        self._refused_since = None
+        return worker
+
+    def _note_refusal(self, error: OSError) -> None:
+        """Wait for the trials that run, or a while where none does: others may leave room for a process."""
+        now = time.monotonic()
+        if self._busy:
+            self._refused_since = None
+        elif self._refused_since is None:
+            self._refused_since = now
+            log.warning("no worker process can be started: %s", error)
+        elif now - self._refused_since >= START_SECONDS:
+            self._broken = BostructError(
+                f"objective: no worker process could be started for {START_SECONDS:g} s: {error}; the machine lacks "
+                "processes, memory or open files: use fewer workers, or raise the limit"
+            )
 
     def _finish_loading(self, worker: WorkerProcess) -> None:
         try:
             refusal = worker.finish_loading(self._timeout)
         except WorkerLost as error:
             self._drop(worker)
-            self._load_again(worker, f"could not load it: it {error}")
+            self._replace(worker, worker.attempt, f"could not load it: it {error}")
         else:
             if refusal is not None:
                 self._broken = BostructError(f"objective: a worker process could not load it:\n{refusal}")
 
-    def _load_again(self, lost: WorkerProcess, why: str) -> None:
-        """Give the trial of a process that was lost while loading to a new one, unless that was tried often enough."""
-        if lost.attempt >= MAX_LOADS:
-            times = f"{lost.attempt} worker processes were tried for trial {lost.number}, and the last one"
+    def _replace(self, lost: WorkerProcess, attempt: int, why: str) -> None:
+        """Have the trial of a process that was lost before it began wait for another, unless that came too often."""
+        if attempt >= MAX_LOADS:
+            times = f"{attempt} worker processes were tried for trial {lost.number}, and the last one"
             self._broken = BostructError(f"objective: {times} {why}")
             return
         log.warning("trial %d: a worker process %s; another one is started", lost.number, why)
-        self._begin(WorkerProcess(self._objective, self.slots, lost.attempt + 1), lost.number, lost.point)
+        self._waiting.append(WaitingTrial(lost.number, lost.point, attempt + 1))
 
     def _receive(self, worker: WorkerProcess) -> Evaluation:
         try:
@@ -155,6 +212,7 @@ class ProcessPool:
             worker.let_go()
         self._busy.clear()
         self._idle.clear()
+        self._waiting.clear()
         self._objective.close()
 
 

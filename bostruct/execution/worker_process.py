@@ -20,6 +20,7 @@ from bostruct.execution.evaluation import Evaluation
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 EXIT_SECONDS = 5.0  # seconds that a process gets to end by itself
 ANSWER_SECONDS = 5  # seconds of silence within an answer, after which it is taken for junk
+READING_SECONDS = 5  # seconds that a process may leave a large point unread, after which it is taken for lost
 MAX_ANSWER = 2**27  # bytes; a line of text that gets onto the socket claims more than that as its length
 WORKER_CODE = "import sys; sys.path[:] = sys.argv[3:]; from bostruct.execution.worker import main; main()"
 
@@ -34,11 +35,14 @@ class WorkerProcess:
     objective: file that holds the pickled objective, as `share_bytes` returns it.
     workers: processes that share the machine.
     attempt: processes that have been started for the same trial, from 1, this one included.
+
+    Raises OSError where the system refuses another process, or what it needs.
     """
 
     def __init__(self, objective: BinaryIO, workers: int, attempt: int = 1) -> None:
         ours, theirs = socket.socketpair()
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", ANSWER_SECONDS, 0))
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", READING_SECONDS, 0))
         self.connection = Connection(_move_above_stdio(ours.detach()))
         threads = str(max(1, (os.cpu_count() or 1) // workers))
         descriptors = (_move_above_stdio(theirs.detach()), objective.fileno())
@@ -50,6 +54,9 @@ class WorkerProcess:
                 start_new_session=True,  # a group of its own: killing it kills what the objective has started
                 env={**dict.fromkeys(THREAD_VARIABLES, threads), **os.environ},
             )
+        except OSError:
+            self.connection.close()
+            raise
         finally:
             os.close(descriptors[0])
         self.attempt = attempt
@@ -65,6 +72,8 @@ class WorkerProcess:
         point: pickled.
         load_timeout: seconds for what is left of loading.
         timeout: seconds for the evaluation, None for ever.
+
+        Raises WorkerLost.
         """
         self.number = number
         self.point = point
@@ -100,8 +109,12 @@ class WorkerProcess:
                 raise _junk(answer)
 
     def _send_point(self, timeout: float | None) -> None:
-        with contextlib.suppress(OSError):  # it died while idle: `wait` finds the end of the stream, and says how
+        try:
             self.connection.send((self.number, self.point))
+        except BlockingIOError:
+            raise WorkerLost(f"did not read its point within {READING_SECONDS:g} s") from None
+        except OSError:  # it died while idle: `wait` finds the end of the stream, and says how
+            pass
         self.deadline = None if timeout is None else time.monotonic() + timeout
 
     def _receive(self) -> Any:

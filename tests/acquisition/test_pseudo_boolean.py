@@ -14,6 +14,7 @@ from bostruct.acquisition.pseudo_boolean import (
     rank_distinct,
     solve_relaxation,
 )
+from bostruct.domains.space.call_limit import limit_calls
 from bostruct.surrogates.monomials import Polynomial
 from tests.surrogates.polynomials import BITS, MIXED, random_polynomial
 
@@ -117,3 +118,21 @@ def test_distinct_points_are_ranked_by_their_energy():
 def test_wrong_settings_are_refused_by_name(make, named):
     with pytest.raises(ValueError, match=named):
         make()
+
+
+def test_annealing_keeps_to_the_limit_of_calls_and_asks_only_about_what_it_would_accept():
+    calls = []
+    rules = [lambda point, one=one: calls.append(1) or point["x0"] or point[one] for one in ("x1", "x2")]
+    space = bo.Space({f"x{i}": bool for i in range(60)}, constraints=rules)
+    assert len(space.survey.points)  # made before, so that the calls counted are those of the search
+    climb = lambda xs: np.arange(len(xs), dtype=float) - xs.sum(axis=1)  # noqa: E731
+    calls.clear()
+    SimulatedAnnealing(coldest=1e-6, hottest=1e-6).minimize(climb, space, np.random.default_rng(0))
+    unlimited = len(calls)
+    assert 0 < unlimited < 2 * 5 * 20 * 60 / 2  # fewer than half of all proposals
+    calls.clear()
+    with limit_calls(300, reserved=50):
+        found = SimulatedAnnealing().minimize(climb, space, np.random.default_rng(0))
+    assert len(calls) <= 300 - 50 + len(rules)
+    assert len(found)
+    assert (space.count_satisfied_constraints(found) == 2).all()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -238,3 +240,52 @@ def test_a_point_that_cannot_travel_is_refused_by_name(open_pool: Callable[..., 
         pool.submit(0, threading.Lock())
     with pytest.raises(TypeError, match="objective: cannot be sent to a worker process"):
         open_pool(threading.Lock())
+
+
+class RefusesProcesses:
+    """As `subprocess.Popen` where the system has so many processes left, and no more until some time has passed."""
+
+    def __init__(self, left: int, until: float) -> None:
+        self.left, self.until = left, until
+        self.popen = subprocess.Popen
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.left <= 0 and time.monotonic() < self.until:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        self.left -= 1
+        return self.popen(*args, **kwargs)
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_a_process_that_the_system_refuses_costs_time_and_no_trial(left: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    refuses = RefusesProcesses(left, time.monotonic() + 1.0)
+    monkeypatch.setattr("bostruct.execution.worker_process.subprocess.Popen", refuses)
+    result = bo.minimize(lambda point: float(point["a"]), SPACE, 6, method="random", seed=0, workers=3, progress=False)
+    assert sorted(trial.value for trial in result.trials) == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_run_with_no_process_at_all_ends_in_words_and_gives_its_trials_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = bo.Study(SPACE, method="random", seed=0)
+    with monkeypatch.context() as refusing:
+        refusing.setattr("bostruct.execution.worker_process.subprocess.Popen", RefusesProcesses(0, float("inf")))
+        refusing.setattr("bostruct.execution.processes.START_SECONDS", 0.2)
+        with pytest.raises(BostructError, match=r"no worker process could be started for 0\.2 s: .*unavailable"):
+            study.optimize(lambda point: float(point["a"]), 3, workers=2)
+    assert {trial.status for trial in study.trials} == {"running"}
+    assert study.optimize(lambda point: float(point["a"]), 3, workers=2).n_completed == 3
+
+
+def test_a_large_point_is_taken_from_a_process_that_does_not_read_it(
+    open_pool: Callable[..., ProcessPool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bostruct.execution.worker_process.READING_SECONDS", 1)
+    pool = open_pool(lambda point: float(os.getpid() + 0 * len(point)), workers=1)
+    pool.submit(0, b"small")
+    stopped = int(gather(pool, 1)[0])
+    os.kill(stopped, signal.SIGSTOP)
+    began = time.monotonic()
+    pool.submit(1, bytes(20_000_000))
+    assert gather(pool, 1)[1] != stopped
+    assert time.monotonic() - began < 30.0
+    with pytest.raises(ProcessLookupError):
+        os.kill(stopped, 0)

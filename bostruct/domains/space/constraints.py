@@ -90,6 +90,22 @@ def count_satisfied_rules(space: ConstrainedProduct, xs: IntArray, rules: Sequen
     return np.array([count_at_point(space, point, rules) for point in _present_rows(space, xs)], dtype=np.int64)
 
 
+def count_within_limit(space: ConstrainedProduct, xs: IntArray) -> IntArray:
+    """Count the constraints that hold at each point -> (m,); raises DomainError where one itself fails.
+
+    None counts as one that holds, unasked, once the limit of calls is reached.
+
+    space: `Space`.
+    xs: integer rows (m, d).
+    """
+    counts, limit = np.zeros(len(xs), dtype=np.int64), call_limit()
+    for i, point in enumerate(_present_rows(space, xs)):
+        if limit.is_reached:
+            break
+        counts[i] = count_at_point(space, point, space.constraints)
+    return counts
+
+
 def valid_mask(space: ConstrainedProduct, xs: IntArray) -> npt.NDArray[np.bool_]:
     """Tell for each point whether all constraints hold -> (m,) of bool; raises DomainError where one itself fails.
 

@@ -17,7 +17,12 @@ from bostruct.domains.space.call_limit import charge_once, limit_calls, release_
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.conditions import Conditions
 from bostruct.domains.space.constrained_sampling import sample_distinct, sample_satisfying
-from bostruct.domains.space.constraints import Constraint, Survey, count_satisfied_rules, valid_mask
+from bostruct.domains.space.constraints import (
+    Constraint,
+    Survey,
+    count_within_limit,
+    valid_mask,
+)
 from bostruct.domains.space.decisions import (
     Coordinate,
     choice_after,
@@ -206,9 +211,11 @@ class Space:
     def count_satisfied_constraints(self, xs: IntArray) -> IntArray:
         """Count the constraints that hold at each point -> (m,); raises DomainError where one itself fails.
 
+        No constraint counts as one that holds, unasked, once the limit of calls is reached.
+
         xs: integer rows (m, d).
         """
-        return count_satisfied_rules(self, xs, self.constraints)
+        return count_within_limit(self, xs)
 
     def check(self, x: IntArray) -> None:
         """Raise PointError for a wrong shape, a vertex out of range, or a constraint that does not hold.

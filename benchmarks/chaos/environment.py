@@ -1,0 +1,64 @@
+"""What may befall the surroundings of a study, each case in a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from benchmarks.chaos.isolation import call_isolated
+from benchmarks.chaos.places import LOSSES, NotHere, close_a_lost_study, fill_disk, lose_file, refuse_writing
+from benchmarks.chaos.row import Row, Verdict
+from benchmarks.chaos.sharing import fork_after_opening, kill_and_fork, race_processes, set_clock_back, use_threads
+
+LIMIT = 300.0
+Surroundings = Callable[[Path, Verdict], None]
+CASES: dict[str, Surroundings] = {
+    "disk full": fill_disk,
+    **{f"{name} while open": partial(lose_file, lose=lose) for name, lose in LOSSES.items()},
+    "file removed, then closed": close_a_lost_study,
+    "read-only file": partial(refuse_writing, what="file", mode=0o444),
+    "read-only folder": partial(refuse_writing, what="folder", mode=0o555),
+    "clock set back": set_clock_back,
+    **{f"8 threads, {name}": partial(use_threads, method=name) for name in ("random", "auto", "evolution", "wrs")},
+    "two processes": race_processes,
+    "fork after open": fork_after_opening,
+    "fork, and kill of the parent": kill_and_fork,
+}
+SHORT = (
+    "disk full",
+    "file removed while open",
+    "read-only file",
+    "clock set back",
+    "8 threads, random",
+    "fork after open",
+)
+
+
+def run_case(case: str, folder: Path) -> Verdict:
+    """Have the surroundings of a study change in a forked process; one that this machine does not allow is counted."""
+
+    def call() -> Verdict:
+        verdict = Verdict()
+        try:
+            CASES[case](folder, verdict)
+        except NotHere:
+            verdict.count("cases that this machine does not allow")
+        return verdict
+
+    answer = call_isolated(call, LIMIT)
+    if answer.trouble is None:
+        return answer.value
+    verdict = Verdict()
+    verdict.blame("otherwise than documented", answer.trouble)
+    return verdict
+
+
+ENVIRONMENT = Row(
+    name="environment",
+    what="disk full, file or folder gone, read-only, clock set back, 8 threads, two processes, fork after open",
+    kinds=("lost", "otherwise than documented"),
+    cases=tuple(CASES),
+    short=SHORT,
+    run=run_case,
+)

@@ -1,0 +1,90 @@
+"""Results of cases: one JSON line each, so that a run that was ended goes on where it was."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.chaos.row import Row, Verdict
+
+ROOT = Path(__file__).parents[2]
+Result = dict[str, Any]  # row, case, faults, counts, seconds of CPU, revision
+
+
+def read_results(file: Path | None) -> list[Result]:
+    """Return the results in a file, none where it is not there; a line that was cut short is dropped."""
+    if file is None or not file.exists():
+        return []
+    found = []
+    for line in file.read_text(encoding="utf-8").splitlines():
+        with contextlib.suppress(json.JSONDecodeError):
+            found.append(json.loads(line))
+    return found
+
+
+def take_cases(
+    row: Row, cases: Sequence[str], done: Sequence[Result], file: Path | None, seconds: float
+) -> Iterator[Result]:
+    """Take the cases of a row that have no result, until a time is up; each result is in the file before it is given.
+
+    row: of the table.
+    cases: names of those to take.
+    done: results that there are.
+    file: to append to; None for none.
+    seconds: of wall time, after which no other case begins.
+    """
+    taken = {result["case"] for result in done if result["row"] == row.name}
+    began, revision = time.monotonic(), read_revision()
+    for case in cases:
+        if time.monotonic() - began > seconds:
+            return
+        if case not in taken:
+            result = take_case(row, case) | {"revision": revision}
+            if file is not None:
+                _append(file, result)
+            yield result
+
+
+def take_case(row: Row, case: str) -> Result:
+    """Take one case in a folder of its own; an exception of the row's own code is a fault too."""
+    folder = Path(tempfile.mkdtemp(prefix=f"chaos-{row.name}-"))
+    before = _cpu_seconds()
+    try:
+        verdict = row.run(case, folder)
+    except Exception:
+        verdict = Verdict()
+        verdict.blame("broken case", traceback.format_exc())
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    seconds = round(_cpu_seconds() - before, 3)
+    return {"row": row.name, "case": case, "faults": verdict.faults, "counts": verdict.counts, "seconds": seconds}
+
+
+def read_revision() -> str:
+    """Return the commit of the code, with a + where files differ from it; "unknown" outside a repository."""
+    command = ["git", "describe", "--always", "--exclude=*", "--dirty=+", "--abbrev=10"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip() or "unknown"
+
+
+def _append(file: Path, result: Result) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    try:
+        os.write(descriptor, f"\n{json.dumps(result)}\n".encode())  # the line before may have been cut short
+    finally:
+        os.close(descriptor)
+
+
+def _cpu_seconds() -> float:
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system

@@ -1,0 +1,151 @@
+"""Files of studies to be damaged, and moments of a file in the middle of commits."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import time
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, NamedTuple
+
+import bostruct as bo
+from benchmarks.chaos.victim import append_line, value_of
+from bostruct.storage.json_text import dump
+from bostruct.storage.protocol import StoredStudy
+from bostruct.storage.sqlite import SqliteStorage
+
+JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")  # of SQLite's file format
+NAMES = ("one", "two")
+
+
+class Specimen(NamedTuple):
+    """The files of a study database.
+
+    file: content of the file.
+    journal: content of its journal; None where there is none.
+    studies: what it holds, by name, as it was when it was sound.
+    """
+
+    file: bytes
+    journal: bytes | None
+    studies: dict[str, StoredStudy]
+
+
+def write_specimen(specimen: Specimen, file: Path) -> None:
+    """Write the files of a specimen under another name."""
+    file.write_bytes(specimen.file)
+    journal = file.with_name(f"{file.name}-journal")
+    journal.unlink(missing_ok=True)
+    if specimen.journal is not None:
+        journal.write_bytes(specimen.journal)
+
+
+def read_studies(file: Path) -> dict[str, StoredStudy]:
+    """Return all studies of a file, by name; raise StorageError."""
+    storage = SqliteStorage(file)
+    return {row.name: storage.read(row.name) for row in storage.studies()}
+
+
+def objective(point: Any) -> float:
+    """Return the value of a point of `wide_space`."""
+    return value_of(dump(point))
+
+
+def wide_space(d: int = 40) -> bo.Space:
+    """Return a space whose trials fill pages."""
+    return bo.Space({f"variable {i}": ["off", "on", "automatic"] for i in range(d)})
+
+
+@cache
+def make_specimen() -> Specimen:
+    """Return a closed file of two studies, whose trials have completed, failed, are infeasible, added or running."""
+    folder = Path(mkdtemp())
+    try:
+        for name, method in zip(NAMES, ("annealing", "evolution"), strict=True):
+            with bo.Study(wide_space(6), method=method, seed=3, storage=folder / "runs.db", name=name) as study:
+                for number in range(25):
+                    _tell(study, study.ask(), number)
+                study.add({f"variable {i}": "on" for i in range(6)}, 0.5)
+                study.ask()
+                study.ask()
+        return Specimen((folder / "runs.db").read_bytes(), None, read_studies(folder / "runs.db"))
+    finally:
+        shutil.rmtree(folder)
+
+
+def _tell(study: bo.Study, trial: bo.Trial, number: int) -> None:
+    if number % 7 == 3:
+        study.tell(trial, failed=f"ValueError: reason {number}")
+    elif number % 7 == 5:
+        study.tell(trial, infeasible="too wide")
+    else:
+        study.tell(trial, objective(trial.point))
+
+
+class Moment(NamedTuple):
+    """A file that was being written, as a power cut would have left it.
+
+    specimen: its files; the studies are those that a sound journal leads back to.
+    told: trials that `tell` had returned from.
+    """
+
+    specimen: Specimen
+    told: int
+
+
+def catch_moments(folder: Path, count: int, chance: random.Random, patience: float = 60.0) -> list[Moment]:
+    """Stop a process that asks and tells at random times, and keep what its files are in the middle of commits.
+
+    folder: an empty one, for the files.
+    count: of moments.
+    chance: says when.
+    patience: seconds after which fewer will do.
+    """
+    file, log, found = folder / "runs.db", folder / "told", []
+    writer, deadline = _start_writer(file, log), time.monotonic() + patience
+    try:
+        while len(found) < count and time.monotonic() < deadline:
+            time.sleep(chance.uniform(0.0, 0.004))
+            os.kill(writer, signal.SIGSTOP)
+            os.waitpid(writer, os.WUNTRACED)
+            if _is_hot(file):
+                moment = _keep(file, log)
+                found += [moment] * any(stored.trials for stored in moment.specimen.studies.values())
+            os.kill(writer, signal.SIGCONT)
+    finally:
+        os.kill(writer, signal.SIGKILL)
+        os.waitpid(writer, 0)
+    return found
+
+
+def _start_writer(file: Path, log: Path) -> int:
+    process = os.fork()
+    if process:
+        return process
+    try:
+        study = bo.Study(wide_space(), method="random", seed=0, storage=file, name=NAMES[0])
+        while True:
+            trial = study.ask()
+            study.tell(trial, objective(trial.point))
+            append_line(log, {"number": trial.number})
+    finally:
+        os._exit(1)
+
+
+def _is_hot(file: Path) -> bool:
+    """Tell whether a commit is being written: its journal has a header, and the file may be half old, half new."""
+    journal = file.with_name(f"{file.name}-journal")
+    return journal.exists() and journal.read_bytes()[:8] == JOURNAL_MAGIC and journal.stat().st_size > 512
+
+
+def _keep(file: Path, log: Path) -> Moment:
+    content, journal = file.read_bytes(), file.with_name(f"{file.name}-journal").read_bytes()
+    copy = file.with_name("copy.db")
+    write_specimen(Specimen(content, journal, {}), copy)
+    studies = read_studies(copy)  # rolls the commit back
+    told = log.read_bytes().count(b"\n") if log.exists() else 0
+    return Moment(Specimen(content, journal, studies), told)
