@@ -77,7 +77,7 @@ def test_where_all_that_is_suggested_was_seen_a_random_point_is_and_says_so(monk
     space = bo.Space({"a": range(3)})
     history = history_of(space, [{"a": 0}, {"a": 1}], [0.0, 1.0])
     asked = []
-    first = SimpleNamespace(params={"a": 0})
+    first = SimpleNamespace(suggest_int=lambda *_: 0)
     monkeypatch.setattr(optuna.study.Study, "ask", lambda *_: asked.append(1) or first)
     found = TPE(space, n_startup=1).suggest(history, None, np.random.default_rng(0))
     assert space.present(found.point) == {"a": 2}
