@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import wilcoxon
+from scipy.stats import binomtest, wilcoxon
 
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.random import RandomSearch
