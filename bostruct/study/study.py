@@ -416,7 +416,7 @@ class Study:
 
     def _next(self, searcher: Searcher) -> Trial:
         with self._limit():
-            found = next_point(searcher, self._ledger, self.seed)
+            found = next_point(searcher, self._ledger, self.seed, method_label(self._row))
         return self._ledger.begin(found.point, found.info, found.state)
 
 
