@@ -613,7 +613,8 @@ class HistoryView(Protocol):
     """The part of a history that a searcher sees; `bostruct.study.history.History` is the one implementation.
 
     completed: points with a value, in the order told. values: of these (n,), minimized. running: points that are being
-    evaluated. failed: points that have no value. seen: the keys of all points ever asked or told.
+    evaluated. failed: points told without a value, whether their
+    trials failed or were infeasible. seen: the keys of all points ever asked or told.
     """
 
     @property
@@ -633,8 +634,8 @@ class Suggestion(NamedTuple):
 
     point: to evaluate, unseen before.
     state: of the searcher after it; plain JSON.
-    info: for people; plain JSON. `info["origin"]` says how the point was chosen: initial, model, random or fallback,
-        where `info["why"]` says why.
+    info: for people; plain JSON. `info["origin"]` says how the point was chosen: ``initial`` (of the method's first
+        points), ``model``, ``random`` or ``fallback``, where `info["why"]` says why.
     """
 
     point: Point

@@ -45,7 +45,7 @@ def next_point(searcher: Searcher, ledger: Ledger, seed: int, who: str) -> NextP
     began = time.perf_counter()
     unasked = ledger.next_initial()
     if unasked is not None:
-        return NextPoint(unasked, {"origin": "initial", "suggest_seconds": time.perf_counter() - began}, ledger.state)
+        return NextPoint(unasked, {"origin": "given", "suggest_seconds": time.perf_counter() - began}, ledger.state)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(ledger),)))
     try:
         with limit_calls():

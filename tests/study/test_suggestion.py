@@ -68,7 +68,7 @@ def test_points_of_the_user_come_first_and_cost_the_searcher_nothing():
     for expected in (first, second):
         found = ask(searcher, kept)
         assert found.point is expected
-        assert (found.info["origin"], found.state) == ("initial", kept.state)
+        assert (found.info["origin"], found.state) == ("given", kept.state)
     assert searcher.states == []
     assert ask(searcher, kept).point is POINT
 
