@@ -35,11 +35,17 @@ if TYPE_CHECKING:
     "--method",
     default="auto",
     show_default=True,
-    help="auto, combo, bocs, smac, tpe, smbo, mcts, wrs, annealing, hill-climbing, random; on architectures nasbot, "
-    "evolution, regularized-evolution; with a fidelity hyperband, successive-halving, "
-    "model-based-hyperband.",
+    help="On any problem auto, annealing, evolution, regularized-evolution, random; on spaces of variables also combo, "
+    "bocs, smac, tpe, smbo, mcts, wrs, hill-climbing; on architectures also nasbot; on spaces with a fidelity also "
+    "hyperband, successive-halving, model-based-hyperband. `bostruct methods` shows which searches what.",
 )
-@click.option("--trials", type=click.IntRange(1), default=100, show_default=True, help="In all, resumed ones included.")
+@click.option(
+    "--trials",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Total number of finished trials, those of earlier runs of the same line included.",
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--storage", type=file_to_write, help="A SQLite file; the same line then goes on where it stopped.")
 @click.option(
