@@ -42,7 +42,7 @@ Info: TypeAlias = dict[str, ParsedJson]  # what a person wants to see, as JSON
 
 class Domain(Protocol):
     """A set of points. `size` is their number, or an upper bound where constraints leave fewer; ``math.inf`` where it
-    is infinite.
+    is infinite. Domains of equal descriptions (`to_json`) are equal by ``==``, and a domain equals nothing else.
     """
 
     @property
@@ -67,14 +67,14 @@ class Domain(Protocol):
     def check(self, x: Point) -> None:
         """Raise `PointError`, naming the part that is wrong, unless x is valid.
 
-        x: one point, as the domain holds it.
+        x: one point, as the domain holds it, or anything else, which is no point.
         """
         ...
 
     def parse(self, point: Presented) -> Point:
-        """Turn what a user writes into a point; raise `PointError` where it is none.
+        """Turn what a user writes into a valid point; raise `PointError` where it is none, whatever its type.
 
-        point: in the form of `present`.
+        point: in the form of `present`, or anything else.
         """
         ...
 
@@ -90,7 +90,8 @@ class Domain(Protocol):
     def decode(self, data: ParsedJson) -> Point:
         """Rebuild a point from its JSON: the inverse of `encode`, exactly.
 
-        data: what `encode` returned.
+        data: what `encode` returned. Of other JSON comes an error of Python's or bostruct's (LookupError, TypeError,
+            ValueError, AttributeError, ArithmeticError), or what `check` refuses.
         """
         ...
 
@@ -612,7 +613,8 @@ class HistoryView(Protocol):
     """The part of a history that a searcher sees; `bostruct.study.history.History` is the one implementation.
 
     completed: points with a value, in the order told. values: of these (n,), minimized. running: points that are being
-    evaluated. failed: points that have no value. seen: the keys of all points ever asked or told.
+    evaluated. failed: points told without a value, whether their
+    trials failed or were infeasible. seen: the keys of all points ever asked or told.
     """
 
     @property
@@ -632,8 +634,8 @@ class Suggestion(NamedTuple):
 
     point: to evaluate, unseen before.
     state: of the searcher after it; plain JSON.
-    info: for people; plain JSON. `info["origin"]` says how the point was chosen: initial, model, random or fallback,
-        where `info["why"]` says why.
+    info: for people; plain JSON. `info["origin"]` says how the point was chosen: ``initial`` (of the method's first
+        points), ``model``, ``random`` or ``fallback``, where `info["why"]` says why.
     """
 
     point: Point

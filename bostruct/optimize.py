@@ -17,7 +17,7 @@ class StudyArguments(NamedTuple):
     space: a `Space`, a dict of variables, or any other domain.
     method: a name, or a searcher.
     seed: an integer from 0, or None.
-    storage: a file, or None.
+    storage: a file, a `Storage` object, or None.
     name: of the study in its file; None for ``study``.
     initial_points: asked before any point of the method's own; None for none.
     threads: for model work, from 1; None leaves them alone.
@@ -74,13 +74,13 @@ def minimize(
 ) -> Result:
     """Look for the point with the smallest value of an objective, and return the result.
 
-    objective: called with a point as the user wrote it, returns a number.
+    objective: called with a point as the user wrote it, returns a number, or a `bostruct.outcome.Outcome`.
     space: a `Space`, a dict of variables, or any other domain.
     n_trials: finished trials that the study should have in the end, from 0; failed ones count.
     method: a name, or a searcher from `bostruct.methods`.
     seed: an integer from 0; None draws one and records it.
-    storage: a file, None keeps all in memory. With one, the same call again continues an interrupted run, and does
-        nothing after a finished one.
+    storage: a file, or a `Storage` object; None keeps all in memory. With one, the same call again
+        continues an interrupted run, and does nothing after a finished one.
     name: of the study in its file; None for ``study``.
     initial_points: asked before any point of the method's own; None for none.
     threads: for model work, from 1; None leaves them alone.
@@ -121,7 +121,7 @@ def maximize(
 ) -> Result:
     """Look for the point with the largest value of an objective, and return the result.
 
-    objective: called with a point as the user wrote it, returns a number.
+    objective: called with a point as the user wrote it, returns a number, or a `bostruct.outcome.Outcome`.
     space: a `Space`, a dict of variables, or any other domain.
     n_trials: finished trials that the study should have in the end, from 0; failed ones count.
     method, seed, storage, name, initial_points, threads: settings of the study, as for `minimize`.

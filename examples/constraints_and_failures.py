@@ -24,4 +24,10 @@ result = bo.maximize(worth, space, n_trials=60, seed=0)
 
 assert all(light_enough(trial.point) for trial in result.trials)
 print("worth", result.best_value, "of", sorted(item for item in WORTH if result.best_point[item]))
-print(result.n_failed, "trials failed:", sorted({trial.reason for trial in result.trials if trial.reason}))
+print(
+    result.n_failed,
+    "trials failed,",
+    result.n_infeasible,
+    "were infeasible:",
+    sorted({trial.reason for trial in result.trials if trial.reason}),
+)

@@ -14,8 +14,8 @@ def test_suggestions_are_logged_with_their_origin(caplog):
         bo.minimize(lambda point: point["x"], {"x": range(20)}, n_trials=12, seed=0)
     texts = [record.getMessage() for record in caplog.records if record.name == "bostruct.study.suggestion"]
     assert len(texts) == 12
-    assert texts[0].startswith("trial 0: BayesianSearch, initial, in ")
-    assert texts[11].startswith("trial 11: BayesianSearch, model, in ")
+    assert texts[0].startswith("trial 0: auto, initial, in ")
+    assert texts[11].startswith("trial 11: auto, model, in ")
 
 
 def test_a_fallback_is_a_warning_that_says_why(caplog):
@@ -23,7 +23,7 @@ def test_a_fallback_is_a_warning_that_says_why(caplog):
         for _ in range(11):
             study.tell(study.ask(), failed="no license")
     warned = [record.getMessage() for record in caplog.records]
-    assert warned == ["trial 10: BayesianSearch fell back to a random point: no trial has completed"]
+    assert warned == ["trial 10: auto fell back to a random point: no trial has completed"]
 
 
 def test_nothing_is_shown_by_default():

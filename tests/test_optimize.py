@@ -101,7 +101,7 @@ def test_points_callbacks_and_executors_get_through():
             progress=False,
         )
     assert result.trials[0].point == {"a": 5, "b": True}
-    assert result.trials[0].origin == "initial"
+    assert result.trials[0].origin == "given"
     assert sorted(seen) == list(range(5))
 
 

@@ -42,10 +42,12 @@ def at_least(what: str, required: float, measured: float, unit: str = "x") -> Ro
 
 
 def at_most(what: str, required: float, measured: float, unit: str) -> Row:
-    """An infinite limit requires nothing."""
+    """An infinite limit requires nothing; where rounding would hide that a limit is missed, more digits are shown."""
     if required == math.inf:
         return plain_row(what, f"{measured:.3g}{unit}")
-    return Row(what, f"at most {required:g}{unit}", f"{measured:.3g}{unit}", measured <= required)
+    met = measured <= required
+    digits = next((n for n in range(3, 9) if (float(f"{measured:.{n}g}") <= required) == met), 9)
+    return Row(what, f"at most {required:g}{unit}", f"{measured:.{digits}g}{unit}", met)
 
 
 def plain_row(what: str, measured: str) -> Row:

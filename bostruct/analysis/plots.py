@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 BEST_COLOR = "#1f2933"
 GRAY = "#7b8794"
 ORIGINS = {  # color-blind safe: Okabe and Ito
+    "given": ("#999999", "s"),
     "initial": ("#999999", "o"),
     "random": ("#E69F00", "D"),
     "model": ("#0072B2", "o"),
@@ -132,7 +133,7 @@ def _colors(count: int) -> list[str]:
 
 def _draw_one(result: Result, ax: Axes) -> None:
     trials, best = best_so_far([result])
-    told = [(position, step.trial) for position, step in enumerate(result.incumbents, start=1)]
+    told = [(position, step.told) for position, step in enumerate(result.incumbents, start=1)]
     for origin in dict.fromkeys(trial.origin for _, trial in told):
         own = [(at, trial.value) for at, trial in told if trial.origin == origin and trial.value is not None]
         color, marker = ORIGINS.get(origin, (GRAY, "x"))

@@ -29,9 +29,19 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("problem")
 @click.option("--methods", default="auto,combo,annealing,hill-climbing,random", show_default=True)
-@click.option("--seeds", type=click.IntRange(1), default=5, show_default=True, help="Runs a method, seeds 0, 1, ...")
 @click.option(
-    "--trials", type=click.IntRange(1), default=100, show_default=True, help="A run, initial points included."
+    "--seeds",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="Number of runs of each method; their seeds are 0, 1, ...",
+)
+@click.option(
+    "--trials",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Trials of each run, those at its initial points included.",
 )
 @click.option("--out", type=click.Path(file_okay=False), required=True, help="A folder for runs, tables and picture.")
 @relabel_option
@@ -52,9 +62,11 @@ def compare(
 ) -> None:
     """Compare methods on a problem, each with several seeds; the same line goes on where it stopped.
 
-    Run k of every method starts from the problem's k-th set of initial points. OUT gets comparison.txt, comparison.md,
-    incumbents.csv, convergence.png, and runs/METHOD-SEED.db, each a study for `bostruct show`. The report covers all
-    runs in OUT that have so many trials, those of earlier lines too.
+    Seed 0 of every method starts from the problem's first set of initial points (configuration 1 of a published
+    problem), seed 1 from its second, and so on. OUT gets comparison.txt, comparison.md, incumbents.csv,
+    convergence.png, comparison.json (what was asked for), and runs/METHOD-SEED.db, each a study for `bostruct show`.
+    The report covers all runs in OUT that have so many trials, those of earlier lines too; its columns `runs` and
+    `pairs` say how many.
 
     \b
     Example:

@@ -37,7 +37,7 @@ class RunKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison of methods; run k of each has the seed k, and the k-th set of initial points.
+    """A comparison of methods; the runs of each have the seeds 0, 1, ... and as many sets of initial points.
 
     problem: a specification.
     methods: names, the first of which the others are compared with.

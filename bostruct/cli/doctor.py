@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shutil
 import sys
 import tempfile
 import time
@@ -80,7 +81,7 @@ def examine() -> Facts:
         "extras": extras,
         "self_test": test,
         "warnings": pot_warnings(),
-        "notes": notes(absent, [extra for extra, present in extras.items() if not present]),
+        "notes": [*notes(absent, [extra for extra, present in extras.items() if not present]), *graphviz_notes()],
         "problems": [*missing, *broken, *([] if test["ok"] else [f"the self-test failed: {test['why']}"])],
     }
 
@@ -136,6 +137,16 @@ def notes(packages: Sequence[str], extras: Sequence[str]) -> list[str]:
         if extra in extras:
             lost.append(f"the extra {extra} is not installed: {cost}; {install_command(extra)}")
     return lost
+
+
+def graphviz_notes() -> list[str]:
+    """Return a note where the Graphviz program `dot` is not on the path, else none."""
+    if shutil.which("dot") is not None:
+        return []
+    return [
+        "the Graphviz program dot is not on the path: no drawings of architectures and programs as SVG (to_svg, "
+        "transitions); see graphviz.org/download"
+    ]
 
 
 def thread_pools(torch: ModuleType | None) -> list[Facts]:

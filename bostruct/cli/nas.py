@@ -110,6 +110,7 @@ def _report_fields(
     return {
         "trials": len(result.trials),
         "failed": result.n_failed,
+        "infeasible": result.n_infeasible,
         "validation_error": result.best_value,
         "test_error": found._asdict(),
         "test_error_by_hand": by_hand._asdict(),

@@ -106,6 +106,13 @@ def _shape(domain: Domain) -> Facts:
     }
 
 
+def _count_points(log10_points: float | None) -> str:
+    """Write a number of points, in full up to a million."""
+    if log10_points is None:
+        return "no end"
+    return f"{round(10**log10_points):,}" if log10_points <= 6.0 else f"10^{log10_points:.1f}"
+
+
 def _describe_one(spec: str, as_json: bool) -> None:
     from bostruct.problems import registry
 
@@ -126,7 +133,7 @@ def _describe_one(spec: str, as_json: bool) -> None:
         rows += [
             ("here", facts["specification"]),
             ("space", facts["points"]),
-            ("points", "no end" if facts["log10_points"] is None else f"10^{facts['log10_points']:.1f}"),
+            ("points", _count_points(facts["log10_points"])),
             ("optimum", optimum),
             ("noisy", "yes" if facts["noisy"] else "no"),
             ("initial points", configs),

@@ -35,14 +35,22 @@ if TYPE_CHECKING:
     "--method",
     default="auto",
     show_default=True,
-    help="auto, combo, bocs, smac, tpe, smbo, mcts, wrs, annealing, hill-climbing, random; on architectures nasbot, "
-    "evolution, regularized-evolution; with a fidelity hyperband, successive-halving, "
-    "model-based-hyperband.",
+    help="On any problem auto, annealing, evolution, regularized-evolution, random; on spaces of variables also combo, "
+    "bocs, smac, tpe, smbo, mcts, wrs, hill-climbing; on architectures also nasbot; on spaces with a fidelity also "
+    "hyperband, successive-halving, model-based-hyperband. `bostruct methods` shows which searches what.",
 )
-@click.option("--trials", type=click.IntRange(1), default=100, show_default=True, help="In all, resumed ones included.")
+@click.option(
+    "--trials",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Total number of finished trials, those of earlier runs of the same line included.",
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--storage", type=file_to_write, help="A SQLite file; the same line then goes on where it stopped.")
-@click.option("--name", help="Of the study in the file; by default made of problem, method, seed and config.")
+@click.option(
+    "--name", help="Name of the study in the file of --storage; by default made of problem, method, seed and config."
+)
 @relabel_option
 @click.option("--config", type=int, metavar="C", help="Begin with this published set of initial points.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes that evaluate.")
@@ -156,7 +164,7 @@ def suggestion_seconds(result: Result) -> float | None:
 
     result: of a study.
     """
-    chosen = [t.info["suggest_seconds"] for t in result.trials if t.origin not in ("initial", "added")]
+    chosen = [t.info["suggest_seconds"] for t in result.trials if t.origin not in ("given", "initial", "added")]
     return median(chosen) if chosen else None
 
 
@@ -185,6 +193,7 @@ def _summary(problem: AnyProblem, study: Study, result: Result) -> Facts:
         "trials": len(result.trials),
         "completed": result.n_completed,
         "failed": result.n_failed,
+        "infeasible": result.n_infeasible,
         "stopped": result.stopped_because,
         "best_value": result.best_value,
         "best_value_without_noise": value if problem.noisy else None,
@@ -223,6 +232,10 @@ def reported_value(problem: AnyProblem, result: Result) -> float | None:
     return None
 
 
+def _count_statuses(summary: Facts) -> str:
+    return ", ".join(f"{summary[status]} {status}" for status in ("completed", "failed", "infeasible"))
+
+
 def _run_text(summary: Facts, result: Result) -> str:
     best = f"{format_number(summary['best_value'], 10)} as told of trial {summary['best_trial']} (counted from 0)"
     known = summary["best_known"] if summary["optimum"] is None else summary["optimum"]
@@ -230,7 +243,7 @@ def _run_text(summary: Facts, result: Result) -> str:
     rows = [
         ("problem", summary["problem"]),
         ("method", f"{summary['method']}, seed {summary['seed']}"),
-        ("trials", f"{summary['trials']}: {summary['completed']} completed, {summary['failed']} failed"),
+        ("trials", f"{summary['trials']}: {_count_statuses(summary)}"),
         ("best value", best),
         ("recommended", str(result.recommended)),
         ("optimum" if summary["best_known"] is None else "best known", optimum),

@@ -17,7 +17,18 @@ if TYPE_CHECKING:
     from bostruct.problems.registry import AnyProblem
     from bostruct.study.result import Result
 
-HEADER = ("method", "best value", "s.e.", "minus first", "s.e. of it", "regret", "optima", "s a suggestion")
+HEADER = (
+    "method",
+    "runs",
+    "best value",
+    "s.e.",
+    "minus first",
+    "s.e. of it",
+    "pairs",
+    "regret",
+    "optima",
+    "s a suggestion",
+)
 REPORTED = ("reported", "s.e. of it")
 CSV_HEADER = ("method", "seed", "n_trials", "value", "best_value", "regret", "origin", "suggest_seconds")
 
@@ -26,8 +37,10 @@ class MethodRow(NamedTuple):
     """A method over its seeds. NaN and None stand for what cannot be known, such as the error of a single run.
 
     method: its name.
-    mean, error: of the best value, without noise where the problem has any.
-    difference, difference_error: paired by seed, to the first method.
+    runs: number of seeds that the row covers.
+    mean, error: of the best value over these, without noise where the problem has any.
+    difference, difference_error: to the first method, over the seeds that both have.
+    pairs: number of these seeds; 0 for the first method itself.
     regret: mean above the optimum.
     optima: number of runs that reached the optimum.
     seconds: median of a suggestion.
@@ -35,10 +48,12 @@ class MethodRow(NamedTuple):
     """
 
     method: str
+    runs: int
     mean: float
     error: float
     difference: float
     difference_error: float
+    pairs: int
     regret: float | None
     optima: int | None
     seconds: float | None
@@ -76,16 +91,17 @@ def _method_row(
 ) -> MethodRow:
     own = {cell.seed: value for cell, value in final.items() if cell.method == method}
     others = {cell.seed: value for cell, value in final.items() if cell.method == first}
-    differences = [value - others[seed] for seed, value in own.items() if seed in others]
+    differences = [value - others[seed] for seed, value in own.items() if seed in others and method != first]
     seconds = [suggestion_seconds(result) for cell, result in results.items() if cell.method == method]
     known = [second for second in seconds if second is not None]
     mean, error = mean_and_error(list(own.values()))
-    paired = mean_and_error(differences) if differences and method != first else (math.nan, math.nan)
+    paired = mean_and_error(differences) if differences else (math.nan, math.nan)
     reached = None if optimum is None else sum(_is_optimum(value, optimum) for value in own.values())
     regret = None if optimum is None else mean - optimum
     own_reports = [value for cell, value in reports.items() if cell.method == method and value is not None]
     report = mean_and_error(own_reports) if own_reports else (None, None)
-    return MethodRow(method, mean, error, *paired, regret, reached, median(known) if known else None, *report)
+    pace = median(known) if known else None
+    return MethodRow(method, len(own), mean, error, *paired, len(differences), regret, reached, pace, *report)
 
 
 def _is_optimum(value: float, optimum: float) -> bool:
@@ -107,11 +123,13 @@ def table_of(found: Sequence[MethodRow]) -> tuple[tuple[str, ...], list[tuple[st
 
 def _format_cells(row: MethodRow, has_reported: bool) -> tuple[str, ...]:
     optima = "-" if row.optima is None else str(row.optima)
-    numbers = (
+    mean, error, difference, its_error, regret = (
         format_number(value, 5) for value in (row.mean, row.error, row.difference, row.difference_error, row.regret)
     )
+    pairs = str(row.pairs) if row.pairs else "-"
     report = (format_number(row.reported, 5), format_number(row.reported_error, 5)) if has_reported else ()
-    return (row.method, *numbers, optima, format_number(row.seconds, 3), *report)
+    seconds = format_number(row.seconds, 3)
+    return (row.method, str(row.runs), mean, error, difference, its_error, pairs, regret, optima, seconds, *report)
 
 
 def write_incumbents(path: Path, problem: AnyProblem, results: Mapping[RunKey, Result]) -> None:
@@ -126,7 +144,8 @@ def write_incumbents(path: Path, problem: AnyProblem, results: Mapping[RunKey, R
         writer = csv.writer(file)
         writer.writerow(CSV_HEADER)
         for cell, result in results.items():
-            for position, (trial, best) in enumerate(result.incumbents, start=1):
+            for position, step in enumerate(result.incumbents, start=1):
+                trial, best = step.told, step.best_value
                 regret = None if best is None or optimum is None else best - optimum
                 seconds = trial.info.get("suggest_seconds")
                 writer.writerow((*cell, position, trial.value, best, regret, trial.origin, seconds))

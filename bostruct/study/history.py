@@ -24,7 +24,7 @@ class Trial:
     status: running, completed, failed or infeasible.
     value: as the objective returned it, None unless completed.
     reason: why it failed, None unless failed or infeasible.
-    info: how it was chosen (`origin`: initial, model, random, fallback, added) and what that cost.
+    info: how it was chosen (`origin`) and what that cost.
     started, finished: seconds since the epoch.
     """
 
@@ -39,7 +39,12 @@ class Trial:
 
     @property
     def origin(self) -> str:
-        """The way the point was chosen: initial, model, random, fallback or added."""
+        """The way the point was chosen.
+
+        ``given``: one of the user's `initial_points`. ``initial``: the method's own first points; files of version
+        0.1.0 say so of the user's, too. ``model``, ``random``, ``fallback`` (a random point where the model had
+        none): later points of the method. ``added``: data that the user added with its value.
+        """
         return self.info.get("origin", "unknown")
 
     def _repr_html_(self) -> str:

@@ -87,11 +87,11 @@ def _kind_of_bar() -> Any:
 
 def _facts(study: WatchedStudy, optimum: float | None) -> list[str]:
     best = None if study.incumbent is None else study.incumbent.value
-    failed = study.result.n_failed
     facts = ["best none yet" if best is None else f"best {best:.6g}"]
     if best is not None and optimum is not None:
         facts.append(f"regret {best - optimum:.4g}")
-    return [*facts, f"{failed} failed"] if failed else facts
+    counts = {"failed": study.result.n_failed, "infeasible": study.result.n_infeasible}
+    return [*facts, *(f"{count} {status}" for status, count in counts.items() if count)]
 
 
 def _say(bar: Any, label: str, facts: Sequence[str], detail: str) -> None:

@@ -33,14 +33,19 @@ class Timing(NamedTuple):
 
 
 class Incumbent(NamedTuple):
-    """The best value after a finished trial.
+    """The best trial so far, once some trial was told.
 
-    trial: that finished.
-    best_value: up to it, in the user's units; None while no trial has completed.
+    told: the trial that was told last, which need not be the best.
+    trial: the best completed trial up to it, the first told of equals; None while none has completed.
+    best_value: the value of `trial`, in the user's units; None while none has completed.
     """
 
-    trial: Trial
-    best_value: float | None
+    told: Trial
+    trial: Trial | None
+
+    @property
+    def best_value(self) -> float | None:
+        return None if self.trial is None else self.trial.value
 
 
 @dataclass(frozen=True)
@@ -143,7 +148,7 @@ class Result:
         """Say how it came that nothing has completed, with the reason that the last failed trial gave."""
         reasons = [trial.reason for trial in self.trials if trial.reason is not None]
         last = f", the last of {reasons[-1]}" if reasons else ""
-        return f"{len(self.trials)} trials, {self.n_failed} failed{last}"
+        return f"{len(self.trials)} trials, {self.n_failed} failed, {self.n_infeasible} infeasible{last}"
 
     def _completed_trials(self) -> list[Trial]:
         """Those kept, in the order told."""
@@ -161,8 +166,13 @@ class Result:
 
     @property
     def n_failed(self) -> int:
-        """The number of trials that failed or were infeasible."""
-        return sum(t.status in ("failed", "infeasible") for t in self.trials)
+        """The number of trials of status ``failed``."""
+        return sum(t.status == "failed" for t in self.trials)
+
+    @property
+    def n_infeasible(self) -> int:
+        """The number of trials of status ``infeasible``."""
+        return sum(t.status == "infeasible" for t in self.trials)
 
     @property
     def n_completed(self) -> int:
@@ -171,14 +181,14 @@ class Result:
 
     @property
     def incumbents(self) -> tuple[Incumbent, ...]:
-        """The best value so far after each finished trial, in the order told."""
-        better = max if self.direction == "maximize" else min
-        best: float | None = None
+        """The best trial so far after each finished trial, in the order told."""
+        sign = sign_of(self.direction)
+        best: Trial | None = None
         steps = []
         for number in self.order:
             trial = self.trials[number]
-            if trial.value is not None:
-                best = trial.value if best is None else better(best, trial.value)
+            if trial.value is not None and (best is None or sign * trial.value < sign * value(best)):
+                best = trial
             steps.append(Incumbent(trial, best))
         return tuple(steps)
 
@@ -235,9 +245,10 @@ class Result:
         if self._completed_trials():
             best = f"{self.best_value!r} ({self.direction}), as told of trial {self.best_trial.number}"
             lines = [("best point", self.best_point), *self._recommended_lines()]
-        finished = self.n_completed + self.n_failed
+        finished = self.n_completed + self.n_failed + self.n_infeasible
         running = len(self.trials) - finished
-        counts = f"{len(self.trials)}: {self.n_completed} completed, {self.n_failed} failed, {running} running"
+        counts = f"{len(self.trials)}: {self.n_completed} completed, {self.n_failed} failed, "
+        counts += f"{self.n_infeasible} infeasible, {running} running"
         counts += f", {len(self.order)} kept" if len(self.order) < finished else ""
         seconds = f"{self.timing.suggest:.2f} s choosing points, {self.timing.objective:.2f} s evaluating them"
         method = f"{self.method}, seed {self.seed}"

@@ -58,7 +58,8 @@ class Study:
     method: a name, or a searcher from `bostruct.methods`.
     seed: an integer from 0; None draws one and records it.
     direction: ``minimize`` or ``maximize``.
-    storage: a file, None keeps all in memory; a study of this name in it, made with the same arguments, goes on.
+    storage: a file, or a `Storage` object; None keeps all in memory. A study of this name in it, made with the same
+        arguments, goes on.
     name: of the study in its file, a non-empty string.
     initial_points: asked before any point of the method's own; None for none.
     threads: for model work, from 1; None leaves them alone.
@@ -120,7 +121,7 @@ class Study:
     ) -> Study:
         """Open a study that a file holds.
 
-        storage: the file.
+        storage: the file, or a `Storage` object.
         name: of the study, None for the only one there.
         space: needed only where the file cannot hold it: spaces with constraints or with choices that are Python
             objects, search spaces that are functions.
@@ -173,7 +174,7 @@ class Study:
         """Record the outcome of a running trial, and return the trial; the outcome is on disk when this returns.
 
         trial: a running one, or its number.
-        value: a number; NaN and infinities are failures.
+        value: a number, or a `bostruct.outcome.Outcome`; NaN and infinities are failures.
         failed, infeasible: instead of a value, the reason why there is none, a non-empty string.
         finished: seconds since the epoch, from 0, when the evaluation ended; None for now.
 
@@ -229,7 +230,7 @@ class Study:
     ) -> Result:
         """Evaluate until the study has n_trials finished trials, and return its result.
 
-        objective: called with a point, returns a number.
+        objective: called with a point, returns a number, or a `bostruct.outcome.Outcome`.
         n_trials: a total, from 0; failed trials count, added ones do not. The same call again continues an interrupted
             run, and does nothing after a finished one.
         workers: processes, or trials in flight with an executor; 1 without trial_timeout runs in this process.
@@ -416,7 +417,7 @@ class Study:
 
     def _next(self, searcher: Searcher) -> Trial:
         with self._limit():
-            found = next_point(searcher, self._ledger, self.seed)
+            found = next_point(searcher, self._ledger, self.seed, method_label(self._row))
         return self._ledger.begin(found.point, found.info, found.state)
 
 

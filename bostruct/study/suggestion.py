@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Hashable
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 import numpy as np
 
 from bostruct.checks import short_repr
-from bostruct.contracts import BostructError, Domain, Info, Point, PointError, Searcher, Suggestion
+from bostruct.contracts import BostructError, Domain, Info, Point, PointError, Searcher, SpaceExhausted, Suggestion
 from bostruct.domains.space.call_limit import limit_calls
 from bostruct.storage.json_text import dump, parse
 from bostruct.storage.protocol import StorageError
@@ -32,19 +34,19 @@ class NextPoint(NamedTuple):
     state: str
 
 
-def next_point(searcher: Searcher, ledger: Ledger, seed: int) -> NextPoint:
-    """Return the next point to ask; raise SpaceExhausted, and BostructError where the searcher breaks its contract.
+def next_point(searcher: Searcher, ledger: Ledger, seed: int, who: str) -> NextPoint:
+    """Return the next point to ask; raise SpaceExhausted, and BostructError where a part breaks its contract.
 
     searcher: the study's method.
     ledger: of the study.
     seed: of the study.
+    who: the name that people call the method by.
     """
     began = time.perf_counter()
     unasked = ledger.next_initial()
     if unasked is not None:
-        return NextPoint(unasked, {"origin": "initial", "suggest_seconds": time.perf_counter() - began}, ledger.state)
+        return NextPoint(unasked, {"origin": "given", "suggest_seconds": time.perf_counter() - began}, ledger.state)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(ledger),)))
-    who = type(searcher).__name__
     try:
         with limit_calls():
             suggestion = searcher.suggest(ledger.history(), parse(ledger.state), rng)
@@ -72,11 +74,35 @@ def _log(who: str, number: int, info: Info) -> None:
         log.info("trial %d: %s, %s, in %.3f s", number, who, info.get("origin"), info["suggest_seconds"])
 
 
-def _check_suggestion(suggestion: Suggestion, domain: Domain, ledger: Ledger, who: str) -> None:
+def _check_suggestion(suggestion: object, domain: Domain, ledger: Ledger, who: str) -> None:
+    if not isinstance(suggestion, Suggestion):
+        raise BostructError(
+            f"{who}: suggest returns a bostruct.contracts.Suggestion(point, state, info), got {short_repr(suggestion)}"
+        )
     try:
         domain.check(suggestion.point)
     except PointError as error:
         raise BostructError(f"{who} suggested an invalid point: {error}") from error
     if ledger.seen(suggestion.point):
         point = short_repr(domain.present(suggestion.point), 200)
-        raise BostructError(f"{who} suggested a point that was seen before: {point}")
+        cause = ""
+        if _repeats_points(domain, ledger.history().seen):
+            cause = f", because {type(domain).__name__}.sample_unseen returns points whose keys are in `seen`"
+        raise BostructError(f"{who} suggested a point that was seen before: {point}{cause}")
+
+
+def _repeats_points(domain: Domain, seen: AbstractSet[Hashable]) -> bool:
+    """Tell whether a domain draws seen points for unseen ones: one that was seen, or the same again once it was seen.
+
+    domain: any.
+    seen: keys of its points.
+    """
+    try:
+        for _ in range(2):
+            key = domain.key(domain.sample_unseen(frozenset(seen), np.random.default_rng(0)))
+            if key in seen:
+                return True
+            seen = {*seen, key}
+    except SpaceExhausted:
+        return False
+    return False

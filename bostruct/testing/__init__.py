@@ -4,7 +4,7 @@ The message names the law that is broken. No test framework is needed.
 """
 
 from bostruct.testing.acquisition_laws import check_acquisition
-from bostruct.testing.domain_laws import check_domain
+from bostruct.testing.domain_laws import check_domain, check_enumerated
 from bostruct.testing.kernel_laws import check_kernel
 from bostruct.testing.maximizer_laws import check_maximizer
 from bostruct.testing.pool_laws import check_pool
@@ -20,6 +20,7 @@ if not __debug__:
 __all__ = [
     "check_acquisition",
     "check_domain",
+    "check_enumerated",
     "check_kernel",
     "check_maximizer",
     "check_pool",

@@ -6,9 +6,6 @@ domain of which all points are known.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable
-
 import numpy as np
 
 from bostruct.checks import has_capability
@@ -23,13 +20,14 @@ from bostruct.contracts import (
     HasNeighborhoods,
     HasNeighbors,
     HasPool,
-    PointError,
-    SpaceExhausted,
 )
 from bostruct.domains.registry import domain_from_json
 from bostruct.testing.batch_laws import check_batch, keys_of, same
 from bostruct.testing.change_laws import check_crossover, check_mutation, check_neighborhoods, check_neighbors
 from bostruct.testing.common import assert_close, is_raised, read_back
+from bostruct.testing.member_laws import check_equality, check_members
+from bostruct.testing.refusal_laws import check_refusals
+from bostruct.testing.unseen_laws import check_uniform, check_unseen, draw_points
 
 
 def check_domain(domain: Domain, rng: np.random.Generator, m: int = 4, rebuildable: bool = True) -> None:
@@ -41,6 +39,7 @@ def check_domain(domain: Domain, rng: np.random.Generator, m: int = 4, rebuildab
     rebuildable: True where its JSON description holds all of it, and its kind is registered; False where
         `domain_from_json` has to refuse it, as with constraints.
     """
+    check_members(domain)
     xs = domain.sample(m, rng)
     assert len(xs) == m, f"sample(m) returns m points: expected {m}, got {len(xs)}"
     assert len(domain.sample(0, rng)) == 0, "sample(0) returns the empty batch"
@@ -48,9 +47,13 @@ def check_domain(domain: Domain, rng: np.random.Generator, m: int = 4, rebuildab
     check_keys(domain, xs)
     check_batch(domain, xs, rng)
     check_seeded(domain)
+    check_equality(domain)
     check_description(domain, rebuildable)
     _check_capabilities(domain, xs, rng)
-    domain.check(domain.sample_unseen(frozenset(), rng))
+    points = check_unseen(domain, rng)
+    if points is not None and len(points) == domain.size:  # where constraints leave fewer, sampling may be uneven
+        check_uniform(domain, points, rng)
+    check_refusals(domain, xs, points)
 
 
 def _check_capabilities(domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
@@ -84,7 +87,6 @@ def check_points(domain: Domain, xs: Batch) -> None:
         assert same(domain, domain.parse(domain.present(x)), x), f"parse is the inverse of present: {x!r}"
         assert same(domain, domain.decode(read_back(domain.encode(x))), x), f"decode is the inverse of encode: {x!r}"
     assert keys_of(domain, xs) == before, "no method changes a point"
-    assert is_raised(PointError, lambda: domain.parse(object())), "parse raises PointError for what is no point"
 
 
 def check_keys(domain: Domain, xs: Batch) -> None:
@@ -172,28 +174,6 @@ def check_enumerated(domain: Domain, points: Batch, rng: np.random.Generator) ->
     assert domain.size == len(every), f"size is the number of points: expected {len(every)}, got {domain.size}"
     for x in points:
         domain.check(x)
-    counts = dict.fromkeys(every, 0)
-    for key in keys_of(domain, domain.sample(60 * len(every), rng)):
-        assert key in counts, f"sample draws points of the domain, not {key!r}"
-        counts[key] += 1
-    assert chi_square_is_plausible(list(counts.values())), f"sample draws uniformly, not {counts}"
-    seen: set[Hashable] = set()
-    for _ in every:
-        key = domain.key(domain.sample_unseen(frozenset(seen), rng))
-        assert key in counts, f"sample_unseen draws points of the domain, not {key!r}"
-        assert key not in seen, f"sample_unseen draws an unseen point, not {key!r}"
-        seen.add(key)
-    exhausted = is_raised(SpaceExhausted, lambda: domain.sample_unseen(frozenset(seen), rng))
-    assert exhausted, "sample_unseen raises SpaceExhausted once all points have been seen"
-
-
-def chi_square_is_plausible(counts: list[int], deviations: float = 5.0) -> bool:
-    """Tell whether equal chances explain some counts; chi square is normal for many cells, wider for few.
-
-    counts: of each cell.
-    deviations: the largest distance from the mean of chi square, in standard deviations.
-    """
-    expected = sum(counts) / len(counts)
-    statistic = sum((count - expected) ** 2 for count in counts) / expected
-    freedom = len(counts) - 1
-    return statistic <= freedom + deviations * math.sqrt(2 * freedom) + deviations
+    check_uniform(domain, points, rng)
+    drawn = keys_of(domain, draw_points(domain, rng, most=len(every)))
+    assert set(drawn) == set(every), f"sample_unseen draws all {len(every)} points, then no other: it drew {len(drawn)}"

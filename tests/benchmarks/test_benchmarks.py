@@ -95,4 +95,5 @@ def test_a_missed_requirement_is_seen() -> None:
     assert not at_least("ratio", 2.0, 1.0).met
     assert at_most("time", 1.0, 0.5, " s").met
     assert not at_most("time", 1.0, 1.5, " s").met
+    assert at_most("time", 0.1, 0.10003, " s").measured == "0.10003 s"
     assert "**no**" in table("T", [at_most("time", 1.0, 1.5, " s")])

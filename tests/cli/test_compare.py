@@ -72,6 +72,7 @@ def test_the_table_is_that_of_the_incumbents(folder):
     runs, optimum = incumbents(folder), problems.load(PROBLEM).optimum
     final = {cell: float(run[-1][1]) for cell, run in runs.items()}
     for row in found["methods"]:
+        assert (row["runs"], row["pairs"]) == (2, 0 if row["method"] == "random" else 2)
         own = np.array([final[row["method"], seed] for seed in (0, 1)])
         paired = own - np.array([final["random", seed] for seed in (0, 1)])
         assert row["mean"] == pytest.approx(own.mean())
@@ -206,7 +207,18 @@ class TestStatistics:
         row = statistics.method_rows(problems.load("branin"), {RunKey("a", 0): self.result([3.0])})[0]
         assert math.isnan(row.error)
         header, cells = statistics.table_of([row])
-        assert (header, cells[0][2]) == (statistics.HEADER, "-")
+        assert header == statistics.HEADER
+        shown = dict(zip(header, cells[0], strict=True))
+        assert (shown["runs"], shown["s.e."], shown["pairs"]) == ("1", "-", "-")
+
+    def test_a_row_says_how_many_runs_and_pairs_it_is_over(self):
+        seeds = {"a": (0, 1, 2, 3), "b": (1, 5)}
+        results = {RunKey(name, seed): self.result([float(seed)]) for name in seeds for seed in seeds[name]}
+        first, second = statistics.method_rows(problems.load("branin"), results)
+        assert (first.runs, first.pairs, second.runs, second.pairs) == (4, 0, 2, 1)
+        header, cells = statistics.table_of([first, second])
+        found = [dict(zip(header, row, strict=True)) for row in cells]
+        assert [(row["runs"], row["pairs"]) for row in found] == [("4", "-"), ("2", "1")]
 
     def test_optima_are_counted(self):
         problem = problems.load("branin")

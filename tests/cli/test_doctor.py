@@ -7,6 +7,8 @@ import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+
 import bostruct as bo
 from bostruct.cli import doctor
 from tests.cli.invoke import as_json, call
@@ -28,6 +30,12 @@ def test_says_in_words_how_to_get_an_extra(monkeypatch):
     shown = call("doctor").stdout
     assert "no data frames (to_dataframe); pip install '.[pandas]' in a checkout of bostruct" in shown
     assert "passed" in shown
+
+
+@pytest.mark.parametrize("found", [None, "/usr/bin/dot"])
+def test_says_where_the_program_that_draws_is_missing(monkeypatch, found):
+    monkeypatch.setattr(doctor.shutil, "which", lambda name: found if name == "dot" else None)
+    assert any("Graphviz program dot" in note for note in as_json("doctor")["notes"]) == (found is None)
 
 
 def test_knows_what_every_optional_package_is_for():

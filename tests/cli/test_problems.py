@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 
@@ -51,6 +52,13 @@ def test_facts_are_those_of_the_problem_with_its_defaults(name):
     expected = math.log10(size) if size < math.inf else None
     assert facts["log10_points"] == (None if expected is None else pytest.approx(expected))
     assert ("variables" in facts) == (facts["points"] != "architectures")
+
+
+@pytest.mark.parametrize(
+    ("spec", "points"), [("branin", "2,601"), ("contamination:stages=3", "8"), ("ising", "10^7.2")]
+)
+def test_few_points_are_counted_in_full(spec, points):
+    assert re.search(rf"^points +{re.escape(points)}$", call("problems", spec).stdout, re.MULTILINE)
 
 
 def test_every_entry_of_the_list_is_what_is_said_of_it_alone():

@@ -53,7 +53,13 @@ def test_without_a_completed_trial_there_is_no_best():
 
 def test_the_summary_says_what_matters(result):
     text = repr(result)
-    for part in ("4.0 (maximize)", "8 completed, 4 failed", "random, seed 0", "n_trials reached (12)", "'c': 4"):
+    for part in (
+        "4.0 (maximize)",
+        "8 completed, 4 failed, 0 infeasible",
+        "random, seed 0",
+        "n_trials reached (12)",
+        "'c': 4",
+    ):
         assert part in text
     assert "<th>best value</th>" in result._repr_html_()
 
@@ -61,7 +67,7 @@ def test_the_summary_says_what_matters(result):
 def test_the_table_holds_every_trial(result, tmp_path):
     frame = result.to_dataframe()
     assert list(frame["point.a"]) == [t.point["a"] for t in result.trials]
-    assert frame["value"].isna().sum() == result.n_failed == 4
+    assert frame["value"].isna().sum() == result.n_failed + result.n_infeasible == 4
     assert (result.history.to_dataframe()["number"] == list(range(12))).all()
     result.to_csv(tmp_path / "trials.csv")
     with open(tmp_path / "trials.csv", newline="") as file:
@@ -97,7 +103,7 @@ def test_without_a_completed_trial_the_last_reason_is_given():
     study = bo.Study(SPACE, method="random", seed=0)
     study.tell(study.ask(), failed="the oven broke")
     study.tell(study.ask(), infeasible="too hot")
-    with pytest.raises(BostructError, match="2 trials, 2 failed, the last of too hot"):
+    with pytest.raises(BostructError, match="2 trials, 1 failed, 1 infeasible, the last of too hot"):
         _ = study.best_value
     assert "too hot" in repr(study.result)
 
@@ -131,7 +137,9 @@ def test_incumbents_and_best_are_those_of_the_values_in_the_order_told(result):
     told = [result.trials[number] for number in result.order]
     for i, step in enumerate(result.incumbents):
         so_far = [trial.value for trial in told[: i + 1] if trial.value is not None]
-        assert (step.trial, step.best_value) == (told[i], better(so_far) if so_far else None)
+        best = better(so_far) if so_far else None
+        first = next((trial for trial in told if trial.value == best), None) if so_far else None
+        assert (step.told, step.trial, step.best_value) == (told[i], first, best)
     completed = [trial for trial in told if trial.value is not None]
     if completed:
         assert result.best_trial == next(t for t in completed if t.value == better(c.value for c in completed))

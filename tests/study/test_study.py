@@ -107,7 +107,7 @@ def test_initial_points_come_first_and_only_once():
     s = study(initial_points=first)
     trials = [s.ask() for _ in range(4)]
     assert [t.point for t in trials[:2]] == first[:2]
-    assert [t.origin for t in trials] == ["initial", "initial", "random", "random"]
+    assert [t.origin for t in trials] == ["given", "given", "random", "random"]
     assert trials[2].point != first[0]
 
 
@@ -212,7 +212,8 @@ def test_failed_and_infeasible_trials_are_told_apart_and_never_repeated():
         wanted = "infeasible" if trial.point["b"] else "failed" if trial.point["a"] == "x" else "completed"
         assert trial.status == wanted
     assert {t.reason for t in result.trials} == {None, "b is forbidden", "RuntimeError: x explodes"}
-    assert result.n_failed == 12 + 4
+    assert (result.n_failed, result.n_infeasible) == (4, 12)
+    assert "8 completed, 4 failed, 12 infeasible, 0 running" in repr(result)
     assert result.n_completed == 8
 
 

@@ -13,6 +13,7 @@ import bostruct as bo
 from bostruct.contracts import BostructError, Suggestion
 from bostruct.study.history import History
 from bostruct.study.suggestion import next_point
+from tests.permutations import Permutations
 
 SPACE = bo.Space({"a": range(5), "b": range(5)})
 POINT = np.array([1, 2])
@@ -57,7 +58,7 @@ class Says:
 
 
 def ask(searcher: Any, kept: Any = None, seed: int = 0) -> Any:
-    return next_point(searcher, Kept() if kept is None else kept, seed)
+    return next_point(searcher, Kept() if kept is None else kept, seed, type(searcher).__name__)
 
 
 def test_points_of_the_user_come_first_and_cost_the_searcher_nothing():
@@ -67,7 +68,7 @@ def test_points_of_the_user_come_first_and_cost_the_searcher_nothing():
     for expected in (first, second):
         found = ask(searcher, kept)
         assert found.point is expected
-        assert (found.info["origin"], found.state) == ("initial", kept.state)
+        assert (found.info["origin"], found.state) == ("given", kept.state)
     assert searcher.states == []
     assert ask(searcher, kept).point is POINT
 
@@ -109,6 +110,38 @@ def test_what_goes_on_record_is_what_a_file_would_hold():
 def test_a_searcher_that_breaks_its_contract_is_named(searcher, kept, why):
     with pytest.raises(BostructError, match=why):
         ask(searcher, kept)
+
+
+def test_a_bare_point_for_a_suggestion_is_refused_in_words():
+    searcher = Says()
+    for answer in ((1, 2), (POINT, None, {"origin": "model"})):
+        searcher.answer = answer
+        with pytest.raises(
+            BostructError, match=r"Says: suggest returns a bostruct\.contracts\.Suggestion\(point, .*got"
+        ):
+            ask(searcher)
+
+
+class Repeating(Permutations):
+    def sample_unseen(self, seen, rng):
+        del seen
+        return self.sample(1, rng)[0]
+
+
+class Constant(Permutations):
+    def sample_unseen(self, seen, rng):
+        del seen, rng
+        return tuple(range(self.n))
+
+
+@pytest.mark.parametrize("method", ["random", "auto"])
+@pytest.mark.parametrize("kind", [Repeating, Constant])
+def test_a_domain_that_repeats_points_is_blamed_with_the_method_by_its_name(method, kind):
+    why = (
+        rf"^{method} suggested a point that was seen before: .*, because {kind.__name__}\.sample_unseen returns points"
+    )
+    with pytest.raises(BostructError, match=why):
+        bo.minimize(lambda order: order[0], kind(3), method=method, n_trials=6, seed=0, progress=False)
 
 
 def test_a_fallback_is_a_warning_in_the_log_and_all_else_is_not(caplog):

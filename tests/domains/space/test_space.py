@@ -14,7 +14,8 @@ import bostruct as bo
 from bostruct.contracts import DomainError, PointError, SpaceExhausted
 from bostruct.domains.space.space import MAX_ENUMERATED, MAX_VARIABLES
 from bostruct.testing.change_laws import check_mutation
-from bostruct.testing.domain_laws import check_domain, check_enumerated, chi_square_is_plausible
+from bostruct.testing.domain_laws import check_domain, check_enumerated
+from bostruct.testing.unseen_laws import chi_square_is_plausible
 from tests.strategies import constrained_spaces, object_variables, rngs, spaces
 
 some_examples = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
