@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from bostruct.contracts import Acquisition, Array, Prediction
-from bostruct.testing.common import assert_close
+from bostruct.testing.common import assert_close, names_part
 
 TINY = 1e-12  # of 1 and of the worth: what rounding may cost
 
 
+@names_part
 def check_acquisition(acquisition: Acquisition, rng: np.random.Generator, s: int = 3, m: int = 40) -> None:
     """Check every law of an acquisition function; raise AssertionError, which names the law.
 

@@ -29,9 +29,10 @@ from bostruct.contracts import (
 from bostruct.domains.registry import domain_from_json
 from bostruct.testing.batch_laws import check_batch, keys_of, same
 from bostruct.testing.change_laws import check_crossover, check_mutation, check_neighborhoods, check_neighbors
-from bostruct.testing.common import assert_close, is_raised, read_back
+from bostruct.testing.common import assert_close, is_raised, names_part, read_back
 
 
+@names_part
 def check_domain(domain: Domain, rng: np.random.Generator, m: int = 4, rebuildable: bool = True) -> None:
     """Check every law of a domain, and of each capability that it has; raise AssertionError, which names the law.
 

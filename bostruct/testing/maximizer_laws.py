@@ -12,7 +12,14 @@ import numpy as np
 
 from bostruct.contracts import Array, Batch, Domain, Info, Json, Maximizer
 from bostruct.testing.batch_laws import keys_of
-from bostruct.testing.common import assert_close, copy_batch, no_global_randomness, read_back, sample_changes
+from bostruct.testing.common import (
+    assert_close,
+    copy_batch,
+    names_part,
+    no_global_randomness,
+    read_back,
+    sample_changes,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +53,7 @@ class RandomScore:
         return zlib.crc32(json.dumps([self.seed, salt, data]).encode()) % self.levels
 
 
+@names_part
 def check_maximizer(maximizer: Maximizer, domain: Domain, rng: np.random.Generator, n_starts: int = 4) -> None:
     """Check every law of a maximizer; raise AssertionError, which names the law.
 
