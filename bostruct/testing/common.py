@@ -148,7 +148,7 @@ def naming(part: object) -> Iterator[None]:
     try:
         yield
     except AssertionError as error:
-        if not str(error).startswith(f"{name}: "):
+        if not str(error).startswith((f"{name}: ", f"{name}.")):
             error.args = (f"{name}: {error}",)
         raise
     except FORM_ERRORS as error:
