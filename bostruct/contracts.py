@@ -534,6 +534,9 @@ class Surrogate(Protocol):
 class Acquisition(Protocol):
     """The worth of a prediction to somebody who holds `incumbent`; larger is better.
 
+    Values are minimized: a lower mean, or a larger incumbent, never makes a point worth less, unless the function looks
+    for something else than small values, such as a level.
+
     is_logarithm: true where it is the logarithm of a worth, to which that of a chance may be added.
     """
 
@@ -550,6 +553,8 @@ class Acquisition(Protocol):
 
     def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
         """Return the most it can be if means are no smaller, and variances no larger, than predicted (s, m).
+
+        More than that costs time alone: +inf has every point predicted in full.
 
         prediction: mean and variance, (s, m) each, as of `Posterior.screen`.
         incumbent: the value to improve on, in the user's units.

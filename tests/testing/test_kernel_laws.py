@@ -168,7 +168,7 @@ class Misformed(Faulty):
     ],
 )
 def test_a_value_of_the_wrong_form_is_named(fault, says, rng):
-    with pytest.raises(AssertionError, match=f"^Misformed: {says}"):
+    with pytest.raises(AssertionError, match=rf"^Misformed: {says}"):
         check_kernel(Misformed(fault), SPACE, rng, reach=1.0)
 
 
