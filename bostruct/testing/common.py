@@ -18,14 +18,14 @@ import numpy as np
 import sklearn.ensemble  # noqa: F401  it draws from the global generator, and SciPy does, while they are imported
 
 from bostruct.checks import has_capability, short_repr
-from bostruct.contracts import Array, Batch, Domain, HasNeighborhoods, Json, Point, SpaceExhausted
+from bostruct.contracts import Array, Batch, BostructError, Domain, HasNeighborhoods, Json, Point, SpaceExhausted
 
 Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")
 
 NOT_DRAWS = {"RandomState", "Generator", "BitGenerator", "SeedSequence", "default_rng", "get_state", "set_state"}
 # errors of a part that breaks its contract, and of a law that meets a value of another form than the contract says
-FORM_ERRORS = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError)
+FORM_ERRORS = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, BostructError)
 
 
 class SingleChangesPair(NamedTuple):
