@@ -9,7 +9,8 @@ posterior samples of them. Numbers are float64. ``x`` is one point of a batch, a
 sees of it is made by `Domain.present`. Values are minimized everywhere below the study.
 
 Points travel in batches. A batch has a length, is indexed by an integer (a point) or a slice (a batch), and can be
-iterated over; all else is done by its domain (`take`, `join`, `keys`). Nobody changes a batch or a point. On a `Space`
+iterated over; all else is done by its domain (`take`, `join`, `keys`). Nobody changes a batch or a point: a method that
+needs another point makes one. What `present` and `encode` return is the receiver's own, who may change it. On a `Space`
 a batch is an integer array (m, d), or, as `sample_neighborhoods` returns it, a batch of single changes
 (`bostruct.domains.space.single_changes`), which turns into that array wherever NumPy asks for one. On every other
 domain of this package a batch is a list or a tuple. A list of points is a batch of every domain, too.
@@ -190,7 +191,7 @@ class HasMutation(Domain, Protocol):
     """A domain whose points can be changed at random."""
 
     def mutate(self, x: Point, rng: np.random.Generator) -> Point:
-        """Return a valid point other than x, one random change away.
+        """Return a valid point other than x, one random change away; raise DomainError where there seems to be none.
 
         x: one point.
         rng: the only source of chance.
@@ -200,12 +201,12 @@ class HasMutation(Domain, Protocol):
 
 @runtime_checkable
 class HasTokens(Domain, Protocol):
-    """A domain whose points have features: bags of hashes that tell them apart."""
+    """A domain whose points have tokens: bags of hashes that tell them apart."""
 
     def tokens(self, xs: Batch) -> list[npt.NDArray[np.int64]]:
-        """Return the hashes of each point's features, each as often as the feature occurs.
+        """Return the tokens of each point: a hash of each of its features, as often as the feature occurs.
 
-        xs: batch of m points. Returns m arrays of hashes of 63 bits, the same in every process.
+        xs: batch of m points. Returns a list of m arrays of hashes of 63 bits, the same in every process.
         """
         ...
 
@@ -597,6 +598,13 @@ class ScoreBuilder(Protocol):
         Raises NumericalError, for which a random point is suggested.
         """
         ...
+
+
+class LogScoreBuilder(ScoreBuilder, Protocol):
+    """A builder that says whether its scores are logarithms of a worth, to which that of a chance may be added."""
+
+    @property
+    def is_logarithm(self) -> bool: ...
 
 
 class Maximizer(Protocol):

@@ -4,9 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from bostruct.checks import has_capability
+from bostruct.contracts import (
+    Batch,
+    DomainError,
+    HasCandidates,
+    HasChoices,
+    HasCrossover,
+    HasDecisions,
+    HasMutation,
+    HasNeighborhoods,
+    HasNeighbors,
+    Infeasible,
+    Point,
+)
+from bostruct.testing.batch_laws import keys_of
 from bostruct.testing.common import no_global_randomness
 
 SEEDS = range(6)  # with so many, few outcomes do not hide a second source
@@ -19,13 +36,45 @@ def check_chance(draw: Callable[[np.random.Generator], object], what: str) -> No
     what: the method that draws.
     """
     law = f"{what} draws from the generator given, and from nothing else"
-    for seed in SEEDS:
-        try:
-            with no_global_randomness():
-                first, second = (draw(np.random.default_rng(seed)) for _ in range(2))
-        except AssertionError as error:
-            raise AssertionError(f"{law}: {error}") from error
-        assert first == second, f"{law}: two generators that are alike led to different results"
+    try:
+        with no_global_randomness():
+            pairs = [[draw(np.random.default_rng(seed)) for _ in range(2)] for seed in SEEDS]
+    except AssertionError as error:
+        raise AssertionError(f"{law}: {error}") from error
+    is_same = all(first == second for first, second in pairs)
+    assert is_same, f"{law}: two generators that are alike led to different results"
+
+
+def check_sources(domain: Any, x: Point, y: Point) -> None:
+    """Check that each method of a domain that takes a generator draws from it alone; `sample` has its own law.
+
+    domain: any.
+    x, y: two of its points.
+    """
+    both = domain.join([x, y])
+    for capability, what, draw in (
+        (HasMutation, "mutate", lambda rng: domain.key(domain.mutate(x, rng))),
+        (HasCrossover, "crossover", lambda rng: domain.key(domain.crossover(x, y, rng))),
+        (HasNeighbors, "sample_neighbors", lambda rng: keys_of(domain, domain.sample_neighbors(x, 3, rng))),
+        (HasNeighborhoods, "sample_neighborhoods", lambda rng: _draw_neighborhoods(domain, both, rng)),
+        (HasChoices, "resample", lambda rng: domain.key(domain.resample(x, list(domain.names(x)), rng))),
+        (HasDecisions, "roll_out", lambda rng: domain.key(domain.roll_out((), rng))),
+        (HasCandidates, "sample_candidates", lambda rng: keys_of(domain, domain.sample_candidates(3, both, rng))),
+    ):
+        if has_capability(domain, capability):
+            check_chance(partial(_unless_refused, draw), what)
+
+
+def _unless_refused(draw: Callable[[np.random.Generator], object], rng: np.random.Generator) -> object:
+    try:
+        return draw(rng)
+    except (DomainError, Infeasible):  # no other point, no point on this way, or values of several columns
+        return None
+
+
+def _draw_neighborhoods(domain: HasNeighborhoods, xs: Batch, rng: np.random.Generator) -> object:
+    near, of = domain.sample_neighborhoods(xs, 2, rng, leaps=True)
+    return domain.keys(near), of.tolist()
 
 
 def are_plausible(counts: Iterable[int], n_draws: int, chance: float) -> bool:

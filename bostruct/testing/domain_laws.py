@@ -41,6 +41,7 @@ from bostruct.testing.capability_laws import (
     check_same_capabilities,
     check_tokens,
 )
+from bostruct.testing.chance_laws import check_sources
 from bostruct.testing.change_laws import (
     check_all_neighbors,
     check_crossover,
@@ -87,6 +88,7 @@ def _check_capabilities(domain: Domain, xs: Batch, rng: np.random.Generator) -> 
             check_choices(domain, x)
         if has_capability(domain, HasDecisions):
             check_decisions(domain, x, rng)
+    check_sources(domain, xs[0], xs[1])
     if has_capability(domain, HasNeighbors):
         check_neighbor_chances(domain, xs[0], rng)
         every = every_point(domain, SMALL, rng)
