@@ -9,7 +9,8 @@ posterior samples of them. Numbers are float64. ``x`` is one point of a batch, a
 sees of it is made by `Domain.present`. Values are minimized everywhere below the study.
 
 Points travel in batches. A batch has a length, is indexed by an integer (a point) or a slice (a batch), and can be
-iterated over; all else is done by its domain (`take`, `join`, `keys`). Nobody changes a batch or a point. On a `Space`
+iterated over; all else is done by its domain (`take`, `join`, `keys`). Nobody changes a batch or a point: a method that
+needs another point makes one. What `present` and `encode` return is the receiver's own, who may change it. On a `Space`
 a batch is an integer array (m, d), or, as `sample_neighborhoods` returns it, a batch of single changes
 (`bostruct.domains.space.single_changes`), which turns into that array wherever NumPy asks for one. On every other
 domain of this package a batch is a list or a tuple. A list of points is a batch of every domain, too.
@@ -191,7 +192,7 @@ class HasMutation(Domain, Protocol):
     """A domain whose points can be changed at random."""
 
     def mutate(self, x: Point, rng: np.random.Generator) -> Point:
-        """Return a valid point other than x, one random change away.
+        """Return a valid point other than x, one random change away; raise DomainError where there seems to be none.
 
         x: one point.
         rng: the only source of chance.
@@ -201,12 +202,12 @@ class HasMutation(Domain, Protocol):
 
 @runtime_checkable
 class HasTokens(Domain, Protocol):
-    """A domain whose points have features: bags of hashes that tell them apart."""
+    """A domain whose points have tokens: bags of hashes that tell them apart."""
 
     def tokens(self, xs: Batch) -> list[npt.NDArray[np.int64]]:
-        """Return the hashes of each point's features, each as often as the feature occurs.
+        """Return the tokens of each point: a hash of each of its features, as often as the feature occurs.
 
-        xs: batch of m points. Returns m arrays of hashes of 63 bits, the same in every process.
+        xs: batch of m points. Returns a list of m arrays of hashes of 63 bits, the same in every process.
         """
         ...
 
@@ -535,6 +536,9 @@ class Surrogate(Protocol):
 class Acquisition(Protocol):
     """The worth of a prediction to somebody who holds `incumbent`; larger is better.
 
+    Values are minimized: a lower mean, or a larger incumbent, never makes a point worth less, unless the function looks
+    for something else than small values, such as a level.
+
     is_logarithm: true where it is the logarithm of a worth, to which that of a chance may be added.
     """
 
@@ -551,6 +555,8 @@ class Acquisition(Protocol):
 
     def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
         """Return the most it can be if means are no smaller, and variances no larger, than predicted (s, m).
+
+        More than that costs time alone: +inf has every point predicted in full.
 
         prediction: mean and variance, (s, m) each, as of `Posterior.screen`.
         incumbent: the value to improve on, in the user's units.
@@ -593,6 +599,13 @@ class ScoreBuilder(Protocol):
         Raises NumericalError, for which a random point is suggested.
         """
         ...
+
+
+class LogScoreBuilder(ScoreBuilder, Protocol):
+    """A builder that says whether its scores are logarithms of a worth, to which that of a chance may be added."""
+
+    @property
+    def is_logarithm(self) -> bool: ...
 
 
 class Maximizer(Protocol):

@@ -31,7 +31,7 @@ class Outcome:
     values: tuple[float, ...] = ()
     failed: str | None = None
     infeasible: str | None = None
-    constraints: Mapping[str, float] = field(default_factory=dict)
+    constraints: Mapping[str, float] = field(default_factory=dict, hash=False)  # a dict has no hash
     cost: float | None = None
     sd: float | None = None
     repeats: tuple[float, ...] = ()

@@ -99,7 +99,7 @@ def test_a_class_a_method_set_to_none_and_a_proxy():
 
 def test_a_refusal_names_method_domain_and_what_is_missing():
     assert require(SPACE, HasTokens, "smbo") is SPACE
-    words = "^method: smbo needs a domain whose points have features, got Swaps, which lacks tokens$"
+    words = "^method: smbo needs a domain whose points have tokens, got Swaps, which lacks tokens$"
     with pytest.raises(DomainError, match=words):
         require(Swaps(4), HasTokens, "smbo")
     with pytest.raises(DomainError, match=r"which lacks coordinates, names, resample$"):

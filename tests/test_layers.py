@@ -53,7 +53,9 @@ ALLOWED: dict[str, set[str]] = {
     "optimize": BASE | {"study"},
     "integrations": PARTS,
     # The laws rebuild a domain from its description, and show a searcher a history.
-    "testing": BASE | {"storage", "execution", "bostruct.domains.registry", "bostruct.study.history"},
+    "testing": BASE
+    | {"storage", "execution", "bostruct.domains.registry", "bostruct.study.history"}
+    | {"bostruct.domains.space.variable"},
     "cli": ROOMS | {"door"},
     "door": ROOMS | {"cli"},  # bostruct/__init__.py, bostruct/__main__.py
 }

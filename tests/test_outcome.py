@@ -92,3 +92,9 @@ def test_reasons_are_texts_that_a_file_can_hold():
     assert Outcome(failed="caf\udce9").reason == "caf\\udce9"
     with pytest.raises(ValueError, match="failed: expected a reason"):
         Outcome(failed="")
+
+
+def test_outcomes_have_hashes_that_fit_their_equality():
+    first, again = (Outcome((1.0,), constraints={"a": 1.0}) for _ in range(2))
+    assert hash(first) == hash(again)
+    assert len({first, again, Outcome((1.0,)), Outcome(failed="rain")}) == 3

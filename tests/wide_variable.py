@@ -56,7 +56,7 @@ class Order(Variable):
         return [int(item) for item in columns]
 
     def decode(self, data: Any) -> list[int]:
-        if not isinstance(data, list) or sorted(data) != [0, 1, 2]:
+        if not isinstance(data, list) or any(type(one) is not int for one in data) or sorted(data) != [0, 1, 2]:
             raise PointError(f"expected an order of 0, 1, 2, got {data!r}")
         return data
 

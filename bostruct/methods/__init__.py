@@ -39,6 +39,28 @@ METHODS: dict[str, Callable[..., Searcher]] = {
 }
 
 
+def register_method(name: str, build: Callable[[Domain], Searcher]) -> None:
+    """Give a method of your own a name, in a program that calls this first.
+
+    Then ``minimize(..., method=name)``, and every other call that takes the name of a method, builds it. Studies that
+    were made by this name load from their file alone.
+
+    name: a non-empty string that no method has.
+    build: domain -> searcher; raises DomainError for a domain that the method cannot search. To register the same
+        function again changes nothing.
+
+    Raises TypeError, and ValueError for a name that is taken.
+    """
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"name: expected a non-empty string, got {short_repr(name)}")
+    if not callable(build):
+        raise TypeError(f"build: expected a function from a domain to a searcher, got {short_repr(build)}")
+    if METHODS.setdefault(name, build) != build:
+        raise ValueError(
+            f"name: expected one that is not taken, got {name!r}, which {short_repr(METHODS[name])} builds"
+        )
+
+
 def searcher(method: str | Searcher, domain: Domain) -> Searcher:
     """Build a searcher from the name of a method, or return a searcher as it is.
 
@@ -50,7 +72,12 @@ def searcher(method: str | Searcher, domain: Domain) -> Searcher:
     """
     if isinstance(method, str):
         names = ("auto", *sorted(METHODS.keys() - {"auto"}))  # as a reader looks them up
-        return METHODS[check_choice("method", method, names)](domain)
+        built = METHODS[check_choice("method", method, names)](domain)
+        if missing := missing_members(built, Searcher):
+            raise TypeError(
+                f"method: {method!r} builds {short_repr(built)}, which is no searcher: it lacks {', '.join(missing)}"
+            )
+        return built
     if missing_members(method, Searcher):
         hint = "; call it with the space first" if callable(method) else ""
         raise TypeError(f"method: expected a name or a searcher, got {short_repr(method)}{hint}")
@@ -76,6 +103,7 @@ __all__ = [
     "nasbot",
     "published_nasbot",
     "random",
+    "register_method",
     "regularized_evolution",
     "searcher",
     "smac",

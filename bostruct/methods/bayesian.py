@@ -12,6 +12,7 @@ from bostruct.checks import has_capability, require
 from bostruct.contracts import (
     Acquisition,
     Domain,
+    DomainError,
     HasGradient,
     HasMutation,
     HasNeighborhoods,
@@ -19,7 +20,7 @@ from bostruct.contracts import (
     Maximizer,
     ScoreBuilder,
 )
-from bostruct.methods.default_kernels import default_kernel
+from bostruct.methods.default_kernels import default_kernel, find_part_without_kernel
 from bostruct.methods.initial_designs import initial_design, pool_of
 from bostruct.methods.nasbot import map_surrogate
 from bostruct.searchers.bayesian import BayesianSearch, Neighborhood
@@ -69,6 +70,12 @@ def bayesian(
     Raises DomainError where no kernel is given and none is known, TypeError where a kernel has no gradient, ValueError.
     """
     require(domain, Domain, "bayesian")
+    lacking = find_part_without_kernel(domain) if kernel is None else None
+    if lacking is not None:
+        raise DomainError(
+            f"method: bayesian needs a kernel, and knows none for {lacking}, which has neither distances, features nor "
+            "named choices; pass one as kernel="
+        )
     model = map_surrogate(default_kernel(domain), domain) if kernel is None else MAPGP(kernel, domain.join, NOISE, -5.0)
     improvement = Improvement(acquisition, best_predicted)
     score: ScoreBuilder = Feasible(improvement, model, domain.join) if acquisition.is_logarithm else improvement

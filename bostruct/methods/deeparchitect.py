@@ -14,7 +14,7 @@ from bostruct.surrogates.hashed import HashedRidge
 def smbo(domain: Domain) -> Searcher:
     """Build SMBO: suggest the best of 512 random points by a linear model of hashed features (Negrinho et al. 2019).
 
-    domain: any whose points have features, without `Real` variables.
+    domain: any whose points have tokens, without `Real` variables.
 
     Raises DomainError.
     """

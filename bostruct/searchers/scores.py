@@ -8,21 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy.special import log_ndtr
 
-from bostruct.contracts import Acquisition, Array, Batch, HistoryView, Posterior, Score, ScoreBuilder, Surrogate
+from bostruct.contracts import Acquisition, Array, Batch, HistoryView, LogScoreBuilder, Posterior, Score, Surrogate
 
 IncumbentRule = Callable[[HistoryView, Posterior], float]
-
-
-class LogScoreBuilder(ScoreBuilder, Protocol):
-    """A builder that says whether its scores are logarithms of a worth, to which that of a chance may be added."""
-
-    @property
-    def is_logarithm(self) -> bool: ...
 
 
 def best_observed(history: HistoryView, posterior: Posterior) -> float:

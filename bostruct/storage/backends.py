@@ -24,13 +24,24 @@ def open_storage(given: str | os.PathLike[str] | Storage | None) -> Storage:
     return SqliteStorage(as_path(given))
 
 
+def _lack(given: object) -> str:
+    """Say what a back end of a user's own lacks; nothing of what does not look like one."""
+    methods = ("studies", "read", "begin", "save")
+    if not any(hasattr(given, name) for name in methods):
+        return ""
+    missing = [name for name in ("label", "where", *methods) if not hasattr(given, name)]
+    return f", which lacks {', '.join(missing)} of a Storage" if missing else ""
+
+
 def as_path(given: str | os.PathLike[str]) -> Path:
     """Return the path of a file; raise StorageError for anything else.
 
     given: a string or path.
     """
     if not isinstance(given, str | os.PathLike) or not given:
-        raise StorageError(f"storage: expected the path of a file, or None; got {short_repr(given)}")
+        raise StorageError(
+            f"storage: expected the path of a file, a Storage, or None; got {short_repr(given)}{_lack(given)}"
+        )
     if "\0" in os.fsdecode(given):
         raise StorageError(f"storage: expected the path of a file, without NUL; got {short_repr(given)}")
     if isinstance(given, str) and given.startswith(":memory:"):

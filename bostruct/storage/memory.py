@@ -78,6 +78,7 @@ class MemoryWriter:
         return self._process == os.getpid()
 
     def insert(self, row: TrialRow, state: str | None = None) -> None:
+        self._check_open()
         if row.number in self._kept.trials:
             raise StorageError(f"storage in memory: trial {row.number} is there already")
         self._kept.trials[row.number] = row
@@ -91,7 +92,8 @@ class MemoryWriter:
         self._change(row, "failed")
 
     def take_back(self, *numbers: int) -> None:
-        for number in numbers:
+        self._check_open()
+        for number in dict.fromkeys(numbers):
             row = self._kept.trials.get(number)
             if row is not None and row.status == "running":
                 self._kept.trials[number] = row._replace(attempts=row.attempts - 1)
@@ -104,7 +106,13 @@ class MemoryWriter:
             self._kept.has_writer = False
             self._process = 0
 
+    def _check_open(self) -> None:
+        """Raise StorageError where the writer was closed, or this is a forked child."""
+        if not self.is_open:
+            raise StorageError("storage in memory: the study is closed; open it again")
+
     def _change(self, row: TrialRow, status: str) -> None:
+        self._check_open()
         there = self._kept.trials.get(row.number)
         if there is None or there.status != status:
             raise StorageError(f"storage in memory: trial {row.number} is not {status} there any more; load it again")

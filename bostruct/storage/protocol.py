@@ -97,6 +97,8 @@ class StoredStudy(NamedTuple):
 class StudyWriter(Protocol):
     """The right to write one study, which its holder alone has; each method is done once it returns, or raises.
 
+    Once it is closed, changes raise StorageError.
+
     lost: why nothing is written any more; None as long as the storage is there.
     is_open: true until `close`, in the process that acquired it.
     """
@@ -131,7 +133,7 @@ class StudyWriter(Protocol):
     def take_back(self, *numbers: int) -> None:
         """Count an attempt less for running trials that were given up in good order, not by a crash.
 
-        numbers: of the trials; those that are not running are left as they are.
+        numbers: of the trials, each of which counts once; those that are not running are left as they are.
         """
         ...
 
@@ -149,7 +151,8 @@ class Storage(Protocol):
     """A place that holds studies by name.
 
     label: the name that messages give it.
-    where: what `Study.load` takes to find it again, as text; None where nothing outlives the process.
+    where: the path of a file, which `Study.load` takes to find it again; None where nothing outlives the process, or
+        where `Study.load` takes the storage itself.
     """
 
     @property

@@ -149,7 +149,7 @@ class SqliteWriter:
     def take_back(self, *numbers: int) -> None:
         with self._writing() as connection:
             progress = self._progress
-            for number in numbers:
+            for number in dict.fromkeys(numbers):
                 before = find_trial(connection, progress.study, number, self._what)
                 if before is not None and before.row.status == "running":
                     after = before.row._replace(attempts=before.row.attempts - 1)

@@ -258,6 +258,11 @@ def stored_method(row: StudyRow) -> str:
     method = parse(row.method)
     if method["name"] in methods.METHODS:
         return method["name"]
+    if method["name"] is not None:
+        raise BostructError(
+            f"study {row.name!r} was made with the method {method['name']!r}, which this program does not know; "
+            "bostruct.methods.register_method makes it known, or pass an equal one as method="
+        )
     raise BostructError(
         f"study {row.name!r} was made with a {method['searcher']} object and settings "
         f"{short_repr(method['settings'], 200)};"

@@ -13,6 +13,7 @@ from bostruct.testing.prior_laws import check_prior
 from bostruct.testing.searcher_laws import check_searcher
 from bostruct.testing.storage_laws import check_storage
 from bostruct.testing.surrogate_laws import check_surrogate
+from bostruct.testing.variable_laws import check_variable
 
 if not __debug__:
     raise ImportError("bostruct.testing: Python runs with -O, which skips assertions; run the laws without it")
@@ -29,4 +30,5 @@ __all__ = [
     "check_searcher",
     "check_storage",
     "check_surrogate",
+    "check_variable",
 ]

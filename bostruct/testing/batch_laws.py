@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
+from bostruct.checks import short_repr
 from bostruct.contracts import Batch, Domain, Point
 
 
@@ -17,6 +18,8 @@ def check_batch(domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
     rng: draws positions.
     """
     own = [domain.key(x) for x in xs]
+    for key in own:
+        assert isinstance(key, Hashable), f"key returns a hashable: got {short_repr(key)}"
     assert len(xs) == len(own), "a batch has as many points as its length says"
     assert domain.keys(xs) == own, "keys of a batch are the keys of its points"
     assert [domain.key(xs[i]) for i in range(len(xs))] == own, "a batch is indexed by integers"
@@ -24,9 +27,15 @@ def check_batch(domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
         assert domain.keys(xs[cut]) == own[cut], "a slice of a batch is a batch"
     for positions in (rng.permutation(len(xs)), [0, 0] if len(xs) else [], []):
         taken, expected = domain.take(xs, positions), [own[i] for i in positions]
+        assert hasattr(taken, "__len__"), f"take returns a batch, which has a length: got {short_repr(taken)}"
         assert domain.keys(taken) == expected, "take returns the points at the positions given, in their order"
         assert domain.keys(domain.take(taken, range(len(taken)))) == expected, "what take returns is a batch"
     assert domain.keys(domain.join(xs)) == own, "join of one batch is that batch"
+    for cut in (1, len(xs) // 2):
+        turned = domain.keys(domain.join(xs[cut:], xs[:cut]))
+        assert turned == own[cut:] + own[:cut], (
+            f"join keeps the order of its batches: expected {own[cut:] + own[:cut]}, got {turned}"
+        )
     assert domain.keys(domain.join(list(xs))) == own, "join takes a list of points"
 
 

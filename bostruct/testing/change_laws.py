@@ -8,6 +8,8 @@ import numpy as np
 
 from bostruct.checks import has_capability
 from bostruct.contracts import (
+    Batch,
+    Domain,
     DomainError,
     HasChoices,
     HasCrossover,
@@ -17,8 +19,13 @@ from bostruct.contracts import (
     Point,
 )
 from bostruct.testing.batch_laws import check_batch, keys_of, same
+from bostruct.testing.capability_laws import check_valid
+from bostruct.testing.chance_laws import are_plausible
+from bostruct.testing.ownership_laws import unchanged
 
 CHILDREN = 40  # of which one has a value of the other parent
+MOST_COUNTED = 100  # neighbors of a point whose chances are compared
+COUNTED_DRAWS = 60  # each of half of the neighbors
 MOST_NEIGHBORS = 20_000  # beyond, a law is checked on `sample_neighbors` alone
 
 
@@ -32,12 +39,13 @@ def check_mutation(domain: HasMutation, x: Point, rng: np.random.Generator) -> N
     rng: draws the mutation.
     """
     try:
-        changed = domain.mutate(x, rng)
+        with unchanged(domain, [x], "mutate"):
+            changed = domain.mutate(x, rng)
     except DomainError:
         others = set(keys_of(domain, domain.sample(50, rng)))
         assert len(others) == 1, "mutate found no other point, sample did"
         return
-    domain.check(changed)
+    check_valid(domain, [changed], "mutate")
     assert not same(domain, changed, x), f"mutate returns another point than {x!r}"
     if not has_capability(domain, HasNeighbors) or not len(domain.sample_neighbors(x, 1, rng)):
         return
@@ -54,10 +62,10 @@ def check_crossover(domain: HasCrossover, x: Point, y: Point, rng: np.random.Gen
     x, y: points.
     rng: draws the children.
     """
-    assert same(domain, domain.crossover(x, x, rng), x), f"of x and x comes x: {x!r}"
-    children = [domain.crossover(x, y, rng) for _ in range(CHILDREN)]
-    for child in children[:3]:
-        domain.check(child)
+    assert same(domain, domain.crossover(x, x, rng), x), f"crossover of x and x is x: {x!r}"
+    with unchanged(domain, [x, y], "crossover"):
+        children = [domain.crossover(x, y, rng) for _ in range(CHILDREN)]
+    check_valid(domain, children[:3], "crossover")
     if not has_capability(domain, HasChoices):
         return
     first, second = _choices(domain, x), _choices(domain, y)
@@ -79,12 +87,14 @@ def check_neighbors(domain: HasNeighbors, x: Point, rng: np.random.Generator) ->
     x: one of its points.
     rng: draws some of the neighbors.
     """
-    some = domain.sample_neighbors(x, 7, rng)
-    assert len(some) <= 7, "sample_neighbors returns at most as many as asked for"
+    with unchanged(domain, [x], "sample_neighbors"):
+        some = domain.sample_neighbors(x, 7, rng)
+    assert len(some) <= 7, f"sample_neighbors returns at most as many as asked for: expected 7, got {len(some)}"
     _check_each_neighbor(domain, x, some)
     if len(domain.sample_neighbors(x, MOST_NEIGHBORS + 1, rng)) > MOST_NEIGHBORS:
         return
-    near = domain.neighbors(x)
+    with unchanged(domain, [x], "neighbors"):
+        near = domain.neighbors(x)
     found = keys_of(domain, near)
     assert found == keys_of(domain, domain.neighbors(x)), "neighbors come in a fixed order"
     assert len(set(found)) == len(found), "neighbors come without repeats"
@@ -100,20 +110,59 @@ def check_neighbors(domain: HasNeighbors, x: Point, rng: np.random.Generator) ->
 
 
 def _check_each_neighbor(domain: HasNeighbors, x: Point, near: Iterable[Point]) -> None:
+    check_valid(domain, near, "neighbors")
     for y in near:
-        domain.check(y)
         assert not same(domain, x, y), f"no point is its own neighbor: {x!r}"
         back = domain.sample_neighbors(y, MOST_NEIGHBORS, np.random.default_rng(0))
-        if _opens_or_closes(domain, x, y):
+        if have_branches(domain, [x, y]):
             continue
         if len(back) < MOST_NEIGHBORS:
             assert domain.key(x) in keys_of(domain, back), f"x has a neighbor y of which it is none: {x!r}, {y!r}"
 
 
-def _opens_or_closes(domain: HasNeighbors, x: Point, y: Point) -> bool:
-    """Tell whether one of two points has choices that the other has not: the way back may end at other values."""
+def have_branches(domain: Domain, points: Iterable[Point]) -> bool:
+    """Tell whether some points have choices that others have not: a change back may then end at other values.
+
+    domain: any.
+    points: of the domain.
+    """
     names = getattr(domain, "names", None)
-    return names is not None and set(names(x)) != set(names(y))
+    return names is not None and len({frozenset(names(x)) for x in points}) > 1
+
+
+def check_neighbor_chances(domain: HasNeighbors, x: Point, rng: np.random.Generator) -> None:
+    """Check that `sample_neighbors` draws each neighbor by the same chance.
+
+    domain: with neighbors.
+    x: one of its points; nothing is checked where it has one neighbor, or very many.
+    rng: draws half of the neighbors, several times.
+    """
+    near = keys_of(domain, domain.sample_neighbors(x, MOST_COUNTED + 1, rng))
+    if not 1 < len(near) <= MOST_COUNTED:
+        return
+    counts, half = dict.fromkeys(near, 0), len(near) // 2
+    for _ in range(COUNTED_DRAWS):
+        for key in keys_of(domain, domain.sample_neighbors(x, half, rng)):
+            assert key in counts, f"what sample_neighbors returns is among neighbors, not {key!r}"
+            counts[key] += 1
+    is_even = are_plausible(counts.values(), COUNTED_DRAWS, half / len(near))
+    assert is_even, f"sample_neighbors draws all neighbors by the same chance: of {x!r} it drew {list(counts.values())}"
+
+
+def check_all_neighbors(domain: HasNeighbors, points: Batch) -> None:
+    """Check that the neighbors of a small domain are a symmetric relation, on all its points.
+
+    domain: with neighbors.
+    points: all its points.
+    """
+    by_key = {domain.key(x): x for x in points}
+    near = {key: frozenset(keys_of(domain, domain.neighbors(x))) for key, x in by_key.items()}
+    for key, own in near.items():
+        assert own <= near.keys(), f"neighbors are points of the domain: of {key!r}, {list(own - near.keys())} are not"
+        assert key not in own, f"no point is its own neighbor: {key!r}"
+        for other in own:
+            is_mutual = key in near[other] or have_branches(domain, [by_key[key], by_key[other]])
+            assert is_mutual, f"neighbors are symmetric: {key!r} has {other!r}, but {other!r} not {key!r}"
 
 
 def check_neighborhoods(domain: HasNeighborhoods, x: Point, rng: np.random.Generator) -> None:
@@ -138,6 +187,7 @@ def check_neighborhoods(domain: HasNeighborhoods, x: Point, rng: np.random.Gener
     assert np.all(np.diff(of) >= 0), "neighborhoods come in the order of their points"
     assert np.all(np.bincount(of, minlength=len(xs)) <= 2), "a neighborhood has at most as many as asked for"
     check_batch(domain, few, rng)
+    check_valid(domain, few, "sample_neighborhoods with leaps")
 
 
 def _choices(domain: HasChoices, x: Point) -> dict[str, float]:

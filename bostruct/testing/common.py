@@ -1,22 +1,31 @@
-"""Steps that the laws of several parts share: refusals, equal batches that are other objects, poisoned generators."""
+"""Steps that the laws of several parts share: messages, equal batches that are other objects, poisoned generators."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 import json
+import linecache
 import random
 import sys
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+import traceback
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 from unittest.mock import patch
 
 import numpy as np
 import sklearn.ensemble  # noqa: F401  it draws from the global generator, and SciPy does, while they are imported
 
 from bostruct.checks import has_capability, short_repr
-from bostruct.contracts import Batch, Domain, HasNeighborhoods, Json
+from bostruct.contracts import Array, Batch, BostructError, Domain, HasNeighborhoods, Json, Point, SpaceExhausted
+
+Arguments = ParamSpec("Arguments")
+Returned = TypeVar("Returned")
 
 NOT_DRAWS = {"RandomState", "Generator", "BitGenerator", "SeedSequence", "default_rng", "get_state", "set_state"}
+# errors of a part that breaks its contract, and of a law that meets a value of another form than the contract says
+FORM_ERRORS = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, BostructError)
 
 
 class SingleChangesPair(NamedTuple):
@@ -81,7 +90,96 @@ def assert_close(found: Any, expected: Any, tolerance: float, law: str) -> None:
     law: that is broken otherwise.
     """
     assert np.shape(found) == np.shape(expected), f"{law}: expected shape {np.shape(expected)}, got {np.shape(found)}"
-    np.testing.assert_allclose(found, expected, rtol=0.0, atol=tolerance, err_msg=law)
+    ours, theirs = np.asarray(found, dtype=np.float64), np.asarray(expected, dtype=np.float64)
+    with np.errstate(invalid="ignore"):  # the difference of two infinities
+        is_close = (ours == theirs) | (np.abs(ours - theirs) <= tolerance) | (np.isnan(ours) & np.isnan(theirs))
+    if is_close.all():
+        return
+    place = tuple(int(i) for i in np.argwhere(~is_close)[0])
+    where = f" at {place}, the first of {int((~is_close).sum())} numbers that differ" if place else ""
+    raise AssertionError(f"{law}: expected {theirs[place]}, got {ours[place]}{where}")
+
+
+def check_array(found: Any, n_dimensions: int, law: str) -> Array:
+    """Return an array; raise AssertionError, which says the law and what came, for any other form.
+
+    found: what a part returned.
+    n_dimensions: that the array has.
+    law: that is broken otherwise.
+    """
+    assert isinstance(found, np.ndarray), f"{law}: expected an array, got {short_repr(found)}"
+    assert found.ndim == n_dimensions, f"{law}: expected {n_dimensions} dimensions, got shape {found.shape}"
+    return found
+
+
+def every_point(domain: Domain, most: int, rng: np.random.Generator) -> Batch | None:
+    """Return all points of a small domain as a batch; None where there are more than `most`, or none was found.
+
+    domain: any.
+    most: points, at least 1.
+    rng: the only source of chance.
+    """
+    if not domain.size <= most:
+        return None
+    found: dict[Hashable, Point] = {}
+    for x in domain.sample(4 * int(domain.size), rng):
+        found.setdefault(domain.key(x), x)
+    while len(found) < domain.size:
+        try:
+            x = domain.sample_unseen(frozenset(found), rng)
+        except SpaceExhausted:
+            break
+        if domain.key(x) in found:
+            break
+        found[domain.key(x)] = x
+    return domain.join(list(found.values())) if found else None
+
+
+@contextlib.contextmanager
+def naming(part: object) -> Iterator[None]:
+    """Open with the class of a part what any law inside the block says.
+
+    An error that the part raises, or that comes of what it returned, breaks a law, too: the sentence names the method
+    that raised it, or what the law was about to do, and the error stays its cause.
+
+    part: that the laws are about.
+    """
+    name = type(part).__name__
+    try:
+        yield
+    except AssertionError as error:
+        if not str(error).startswith((f"{name}: ", f"{name}.")):
+            error.args = (f"{name}: {error}",)
+        raise
+    except FORM_ERRORS as error:
+        raise AssertionError(f"{name}: {_explain(error)}") from error
+
+
+def names_part(law: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
+    """Make every message of a law open with the class of the part, as `naming` does.
+
+    law: a function whose first argument is the part.
+    """
+    first = next(iter(inspect.signature(law).parameters))
+
+    @functools.wraps(law)
+    def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Returned:
+        with naming(args[0] if args else kwargs.get(first)):
+            return law(*args, **kwargs)
+
+    return run
+
+
+def _explain(error: Exception) -> str:
+    """Say in one sentence what raised an error, while a law was doing what."""
+    steps = traceback.extract_tb(error.__traceback__)
+    laws = __file__.rpartition("common.py")[0]
+    last = max((i for i, step in enumerate(steps) if step.filename.startswith(laws)), default=0)
+    step, called = steps[last], steps[last + 1 : last + 2]
+    who = f"{called[0].name} raised" if called else "what came has another form than the contract says,"
+    said = " ".join(str(error).split())
+    doing = linecache.getline(step.filename, step.lineno or 0).strip()
+    return f"{who} {type(error).__name__}: {said}; the law was at `{doing}`"
 
 
 @contextlib.contextmanager

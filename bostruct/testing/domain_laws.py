@@ -13,23 +13,47 @@ from bostruct.contracts import (
     Batch,
     Domain,
     DomainError,
+    HasCandidates,
+    HasChoices,
     HasCrossover,
+    HasDecisions,
     HasDistances,
     HasFeatures,
     HasMutation,
     HasNeighborhoods,
     HasNeighbors,
     HasPool,
+    HasTokens,
+    Point,
 )
 from bostruct.domains.registry import domain_from_json
 from bostruct.testing.batch_laws import check_batch, keys_of, same
-from bostruct.testing.change_laws import check_crossover, check_mutation, check_neighborhoods, check_neighbors
-from bostruct.testing.common import assert_close, is_raised, read_back
+from bostruct.testing.capability_laws import (
+    check_candidates,
+    check_choices,
+    check_decisions,
+    check_pool_of,
+    check_same_capabilities,
+    check_tokens,
+)
+from bostruct.testing.chance_laws import check_sources
+from bostruct.testing.change_laws import (
+    check_all_neighbors,
+    check_crossover,
+    check_mutation,
+    check_neighbor_chances,
+    check_neighborhoods,
+    check_neighbors,
+    have_branches,
+)
+from bostruct.testing.common import assert_close, check_array, is_raised, names_part, read_back
 from bostruct.testing.member_laws import check_equality, check_members
+from bostruct.testing.ownership_laws import check_ownership, unchanged
 from bostruct.testing.refusal_laws import check_refusals
 from bostruct.testing.unseen_laws import check_uniform, check_unseen, draw_points
 
 
+@names_part
 def check_domain(domain: Domain, rng: np.random.Generator, m: int = 4, rebuildable: bool = True) -> None:
     """Check every law of a domain, and of each capability that it has; raise AssertionError, which names the law.
 
@@ -46,33 +70,54 @@ def check_domain(domain: Domain, rng: np.random.Generator, m: int = 4, rebuildab
     check_points(domain, xs)
     check_keys(domain, xs)
     check_batch(domain, xs, rng)
+    check_ownership(domain, xs)
     check_seeded(domain)
     check_equality(domain)
     check_description(domain, rebuildable)
-    _check_capabilities(domain, xs, rng)
     points = check_unseen(domain, rng)
-    if points is not None and len(points) == domain.size:  # where constraints leave fewer, sampling may be uneven
+    # where constraints leave fewer, or choices open others, sampling may be uneven
+    if points is not None and len(points) == domain.size and not have_branches(domain, points):
         check_uniform(domain, points, rng)
+    _check_capabilities(domain, xs, points, rng)
     check_refusals(domain, xs, points)
+    if rebuildable:  # last, for a faulty capability is better named by its own law
+        check_same_capabilities(domain, domain_from_json(read_back(domain.to_json())))
 
 
-def _check_capabilities(domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
+def _check_capabilities(domain: Domain, xs: Batch, points: list[Point] | None, rng: np.random.Generator) -> None:
     for x in xs:
-        if has_capability(domain, HasMutation):
-            check_mutation(domain, x, rng)
-        if has_capability(domain, HasNeighbors):
-            check_neighbors(domain, x, rng)
-        if has_capability(domain, HasNeighborhoods):
-            check_neighborhoods(domain, x, rng)
-        if has_capability(domain, HasCrossover):
-            check_crossover(domain, x, domain.sample(1, rng)[0], rng)
+        _check_changes(domain, x, rng)
+        if has_capability(domain, HasChoices):
+            check_choices(domain, x)
+        if has_capability(domain, HasDecisions):
+            check_decisions(domain, x, rng)
+    check_sources(domain, xs[0], xs[1])
+    if has_capability(domain, HasNeighbors):
+        check_neighbor_chances(domain, xs[0], rng)
+        if points is not None:
+            check_all_neighbors(domain, points)
     if has_capability(domain, HasPool):
         check_points(domain, domain.pool)
-        check_batch(domain, domain.pool, rng)
+        check_pool_of(domain, rng)
+    if has_capability(domain, HasCandidates):
+        check_candidates(domain, xs)
+    if has_capability(domain, HasTokens):
+        check_tokens(domain, xs)
     if has_capability(domain, HasDistances):
         check_distances(domain, xs)
     if has_capability(domain, HasFeatures):
         check_features(domain, xs)
+
+
+def _check_changes(domain: Domain, x: Point, rng: np.random.Generator) -> None:
+    if has_capability(domain, HasMutation):
+        check_mutation(domain, x, rng)
+    if has_capability(domain, HasNeighbors):
+        check_neighbors(domain, x, rng)
+    if has_capability(domain, HasNeighborhoods):
+        check_neighborhoods(domain, x, rng)
+    if has_capability(domain, HasCrossover):
+        check_crossover(domain, x, domain.sample(1, rng)[0], rng)
 
 
 def check_points(domain: Domain, xs: Batch) -> None:
@@ -111,7 +156,9 @@ def check_distances(domain: HasDistances, xs: Batch) -> None:
     domain: with distances.
     xs: some of its points.
     """
-    own, across = domain.distances(xs, xs), domain.distances(xs, xs[1:])
+    with unchanged(domain, xs, "distances"):
+        own = check_array(domain.distances(xs, xs), 2, "distances returns the distance of each pair (n, m)")
+        across = domain.distances(xs, xs[1:])
     assert np.all(np.isfinite(own)), "distances are finite"
     assert np.all(own >= 0.0), "distances are at least 0"
     assert not own.diagonal().any(), "the distance of a point to itself is 0"
@@ -126,8 +173,8 @@ def check_features(domain: HasFeatures, xs: Batch) -> None:
     domain: with features.
     xs: some of its points.
     """
-    found = domain.features(xs)
-    assert found.ndim == 2, f"features have shape (m, k), got {found.shape}"
+    with unchanged(domain, xs, "features"):
+        found = check_array(domain.features(xs), 2, "features returns the features of each point (m, k)")
     assert len(found) == len(xs), f"features have one row a point: expected {len(xs)}, got {len(found)}"
     assert np.all(np.isfinite(found)), "features are finite"
     assert_close(domain.features(xs[1:]), found[1:], 0.0, "features of a point do not depend on the rest of the batch")

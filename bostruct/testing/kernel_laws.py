@@ -1,6 +1,8 @@
 """The laws of a kernel, of its lines and of its gradient.
 
-`check_kernel` checks all of them on a few random points, at parameters drawn around their initial values.
+`check_kernel` checks all of them on a few random points, at parameters drawn around their initial values. That a kernel
+is positive semi-definite it checks on more points and at more parameters, since few of either rarely show that it is
+not.
 """
 
 from __future__ import annotations
@@ -9,14 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import has_capability
+from bostruct.checks import has_capability, short_repr
 from bostruct.contracts import Array, Batch, DependsOnTraining, Domain, HasGradient, HasLine, Prepared
-from bostruct.testing.common import assert_close, copy_batch, sample_changes
+from bostruct.testing.common import assert_close, check_array, copy_batch, every_point, names_part, sample_changes
 from bostruct.testing.prior_laws import check_prior
 
 TINY = 1e-10  # of the largest prior variance: what rounding may cost
+SMALL = 64  # points of a domain, up to which a kernel is checked on all of them
+MANY = 32  # points drawn from a larger domain
+DRAWS = 9  # parameters drawn, at which a kernel is positive semi-definite
 
 
+@names_part
 def check_kernel(kernel: Any, domain: Domain, rng: np.random.Generator, reach: float = 3.0, m: int = 6) -> None:
     """Check every law of a kernel, and of its line and gradient where it has them; raise AssertionError.
 
@@ -31,7 +37,9 @@ def check_kernel(kernel: Any, domain: Domain, rng: np.random.Generator, reach: f
     for block in kernel.parameters:
         check_prior(block.prior, rng, block.initial)
     theta = near_initial(kernel, rng, reach)
-    check_gram(kernel, domain, xs, ys, theta)
+    check_definite(kernel, domain, rng, reach)
+    for one in (near_initial(kernel, rng, 0.0), theta):
+        check_gram(kernel, domain, xs, ys, one)
     check_changes(kernel, domain, xs, ys, theta, rng)
     if has_capability(kernel, DependsOnTraining):
         check_training(kernel, xs, ys, theta)
@@ -49,7 +57,42 @@ def near_initial(kernel: Any, rng: np.random.Generator, reach: float) -> Array:
     reach: the largest distance from an initial value.
     """
     blocks = [block.initial + rng.uniform(-reach, reach, block.size) for block in kernel.parameters]
-    return np.concatenate([*blocks, np.zeros(0)])
+    theta = np.concatenate([*blocks, np.zeros(0)])
+    theta.flags.writeable = False  # nobody changes what they are given
+    return theta
+
+
+def check_definite(kernel: Any, domain: Domain, rng: np.random.Generator, reach: float) -> None:
+    """Check that Gram matrices are finite, symmetric and positive semi-definite, at many parameters.
+
+    The parameters are the initial values, both ends of the reach for all parameters together, and some drawn between.
+    Those that a prior excludes are left out. A small domain is checked on all its points.
+
+    kernel: of the domain's points.
+    domain: any.
+    rng: draws points of a larger domain, and parameters.
+    reach: how far parameters are from their initial values, above 0.
+    """
+    every = every_point(domain, SMALL, rng)
+    xs = domain.sample(MANY, rng) if every is None else every
+    start, prepared = near_initial(kernel, rng, 0.0), kernel.prepare(xs)
+    thetas = [start, start - reach, start + reach, *(near_initial(kernel, rng, reach) for _ in range(DRAWS))]
+    priors = [block.prior for block in kernel.parameters for _ in range(block.size)]
+    for theta in thetas:
+        if any(prior.log_density(float(one)) == -np.inf for prior, one in zip(priors, theta, strict=True)):
+            continue
+        at = f"at theta {np.round(theta, 6).tolist()}, for {len(xs)} points"
+        gram = check_array(kernel.gram(theta, prepared), 2, "gram returns the matrix (n, m)")
+        assert gram.shape == (len(xs), len(xs)), f"gram is (n, m) {at}: got {gram.shape}"
+        assert np.all(np.isfinite(gram)), f"gram is finite {at}: got {gram[~np.isfinite(gram)][0]}"
+        rounding = TINY * float(np.max(np.abs(gram)))
+        assert_close(gram, gram.T, rounding, f"gram of points with themselves is symmetric {at}")
+        _check_definite(gram, rounding, at)
+
+
+def _check_definite(gram: Array, rounding: float, at: str) -> None:
+    smallest = float(np.linalg.eigvalsh(0.5 * (gram + gram.T))[0])
+    assert smallest >= -rounding, f"gram is positive semi-definite {at}: its smallest eigenvalue is {smallest}"
 
 
 def check_gram(kernel: Any, domain: Domain, xs: Batch, ys: Batch, theta: Array) -> None:
@@ -61,18 +104,18 @@ def check_gram(kernel: Any, domain: Domain, xs: Batch, ys: Batch, theta: Array) 
     ys: m points.
     theta: (p,).
     """
-    gram, diag = kernel.gram(theta, kernel.prepare(xs)), kernel.diag(theta, xs)
+    gram = check_array(kernel.gram(theta, kernel.prepare(xs)), 2, "gram returns the matrix (n, m)")
+    diag = check_array(kernel.diag(theta, xs), 1, "diag returns one number for each point (n,)")
     n, across = len(xs), kernel.gram(theta, kernel.prepare(xs, ys))
     assert gram.shape == (n, n), f"gram of n points with themselves is (n, n): expected {(n, n)}, got {gram.shape}"
     assert diag.shape == (n,), f"diag of n points is (n,): expected {(n,)}, got {diag.shape}"
     assert across.shape == (n, len(ys)), f"gram of n and m points is (n, m), got {across.shape}"
     assert np.all(np.isfinite(gram)), "gram is finite"
-    assert np.all(diag > 0), "diag is above 0"
+    assert np.all(diag >= 0), f"diag is at least 0: got {diag.min()}"
     rounding = TINY * float(np.max(diag))
     assert_close(gram, gram.T, rounding, "gram of points with themselves is symmetric")
     assert_close(gram.diagonal(), diag, rounding, "diag is the diagonal of gram")
-    smallest = float(np.linalg.eigvalsh(0.5 * (gram + gram.T))[0])
-    assert smallest >= -rounding, f"gram is positive semi-definite: its smallest eigenvalue is {smallest}"
+    _check_definite(gram, rounding, f"for {n} points")
     copy = copy_batch(domain, xs)
     for batch, kind in ((xs, "the same object"), (copy, "an equal batch that is another object")):
         own = kernel.gram(theta, kernel.prepare(xs, batch))
@@ -162,10 +205,13 @@ def check_pullback(kernel: Any, xs: Batch, ys: Batch | None, theta: Array, rng: 
     rng: draws G.
     """
     prepared: Prepared = kernel.prepare(xs, ys)
-    gram, pullback = kernel.gram_and_pullback(theta, prepared)
+    both = kernel.gram_and_pullback(theta, prepared)
+    is_pair = isinstance(both, tuple) and len(both) == 2 and callable(both[1])
+    assert is_pair, f"gram_and_pullback returns a matrix and a function: got {short_repr(both)}"
+    gram, pullback = both
     assert_close(gram, kernel.gram(theta, prepared), 0.0, "gram_and_pullback returns what gram returns")
     cotangent = rng.normal(size=gram.shape)
-    gradient = pullback(cotangent)
+    gradient = check_array(pullback(cotangent), 1, "the pullback returns the gradient (p,)")
     assert gradient.shape == theta.shape, f"the gradient is (p,): expected {theta.shape}, got {gradient.shape}"
     for i in range(len(theta)):
         ahead, behind = (kernel.gram(_replace(theta, i, theta[i] + step), prepared) for step in (1e-5, -1e-5))

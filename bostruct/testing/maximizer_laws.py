@@ -10,9 +10,39 @@ from typing import Any
 
 import numpy as np
 
+from bostruct.checks import short_repr
 from bostruct.contracts import Array, Batch, Domain, Info, Json, Maximizer
 from bostruct.testing.batch_laws import keys_of
-from bostruct.testing.common import assert_close, copy_batch, no_global_randomness, read_back, sample_changes
+from bostruct.testing.capability_laws import check_valid
+from bostruct.testing.common import (
+    assert_close,
+    copy_batch,
+    names_part,
+    no_global_randomness,
+    read_back,
+    sample_changes,
+)
+
+
+class RecordedScore:
+    """A score that keeps what it was asked, in order.
+
+    score: any.
+    domain: of the points.
+    """
+
+    def __init__(self, score: RandomScore, domain: Domain) -> None:
+        self.score, self.domain = score, domain
+        self.asked: list[Hashable] = []
+
+    def __call__(self, xs: Batch) -> Array:
+        """Return the score of each of m points (m,)."""
+        self.asked += self.domain.keys(xs)
+        return self.score(xs)
+
+    def upper_bounds(self, xs: Batch) -> Array:
+        self.asked += self.domain.keys(xs)
+        return self.score.upper_bounds(xs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +76,7 @@ class RandomScore:
         return zlib.crc32(json.dumps([self.seed, salt, data]).encode()) % self.levels
 
 
+@names_part
 def check_maximizer(maximizer: Maximizer, domain: Domain, rng: np.random.Generator, n_starts: int = 4) -> None:
     """Check every law of a maximizer; raise AssertionError, which names the law.
 
@@ -76,24 +107,28 @@ def _maximize(
     maximizer: Maximizer, score: RandomScore, domain: Domain, starts: Batch, seed: int
 ) -> tuple[list[Any], Info, Any]:
     """Return the keys of the points found, what goes on record, and the points; check that nothing else changes."""
-    before = keys_of(domain, starts)
-    runs = []
-    for _ in range(2):
+    before, runs = keys_of(domain, starts), []
+    recorded = [RecordedScore(score, domain) for _ in range(2)]
+    for one in recorded:
         with no_global_randomness():
-            runs.append(maximizer(score, domain, starts, np.random.default_rng(seed)))
+            runs.append(maximizer(one, domain, starts, np.random.default_rng(seed)))
+    for found in runs:
+        is_pair = isinstance(found, tuple) and len(found) == 2
+        assert is_pair, f"a maximizer returns points and what goes on record: got {short_repr(found)}"
     (points, info), (again, _) = runs
     keys = domain.keys(points)
     assert keys_of(domain, starts) == before, "a maximizer leaves the starts as they are"
     assert domain.keys(again) == keys, "the same seed leads to the same points"
-    assert read_back(info) == info, "the info survives JSON"
+    is_same = recorded[0].asked == recorded[1].asked
+    assert is_same, "the same seed asks for the scores of the same points: the generator is the only source of chance"
+    assert read_back(info) == info, f"the info survives JSON: {short_repr(info)} does not"
     return keys, info, points
 
 
 def _check_maxima(score: RandomScore, domain: Domain, found: tuple[list[Hashable], Info, Batch]) -> None:
     keys, info, points = found
     assert len(keys), "a maximizer returns at least one point"
-    for x in points:
-        domain.check(x)
+    check_valid(domain, points, "a maximizer")
     assert len(set(keys)) == len(keys), "each point is returned once"
     scores = score(points)
     assert np.all(np.diff(scores) <= 0.0), f"points are returned best first, not with scores {scores.tolist()}"

@@ -6,11 +6,12 @@ import numpy as np
 
 from bostruct.checks import has_capability
 from bostruct.contracts import Array, Batch, Domain, HasCovariance, Posterior, Prediction
-from bostruct.testing.common import assert_close, copy_batch, sample_changes
+from bostruct.testing.common import assert_close, copy_batch, names_part, sample_changes
 
 ROUNDING = 1e-7  # of the largest variance; jitter is part of it
 
 
+@names_part
 def check_posterior(posterior: Posterior, domain: Domain, rng: np.random.Generator, m: int = 7) -> None:
     """Check every law of a posterior, and of its covariances where it has them; raise AssertionError.
 

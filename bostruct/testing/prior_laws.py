@@ -8,11 +8,12 @@ import numpy as np
 
 from bostruct.checks import has_capability
 from bostruct.contracts import Array, DifferentiablePrior, Prior
-from bostruct.testing.common import assert_close
+from bostruct.testing.common import assert_close, names_part
 
 STEP = 1e-5  # of central differences
 
 
+@names_part
 def check_prior(prior: Prior, rng: np.random.Generator, initial: float = 0.0, reach: float = 3.0) -> None:
     """Check every law of a prior, and of its gradient where it has one; raise AssertionError.
 

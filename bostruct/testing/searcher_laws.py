@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bostruct.contracts import Domain, Presented, Searcher, SpaceExhausted
+from bostruct.checks import has_capability, short_repr
+from bostruct.contracts import Domain, HasAppraisal, Presented, Searcher, SpaceExhausted, Suggestion
 from bostruct.study.history import History
-from bostruct.testing.common import copy_batch, is_raised, no_global_randomness, read_back
+from bostruct.testing.appraisal_laws import check_appraisal
+from bostruct.testing.capability_laws import check_valid
+from bostruct.testing.common import copy_batch, every_point, is_raised, naming, no_global_randomness, read_back
 
 MakeSearcher = Callable[[Domain], Searcher]
 Objective = Callable[[Presented], float]
 
+FULL = 500  # points of a domain, up to which all of them are counted as seen
+TOLD = 12  # of them with a value
 ORIGINS = ("initial", "model", "random", "fallback")
 
 
@@ -63,6 +69,13 @@ def check_searcher(
     rng: draws the seeds.
     n_trials: of each of five studies.
     """
+    with naming(make_searcher(domain)):
+        _check_studies(make_searcher, domain, objective, rng, n_trials)
+
+
+def _check_studies(
+    make_searcher: MakeSearcher, domain: Domain, objective: Objective, rng: np.random.Generator, n_trials: int
+) -> None:
     seed = int(rng.integers(2**31))
     check_settings(make_searcher, domain)
     alone = play(make_searcher, domain, objective, Schedule(n_trials, seed))
@@ -75,6 +88,29 @@ def check_searcher(
     assert play(make_searcher, domain, objective, crowd._replace(reload=True)) == crowded, (
         "with running and failed points, a run read back from JSON differs from the uninterrupted one"
     )
+    check_full(make_searcher, domain, objective, rng)
+
+
+def check_full(make_searcher: MakeSearcher, domain: Domain, objective: Objective, rng: np.random.Generator) -> None:
+    """Check that a searcher says SpaceExhausted once all points of a domain of at most 500 have been seen.
+
+    make_searcher: as of `check_searcher`.
+    domain: any; nothing is checked of a larger one.
+    objective: of a point as the user sees it.
+    rng: draws the points told, and a seed.
+    """
+    every = every_point(domain, FULL, rng)
+    if every is None:
+        return
+    searcher, told = make_searcher(domain), every[:TOLD]
+    values = [float(objective(domain.present(x))) for x in told]
+    history = replace(History.of(domain, told, values), seen=frozenset(domain.keys(every)))
+    law = "suggest raises SpaceExhausted once every point has been seen"
+    try:
+        found = searcher.suggest(history, searcher.initial_state(), np.random.default_rng(int(rng.integers(2**31))))
+    except SpaceExhausted:
+        return
+    raise AssertionError(f"{law}: got {short_repr(found)}")
 
 
 def check_settings(make_searcher: MakeSearcher, domain: Domain) -> None:
@@ -140,6 +176,9 @@ def play(make_searcher: MakeSearcher, domain: Domain, objective: Objective, sche
             else:
                 completed.append(told)
                 values.append(float(objective(domain.present(told))))
+    if len(values) and has_capability(searcher, HasAppraisal):
+        history = _freeze(History.of(domain, completed, values, running, failed))
+        check_appraisal(searcher, history, state, schedule.seed)
     return steps
 
 
@@ -147,13 +186,16 @@ def _suggest(searcher: Searcher, history: History, state: Any, seed: list[int]) 
     """Return one suggestion, after checks: valid, unseen, by the generator given alone, and no argument is changed."""
     before = json.dumps(state, allow_nan=False)
     with no_global_randomness():
-        x, new_state, info = searcher.suggest(history, state, np.random.default_rng(seed))
+        found = searcher.suggest(history, state, np.random.default_rng(seed))
+    kind = type(found).__name__
+    assert isinstance(found, Suggestion), f"suggest returns a Suggestion: got {kind} {short_repr(found)}"
+    x, new_state, info = found
     assert json.dumps(state) == before, "suggest changed the state that it was given"
     domain = searcher.domain
-    domain.check(x)
-    assert domain.key(x) not in history.seen, "suggest repeated a seen point"
-    assert read_back(new_state) == new_state, "the state does not survive JSON"
-    assert read_back(info) == info, "the info does not survive JSON"
+    check_valid(domain, [x], "suggest")
+    assert domain.key(x) not in history.seen, f"suggest returns an unseen point: {short_repr(x)} was seen"
+    assert read_back(new_state) == new_state, f"the state survives JSON: {short_repr(new_state)} does not"
+    assert read_back(info) == info, f"the info survives JSON: {short_repr(info)} does not"
     assert info.get("origin") in ORIGINS, f"origin is one of {', '.join(ORIGINS)}, not {info.get('origin')!r}"
     assert info["origin"] != "fallback" or info.get("why"), "a fallback must say why"
     return x, new_state, info["origin"]

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
+from bostruct.checks import missing_members
 from bostruct.outcome import Outcome
-from bostruct.storage.protocol import Storage, StorageError, StoredStudy, StudyLocked, StudyRow, TrialRow
+from bostruct.storage.protocol import (
+    Storage,
+    StorageError,
+    StorageLost,
+    StoredStudy,
+    StudyLocked,
+    StudyRow,
+    StudyWriter,
+    TrialRow,
+)
+from bostruct.testing.common import naming
 
 MakeStorage = Callable[[], Storage]
 
@@ -29,17 +41,96 @@ OUTCOMES = (
 )
 
 
-def check_storage(make: MakeStorage) -> None:
+def check_storage(make: MakeStorage, lose: Callable[[], object] | None = None) -> None:
     """Check every law of a storage; raise AssertionError, which names the first that is broken.
 
     make: returns the same place each time, as another process would open it; it holds no study at first.
+    lose: removes what the storage has written, as an accident would; None where nothing of it can be removed. The
+        place is not used after it.
     """
-    check_round_trip(make)
-    check_steps(make)
-    check_refusals(make)
-    check_writers(make)
-    check_readers(make)
-    check_saved(make)
+    with naming(make()):
+        check_members(make)
+        check_round_trip(make)
+        check_place_names(make)
+        check_steps(make)
+        check_refusals(make)
+        check_writers(make)
+        check_closed(make)
+        check_readers(make)
+        check_saved(make)
+        if lose is not None:
+            check_lost(make, lose)
+
+
+def check_members(make: MakeStorage) -> None:
+    """Check that a storage and its writer have all that the protocols say.
+
+    make: as of `check_storage`.
+    """
+    storage = make()
+    missing = missing_members(storage, Storage)
+    missing = [name for name in missing if name != "where" or not hasattr(storage, "where")]  # which may be None
+    assert not missing, f"a Storage has {', '.join(missing)}"
+    writer = storage.begin(STUDY)[1]
+    missing = [name for name in missing_members(writer, StudyWriter) if name != "lost" or not hasattr(writer, "lost")]
+    assert not missing, f"a StudyWriter has {', '.join(missing)}: {type(writer).__name__} lacks them"
+    assert writer.lost is None, f"lost is None as long as the storage is there: got {writer.lost!r}"
+    writer.close()
+
+
+def check_place_names(make: MakeStorage) -> None:
+    """Check that a storage which holds a study has a name for messages, and is where it says it is.
+
+    make: as of `check_storage`.
+    """
+    label, where = make().label, make().where
+    is_text = isinstance(label, str) and label != ""
+    assert is_text, f"label is a text that messages can show: got {label!r}"
+    is_there = where is None or (isinstance(where, str) and os.path.exists(where))
+    assert is_there, f"where is a path that is there, or None: got {where!r}"
+
+
+def check_closed(make: MakeStorage) -> None:
+    """Check that a writer that was closed writes nothing any more.
+
+    make: as of `check_storage`.
+    """
+    writer = make().begin(STUDY._replace(name="closed"))[1]
+    writer.insert(_running(0))
+    writer.close()
+    before = make().read("closed")
+    steps: dict[str, Callable[[], object]] = {
+        "inserts": lambda: writer.insert(_running(1)),
+        "updates": lambda: writer.update(_finish(_running(0), Outcome((1.0,)), 0)),
+    }
+    for what, step in steps.items():
+        assert _is_refused(step), f"StorageError is raised where a closed writer {what}"
+        assert make().read("closed") == before, f"nothing changes where a closed writer {what}"
+
+
+def check_lost(make: MakeStorage, lose: Callable[[], object]) -> None:
+    """Check that a writer whose storage was removed says StorageLost, then and at every later change.
+
+    make: as of `check_storage`.
+    lose: removes what the storage has written.
+    """
+    writer = make().begin(STUDY._replace(name="lost"))[1]
+    writer.insert(_running(0))
+    writer.check_place()
+    lose()
+    steps = {
+        "check_place": writer.check_place,
+        "insert": lambda: writer.insert(_running(1)),
+        "update": lambda: writer.update(_finish(_running(0), Outcome((1.0,)), 0)),
+    }
+    for name, step in steps.items():
+        try:
+            step()
+        except StorageLost:
+            continue
+        raise AssertionError(f"{name} raises StorageLost once what was opened is not in its place any more")
+    assert isinstance(writer.lost, StorageLost), f"lost says why nothing is written any more: got {writer.lost!r}"
+    writer.close()
 
 
 def check_round_trip(make: MakeStorage) -> None:
@@ -86,8 +177,9 @@ def check_steps(make: MakeStorage) -> None:
     assert trials() == [failed, second], "what update returned from is there"
     writer.reopen(first)
     assert trials() == [first, second], "a trial that runs again has no outcome and no place in the order"
-    writer.take_back(0, 1)
-    assert [one.attempts for one in trials()] == [0, 0], "a trial taken back has an attempt less"
+    writer.take_back(0, 1, 0)
+    attempts = [one.attempts for one in trials()]
+    assert attempts == [0, 0], f"a trial taken back has one attempt less, however often it is named: got {attempts}"
     added = _finish(_running(2), Outcome((2.0,)), 0)
     writer.insert(added)
     writer.take_back(2)
@@ -145,7 +237,12 @@ def check_readers(make: MakeStorage) -> None:
     """
     writer = make().begin(STUDY._replace(name="readers"))[1]
     writer.insert(_running(0), "[1]")
-    names = [row.name for row in make().studies()]
+    listed = make().studies()
+    for row in listed:
+        there = make().read(row.name).study
+        is_same = row == there and [type(one) for one in row] == [type(one) for one in there]
+        assert is_same, f"studies lists what read returns: got {row}, then {there}"
+    names = [row.name for row in listed]
     first = make().read("readers")
     first.trials.append(_running(1))
     assert make().read("readers") == StoredStudy(first.study, first.trials[:1]), "reading changes nothing"

@@ -7,13 +7,14 @@ import copy
 import numpy as np
 
 from bostruct.contracts import Array, Batch, Domain, Posterior, State, Surrogate
-from bostruct.testing.common import copy_batch, no_global_randomness, read_back
+from bostruct.testing.common import copy_batch, names_part, no_global_randomness, read_back
 from bostruct.testing.posterior_laws import assert_same_prediction, check_posterior
 
 SHIFT, SCALE = 100.0, 10.0  # of the values told: units that a model has to find out
 REACH = 5.0  # standard deviations of the values told, in which the predictions of their points lie
 
 
+@names_part
 def check_surrogate(surrogate: Surrogate, domain: Domain, rng: np.random.Generator, n: int = 12) -> None:
     """Check every law of a surrogate, and of its posterior on n random points; raise AssertionError.
 

@@ -33,7 +33,7 @@ def test_published_settings():
 @pytest.mark.parametrize(
     ("make", "domain", "why"),
     [
-        (smbo, bo.mlp_domain(), "smbo needs a domain whose points have features, got ArchitectureDomain"),
+        (smbo, bo.mlp_domain(), "smbo needs a domain whose points have tokens, got ArchitectureDomain"),
         (mcts, bo.mlp_domain(), "mcts needs a domain of decisions one after another, got ArchitectureDomain"),
         (mcts, bo.joint_domain({"a": bo.mlp_domain(), "b": {"x": bool}}), "mcts needs .*, got JointDomain"),
         (smbo, bo.Space({"r": bo.Real(0.0, 1.0)}), "smbo cannot search the Real variable 'r'"),

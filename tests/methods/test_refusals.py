@@ -12,6 +12,7 @@ from bostruct.contracts import DomainError
 from bostruct.language import SearchSpace
 from bostruct.methods.refusals import domain_label, refuse_real
 from examples.language_figures import figure_4
+from tests.permutations import Swaps
 
 BITS = bo.Space({f"b{i}": bool for i in range(6)})
 RATES = bo.Space({"b": bool, "rate": bo.Real(0.0, 1.0), "other": bo.Real(0.0, 1.0)})
@@ -71,3 +72,14 @@ def test_what_is_no_space_with_a_real_passes(domain):
 def test_methods_by_name_refuse_what_they_cannot_search(method, domain, why):
     with pytest.raises(DomainError, match=why):
         methods.searcher(method, domain)
+
+
+def test_bayesian_says_which_kernel_it_lacks():
+    for domain, lacking in (
+        (Swaps(4), "Swaps"),
+        (bo.joint_domain({"a": BITS, "orders": Swaps(4)}), r"Swaps \(the part 'orders'\)"),
+    ):
+        with pytest.raises(
+            DomainError, match=f"^method: bayesian needs a kernel, and knows none for {lacking}, which has n"
+        ):
+            methods.bayesian(domain)

@@ -94,6 +94,84 @@ def test_a_faulty_kernel_fails(fault, rng):
         check_kernel(Faulty(fault), SPACE, rng, reach=1.0)
 
 
+class Squared(Faulty):
+    """exp(-rate * squared number of differing columns), which is indefinite, and seldom so on six points."""
+
+    def gram(self, theta, prepared):
+        return np.exp(-np.exp(theta[0]) * prepared**2)
+
+    def gram_and_pullback(self, theta, prepared):
+        gram = self.gram(theta, prepared)
+        slope = -np.exp(theta[0]) * prepared**2 * gram
+        return gram, lambda cotangent: np.array([np.vdot(cotangent, slope)])
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("space", [SPACE, bo.Space({f"x{i}": bool for i in range(4)})], ids=["large", "small"])
+def test_an_indefinite_kernel_fails_under_any_seed(space, seed):
+    with pytest.raises(AssertionError, match=r"^Squared: gram is positive semi-definite at theta .*, for \d+ "):
+        check_kernel(Squared(), space, np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_kernel_that_overflows_far_from_its_initial_values_fails_under_any_seed(seed):
+    class Overflowing(Faulty):
+        def gram(self, theta, prepared):
+            return super().gram(theta, prepared) * (np.nan if abs(theta[0] + 1.0) > 2.0 else 1.0)
+
+    with pytest.raises(AssertionError, match=r"^Overflowing: gram is finite at theta"):
+        check_kernel(Overflowing(), SPACE, np.random.default_rng(seed))
+
+
+def test_a_semi_definite_kernel_may_have_zeros_on_its_diagonal(rng):
+    class Linear(Faulty):
+        def prepare(self, xs, ys=None):
+            return np.asarray(xs)[:, :1] * np.asarray(xs if ys is None else ys)[:, 0].astype(float)
+
+        def gram(self, theta, prepared):
+            return np.exp(theta[0]) * prepared
+
+        def diag(self, theta, xs):
+            return np.exp(theta[0]) * np.asarray(xs)[:, 0] ** 2
+
+        def gram_and_pullback(self, theta, prepared):
+            gram = self.gram(theta, prepared)
+            return gram, lambda cotangent: np.array([np.vdot(cotangent, gram)])
+
+    check_kernel(Linear(), SPACE, rng, reach=1.0)
+
+
+class Misformed(Faulty):
+    """A kernel whose methods return something else than the contract says."""
+
+    def gram(self, theta, prepared):
+        found = super().gram(theta, prepared)
+        return found.tolist() if self.fault == "gram a list" else found
+
+    def diag(self, theta, xs):
+        return 1.0 if self.fault == "diag a number" else super().diag(theta, xs)
+
+    def gram_and_pullback(self, theta, prepared):
+        gram, pullback = super().gram_and_pullback(theta, prepared)
+        if self.fault == "pullback a number":
+            return gram, lambda cotangent: float(pullback(cotangent)[0])
+        return 1.0 if self.fault == "no pullback" else (gram, pullback)
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        ("gram a list", r"gram returns the matrix \(n, m\): expected an array, got \[\["),
+        ("diag a number", r"diag returns one number for each point \(n,\): expected an array, got 1.0"),
+        ("pullback a number", r"the pullback returns the gradient \(p,\): expected an array, got -?\d"),
+        ("no pullback", "gram_and_pullback returns a matrix and a function: got 1.0"),
+    ],
+)
+def test_a_value_of_the_wrong_form_is_named(fault, says, rng):
+    with pytest.raises(AssertionError, match=rf"^Misformed: {says}"):
+        check_kernel(Misformed(fault), SPACE, rng, reach=1.0)
+
+
 def test_a_kernel_with_a_faulty_prior_fails(rng):
     @dataclass(frozen=True)
     class Nowhere:

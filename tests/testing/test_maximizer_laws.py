@@ -16,6 +16,7 @@ from bostruct.testing.maximizer_laws import RandomScore, check_maximizer
 from tests.permutations import Distant, Permutations, Swaps
 
 SPACE = bo.Space({"a": bool, "b": list("pqrs"), "c": range(6), "d": bo.Integer(-3, 3)})
+OWN = np.random.default_rng(7)
 LOCAL = LocalSearch(random=40, spray=5, ascents=5)
 
 
@@ -66,6 +67,10 @@ class Faulty:
             np.lexsort(starts.T)
         if self.fault == "remembers":
             rng = np.random.default_rng(self.n_calls)
+        if self.fault == "draws from its own generator":
+            rng = OWN
+        if self.fault == "returns points alone":
+            return starts
         if self.fault == "draws globally":
             np.random.random()  # noqa: NPY002
         points, info = Sampling(50, 10)(score, domain, starts, rng)
@@ -97,9 +102,21 @@ FAULTS += ["trusts bounds", "says another score", "says no JSON"]
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_faulty_maximizer_fails(fault, rng):
-    with pytest.raises((AssertionError, ValueError, AttributeError)):  # the last two from the part itself
+    with pytest.raises(AssertionError, match=r"^Faulty: "):
         check_maximizer(Faulty(fault), SPACE, rng)
 
 
 def test_the_faultless_pass(rng):
     check_maximizer(Faulty("none"), SPACE, rng)
+
+
+@pytest.mark.parametrize("domain", [SPACE, bo.Space({"a": bool, "b": bool})], ids=["large", "four points"])
+def test_a_maximizer_with_a_generator_of_its_own_fails(domain):
+    for seed in range(5):
+        with pytest.raises(AssertionError, match=r"^Faulty: the same seed (leads to|asks for the scores of) the same"):
+            check_maximizer(Faulty("draws from its own generator"), domain, np.random.default_rng(seed))
+
+
+def test_points_without_a_record_fail(rng):
+    with pytest.raises(AssertionError, match=r"^Faulty: a maximizer returns points and what goes on record: got array"):
+        check_maximizer(Faulty("returns points alone"), SPACE, rng)

@@ -61,6 +61,8 @@ class Faulty:
             info = {}
         if self.fault == "gives no reason":
             info = {"origin": "fallback"}
+        if self.fault == "a plain tuple":
+            return (x, state, info)
         return Suggestion(x, state, info)
 
 
@@ -76,6 +78,7 @@ FAULTS = (
     "tuple",
     "says nothing",
     "gives no reason",
+    "a plain tuple",
 )
 
 
@@ -85,7 +88,7 @@ def total(point: dict) -> float:
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_faulty_searcher_fails(fault, rng):
-    with pytest.raises((AssertionError, ValueError)):
+    with pytest.raises(AssertionError, match=r"^Faulty: "):
         check_searcher(lambda domain: Faulty(domain, fault, []), bo.Space(VARIABLES), total, rng)
 
 
@@ -104,3 +107,23 @@ def test_a_searcher_that_stops_early_fails(rng):
 
     with pytest.raises(SpaceExhausted):
         check_exhausts(Early, bo.Space({"a": bool, "b": ["p", "q", "r", "s"]}), lambda p: p["a"], rng)
+
+
+def test_a_searcher_that_repeats_points_of_a_full_domain_fails(rng):
+    @dataclass(frozen=True)
+    class Restless(RandomSearch):
+        def suggest(self, history, state, rng):
+            if len(history.seen) >= self.domain.size:
+                return Suggestion(history.completed[0], state, {"origin": "random"})
+            return RandomSearch.suggest(self, history, state, rng)
+
+    with pytest.raises(
+        AssertionError, match=r"^Restless: suggest raises SpaceExhausted once every point has been seen"
+    ):
+        check_searcher(Restless, bo.Space(VARIABLES), total, rng)
+    check_searcher(Restless, bo.Space({**VARIABLES, "d": range(100)}), total, rng)  # too large to list
+
+
+def test_a_tuple_that_is_no_suggestion_is_named(rng):
+    with pytest.raises(AssertionError, match=r"^Faulty: suggest returns a Suggestion: got tuple "):
+        check_searcher(lambda domain: Faulty(domain, "a plain tuple", []), bo.Space(VARIABLES), total, rng)

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from bostruct.storage.backends import open_storage
 from bostruct.storage.memory import MemoryStorage
-from bostruct.storage.protocol import Storage, StoredStudy, StudyWriter
+from bostruct.storage.protocol import Storage, StorageError, StoredStudy, StudyWriter
 from bostruct.storage.sqlite import SqliteStorage
 from bostruct.testing import check_storage
 from bostruct.testing.storage_laws import STUDY
@@ -23,6 +24,7 @@ def test_memory_obeys() -> None:
 def test_files_obey(tmp_path: Path) -> None:
     check_storage(lambda: SqliteStorage(tmp_path / "runs.db"))
     assert [path.name for path in tmp_path.iterdir()] == ["runs.db"]
+    check_storage(lambda: SqliteStorage(tmp_path / "lost.db"), (tmp_path / "lost.db").unlink)
 
 
 def test_the_back_ends_have_the_form_of_the_protocols(tmp_path: Path) -> None:
@@ -42,8 +44,16 @@ class Faulty:
     label: str = "faulty"
     where: None = None
 
+    def __post_init__(self) -> None:
+        if self.fault == "has no label":
+            self.label = None  # type: ignore[assignment]
+        if self.fault in ("is at a number", "is nowhere"):
+            self.where = 7 if self.fault == "is at a number" else "/nowhere/runs"  # type: ignore[assignment]
+
     def studies(self) -> Any:
         rows = self.kept.studies()
+        if self.fault == "lists seeds as floats":
+            rows = [row._replace(seed=float(row.seed)) for row in rows]
         return rows[::-1] if self.fault == "lists the newest first" else rows
 
     def read(self, name: str | None) -> StoredStudy:
@@ -88,9 +98,14 @@ class FaultyWriter:
         self._late: list[Any] = []
 
     def __getattr__(self, name: str) -> Any:
+        if self._fault == "lacks a method of its writer" and name == "reopen":
+            raise AttributeError(name)
         return getattr(self._writer, name)
 
     def insert(self, row: Any, state: str | None = None) -> None:
+        if self._fault == "writes when closed" and not self._writer.is_open:
+            self._writer._kept.trials[row.number] = row
+            return
         if self._fault == "uses numbers twice":
             self._writer._kept.trials.pop(row.number, None)
         self._writer.insert(row, None if self._fault == "loses the state" else state)
@@ -108,7 +123,9 @@ class FaultyWriter:
             self._writer.update(row)
 
     def take_back(self, *numbers: int) -> None:
-        if self._fault != "keeps attempts":
+        for number in numbers if self._fault == "counts a number twice" else ():
+            self._writer.take_back(number)
+        if self._fault not in ("keeps attempts", "counts a number twice"):
             self._writer.take_back(*numbers)
 
     def close(self) -> None:
@@ -136,16 +153,68 @@ FAULTS = (
     "writes late",
     "keeps attempts",
     "keeps the lock",
+    "has no label",
+    "is at a number",
+    "is nowhere",
+    "lists seeds as floats",
+    "counts a number twice",
+    "writes when closed",
+    "lacks a method of its writer",
 )
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_faulty_back_end_fails(fault: str) -> None:
     faulty = Faulty(MemoryStorage(), fault)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=r"^Faulty: "):
         check_storage(lambda: faulty)
 
 
 def test_the_faultless_pass() -> None:
     faulty = Faulty(MemoryStorage(), "none")
     check_storage(lambda: faulty)
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        ("has no label", "label is a text that messages can show: got None"),
+        ("is at a number", "where is a path that is there, or None: got 7"),
+        ("is nowhere", "where is a path that is there, or None: got '/nowhere/runs'"),
+        ("lists seeds as floats", "studies lists what read returns: got StudyRow"),
+        ("counts a number twice", r"a trial taken back has one attempt less, however often it is named: got \[-1, 0\]"),
+        ("writes when closed", "StorageError is raised where a closed writer inserts"),
+        ("lacks a method of its writer", "a StudyWriter has reopen: FaultyWriter lacks them"),
+    ],
+)
+def test_a_fault_is_named(fault: str, says: str) -> None:
+    faulty = Faulty(MemoryStorage(), fault)
+    with pytest.raises(AssertionError, match=f"^Faulty: {says}"):
+        check_storage(lambda: faulty)
+
+
+class Bare:
+    """A place to which studies can only be written."""
+
+    label, where = "bare", None
+
+    def studies(self) -> list[Any]:
+        return []
+
+    def begin(self, row: Any) -> Any:
+        return row
+
+
+def test_a_storage_without_a_method_is_told_which() -> None:
+    with pytest.raises(AssertionError, match=r"^Bare: a Storage has read, save"):
+        check_storage(Bare)  # type: ignore[arg-type]
+    with pytest.raises(StorageError, match=r"expected .*, a Storage, or None; got .*, which lacks read, save of a Sto"):
+        open_storage(Bare())  # type: ignore[arg-type]
+    with pytest.raises(StorageError, match=r"expected the path of a file, a Storage, or None; got <object .*>$"):
+        open_storage(object())  # type: ignore[arg-type]
+
+
+def test_a_writer_that_does_not_look_where_it_writes_fails() -> None:
+    faulty = Faulty(MemoryStorage(), "none")
+    with pytest.raises(AssertionError, match=r"^Faulty: check_place raises StorageLost once what was opened"):
+        check_storage(lambda: faulty, lambda: None)

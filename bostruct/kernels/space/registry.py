@@ -77,9 +77,12 @@ KERNELS: dict[type[Variable], VariableKernels] = {
 def register_variable(kind: type[Variable], kernels: VariableKernels) -> None:
     """Make a kind of variable of your own one like any other: with a kernel, and rebuilt from files by its class name.
 
-    Programs that load a study over such a variable call this first. To register the same again changes nothing.
+    Programs that load a study over such a variable call this first. To register the same again changes nothing. A class
+    that is defined again, as when a cell of a notebook runs twice, is another class of a name that is taken: start the
+    program anew, or give the class another name.
 
-    kind: a class derived from `bostruct.domains.space.variable.Variable`.
+    kind: a class derived from `bostruct.domains.space.variable.Variable`, whose law is
+        `bostruct.testing.check_variable`.
     kernels: of its variables.
 
     Raises TypeError, and ValueError for a name, or a class, that is taken.

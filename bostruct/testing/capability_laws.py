@@ -1,0 +1,177 @@
+"""The laws of capabilities of a domain: tokens, choices, decisions, candidates and a pool."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from bostruct.checks import has_capability, short_repr
+from bostruct.contracts import (
+    Batch,
+    Domain,
+    DomainError,
+    HasCandidates,
+    HasChoices,
+    HasCrossover,
+    HasDecisions,
+    HasDistances,
+    HasFeatures,
+    HasMutation,
+    HasNeighborhoods,
+    HasNeighbors,
+    HasPool,
+    HasTokens,
+    Infeasible,
+    Point,
+    PointError,
+)
+from bostruct.testing.batch_laws import check_batch, keys_of, same
+from bostruct.testing.common import copy_batch
+from bostruct.testing.ownership_laws import unchanged
+
+CAPABILITIES: tuple[type, ...] = (HasCandidates, HasChoices, HasCrossover, HasDecisions, HasDistances, HasFeatures)
+CAPABILITIES += (HasMutation, HasNeighborhoods, HasNeighbors, HasPool, HasTokens)
+BITS = 63  # of a hash
+CANDIDATES = 20  # asked for
+
+
+def check_valid(domain: Domain, xs: Iterable[Point], what: str) -> None:
+    """Check that a method returned valid points.
+
+    domain: of the points.
+    xs: what was returned.
+    what: the method.
+    """
+    for x in xs:
+        try:
+            domain.check(x)
+        except PointError as error:
+            raise AssertionError(f"{what} returns valid points: got {short_repr(x)}; {error}") from error
+
+
+def check_same_capabilities(domain: Domain, other: Domain) -> None:
+    """Check that two equal domains can do the same, so that a method of one is a method of the other.
+
+    domain: as it was described.
+    other: rebuilt from the description.
+    """
+    for capability in CAPABILITIES:
+        ours, theirs = has_capability(domain, capability), has_capability(other, capability)
+        assert ours == theirs, (
+            f"the domain rebuilt from to_json has the same capabilities: {type(domain).__name__} "
+            f"{'has' if ours else 'lacks'} {capability.__name__}, the rebuilt {type(other).__name__} "
+            f"{'has it' if theirs else 'lacks it'}; two classes need two names in to_json"
+        )
+
+
+def check_tokens(domain: HasTokens, xs: Batch) -> None:
+    """Check that tokens are hashes of 63 bits, one array a point, and tell points apart.
+
+    domain: with tokens.
+    xs: some of its points.
+    """
+    with unchanged(domain, xs, "tokens"):
+        found = domain.tokens(xs)
+    is_list = isinstance(found, list) and len(found) == len(xs)
+    assert is_list, f"tokens returns a list of one array a point: got {short_repr(found)}"
+    for one in found:
+        is_hashes = isinstance(one, np.ndarray) and one.ndim == 1 and one.dtype == np.int64
+        assert is_hashes, f"tokens returns arrays of int64, one number a token: got {short_repr(one)}"
+        assert np.all(one >= 0), f"tokens are hashes of {BITS} bits, at least 0: got {one.min()}"
+    bags = [Counter(one.tolist()) for one in found]
+    again = [Counter(one.tolist()) for one in domain.tokens(copy_batch(domain, xs))]
+    assert again == bags, "tokens of equal points are equal, at every call"
+    keys = keys_of(domain, xs)
+    for i, bag in enumerate(bags):
+        for j in range(i):
+            assert (bag == bags[j]) == (keys[i] == keys[j]), f"tokens tell points apart: {xs[i]!r}, {xs[j]!r}"
+
+
+def check_choices(domain: HasChoices, x: Point) -> None:
+    """Check that choices are in a fixed order with their names, and that `resample` draws a valid point.
+
+    A domain may refuse with DomainError.
+
+    domain: of named choices.
+    x: one of its points.
+    """
+    try:
+        with unchanged(domain, [x], "coordinates"):
+            choices = domain.coordinates(x)
+    except DomainError:  # as a space refuses whose values have several columns
+        return
+    paths = [one.path for one in choices]
+    assert [one.path for one in domain.coordinates(x)] == paths, "coordinates lists choices in a fixed order"
+    assert len(set(paths)) == len(paths), f"each choice of a point has a path of its own: got {short_repr(paths)}"
+    assert list(domain.names(x)) == paths, f"names lists the paths of the choices: got {short_repr(domain.names(x))}"
+    for one in choices:
+        assert 0 <= one.value < one.count, f"the value of choice {one.path} is in its range: got {one.value}"
+    with unchanged(domain, [x], "resample"):
+        kept = domain.resample(x, [], np.random.default_rng(0))
+        assert same(domain, kept, x), f"resample of no choice keeps the point: expected {x!r}, got {kept!r}"
+        drawn = [domain.resample(x, paths[:1], np.random.default_rng(seed)) for seed in range(3)]
+    check_valid(domain, drawn, "resample")
+
+
+def check_decisions(domain: HasDecisions, x: Point, rng: np.random.Generator) -> None:
+    """Check that decisions lead to their point, and that the way to it is one that `options` allows.
+
+    A domain may refuse with DomainError.
+
+    domain: of decisions.
+    x: one of its points.
+    rng: draws how many decisions are kept, and the rest.
+    """
+    try:
+        with unchanged(domain, [x], "decisions"):
+            way = domain.decisions(x)
+    except DomainError:  # as a space refuses whose values have several columns
+        return
+    is_way = isinstance(way, tuple) and all(isinstance(one, int | np.integer) for one in way)
+    assert is_way, f"decisions returns a tuple of integers, got {short_repr(way)}"
+    for n_made, one in enumerate(way):
+        n_options = domain.options(way[:n_made])
+        assert 0 <= one < n_options, f"decision {n_made} of {way} is among the options: expected 0..{n_options - 1}"
+    assert domain.options(way) == 0, f"options is 0 once all decisions are made: got {domain.options(way)} after {way}"
+    reached = domain.roll_out(way, np.random.default_rng(0))
+    check_valid(domain, [reached], "roll_out")
+    assert same(domain, reached, x), f"roll_out of all decisions returns their point: expected {x!r}, got {reached!r}"
+    kept = way[: int(rng.integers(len(way) + 1))]
+    try:
+        found = domain.roll_out(kept, rng)
+    except Infeasible:
+        return
+    check_valid(domain, [found], "roll_out")
+    theirs = domain.decisions(found)[: len(kept)]
+    assert theirs == kept, f"roll_out keeps the decisions made: expected {kept}, got {theirs}"
+
+
+def check_candidates(domain: HasCandidates, starts: Batch) -> None:
+    """Check that candidates are valid, no more than asked for, and at least one.
+
+    domain: with candidates.
+    starts: some of its points.
+    """
+    for known in (starts, domain.join()):
+        with unchanged(domain, known, "sample_candidates"):
+            found = domain.sample_candidates(CANDIDATES, known, np.random.default_rng(0))
+        n = len(found)
+        assert 1 <= n <= CANDIDATES, f"sample_candidates returns 1 to m points: expected at most {CANDIDATES}, got {n}"
+        check_valid(domain, found, "sample_candidates")
+        check_batch(domain, found, np.random.default_rng(0))
+    empty = domain.sample_candidates(0, starts, np.random.default_rng(0))
+    assert len(empty) == 0, f"sample_candidates(0) returns the empty batch: got {len(empty)} points"
+
+
+def check_pool_of(domain: HasPool, rng: np.random.Generator) -> None:
+    """Check that a pool holds valid points, the same at each read.
+
+    domain: with a pool.
+    rng: draws positions.
+    """
+    pool = domain.pool
+    check_valid(domain, pool, "pool")
+    check_batch(domain, pool, rng)
+    assert keys_of(domain, domain.pool) == keys_of(domain, pool), "pool holds the same points at each read"

@@ -1,0 +1,88 @@
+"""The laws of chance: whoever is given a generator draws from it, and from nothing else; equal chances are equal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bostruct.checks import has_capability
+from bostruct.contracts import (
+    Batch,
+    DomainError,
+    HasCandidates,
+    HasChoices,
+    HasCrossover,
+    HasDecisions,
+    HasMutation,
+    HasNeighborhoods,
+    HasNeighbors,
+    Infeasible,
+    Point,
+)
+from bostruct.testing.batch_laws import keys_of
+from bostruct.testing.common import no_global_randomness
+
+SEEDS = range(6)  # with so many, few outcomes do not hide a second source
+
+
+def check_chance(draw: Callable[[np.random.Generator], object], what: str) -> None:
+    """Check that the same generator leads to the same result, without any global generator.
+
+    draw: generator -> a result that can be compared.
+    what: the method that draws.
+    """
+    law = f"{what} draws from the generator given, and from nothing else"
+    try:
+        with no_global_randomness():
+            pairs = [[draw(np.random.default_rng(seed)) for _ in range(2)] for seed in SEEDS]
+    except AssertionError as error:
+        raise AssertionError(f"{law}: {error}") from error
+    is_same = all(first == second for first, second in pairs)
+    assert is_same, f"{law}: two generators that are alike led to different results"
+
+
+def check_sources(domain: Any, x: Point, y: Point) -> None:
+    """Check that each method of a domain that takes a generator draws from it alone; `sample` has its own law.
+
+    domain: any.
+    x, y: two of its points.
+    """
+    both = domain.join([x, y])
+    for capability, what, draw in (
+        (HasMutation, "mutate", lambda rng: domain.key(domain.mutate(x, rng))),
+        (HasCrossover, "crossover", lambda rng: domain.key(domain.crossover(x, y, rng))),
+        (HasNeighbors, "sample_neighbors", lambda rng: keys_of(domain, domain.sample_neighbors(x, 3, rng))),
+        (HasNeighborhoods, "sample_neighborhoods", lambda rng: _draw_neighborhoods(domain, both, rng)),
+        (HasChoices, "resample", lambda rng: domain.key(domain.resample(x, list(domain.names(x)), rng))),
+        (HasDecisions, "roll_out", lambda rng: domain.key(domain.roll_out((), rng))),
+        (HasCandidates, "sample_candidates", lambda rng: keys_of(domain, domain.sample_candidates(3, both, rng))),
+    ):
+        if has_capability(domain, capability):
+            check_chance(partial(_unless_refused, draw), what)
+
+
+def _unless_refused(draw: Callable[[np.random.Generator], object], rng: np.random.Generator) -> object:
+    try:
+        return draw(rng)
+    except (DomainError, Infeasible):  # no other point, no point on this way, or values of several columns
+        return None
+
+
+def _draw_neighborhoods(domain: HasNeighborhoods, xs: Batch, rng: np.random.Generator) -> object:
+    near, of = domain.sample_neighborhoods(xs, 2, rng, leaps=True)
+    return domain.keys(near), of.tolist()
+
+
+def are_plausible(counts: Iterable[int], n_draws: int, chance: float) -> bool:
+    """Tell whether a chance explains how often each of some things was drawn, within 6 standard deviations and 2 more.
+
+    counts: of each thing.
+    n_draws: draws, each of which has a thing at most once.
+    chance: that a draw has the thing, the same for all of them.
+    """
+    spread = math.sqrt(n_draws * chance * (1.0 - chance))
+    return all(abs(count - n_draws * chance) <= 6.0 * spread + 2.0 for count in counts)

@@ -1,0 +1,216 @@
+"""The laws of a kind of variable.
+
+`check_variable` checks them on random values, and on all values of a small variable that lists them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from bostruct.checks import short_repr
+from bostruct.contracts import DomainError, PointError
+from bostruct.domains.space.variable import Variable
+from bostruct.testing.chance_laws import are_plausible, check_chance
+from bostruct.testing.common import names_part, read_back
+from bostruct.testing.ownership_laws import spoil
+
+Columns = tuple[int, ...]
+
+SMALL = 60  # values, up to which all of them are looked at
+FEW = 12  # values drawn of a larger variable
+SHARES = 2_520  # places in [0, 1) at which a move is asked; as many for each of up to 10 values
+NOT_ENCODED: tuple[Any, ...] = ({"no": "value"}, [[]], [{}] * 9, "\0", {"vertex": -1}, [-(10**12)] * 9)
+
+
+@names_part
+def check_variable(variable: Variable, rng: np.random.Generator) -> None:
+    """Check every law of a variable; raise AssertionError, which names the class and the law.
+
+    variable: of any kind, registered or not.
+    rng: draws values.
+    """
+    for name in ("width", "size"):
+        number = getattr(variable, name)
+        is_right = isinstance(number, int) and number >= 1
+        assert is_right, f"{name} is an integer from 1: got {number!r}"
+    every = _list_values(variable)
+    drawn = _check_sample(variable, rng, every)
+    values = sorted(every) if every is not None else list(dict.fromkeys(drawn))[:FEW]
+    for value in values:
+        _check_forms(variable, value)
+        for leaps in (False, True):
+            _check_neighbors(variable, value, every, leaps)
+    _check_moves(variable, values, every, rng)
+    _check_refusals(variable, values, every)
+    _check_description(variable, values)
+
+
+def as_columns(variable: Variable, found: object, what: str) -> Columns:
+    """Return the columns of a value as plain integers; raise AssertionError where there are not `width` of them.
+
+    variable: of the value.
+    found: a sequence of integers.
+    what: returned it.
+    """
+    is_row = isinstance(found, Sequence | np.ndarray) and not isinstance(found, str) and np.ndim(found) == 1
+    is_right = is_row and all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in found)
+    assert is_right, f"{what} returns integers: got {short_repr(found)}"
+    assert len(found) == variable.width, f"{what} returns width = {variable.width} columns: got {short_repr(found)}"
+    return tuple(int(one) for one in found)
+
+
+def _rows(variable: Variable, found: object, what: str) -> list[Columns]:
+    """Return the rows of an integer array (m, width), each the columns of a value."""
+    is_right = isinstance(found, np.ndarray) and found.ndim == 2 and found.dtype.kind == "i"
+    assert is_right, f"{what} returns an integer array (m, width): got {short_repr(found)}"
+    rows = [as_columns(variable, row, what) for row in found]
+    for row in rows:
+        _check_value(variable, row, what)
+    return rows
+
+
+def _check_value(variable: Variable, value: Columns, what: str) -> None:
+    try:
+        variable.check(value)
+    except PointError as error:
+        raise AssertionError(f"{what} returns columns of a value: got {value}; {error}") from error
+
+
+def _list_values(variable: Variable) -> frozenset[Columns] | None:
+    """Return all values of a small variable that lists them, after checks; None for any other."""
+    if variable.size > SMALL:
+        return None
+    try:
+        found = variable.enumerate()
+    except DomainError:  # the values of a kind need not be listed
+        return None
+    rows = _rows(variable, found, "enumerate")
+    assert len(set(rows)) == len(rows), "enumerate lists each value once"
+    assert len(rows) == variable.size, f"enumerate lists all values: expected {variable.size}, got {len(rows)}"
+    return frozenset(rows)
+
+
+def _check_sample(variable: Variable, rng: np.random.Generator, every: frozenset[Columns] | None) -> list[Columns]:
+    n_draws = 60 * len(every) if every is not None else 2 * FEW
+    assert len(_rows(variable, variable.sample(0, rng), "sample")) == 0, "sample(0) returns an array (0, width)"
+    rows = _rows(variable, variable.sample(n_draws, rng), "sample")
+    assert len(rows) == n_draws, f"sample(m) returns m values: expected {n_draws}, got {len(rows)}"
+    check_chance(lambda one: variable.sample(5, one).tolist(), "sample")
+    if every is not None:
+        counts = Counter(rows)
+        for row in counts:
+            assert row in every, f"enumerate lists all values: sample drew {row}"
+        is_even = are_plausible([counts[row] for row in every], n_draws, 1.0 / len(every))
+        assert is_even, f"sample draws values uniformly: of {n_draws} it drew {dict(counts)}"
+    return rows
+
+
+def _check_forms(variable: Variable, value: Columns) -> None:
+    """Check that the user's form and JSON lead back to the value, and that neither shares anything with it."""
+    for back, there, name in (
+        (variable.parse, variable.present, "parse is the inverse of present"),
+        (lambda data: variable.decode(read_back(data)), variable.encode, "decode is the inverse of encode"),
+    ):
+        shown = there(value)
+        found = as_columns(variable, back(shown), name.partition(" ")[0])
+        assert found == value, f"{name}: {value} became {short_repr(shown)}, and that {found}"
+        before = repr(shown)
+        spoil(shown)
+        again = repr(there(value))
+        assert again == before, f"who is handed a value may change it: {name.split()[-1]} gave {before}, then {again}"
+
+
+def _check_neighbors(variable: Variable, value: Columns, every: frozenset[Columns] | None, leaps: bool) -> None:
+    what = "neighbors with leaps" if leaps else "neighbors"
+    near = _rows(variable, variable.neighbors(value, leaps), what)
+    assert len(set(near)) == len(near), f"{what} lists each value once: of {value} it lists {near}"
+    again = _rows(variable, variable.neighbors(value, leaps), what)
+    assert again == near, f"{what} comes in a fixed order: of {value}, {near} and then {again}"
+    assert value not in near, f"no value is its own neighbor: {what} of {value} lists it"
+    for other in near[:FEW] if every is None else near:
+        back = _rows(variable, variable.neighbors(other, leaps), what)
+        assert value in back, f"{what} are symmetric: {value} has {other}, but {other} has {back}"
+
+
+def _check_moves(
+    variable: Variable, values: Sequence[Columns], every: frozenset[Columns] | None, rng: np.random.Generator
+) -> None:
+    """Check that a move reaches each other value that it can reach by one chance, and is reached back by the same."""
+    if variable.size == 1:
+        return
+    chances: dict[Columns, Counter[Columns]] = {}
+    n_shares = SHARES if every is not None else FEW
+    for value in values:
+        shares = [0.0, np.nextafter(1.0, 0.0), *(np.arange(n_shares) + rng.random()) / n_shares]
+        reached = [_move(variable, value, float(share)) for share in shares]
+        chances[value] = Counter(reached[2:])
+    if every is None:
+        return
+    for value, counts in chances.items():
+        slack = 2 + SHARES // 500
+        even = max(counts.values()) - min(counts.values()) <= slack
+        law = "move reaches each value that it can reach by the same chance"
+        assert even, f"{law}: of {SHARES} shares it reached, from {value}, {dict(counts)}"
+        for other, count in counts.items():
+            back = chances[other][value]
+            is_same = abs(back - count) <= slack
+            assert is_same, (
+                f"move reaches back by the same chance: {other} from {value} at {count} of {SHARES} shares, "
+                f"{value} from {other} at {back}"
+            )
+
+
+def _move(variable: Variable, value: Columns, share: float) -> Columns:
+    found = as_columns(variable, variable.move(value, share), "move")
+    _check_value(variable, found, "move")
+    assert found != value, f"move returns another value than {value}, for share {share}"
+    return found
+
+
+def _check_refusals(variable: Variable, values: Sequence[Columns], every: frozenset[Columns] | None) -> None:
+    outside: set[Columns] = set()
+    if every is not None:
+        outside = {
+            (*v[:i], v[i] + step, *v[i + 1 :]) for v in values for i in range(len(v)) for step in (-1, 1)
+        } - every
+    _check_refused(variable.parse, [object()], "parse")
+    _check_refused(variable.decode, NOT_ENCODED, "decode")
+    _check_refused(variable.check, sorted(outside), "check")
+
+
+def _check_refused(read: Callable[[Any], object], wrong: Sequence[object], name: str) -> None:
+    for given in wrong:
+        try:
+            read(given)
+        except PointError:
+            continue
+        except Exception as error:
+            came = f"{type(error).__name__}: {error}"
+            raise AssertionError(f"{name} raises PointError for {short_repr(given)}: got {came}") from error
+        raise AssertionError(f"{name} raises PointError for what is no value: it took {short_repr(given)}")
+
+
+def _check_description(variable: Variable, values: Sequence[Columns]) -> None:
+    described = variable.describe()
+    description = read_back(described)
+    law = "describe returns plain JSON"
+    assert description == described, f"{law}: {short_repr(described)} became {short_repr(description)}"
+    whole = read_back(variable.to_json())
+    assert whole.get("kind") == variable.kind, f"to_json holds the kind: expected {variable.kind!r}, got {whole!r}"
+    try:
+        rebuilt = type(variable).from_json(description)
+    except DomainError:  # choices that are Python objects are in no file
+        return
+    law = "from_json rebuilds an equal variable from describe"
+    assert rebuilt == variable, f"{law}: {short_repr(described)} became {short_repr(rebuilt.describe())}"
+    assert hash(rebuilt) == hash(variable), f"{law}: equal variables have equal hashes"
+    for name in ("size", "width"):
+        ours, theirs = getattr(variable, name), getattr(rebuilt, name)
+        assert theirs == ours, f"{law}: expected {name} {ours}, got {theirs}"
+    for value in values:
+        ours, theirs = (repr(one.present(value)) for one in (variable, rebuilt))
+        assert theirs == ours, f"{law}: {value} is {ours}, and of the rebuilt variable {theirs}"

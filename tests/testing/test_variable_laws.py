@@ -1,0 +1,193 @@
+"""Every kind of variable obeys the laws, and each planted fault breaks the one that names it."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.contracts import DomainError
+from bostruct.testing import check_variable
+from bostruct.testing.variable_laws import as_columns
+from tests.domains.space.test_kinds import DESCRIPTIONS
+from tests.wide_variable import ORDERS, Order
+
+OURS = [*DESCRIPTIONS, Order("abc"), bo.Categorical([None, [1, 2], {"a": 3}]), bo.Integer(-500, 499)]
+OURS += [bo.Real(1e-5, 0.1, log=True), bo.Graph(nx.star_graph(5)), bo.Ordinal(range(7)), bo.Categorical(range(40))]
+OTHER = np.random.default_rng
+
+
+@pytest.mark.parametrize("variable", OURS, ids=repr)
+def test_ours_obey(variable):
+    for seed in range(3):
+        check_variable(variable, np.random.default_rng(seed))
+
+
+class Ring(Order):
+    """Orders whose moves go to the other five by one chance each."""
+
+    def move(self, columns, share):
+        here = [tuple(row) for row in ORDERS.tolist()]
+        place = here.index(tuple(int(c) for c in columns))
+        return list(here[(place + 1 + int(share * 5)) % 6])
+
+
+class Stays(Ring):
+    def move(self, columns, share):
+        return list(columns) if share > 0.9 else super().move(columns, share)
+
+
+class Favors(Ring):
+    def move(self, columns, share):
+        return super().move(columns, share**2)
+
+
+class OneWay(Ring):
+    def move(self, columns, share):
+        return super().move(columns, 0.6 * share if columns[0] else share)
+
+
+class Narrow(Ring):
+    def move(self, columns, share):
+        return super().move(columns, share)[:2]
+
+
+class Flat(Ring):
+    def sample(self, m, rng):
+        return super().sample(m, rng)[:, 0]
+
+
+class Constant(Ring):
+    def sample(self, m, rng):
+        return super().sample(m, rng) * 0 + np.arange(3)
+
+
+class OwnGenerator(Ring):
+    def sample(self, m, rng):
+        del rng
+        return super().sample(m, OTHER())
+
+
+class Cut(Ring):
+    def enumerate(self):
+        return super().enumerate()[:4]
+
+
+class Twice(Ring):
+    def enumerate(self):
+        return np.repeat(super().enumerate()[:3], 2, axis=0)
+
+
+class Larger(Ring):
+    @property
+    def size(self):
+        return 7
+
+
+class Loose(Ring):
+    def check(self, columns):
+        del columns
+
+
+class TakesAll(Ring):
+    def decode(self, data):
+        return list(data)
+
+
+class Fails(Ring):
+    def decode(self, data):
+        return [int(item) for item in data]
+
+
+class Swapped(Ring):
+    def decode(self, data):
+        return super().decode(data)[::-1]
+
+
+class Shares(Ring):
+    def present(self, columns):
+        return SHARED.setdefault(tuple(columns), [self.items[c] for c in columns])
+
+
+class Asymmetric(Ring):
+    def neighbors(self, columns, leaps=False):
+        near = super().neighbors(columns)
+        return near[:1] if not leaps and columns[0] == 0 else near
+
+
+class Leaping(Ring):
+    def neighbors(self, columns, leaps=False):
+        near = super().neighbors(columns)
+        return np.vstack([near, [[9, 9, 9]]]) if leaps else near
+
+
+class OwnNeighbor(Ring):
+    def neighbors(self, columns, leaps=False):
+        return np.vstack([super().neighbors(columns), [columns]]) if leaps else super().neighbors(columns)
+
+
+class Forgets(Ring):
+    def describe(self):
+        return {"items": ["x", "y", "z"]}
+
+
+class Tuples(Ring):
+    def describe(self):
+        return {"items": tuple(self.items)}
+
+
+class Unkind(Ring):
+    def to_json(self):
+        return self.describe()
+
+
+SHARED: dict[tuple[int, ...], list[str]] = {}
+
+
+@pytest.mark.parametrize(
+    ("faulty", "says"),
+    [
+        (Stays, "move returns another value than"),
+        (Favors, "move reaches each value that it can reach by the same chance: of 2520 shares"),
+        (OneWay, "move reaches (back by the same chance|each value that it can reach by)"),
+        (Narrow, "move returns width = 3 columns: got "),
+        (Flat, r"sample returns an integer array \(m, width\): got "),
+        (Constant, "sample draws values uniformly: of 360 it drew"),
+        (OwnGenerator, "sample draws from the generator given, and from nothing else: "),
+        (Cut, "enumerate lists all values: expected 6, got 4"),
+        (Twice, "enumerate lists each value once"),
+        (Larger, "enumerate lists all values: expected 7, got 6"),
+        (Loose, "check raises PointError for what is no value: it took "),
+        (TakesAll, "decode raises PointError for what is no value: it took "),
+        (Fails, "decode raises PointError for .*: got (TypeError|ValueError): "),
+        (Swapped, "decode is the inverse of encode: "),
+        (Shares, "who is handed a value may change it: present gave "),
+        (Asymmetric, "neighbors are symmetric: "),
+        (Leaping, r"neighbors with leaps returns columns of a value: got \(9, 9, 9\); "),
+        (OwnNeighbor, "no value is its own neighbor: neighbors with leaps of "),
+        (Forgets, "from_json rebuilds an equal variable from describe: "),
+        (Tuples, "describe returns plain JSON: "),
+        (Unkind, "to_json holds the kind: expected 'Unkind', got "),
+    ],
+)
+def test_a_faulty_variable_fails(faulty, says):
+    for seed in range(3):
+        SHARED.clear()
+        with pytest.raises(AssertionError, match=f"^{faulty.__name__}: {says}"):
+            check_variable(faulty(["a", "b", "c"]), np.random.default_rng(seed))
+
+
+def test_a_kind_need_not_list_its_values():
+    class Unlisted(Ring):
+        def enumerate(self):
+            raise DomainError("Unlisted: its values are not listed")
+
+    check_variable(Unlisted("abc"), np.random.default_rng(0))
+
+
+def test_columns_are_told_from_anything_else():
+    assert as_columns(Order("abc"), np.array([0, 1, 2]), "it") == (0, 1, 2)
+    for wrong in ("012", [0.0, 1.0, 2.0], [True, False, True], None, 3):
+        with pytest.raises(AssertionError, match="it returns integers: got "):
+            as_columns(Order("abc"), wrong, "it")
