@@ -28,7 +28,7 @@ from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import product_kernel
 from bostruct.kernels.traces import TraceKernel
-from bostruct.methods.refusals import domain_label, refuse_real
+from bostruct.methods.refusals import domain_label, refuse_numbers
 from bostruct.surrogates.priors import Normal, bounded_normal
 
 N_SCALE_POINTS = 32  # points whose distances say what is far in a domain
@@ -143,7 +143,7 @@ def variable_graphs(domain: Space) -> tuple[VariableGraph, ...]:
     """
     if not isinstance(domain, Space):
         raise DomainError(f"method: combo needs a Space, got {domain_label(domain)}")
-    refuse_real("combo", domain)
+    refuse_numbers("combo", domain)
     others = [name for name, variable in domain.variables.items() if not isinstance(variable, ChoiceVariable)]
     if others:
         kind = domain.variables[others[0]].kind

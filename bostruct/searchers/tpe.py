@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from bostruct.checks import check_integer, optional_import
-from bostruct.contracts import Choice, HasChoices, HasDecisions, HistoryView, Infeasible, Json, Point, State, Suggestion
+from bostruct.checks import check_integer, optional_import, require
+from bostruct.contracts import (
+    Batch,
+    Choice,
+    HasChoices,
+    HasContinuous,
+    HasDecisions,
+    HistoryView,
+    Infeasible,
+    Json,
+    Point,
+    State,
+    Suggestion,
+)
 from bostruct.searchers.proposals import fall_back
 
 ASKS = 32
@@ -76,18 +88,25 @@ class TPE:
                 study.add_trial(_as_trial(self.domain.coordinates(x), value))
         finally:
             optuna.logging.set_verbosity(levels)
-        choices = self.domain.coordinates(self.domain.sample(1, rng)[0])
+        template = self.domain.sample(1, rng)
+        choices = self.domain.coordinates(template[0])
         distributions = {one.path: _distribution(one) for one in choices}
         for _ in range(ASKS):
             found = study.ask(distributions).params
-            made: list[int] = []
-            for one in choices:
-                share = (self.domain.options(made) - 1) if math.isinf(one.count) else 1
-                made.append(round(share * found[one.path]))
             try:
-                yield self.domain.roll_out(made, rng)
+                yield self.domain.roll_out(self._decisions(choices, found, template), rng)
             except Infeasible:
                 continue
+
+    def _decisions(self, choices: Sequence[Choice], found: Mapping[str, float], template: Batch) -> list[int]:
+        """Return the decision of each choice; template: a batch of one point, which says what a share stands for."""
+        shares = [found[one.path] for one in choices if math.isinf(one.count)]
+        if not shares:
+            return [round(found[one.path]) for one in choices]
+        numbers = require(self.domain, HasContinuous, "tpe").with_shares(template, np.array([shares]))
+        at_numbers = self.domain.decisions(numbers[0])
+        pairs = zip(choices, at_numbers, strict=True)
+        return [at if math.isinf(one.count) else round(found[one.path]) for one, at in pairs]
 
 
 def _distribution(one: Choice) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph, DyadicGraph, PathGraph, VariableGraph
+from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.variable import Variable
 
 
@@ -135,6 +136,15 @@ class ChoiceVariable(Variable):
             except TypeError:  # unhashable: found by comparison
                 continue
         return positions
+
+
+def number_grid(variable: Variable) -> NumberGrid | None:
+    """Return the numbers of a variable that models see as a number; None for any other variable.
+
+    variable: of any kind.
+    """
+    choices = variable.choices if isinstance(variable, ChoiceVariable) else None
+    return choices if isinstance(choices, NumberGrid) else None
 
 
 def path_graph(size: int, weight: float = 1.0) -> VariableGraph:

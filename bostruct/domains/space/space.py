@@ -11,16 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.checks import did_you_mean, short_repr
-from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, PointError, Presented, SpaceExhausted
+from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError, Presented, SpaceExhausted
 from bostruct.display import html_table
 from bostruct.domains.space.adjacency import Adjacency
 from bostruct.domains.space.call_limit import call_limit, charge_once, limit_calls, release_calls
-from bostruct.domains.space.choices import ChoiceVariable
+from bostruct.domains.space.choices import ChoiceVariable, number_grid
 from bostruct.domains.space.constrained_sampling import sample_distinct, sample_satisfying
 from bostruct.domains.space.constraints import Constraint, Survey, count_satisfied_rules, rule_name, valid_mask
 from bostruct.domains.space.decisions import Coordinate, coordinate, resample, roll_out, token, token_table
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.registry import variable, variable_from_json
+from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch, pad_columns
 from bostruct.domains.space.survey import survey_space
 from bostruct.domains.space.variable import Variable
@@ -152,7 +153,7 @@ class Space:
         rng: `numpy.random.Generator`.
         """
         rows = rng.integers(0, self._bounds, size=(m, self.layout.n_columns))
-        for i, v in self._wide:
+        for i, v in self._sampled:
             rows[:, self.layout.columns(i)] = v.sample(m, rng)
         return rows
 
@@ -423,6 +424,33 @@ class Space:
             raise DomainError("the space has constraints, whose code no file holds; pass the space itself (space=...)")
         return cls({name: variable_from_json(name, v) for name, v in data["variables"].items()})
 
+    @property
+    def n_continuous(self) -> int:
+        """The number of variables that are numbers on a grid too fine or too long to list: `HasContinuous`."""
+        return len(self._grids)
+
+    def shares(self, xs: IntArray) -> Array:
+        """Return the numbers of m points as shares of their ranges, each on its scale (m, c): `HasContinuous`.
+
+        xs: integer rows (m, d).
+        """
+        rows = np.asarray(xs)
+        shares = np.empty((len(rows), len(self._grids)))
+        for k, (column, grid) in enumerate(self._grids):
+            shares[:, k] = grid.shares(rows[:, column])
+        return shares
+
+    def with_shares(self, xs: IntArray, shares: Array) -> IntArray:
+        """Return points with other numbers, the nearest of their grids (m, d); constraints are not looked at.
+
+        xs: integer rows (m, d).
+        shares: of the ranges, in [0, 1] (m, c).
+        """
+        rows = np.array(xs, dtype=np.int64)
+        for k, (column, grid) in enumerate(self._grids):
+            rows[:, column] = grid.nearest(shares[:, k])
+        return rows
+
     def _row(self, data: Mapping[str, object], read: Callable[[Variable, object], Sequence[int]]) -> IntArray:
         row = np.empty(self.layout.n_columns, dtype=np.int64)
         for i, (name, var) in enumerate(self.variables.items()):
@@ -533,6 +561,17 @@ class Space:
     def _wide(self) -> list[tuple[int, Variable]]:
         """The variables with several columns, and their positions."""
         return [(i, v) for i, v in enumerate(self.variables.values()) if v.width > 1]
+
+    @cached_property
+    def _grids(self) -> list[tuple[int, NumberGrid]]:
+        """The columns of the numbers that are not listed, and their grids."""
+        grids = [number_grid(v) for v in self.variables.values()]
+        return [(int(self.layout.starts[i]), grid) for i, grid in enumerate(grids) if grid is not None]
+
+    @cached_property
+    def _sampled(self) -> list[tuple[int, Variable]]:
+        """The variables that draw their own values, and their positions: with several columns, or on a scale."""
+        return [(i, v) for i, v in enumerate(self.variables.values()) if v.width > 1 or not v.is_even]
 
     @cached_property
     def _bounds(self) -> IntArray:

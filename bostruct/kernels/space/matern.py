@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from bostruct.contracts import Array, IntArray
+from bostruct.domains.space.scale import NumberGrid
 from bostruct.kernels.space.factor import VariableChanges
 
 ROOT = math.sqrt(5.0)
@@ -48,15 +48,15 @@ class MaternFactor:
     x and y are shares of the range, on the scale on which the variable is even (Rasmussen and Williams 2006, equation
     4.17). theta is the log lengthscale: 1 is the whole range.
 
-    steps: of each variable's grid, from the lowest number to the highest.
+    grids: of each variable, its numbers and the scale on which they are even.
     """
 
-    steps: tuple[int, ...]
+    grids: tuple[NumberGrid, ...]
 
     @property
     def n_variables(self) -> int:
         """The number of its variables."""
-        return len(self.steps)
+        return len(self.grids)
 
     @property
     def has_unit_diagonal(self) -> bool:
@@ -139,10 +139,10 @@ class MaternFactor:
         changes: r changes.
         ys: positions of m points (m, c).
         """
-        steps = self._steps[changes.which]
         theirs = self._shares(ys)[changes.which]  # (r, m)
         before, after = (
-            ROOT * np.abs((own[:, 0] / steps)[:, None] - theirs) for own in (changes.before, changes.after)
+            ROOT * np.abs(self._shares_of(changes.which, own[:, 0])[:, None] - theirs)
+            for own in (changes.before, changes.after)
         )
         return NumberChanges(changes.which, before, after)
 
@@ -156,11 +156,19 @@ class MaternFactor:
         return _log_matern(prepared.after * rates) - _log_matern(prepared.before * rates)
 
     def _shares(self, xs: IntArray) -> Array:
-        return np.ascontiguousarray((xs / self._steps).T)
+        """Return the shares of points by variable (c, n); xs: (n, c)."""
+        shares = np.empty((self.n_variables, len(xs)))
+        for i, grid in enumerate(self.grids):
+            shares[i] = grid.shares(xs[:, i])
+        return shares
 
-    @cached_property
-    def _steps(self) -> Array:
-        return np.array(self.steps, dtype=np.float64)
+    def _shares_of(self, which: IntArray, vertices: IntArray) -> Array:
+        """Return the share of each of r vertices, each of its own variable (r,)."""
+        shares = np.empty(len(which))
+        for i in np.unique(which).tolist():
+            rows = which == i
+            shares[rows] = self.grids[i].shares(vertices[rows])
+        return shares
 
 
 def _distances(prepared: NumberPair, i: int, theta: float) -> Array:

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import gamma, kv
 
 import bostruct as bo
-from bostruct.domains.space.scale import GRID_STEPS
+from bostruct.domains.space.scale import GRID_STEPS, RealGrid
 from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.matern import MAX_FACTORS, MaternFactor
 from bostruct.kernels.space.registry import main_effects, product_kernel
@@ -18,22 +18,24 @@ from bostruct.surrogates.priors import Normal
 from bostruct.testing.kernel_laws import check_gram, check_kernel
 
 MIXED = bo.Space({"r": bo.Real(-1, 1), "c": list("abc"), "s": bo.Real(1e-3, 10, log=True), "k": bo.Integer(0, 6)})
+LONG = bo.Space({"n": bo.Integer(0, 10**6), "r": bo.Real(-1, 1), "b": bool, "m": bo.Integer(1, 10**5, log=True)})
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_laws(seed):
     rng = np.random.default_rng(seed)
     wide = bo.Space({f"x{i}": bo.Real(0, 1) for i in range(MAX_FACTORS + 3)})
-    for space in (MIXED, wide):
+    for space in (MIXED, LONG, wide):
         check_kernel(product_kernel(space, Normal(0.0, 1.0), LogLengthscale(), unit_diagonal=True), space, rng, 2.0)
         xs, ys = space.sample(6, rng), space.sample(5, rng)
         check_gram(main_effects(space), space, xs, ys, np.zeros(0))
 
 
-def test_single_changes_are_the_rows_that_they_stand_for():
-    rng, kernel = np.random.default_rng(1), space_kernel(MIXED)
-    xs, ys = MIXED.sample(3, rng), MIXED.sample(7, rng)
-    changes, _ = MIXED.sample_neighborhoods(xs, 10_000, rng)
+@pytest.mark.parametrize("space", [MIXED, LONG])
+def test_single_changes_are_the_rows_that_they_stand_for(space):
+    rng, kernel = np.random.default_rng(1), space_kernel(space)
+    xs, ys = space.sample(3, rng), space.sample(7, rng)
+    changes, _ = space.sample_neighborhoods(xs, 10_000, rng)
     theta = rng.normal(size=4)
     ours = kernel.gram(theta, kernel.prepare(changes, ys))
     np.testing.assert_allclose(ours, kernel.gram(theta, kernel.prepare(changes.rows(), ys)), rtol=1e-12)
@@ -43,7 +45,7 @@ def test_single_changes_are_the_rows_that_they_stand_for():
 def test_it_is_the_matern_kernel_of_order_five_halves(lengthscale):
     """By the definition with a Bessel function (Rasmussen and Williams 2006, equation 4.14)."""
     shares = np.array([0.0, 0.1, 0.35, 1.0])
-    factor = MaternFactor((GRID_STEPS,))
+    factor = MaternFactor((RealGrid(0.0, 1.0, False),))
     points = np.round(shares * GRID_STEPS).astype(np.int64)[:, None]
     found = np.exp(factor.log_gram(np.array([math.log(lengthscale)]), factor.prepare(points)))[0, 1:]
     scaled = math.sqrt(5.0) * shares[1:] / lengthscale
