@@ -21,6 +21,11 @@ GRID_DIGITS = 11  # of a number, which a grid of a trillion steps can tell apart
 class NumberGrid(Sequence[float]):
     """The values of a variable that models see as a number: on a scale from 0, the lowest, to 1, the highest."""
 
+    @property
+    @abstractmethod
+    def n_steps(self) -> int | None:
+        """The number of steps from end to end where they are even on the grid's scale; None where they are not."""
+
     @abstractmethod
     def shares(self, vertices: IntArray) -> Array:
         """Return the share of the range, on the grid's scale, at which values lie, in [0, 1], as many.
@@ -78,6 +83,11 @@ class RealGrid(NumberGrid):
         """
         return vertices / float(GRID_STEPS)
 
+    @property
+    def n_steps(self) -> int:
+        """The number of steps from end to end, all even."""
+        return GRID_STEPS
+
     def nearest(self, shares: Array) -> IntArray:
         """Return the positions of the nearest numbers.
 
@@ -122,6 +132,11 @@ class IntegerGrid(NumberGrid):
         if not 0 <= vertex < len(self):
             raise IndexError(f"expected a vertex in 0..{len(self) - 1}, got {vertex}")
         return self.low + int(vertex)
+
+    @property
+    def n_steps(self) -> int | None:
+        """The number of steps from end to end; None on the scale of logarithms, where they are not even."""
+        return None if self.log else len(self) - 1
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
         """Draw the positions of m integers, uniformly on the grid's scale (m,).

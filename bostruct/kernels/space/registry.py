@@ -25,7 +25,7 @@ from bostruct.kernels.space.diffusion import FactorSettings, graph_factors
 from bostruct.kernels.space.factor import Factor
 from bostruct.kernels.space.links import Link, LogLengthscale
 from bostruct.kernels.space.main_effects import EffectKernel, FactorEffect, GraphEffect, MainEffects
-from bostruct.kernels.space.matern import MaternFactor
+from bostruct.kernels.space.matern import MaternFactor, NumberEffect
 from bostruct.kernels.space.product import PlacedFactor, SpaceKernel
 
 
@@ -61,8 +61,12 @@ def _matern(variables: Sequence[Variable], settings: FactorSettings) -> list[tup
     return [(MaternFactor(tuple(grids)), tuple(range(len(grids))))]
 
 
+def _number_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
+    return [NumberEffect(grid) for grid in map(number_grid, variables) if grid is not None]
+
+
 ON_GRAPHS = VariableKernels(_diffusion, _graph_effects)
-NUMBERS = VariableKernels(_matern)  # also of integers that are not listed
+NUMBERS = VariableKernels(_matern, _number_effects)  # also of integers that are not listed
 
 KERNELS: dict[type[Variable], VariableKernels] = {
     Binary: ON_GRAPHS,
