@@ -335,6 +335,36 @@ class HasFeatures(Domain, Protocol):
         ...
 
 
+@runtime_checkable
+class HasContinuous(Domain, Protocol):
+    """A domain with continuous coordinates: numbers, which a search may move by as little as it likes.
+
+    Each is given as a share of its range, from 0 to 1, on the scale on which the domain is even.
+    """
+
+    @property
+    def n_continuous(self) -> int:
+        """The number of continuous coordinates of each point, c; 0 where there are none."""
+        ...
+
+    def shares(self, xs: Batch) -> Array:
+        """Return the continuous coordinates of m points (m, c), in [0, 1].
+
+        xs: m points.
+        """
+        ...
+
+    def with_shares(self, xs: Batch, shares: Array) -> Batch:
+        """Return points with other continuous coordinates, moved to the nearest that the domain has, else unchanged.
+
+        Constraints are not looked at.
+
+        xs: m points.
+        shares: (m, c), in [0, 1].
+        """
+        ...
+
+
 class Prior(Protocol):
     """A log density, up to a constant, of one unconstrained parameter."""
 

@@ -155,7 +155,7 @@ def diffusion_kernel(space: Space, priors: bool = True, batch_shape: torch.Size 
 
     Its variance is 1 everywhere: wrap it in `gpytorch.kernels.ScaleKernel` for an amplitude.
 
-    space: without `Real` variables.
+    space: without `Real` variables, or long or logarithmic `Integer` ones.
     priors: add the log-normal prior of the lengthscales, which grows with the number of variables, to the loss.
     batch_shape: of independent sets of parameters.
 

@@ -13,6 +13,7 @@ over however many choices: absent from both, a choice contributes nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -107,7 +108,7 @@ def _fill_tables(
     for row, point in enumerate(points):
         for one in point:
             g = known.get(one.kind, -1)
-            share = one.value / max(one.count - 1, 1) if one.ordered else one.value
+            share = one.value / max(one.count - 1, 1) if one.ordered and one.count < math.inf else one.value
             tables[g][row, places[g][_choice_key(one)]] = share
     return tables
 

@@ -61,7 +61,7 @@ def combo(domain: Space) -> BayesianSearch:
 
     Its parts are an ARD diffusion kernel, horseshoe priors, slice sampling, expected improvement and local search.
 
-    domain: a `Space` without `Real` variables.
+    domain: a `Space` without `Real` variables, or long or logarithmic `Integer` ones.
 
     Raises DomainError.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bostruct.checks import require
 from bostruct.contracts import Domain, HasDecisions, HasTokens, Searcher
 from bostruct.domains.space.space import Space
-from bostruct.methods.refusals import refuse_real
+from bostruct.methods.refusals import refuse_numbers
 from bostruct.searchers.mcts import MCTS
 from bostruct.searchers.smbo import SMBO
 from bostruct.surrogates.hashed import HashedRidge
@@ -14,24 +14,24 @@ from bostruct.surrogates.hashed import HashedRidge
 def smbo(domain: Domain) -> Searcher:
     """Build SMBO: suggest the best of 512 random points by a linear model of hashed features (Negrinho et al. 2019).
 
-    domain: any whose points have tokens, without `Real` variables.
+    domain: any whose points have tokens, without `Real` variables and long or logarithmic `Integer` ones.
 
     Raises DomainError.
     """
     domain = require(domain, HasTokens, "smbo")
-    refuse_real("smbo", domain)
+    refuse_numbers("smbo", domain)
     return SMBO(domain, HashedRidge(domain.tokens))
 
 
 def mcts(domain: Domain) -> Searcher:
     """Build Monte Carlo tree search over decisions, UCT with exploration 0.33 (Negrinho et al. 2019).
 
-    domain: any of decisions one after another, without `Real` variables.
+    domain: any of decisions one after another, without `Real` variables, or long or logarithmic `Integer` ones.
 
     Raises DomainError.
     """
     domain = require(domain, HasDecisions, "mcts")
-    refuse_real("mcts", domain)
+    refuse_numbers("mcts", domain)
     if isinstance(domain, Space):
         domain.options(())  # raises where a variable is no single choice
     return MCTS(domain)

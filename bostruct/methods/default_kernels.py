@@ -28,7 +28,7 @@ from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import product_kernel
 from bostruct.kernels.traces import TraceKernel
-from bostruct.methods.refusals import domain_label, refuse_conditions, refuse_real
+from bostruct.methods.refusals import domain_label, refuse_conditions, refuse_numbers
 from bostruct.surrogates.priors import Normal, bounded_normal
 
 ABSENCE_PRIOR = Normal(0.0, 1.0)  # of the logit of the correlation between points with and without a variable
@@ -146,7 +146,7 @@ def variable_graphs(domain: Space) -> tuple[VariableGraph, ...]:
     """
     if not isinstance(domain, Space):
         raise DomainError(f"method: combo needs a Space, got {domain_label(domain)}")
-    refuse_real("combo", domain)
+    refuse_numbers("combo", domain)
     refuse_conditions("combo", domain)
     others = [name for name, variable in domain.variables.items() if not isinstance(variable, ChoiceVariable)]
     if others:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bostruct.contracts import Domain, DomainError
 from bostruct.domains.joint import Joint
+from bostruct.domains.space.choices import number_grid
 from bostruct.domains.space.space import Space
 
 
@@ -15,18 +16,21 @@ def domain_label(domain: Domain) -> str:
     return "a joint domain" if isinstance(domain, Joint) else type(domain).__name__
 
 
-def refuse_real(method: str, domain: Domain) -> None:
-    """Raise DomainError, naming the variable, where a space has a `Real`.
+def refuse_numbers(method: str, domain: Domain) -> None:
+    """Raise DomainError, naming the variable, where a space has a `Real`, or integers that are not listed.
 
     method: name of one that cannot search such variables, for the message.
     domain: any; only a `Space` is looked at.
     """
-    reals = [name for name, v in domain.variables.items() if v.kind == "Real"] if isinstance(domain, Space) else []
-    if reals:
+    variables = domain.variables if isinstance(domain, Space) else {}
+    for name, one in variables.items():
+        if number_grid(one) is None:
+            continue
+        which = " of more than 1000 values, or with log=True" if one.kind == "Integer" else ""
         raise DomainError(
-            f"method: {method} cannot search the Real variable {reals[0]!r}; auto, annealing, evolution and random "
-            "can, where it is in a Space alone also wrs, tpe, smac and hill-climbing; or give it as an Ordinal of "
-            "numbers"
+            f"method: {method} cannot search the {one.kind} variable {name!r}{which}; auto, annealing, evolution "
+            "and random can, where it is in a Space alone also wrs, tpe, smac and hill-climbing; or give it as an "
+            "Ordinal of numbers"
         )
 
 

@@ -10,7 +10,17 @@ from typing import Any, Protocol
 import numpy as np
 
 from bostruct.checks import check_integer, optional_import
-from bostruct.contracts import Choice, HasChoices, HasDecisions, HistoryView, Infeasible, Json, Point, State, Suggestion
+from bostruct.contracts import (
+    Choice,
+    HasChoices,
+    HasDecisions,
+    HistoryView,
+    Infeasible,
+    Json,
+    Point,
+    State,
+    Suggestion,
+)
 from bostruct.searchers.proposals import fall_back
 
 ASKS = 32
@@ -23,6 +33,14 @@ class NamedDecisions(HasChoices, HasDecisions, Protocol):
         """Return the choice that is decided next, None after the last.
 
         made: the decisions before it.
+        """
+        ...
+
+    def decide(self, name: str, value: float) -> int:
+        """Return the decision that the value of a coordinate stands for.
+
+        name: the coordinate's path.
+        value: as `Choice.value`.
         """
         ...
 
@@ -86,7 +104,7 @@ class TPE:
         for _ in range(ASKS):
             trial, made = study.ask(), list[int]()
             while (one := self.domain.choice_after(made)) is not None:
-                made.append(_suggest(trial, one, self.domain.options(made)))
+                made.append(self.domain.decide(one.path, _suggest(trial, one)))
             try:
                 yield self.domain.roll_out(made, rng)
             except Infeasible:
@@ -104,13 +122,12 @@ def _distribution(one: Choice) -> Any:
     return optuna.distributions.CategoricalDistribution(range(last + 1))
 
 
-def _suggest(trial: Any, one: Choice, size: int) -> int:
-    """Have Optuna choose one of `size` vertices."""
+def _suggest(trial: Any, one: Choice) -> float:
+    """Have Optuna choose a value of one coordinate."""
     if math.isinf(one.count):
-        return round((size - 1) * trial.suggest_float(one.path, 0.0, 1.0))
-    if one.ordered:
-        return trial.suggest_int(one.path, 0, size - 1)
-    return trial.suggest_categorical(one.path, range(size))
+        return trial.suggest_float(one.path, 0.0, 1.0)
+    last = int(one.count) - 1
+    return trial.suggest_int(one.path, 0, last) if one.ordered else trial.suggest_categorical(one.path, range(last + 1))
 
 
 def _as_trial(choices: Any, value: float | None) -> Any:

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bostruct.checks import check_integer
-from bostruct.contracts import BostructError, Domain, Info, Point, PointError
+from bostruct.contracts import BostructError, Domain, Info, Point, PointError, Presented
 from bostruct.execution.interrupts import defer_interrupt
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import dump
 from bostruct.storage.protocol import StorageLost, StoredStudy, StudyWriter
+from bostruct.study.given_numbers import find_moved_numbers, restore_numbers
 from bostruct.study.growing import GrowingArray, GrowingBatch
 from bostruct.study.history import History, Trial
 from bostruct.study.records import read_initial, read_trial, write_trial
@@ -165,13 +166,21 @@ class Ledger:
         return trial
 
     @defer_interrupt
-    def add(self, x: Point, outcome: Outcome) -> Trial:
+    def add(self, x: Point, outcome: Outcome, given: Presented) -> Trial:
         """Enter a trial that was never asked for, with its outcome, and return it.
 
         x: a point of the domain.
         outcome: of its evaluation.
+        given: the point as the user wrote it. Numbers that the domain holds as others are on record, and shown.
         """
-        running = Trial(len(self), self._domain.present(x), "running", info={"origin": "added"})
+        presented = self._domain.present(x)
+        info: Info = {"origin": "added"}
+        if moved := find_moved_numbers(given, presented):
+            info["given"] = moved
+        shown = restore_numbers(presented, moved)
+        if (other := self._find_other_numbers(x, shown)) is not None:
+            info["same_step_as"] = other
+        running = Trial(len(self), shown, "running", info=info)
         trial = _apply_outcome(replace(running, started=time.time()), outcome)
         self.writer.insert(write_trial(trial, outcome, dump(self._domain.encode(x)), self._next_position, 1))
         self._enter(trial, x, 1)
@@ -292,6 +301,14 @@ class Ledger:
         """Return what a searcher may see of the trials, without building it anew."""
         running = self._domain.join([self._records[number].point for number in sorted(self._running)])
         return History(self._completed.read(), self._values.read(), running, self._failed.read(), self._seen)
+
+    def _find_other_numbers(self, x: Point, shown: Presented) -> int | None:
+        """Return the first trial of the same point whose numbers are others than those shown; None where none is."""
+        if not self.seen(x):
+            return None
+        key, records = self._domain.key(x), enumerate(self._records)
+        same = (number for number, one in records if self._domain.key(one.point) == key)
+        return next((n for n in same if find_moved_numbers(shown, self._records[n].trial.point)), None)
 
     def _enter(self, trial: Trial, x: Point, attempts: int) -> None:
         self._records.append(_Record(trial, x, attempts))

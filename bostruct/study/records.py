@@ -25,6 +25,7 @@ from bostruct.domains.space.space import Space
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import dump, parse
 from bostruct.storage.protocol import StorageError, StudyMismatch, StudyRow, TrialRow
+from bostruct.study.given_numbers import restore_numbers
 from bostruct.study.history import Trial
 
 # Errors of code that meets JSON of another form than it wrote.
@@ -316,9 +317,9 @@ def read_trial(row: TrialRow, domain: Domain, where: str) -> tuple[Trial, Point]
     """
     try:
         point = domain.decode(parse(row.point))
-        shown = domain.present(point)
         info = parse(row.info)
         _check_info(info)
+        shown = restore_numbers(domain.present(point), info.get("given"))
     except MALFORMED as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
     status: Any = row.status
@@ -328,7 +329,7 @@ def read_trial(row: TrialRow, domain: Domain, where: str) -> tuple[Trial, Point]
 
 def _check_info(info: ParsedJson) -> None:
     """Raise TypeError unless it is a JSON object in which what a study itself reads has the right type."""
-    known = {"origin": str, "suggest_seconds": int | float, "attempts": int, "failed_before": list}
+    known = {"origin": str, "suggest_seconds": int | float, "attempts": int, "failed_before": list, "given": dict}
     if not isinstance(info, dict) or any(not isinstance(info[name], known[name]) for name in known.keys() & info):
         raise TypeError(f"info: expected a JSON object about a trial, got {short_repr(info)}")
 

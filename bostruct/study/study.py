@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -193,6 +194,9 @@ class Study:
     ) -> Trial:
         """Add data that the user already has, as a finished trial of origin `added`, which `n_trials` does not count.
 
+        A `Real` lies on a fine grid. The trial shows your numbers as you gave them; models see the nearest of the grid.
+        A warning says where other numbers of an earlier trial lie on the same step.
+
         point: as the objective would receive it.
         value, failed, infeasible: one of them, as in `tell`.
 
@@ -201,7 +205,14 @@ class Study:
         with self._mutex:
             self._writable()
             outcome = parse_outcome(value, failed, infeasible)
-            return self._ledger.add(self.domain.parse(point), outcome)
+            trial = self._ledger.add(self.domain.parse(point), outcome, point)
+        if (other := trial.info.get("same_step_as")) is not None:
+            warnings.warn(
+                f"trial {trial.number}: {short_repr(trial.point, 200)} is the same point to a model as that of trial "
+                f"{other}: their numbers lie on one step of the grid",
+                stacklevel=2,
+            )
+        return trial
 
     def requeue(self, trial: Trial | int) -> None:
         """Give a running trial back, or a failed one another chance: the next ask hands it out again.

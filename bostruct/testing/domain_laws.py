@@ -15,6 +15,7 @@ from bostruct.contracts import (
     DomainError,
     HasCandidates,
     HasChoices,
+    HasContinuous,
     HasCrossover,
     HasDecisions,
     HasDistances,
@@ -107,6 +108,8 @@ def _check_capabilities(domain: Domain, xs: Batch, points: list[Point] | None, r
         check_distances(domain, xs)
     if has_capability(domain, HasFeatures):
         check_features(domain, xs)
+    if has_capability(domain, HasContinuous):
+        check_continuous(domain, xs, rng)
 
 
 def _check_changes(domain: Domain, x: Point, rng: np.random.Generator) -> None:
@@ -178,6 +181,28 @@ def check_features(domain: HasFeatures, xs: Batch) -> None:
     assert len(found) == len(xs), f"features have one row a point: expected {len(xs)}, got {len(found)}"
     assert np.all(np.isfinite(found)), "features are finite"
     assert_close(domain.features(xs[1:]), found[1:], 0.0, "features of a point do not depend on the rest of the batch")
+
+
+def check_continuous(domain: HasContinuous, xs: Batch, rng: np.random.Generator) -> None:
+    """Check that shares are in [0, 1] and lead back to their points, and that points move to the nearest shares.
+
+    domain: with continuous coordinates, or none.
+    xs: some of its points.
+    rng: draws shares.
+    """
+    c, found = domain.n_continuous, domain.shares(xs)
+    assert found.shape == (len(xs), c), f"shares are (m, c): expected {(len(xs), c)}, got {found.shape}"
+    assert np.all((found >= 0.0) & (found <= 1.0)), "shares are in [0, 1]"
+    back = domain.with_shares(xs, found)
+    assert keys_of(domain, back) == keys_of(domain, xs), "a point with its own shares is itself"
+    moved = domain.with_shares(xs, rng.random(found.shape))
+    again = domain.with_shares(xs, domain.shares(moved))
+    assert keys_of(domain, again) == keys_of(domain, moved), "with_shares is the inverse of shares"
+    same_rest = domain.with_shares(moved, found)
+    assert keys_of(domain, same_rest) == keys_of(domain, xs), "with_shares changes nothing but the shares"
+    for end in (0.0, 1.0):
+        at_end = domain.shares(domain.with_shares(xs, np.full(found.shape, end)))
+        assert_close(at_end, np.full(found.shape, end), 1e-9, "shares of 0 and 1 are the ends of the range")
 
 
 def check_seeded(domain: Domain) -> None:

@@ -10,7 +10,7 @@ import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import DomainError
 from bostruct.language import SearchSpace
-from bostruct.methods.refusals import domain_label, refuse_real
+from bostruct.methods.refusals import domain_label, refuse_numbers
 from examples.language_figures import figure_4
 from tests.permutations import Swaps
 
@@ -49,7 +49,7 @@ def test_domains_have_names(domain, label):
 
 def test_the_first_real_variable_is_named_with_what_can_search_it():
     with pytest.raises(DomainError, match="mcts cannot search the Real variable 'rate'") as refused:
-        refuse_real("mcts", RATES)
+        refuse_numbers("mcts", RATES)
     named = re.search("; (.*) can, .* also (.*); or", str(refused.value))
     assert named is not None
     for method in re.findall("[a-z-]+", f"{named[1]} {named[2]}".replace(" and ", " ")):
@@ -59,7 +59,7 @@ def test_the_first_real_variable_is_named_with_what_can_search_it():
 
 @pytest.mark.parametrize("domain", [BITS, PROGRAMS, bo.mlp_domain(), bo.joint_domain({"a": RATES, "b": BITS})])
 def test_what_is_no_space_with_a_real_passes(domain):
-    refuse_real("mcts", domain)
+    refuse_numbers("mcts", domain)
 
 
 @pytest.mark.parametrize(

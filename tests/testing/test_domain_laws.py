@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.testing.domain_laws import check_domain, check_enumerated
+from bostruct.testing.domain_laws import check_continuous, check_domain, check_enumerated
 
 VARIABLES = {"a": bool, "b": ["p", "q", "r", "s"], "c": range(6)}
 
@@ -128,6 +128,39 @@ class Endless(bo.Space):
         return self.sample(1, rng)[0]
 
 
+class Percent(bo.Space):
+    """Its shares are not in [0, 1]."""
+
+    def shares(self, xs):
+        return 100.0 * super().shares(xs)
+
+
+class Mirrored(bo.Space):
+    """Its shares lead to other points than they were of."""
+
+    def with_shares(self, xs, shares):
+        return super().with_shares(xs, 1.0 - shares)
+
+
+class Careless(bo.Space):
+    """It sets choices back when it moves numbers."""
+
+    def with_shares(self, xs, shares):
+        rows = super().with_shares(xs, shares)
+        rows[:, 0] = 0
+        return rows
+
+
+class Halving(bo.Space):
+    """It does not reach the upper ends of its ranges."""
+
+    def shares(self, xs):
+        return 0.5 * super().shares(xs)
+
+    def with_shares(self, xs, shares):
+        return super().with_shares(xs, np.minimum(2.0 * shares, 1.0))
+
+
 FAULTY_DOMAINS = [Stuck, OneWay, Repeating, Loose, Colliding, Misnamed, Sorting, Misplacing, Cut, OneSided]
 FAULTY_DOMAINS += [Reversing, FarFromItself, Relative, Unnumbered, Trespassing, Lossy]
 
@@ -136,6 +169,14 @@ FAULTY_DOMAINS += [Reversing, FarFromItself, Relative, Unnumbered, Trespassing, 
 def test_a_faulty_domain_fails(faulty, rng):
     with pytest.raises(AssertionError, match=rf"^{faulty.__name__}: "):
         check_domain(faulty(VARIABLES), rng, m=8)
+
+
+@pytest.mark.parametrize("faulty", [Percent, Mirrored, Careless, Halving])
+def test_faulty_continuous_coordinates_fail(faulty, rng):
+    space = faulty(VARIABLES | {"r": bo.Real(0, 1), "n": bo.Integer(1, 10**6, log=True)})
+    with pytest.raises(AssertionError, match="shares"):
+        check_continuous(space, space.sample(8, rng), rng)
+    check_domain(bo.Space(space.variables), rng, m=8)
 
 
 @pytest.mark.parametrize("faulty", [Lopsided, Endless])

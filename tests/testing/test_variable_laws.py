@@ -18,7 +18,7 @@ OURS += [bo.Real(1e-5, 0.1, log=True), bo.Graph(nx.star_graph(5)), bo.Ordinal(ra
 OTHER = np.random.default_rng
 
 
-@pytest.mark.parametrize("variable", OURS, ids=repr)
+@pytest.mark.parametrize("variable", OURS, ids=lambda variable: variable.kind)
 def test_ours_obey(variable):
     for seed in range(3):
         check_variable(variable, np.random.default_rng(seed))

@@ -14,6 +14,7 @@ from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.choice_json import choice_to_json, is_json_scalar
 from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph, DyadicGraph, PathGraph, VariableGraph
+from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.variable import Variable
 from bostruct.domains.space.when import When, check_when
 
@@ -142,6 +143,15 @@ class ChoiceVariable(Variable):
             except TypeError:  # unhashable: found by comparison
                 continue
         return positions
+
+
+def number_grid(variable: Variable) -> NumberGrid | None:
+    """Return the numbers of a variable that models see as a number; None for any other variable.
+
+    variable: of any kind.
+    """
+    choices = variable.choices if isinstance(variable, ChoiceVariable) else None
+    return choices if isinstance(choices, NumberGrid) else None
 
 
 def path_graph(size: int, weight: float = 1.0) -> VariableGraph:

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.contracts import Infeasible, IntArray
+from bostruct.domains.space.choices import number_grid
 from bostruct.domains.space.constraints import ConstrainedProduct, valid_mask
-from bostruct.domains.space.real import Real
-from bostruct.domains.space.scale import GRID_STEPS
 from bostruct.domains.space.variable import ABSENT, Variable
 
 RESAMPLING_DRAWS = 1_000
+DRAWS_OF_ONE = 64  # of a variable that is to change: of two values the likelier has two chances in three
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ class Coordinate:
 
 
 def coordinate(name: str, variable: Variable, vertex: int) -> Coordinate:
-    """Return a variable of a point as a coordinate; for a real one, the value is a share of its range.
+    """Return a variable of a point as a coordinate; for a number on a grid, the value is a share of its range.
 
     name: str.
     variable: `Variable`.
     vertex: int, the point's choice of it.
     """
-    if isinstance(variable, Real):
-        return Coordinate(name, name, vertex / GRID_STEPS, math.inf, True)
+    if (grid := number_grid(variable)) is not None:
+        return Coordinate(name, name, float(grid.shares(np.array(vertex))), math.inf, True)
     return Coordinate(name, name, vertex, len(variable), variable.ordered)
 
 
@@ -55,8 +55,11 @@ def coordinate_values(space: ConstrainedProduct, xs: IntArray) -> npt.NDArray[np
     space: `Space`.
     xs: integer rows (m, d).
     """
-    real = np.array([isinstance(variable, Real) for variable in space.variables.values()])
-    return np.asarray(xs, dtype=np.int64) / np.where(real, GRID_STEPS, 1)
+    values = np.array(xs, dtype=np.float64)
+    for i, variable in enumerate(space.variables.values()):
+        if (grid := number_grid(variable)) is not None:
+            values[:, i] = grid.shares(np.asarray(xs)[:, i])
+    return values
 
 
 def token(text: str) -> int:
@@ -90,10 +93,12 @@ def resample(space: ConstrainedProduct, x: IntArray, names: Sequence[str], rng: 
     Returns x where none is found in 1,000 draws.
     """
     changed = [space.positions[name] for name in names]
+    variables = list(space.variables.values())
+    is_plain = space.layout.is_simple and all(variables[i].is_even for i in changed)
     for _ in range(RESAMPLING_DRAWS if space.constraints else 1):
         row = np.array(x, dtype=np.int64)
-        if space.conditions or not space.layout.is_simple:
-            _sample_each(space, row, changed, rng)
+        if space.conditions or not is_plain:
+            _sample_each(space, variables, row, changed, rng)
         elif len(changed) == 1:
             n = int(space.n_choices[changed[0]])
             row[changed] = (int(row[changed[0]]) + int(rng.integers(1, n))) % n
@@ -104,15 +109,19 @@ def resample(space: ConstrainedProduct, x: IntArray, names: Sequence[str], rng: 
     return np.array(x, dtype=np.int64)
 
 
-def _sample_each(space: ConstrainedProduct, row: IntArray, changed: Sequence[int], rng: np.random.Generator) -> None:
-    """Draw some variables of a row anew, in place, and those that they make exist."""
-    variables = list(space.variables.values())
+def _sample_each(
+    space: ConstrainedProduct,
+    variables: Sequence[Variable],
+    row: IntArray,
+    changed: Sequence[int],
+    rng: np.random.Generator,
+) -> None:
+    """Draw some variables of a row anew, in place, one alone among its other values, and those that they make exist."""
     for i in changed:
-        columns = space.layout.columns(i)
-        if row[columns.start] != ABSENT:
-            own = row[columns].tolist()
-            alone = len(changed) == 1
-            row[columns] = variables[i].move(own, rng.random()) if alone else variables[i].sample(1, rng)[0]
+        own = space.layout.columns(i)
+        if row[own.start] != ABSENT:
+            drawn = variables[i].sample(DRAWS_OF_ONE if len(changed) == 1 else 1, rng)
+            row[own] = drawn[int(np.argmax((drawn != row[own]).any(axis=1)))]
     space.conditions.settle_randomly(row[None], rng)
 
 
@@ -133,6 +142,17 @@ def choice_after(space: ConstrainedProduct, made: Sequence[int]) -> Coordinate |
     """
     i = _replay(space, made)[1]
     return None if i is None else coordinate(*list(space.variables.items())[i], 0)
+
+
+def decide(space: ConstrainedProduct, name: str, value: float) -> int:
+    """Return the vertex that the value of a coordinate stands for, the nearest one.
+
+    space: `Space`.
+    name: of a variable.
+    value: as `coordinate` has it: a share of the range for numbers on a grid, else a vertex.
+    """
+    grid = number_grid(space.variables[name])
+    return round(value) if grid is None else int(grid.nearest(np.array(value)))
 
 
 def _replay(space: ConstrainedProduct, made: Sequence[int]) -> tuple[IntArray, int | None]:

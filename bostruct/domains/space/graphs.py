@@ -5,6 +5,7 @@ Vertices are 0 .. size - 1. Graphs are values: equal graphs share their eigensys
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,7 @@ from bostruct.contracts import Array, DomainError, IntArray
 MAX_CHOICES = 1000
 MIN_WEIGHT = 1e-300
 DYADIC_STEPS = 24
+FACTOR_BITS = 40  # of the factors between integers, as binary fractions: few enough that 64 is 64
 
 
 class VariableGraph(Protocol):
@@ -79,9 +81,11 @@ class DyadicGraph:
     """Numbers in a row, too many for single steps: a step of half of them, a quarter and so on is one change.
 
     size: number of vertices, at least 2.
+    halvings: the most times that the size is halved; as many as it has binary digits end with steps of 1.
     """
 
     size: int
+    halvings: int = DYADIC_STEPS
 
     def neighbors(self, vertex: int) -> IntArray:
         around = vertex + self._steps
@@ -90,11 +94,50 @@ class DyadicGraph:
     @cached_property
     def _steps(self) -> IntArray:
         """The steps down and up, ascending."""
-        halves = np.array([self.size >> k for k in range(1, DYADIC_STEPS + 1) if self.size >> k], dtype=np.int64)
+        halves = np.array([self.size >> k for k in range(1, self.halvings + 1) if self.size >> k], dtype=np.int64)
         return np.concatenate([-halves, halves[::-1]])
 
     def laplacian(self) -> Array:
-        raise DomainError("a Real variable has no Laplacian: its choices are too many")
+        raise DomainError("a variable of so many numbers has no Laplacian")
+
+
+@dataclass(frozen=True)
+class GeometricGraph:
+    """The integers from low to high on the scale of their logarithms; vertex v is low + v.
+
+    Two integers are one change apart where they differ by a power of 2, or where one is the other times
+    (high / low)^(1/2), ^(1/4), ..., rounded down. Factors alone would lead few integers down to a far smaller one.
+
+    low, high: int, 1 <= low < high.
+    """
+
+    low: int
+    high: int
+
+    @property
+    def size(self) -> int:
+        return self.high - self.low + 1
+
+    def neighbors(self, vertex: int) -> IntArray:
+        value = self.low + int(vertex)
+        around = {value + sign * (1 << k) for k in range(self.size.bit_length()) for sign in (-1, 1)}
+        for factor in self._factors:
+            around.add(value * factor >> FACTOR_BITS)
+            below = -((-value << FACTOR_BITS) // factor)  # the only one that this factor could take here
+            if below * factor >> FACTOR_BITS == value:
+                around.add(below)
+        around.discard(value)
+        return np.array(sorted(v for v in around if self.low <= v <= self.high), dtype=np.int64) - self.low
+
+    @cached_property
+    def _factors(self) -> list[int]:
+        """The factors, in units of 2^-40, as integers: products of them are exact."""
+        ratio = math.log(self.high / self.low)
+        factors = [round(math.exp(ratio / 2.0**k) * 2**FACTOR_BITS) for k in range(1, DYADIC_STEPS + 1)]
+        return [one for one in factors if self.high * one >> FACTOR_BITS > self.high]
+
+    def laplacian(self) -> Array:
+        raise DomainError("a variable of so many numbers has no Laplacian")
 
 
 @dataclass(frozen=True)

@@ -1,55 +1,93 @@
-"""A variable of integers."""
+"""A variable of integers: a path of few, or a grid of any number, on the scale of their logarithms where wanted."""
 
 from __future__ import annotations
 
-import math
+import numpy as np
 
-from bostruct.checks import check_integer
-from bostruct.contracts import DomainError, Json, ParsedJson
-from bostruct.domains.space.choices import ChoiceVariable, path_graph
-from bostruct.domains.space.graphs import MAX_CHOICES
+from bostruct.checks import check_bool, check_integer
+from bostruct.contracts import DomainError, IntArray, Json, ParsedJson
+from bostruct.domains.space.choices import ChoiceVariable, path_graph, to_python
+from bostruct.domains.space.graphs import MAX_CHOICES, DyadicGraph, GeometricGraph
+from bostruct.domains.space.scale import IntegerGrid
 from bostruct.domains.space.when import When
+
+LARGEST = 2**53  # up to which float64 holds every integer
 
 
 class Integer(ChoiceVariable):
-    """A variable of all integers from low to high, both included (path graph).
+    """A variable of all integers from low to high, both included.
 
-    low, high: int, low < high, at most 1000 values.
+    low, high: int from -2^53 to 2^53, low < high, at most 2^53 values.
+    log: bool, True to draw, change and model them on the scale of their logarithms; then low is at least 1.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+
+    Up to 1000 integers without `log` are a path: a step up or down is one change, and every method accepts them.
+    Others are numbers as those of `Real`: a change is a step of 1, or of 1/2, 1/4, ... of them; with `log` a step of a
+    power of 2, or by a factor. Methods that refuse `Real` refuse them by name.
 
     Raises DomainError, TypeError and ValueError.
     """
 
     ordered = True
 
-    def __init__(self, low: int, high: int, *, when: When | None = None) -> None:
-        low = check_integer("low", low, -(2**53), 2**53)
-        high = check_integer("high", high, -(2**53), 2**53)
-        if not 2 <= high - low + 1 <= MAX_CHOICES:
-            raise DomainError(
-                f"Integer: expected 2 to {MAX_CHOICES} values, low < high; got low={low}, high={high}"
-                f"{_suggest_grid(low, high)}"
-            )
-        super().__init__(tuple(range(low, high + 1)), path_graph(high - low + 1), when)
+    def __init__(self, low: int, high: int, *, log: bool = False, when: When | None = None) -> None:
+        low = check_integer("low", low, -LARGEST, LARGEST)
+        high = check_integer("high", high, -LARGEST, LARGEST)
+        size = high - low + 1
+        if not low < high or (check_bool("log", log) and low < 1):
+            rule = "low < high, low at least 1" if log else "low < high"
+            raise DomainError(f"Integer: expected {rule}; got low={low}, high={high}")
+        if size > LARGEST:
+            raise DomainError(f"Integer: expected at most 2^53 values, got low={low}, high={high}")
+        self.is_even = not log
+        if log:
+            super().__init__(IntegerGrid(low, high, log), GeometricGraph(low, high), when)
+        elif size > MAX_CHOICES:
+            super().__init__(IntegerGrid(low, high, log), DyadicGraph(size, size.bit_length()), when)
+        else:
+            super().__init__(tuple(range(low, high + 1)), path_graph(size), when)
+
+    def __repr__(self) -> str:
+        grid = self._grid
+        if grid is None:
+            return super().__repr__()
+        return f"Integer({grid.low}, {grid.high}{', log=True' if grid.log else ''})"
+
+    @property
+    def has_mutable_choices(self) -> bool:
+        """False: they are numbers."""
+        return False
+
+    def sample(self, m: int, rng: np.random.Generator) -> IntArray:
+        """Draw m integers uniformly on the variable's scale (m, 1).
+
+        m: int >= 0.
+        rng: the only source of chance.
+        """
+        return super().sample(m, rng) if self._grid is None else self._grid.sample(m, rng)[:, None]
+
+    def parse(self, value: object) -> list[int]:
+        """Return the position of an integer; raises PointError for anything else.
+
+        value: integer from low to high.
+        """
+        return super().parse(value) if self._grid is None else [self._grid.vertex(to_python(value))]
 
     def describe(self) -> dict[str, Json]:
-        """Return the bounds as JSON."""
-        return {"low": self.choices[0], "high": self.choices[-1]}
+        """Return the bounds, and the scale where it is that of logarithms, as JSON."""
+        last = len(self.choices) - 1
+        bounds: dict[str, Json] = {"low": self.choices[0], "high": self.choices[last]}
+        return bounds if self.is_even else bounds | {"log": True}
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Integer:
         """Rebuild the variable from what `describe` returned.
 
-        data: with its bounds.
+        data: with its bounds, and its scale where that is not even.
         """
-        return cls(data["low"], data["high"])
+        return cls(data["low"], data["high"], log=data.get("log", False))
 
-
-def _suggest_grid(low: int, high: int) -> str:
-    if low >= high:
-        return ""
-    step = math.ceil((high - low) / (MAX_CHOICES - 1))
-    return (
-        f". Give a grid, such as Ordinal(range({low}, {high + 1}, {step})) or one of geometric steps; or "
-        f"Real({low}, {high}), rounded in the objective, for a method that takes it"
-    )
+    @property
+    def _grid(self) -> IntegerGrid | None:
+        """The integers where they are not listed."""
+        return self.choices if isinstance(self.choices, IntegerGrid) else None

@@ -28,13 +28,13 @@ class Real(ChoiceVariable):
     choices: RealGrid
 
     def __init__(self, low: float, high: float, *, log: bool = False, when: When | None = None) -> None:
-        low, high = check_number("low", low), check_number("high", high)
+        low, high = check_number("low", low) + 0.0, check_number("high", high) + 0.0  # -0.0 is 0.0
         if not low < high or (log and low <= 0.0) or not math.isfinite(high - low):
             raise DomainError(f"Real: expected low < high{', low above 0' if log else ''}; got low={low}, high={high}")
         span = math.log(high / low) if log else (high - low) / max(abs(low), abs(high))
         if span < GRID_STEPS * 1e-15:
             raise DomainError(f"Real: expected a range that float64 can divide finely, got low={low}, high={high}")
-        super().__init__(RealGrid(low, high, log=log), DyadicGraph(GRID_STEPS + 1), when)
+        super().__init__(RealGrid(low, high, log), DyadicGraph(GRID_STEPS + 1), when)
 
     def __repr__(self) -> str:
         grid = self.choices

@@ -1,28 +1,64 @@
-"""The numbers that a real variable may be: a grid that is finer than people write, and is never listed."""
+"""The numbers that a variable may be where they are too many to be listed: grids, and each as a share of its range."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from bostruct.checks import short_repr
-from bostruct.contracts import PointError
+from bostruct.contracts import Array, IntArray, PointError
 
 GRID_STEPS = 10**12  # of a Real: few enough to find each again from its value, and decimal, as people's numbers are
 GRID_DIGITS = 11  # of a number, which a grid of a trillion steps can tell apart
 
 
-class RealGrid(Sequence[float]):
+class NumberGrid(Sequence[float]):
+    """The values of a variable that models see as a number: on a scale from 0, the lowest, to 1, the highest."""
+
+    @property
+    @abstractmethod
+    def n_steps(self) -> int | None:
+        """The number of steps from end to end where they are even on the grid's scale; None where they are not."""
+
+    @abstractmethod
+    def shares(self, vertices: IntArray) -> Array:
+        """Return the share of the range, on the grid's scale, at which values lie, in [0, 1], as many.
+
+        vertices: positions on the grid, of any shape.
+        """
+
+    @abstractmethod
+    def nearest(self, shares: Array) -> IntArray:
+        """Return the positions of the nearest values, the inverse of `shares`.
+
+        shares: in [0, 1], of any shape.
+        """
+
+    @abstractmethod
+    def vertex(self, value: object) -> int:
+        """Return the position of the nearest value; raise PointError for what is no value.
+
+        value: as the user wrote it.
+        """
+
+
+@dataclass(frozen=True)
+class RealGrid(NumberGrid):
     """The values of a real variable: `GRID_STEPS` + 1 numbers from low to high, at even distances.
 
     low, high: float, low < high.
     log: bool, True for even distances of logarithms.
     """
 
-    def __init__(self, low: float, high: float, *, log: bool) -> None:
-        self.low, self.high, self.log = low, high, log
+    low: float
+    high: float
+    log: bool
 
     def __len__(self) -> int:
         return GRID_STEPS + 1
@@ -36,16 +72,31 @@ class RealGrid(Sequence[float]):
             short = float(f"{value:.{GRID_DIGITS}g}")
         else:
             value = self.low + share * (self.high - self.low)
-            short = round(value, self._decimals)
+            short = round(value, self._decimals) + 0.0  # which turns -0.0 into 0.0
         # what people write, where it is the same place of the grid
         return short if self.low <= short <= self.high and self.vertex(short) == vertex else value
 
-    @cached_property
-    def _decimals(self) -> int:
-        return math.floor(-math.log10((self.high - self.low) / GRID_STEPS))
+    def shares(self, vertices: IntArray) -> Array:
+        """Return the share of the range at which numbers lie, in [0, 1], as many.
+
+        vertices: positions on the grid, of any shape.
+        """
+        return vertices / float(GRID_STEPS)
+
+    @property
+    def n_steps(self) -> int:
+        """The number of steps from end to end, all even."""
+        return GRID_STEPS
+
+    def nearest(self, shares: Array) -> IntArray:
+        """Return the positions of the nearest numbers.
+
+        shares: in [0, 1], of any shape.
+        """
+        return np.rint(shares * GRID_STEPS).astype(np.int64)
 
     def vertex(self, value: object) -> int:
-        """Return the position of the nearest number of the grid.
+        """Return the position of the nearest number of the grid; -0.0 is 0.0.
 
         value: number from low to high.
 
@@ -56,3 +107,81 @@ class RealGrid(Sequence[float]):
         if self.log:
             return round(GRID_STEPS * (math.log(value / self.low) / math.log(self.high / self.low)))
         return round(GRID_STEPS * ((value - self.low) / (self.high - self.low)))
+
+    @cached_property
+    def _decimals(self) -> int:
+        return math.floor(-math.log10((self.high - self.low) / GRID_STEPS))
+
+
+@dataclass(frozen=True)
+class IntegerGrid(NumberGrid):
+    """All integers from low to high, which are never listed.
+
+    low, high: int, low < high.
+    log: bool, True for the scale of their logarithms; then low >= 1.
+    """
+
+    low: int
+    high: int
+    log: bool
+
+    def __len__(self) -> int:
+        return self.high - self.low + 1
+
+    def __getitem__(self, vertex: Any) -> Any:
+        if not 0 <= vertex < len(self):
+            raise IndexError(f"expected a vertex in 0..{len(self) - 1}, got {vertex}")
+        return self.low + int(vertex)
+
+    @property
+    def n_steps(self) -> int | None:
+        """The number of steps from end to end; None on the scale of logarithms, where they are not even."""
+        return None if self.log else len(self) - 1
+
+    def sample(self, m: int, rng: np.random.Generator) -> IntArray:
+        """Draw the positions of m integers, uniformly on the grid's scale (m,).
+
+        Of logarithms, an integer v has the chance of the interval from v - 1/2 to v + 1/2.
+
+        m: int >= 0.
+        rng: the only source of chance.
+        """
+        if not self.log:
+            return rng.integers(0, len(self), size=m)
+        logs = rng.uniform(math.log(self.low - 0.5), math.log(self.high + 0.5), size=m)
+        return np.clip(np.rint(np.exp(logs)), self.low, self.high).astype(np.int64) - self.low
+
+    def shares(self, vertices: IntArray) -> Array:
+        """Return the share of the range, on the grid's scale, at which integers lie, in [0, 1], as many.
+
+        vertices: positions on the grid, of any shape.
+        """
+        if not self.log:
+            return vertices / float(len(self) - 1)
+        return np.minimum(np.log1p(vertices / float(self.low)) / self._log_ratio, 1.0)
+
+    def nearest(self, shares: Array) -> IntArray:
+        """Return the positions of the nearest integers.
+
+        shares: in [0, 1], of any shape.
+        """
+        last = len(self) - 1
+        values = self.low * np.expm1(shares * self._log_ratio) if self.log else shares * last
+        return np.clip(np.rint(values), 0, last).astype(np.int64)
+
+    def vertex(self, value: object) -> int:
+        """Return the position of an integer.
+
+        value: an integer from low to high; 3.0 is 3.
+
+        Raises PointError for any other.
+        """
+        if isinstance(value, int | float) and not isinstance(value, bool) and self.low <= value <= self.high:
+            number = int(value)
+            if number == value:
+                return number - self.low
+        raise PointError(f"expected an integer from {self.low} to {self.high}, got {short_repr(value)}")
+
+    @property
+    def _log_ratio(self) -> float:
+        return math.log1p((self.high - self.low) / self.low)

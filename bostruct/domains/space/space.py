@@ -10,11 +10,11 @@ from functools import cached_property
 import numpy as np
 
 from bostruct.checks import short_repr
-from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, Presented
+from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, Presented
 from bostruct.display import html_table
 from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
 from bostruct.domains.space.call_limit import charge_once, limit_calls, release_calls
-from bostruct.domains.space.choices import ChoiceVariable
+from bostruct.domains.space.choices import ChoiceVariable, number_grid
 from bostruct.domains.space.conditions import Conditions
 from bostruct.domains.space.constrained_sampling import sample_distinct, sample_satisfying
 from bostruct.domains.space.constraints import (
@@ -27,6 +27,7 @@ from bostruct.domains.space.decisions import (
     Coordinate,
     choice_after,
     coordinate,
+    decide,
     decisions,
     resample,
     roll_out,
@@ -37,6 +38,7 @@ from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.moves import Moves
 from bostruct.domains.space.points import check_names, check_row, encode_row, present_row, read_row
 from bostruct.domains.space.registry import variable, variable_from_json
+from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
 from bostruct.domains.space.survey import survey_space
 from bostruct.domains.space.unseen_points import sample_unseen
@@ -195,7 +197,7 @@ class Space:
         rng: `numpy.random.Generator`.
         """
         rows = rng.integers(0, self._bounds, size=(m, self.layout.n_columns))
-        for i, v in self._wide:
+        for i, v in self._sampled:
             rows[:, self.layout.columns(i)] = v.sample(m, rng)
         return self.conditions.settle_randomly(rows, rng)
 
@@ -412,6 +414,14 @@ class Space:
         """
         return choice_after(self, made)
 
+    def decide(self, name: str, value: float) -> int:
+        """Return the decision that the value of a coordinate stands for, the nearest one.
+
+        name: of a variable.
+        value: float, as in `coordinates`.
+        """
+        return decide(self, name, value)
+
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> IntArray:
         """Draw a valid point with these first vertices; raises Infeasible where 1,000 draws find none.
 
@@ -436,6 +446,33 @@ class Space:
         if data["constraints"]:
             raise DomainError("the space has constraints, whose code no file holds; pass the space itself (space=...)")
         return cls({name: variable_from_json(name, v) for name, v in data["variables"].items()})
+
+    @property
+    def n_continuous(self) -> int:
+        """The number of variables that are numbers on a grid too fine to list, and that every point has."""
+        return len(self._grids)
+
+    def shares(self, xs: IntArray) -> Array:
+        """Return the numbers of m points as shares of their ranges, each on its scale (m, c): `HasContinuous`.
+
+        xs: integer rows (m, d).
+        """
+        rows = np.asarray(xs)
+        shares = np.empty((len(rows), len(self._grids)))
+        for k, (column, grid) in enumerate(self._grids):
+            shares[:, k] = grid.shares(rows[:, column])
+        return shares
+
+    def with_shares(self, xs: IntArray, shares: Array) -> IntArray:
+        """Return points with other numbers, the nearest of their grids (m, d); constraints are not looked at.
+
+        xs: integer rows (m, d).
+        shares: of the ranges, in [0, 1] (m, c).
+        """
+        rows = np.array(xs, dtype=np.int64)
+        for k, (column, grid) in enumerate(self._grids):
+            rows[:, column] = grid.nearest(shares[:, k])
+        return rows
 
     @cached_property
     def _all(self) -> IntArray:
@@ -470,6 +507,17 @@ class Space:
     def _wide(self) -> list[tuple[int, Variable]]:
         """The variables with several columns, and their positions."""
         return [(i, v) for i, v in enumerate(self.variables.values()) if v.width > 1]
+
+    @cached_property
+    def _grids(self) -> list[tuple[int, NumberGrid]]:
+        """The columns of the numbers that are not listed and that every point has, and their grids."""
+        grids = [None if v.when else number_grid(v) for v in self.variables.values()]
+        return [(int(self.layout.starts[i]), grid) for i, grid in enumerate(grids) if grid is not None]
+
+    @cached_property
+    def _sampled(self) -> list[tuple[int, Variable]]:
+        """The variables that draw their own values, and their positions: with several columns, or on a scale."""
+        return [(i, v) for i, v in enumerate(self.variables.values()) if v.width > 1 or not v.is_even]
 
     @cached_property
     def _bounds(self) -> IntArray:

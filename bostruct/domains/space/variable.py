@@ -25,6 +25,7 @@ class Variable(ABC):
     width: int = 1  # columns of a value
     ordered: bool = False  # True where the values have an order that means something
     when: When = MappingProxyType({})  # the conditions under which a point has the variable; empty for always
+    is_even: bool = True  # False where `sample` draws some values more often than others
 
     @property
     def kind(self) -> str:

@@ -11,20 +11,35 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from bostruct.contracts import Array, IntArray, Parameter
 from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
+from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
 from bostruct.kernels.space.factor import Factor, VariableChanges
 from bostruct.kernels.space.incremental import LastCall, disagreement_change, look_up
 from bostruct.kernels.space.links import LogLengthscale
+from bostruct.kernels.space.matern import NumberEffect, change_effects, sum_effects
 from bostruct.kernels.space.spectra import diffusion, eigenvalues
 
 LENGTHSCALE = 0.5  # of effects along a graph, in units of its length
+
+
+class Numbers(NamedTuple):
+    """The variables of a space whose effects are those of numbers.
+
+    grids: of each.
+    columns: of a point, one for each.
+    places: of each variable of the space, its position among the numbers, 0 for others (d,).
+    """
+
+    grids: tuple[NumberGrid, ...]
+    columns: list[int]
+    places: IntArray
 
 
 class EffectKernel(Protocol):
@@ -143,6 +158,8 @@ class MainEffects:
         gram = np.zeros((len(xs), len(ys)))
         if signs := self._signs:  # of two choices every effect is a sign: one product serves all
             gram += (2.0 * xs[:, signs] - 1.0) @ (2.0 * ys[:, signs] - 1.0).T
+        if (numbers := self._numbers) is not None:
+            gram += sum_effects(numbers.grids, xs[:, numbers.columns], ys[:, numbers.columns])
         for i in self._others:
             own = self.layout.columns(i)
             gram += self.effects[i].gram(xs[:, own], ys[:, own])
@@ -173,6 +190,9 @@ class MainEffects:
         if isinstance(effect, GraphEffect):
             steps = effect.table[after[:, 0]] - effect.table[before[:, 0]]
             return look_up(steps, ys.T[self.layout.starts[which]])
+        if (numbers := self._numbers) is not None and isinstance(effect, NumberEffect):
+            moved = VariableChanges(numbers.places[which], before, after)
+            return change_effects(numbers.grids, moved, ys[:, numbers.columns])
         change = np.empty((len(which), len(ys)))
         for i in np.unique(which).tolist():
             rows, width, theirs = np.flatnonzero(which == i), self.layout.widths[i], ys[:, self.layout.columns(i)]
@@ -195,8 +215,9 @@ class MainEffects:
         xs: n points.
         """
         del theta
-        uneven = [i for i, complete in enumerate(self._is_complete) if not complete]
-        total = np.full(len(xs), float(len(self.effects) - len(uneven)))  # on complete graphs each is 1
+        pairs = zip(self.effects, self._is_complete, strict=True)
+        uneven = [i for i, (one, complete) in enumerate(pairs) if not complete and not isinstance(one, NumberEffect)]
+        total = np.full(len(xs), float(len(self.effects) - len(uneven)))  # of complete graphs and numbers each is 1
         rows = xs.rows() if uneven and isinstance(xs, SingleChanges) else xs
         for i in uneven:
             total += self.effects[i].diag(rows[:, self.layout.columns(i)])
@@ -226,9 +247,10 @@ class MainEffects:
 
     @cached_property
     def _effect_numbers(self) -> IntArray:
-        """A number for each variable (d,), the same for variables that share an effect."""
+        """A number for each variable (d,), the same for variables that share an effect, or are numbers."""
         numbers: dict[int, int] = {}
-        return np.array([numbers.setdefault(id(effect), len(numbers)) for effect in self.effects])
+        shared = [-1 if isinstance(effect, NumberEffect) else id(effect) for effect in self.effects]
+        return np.array([numbers.setdefault(effect, len(numbers)) for effect in shared])
 
     @cached_property
     def _signs(self) -> list[int]:
@@ -238,4 +260,19 @@ class MainEffects:
 
     @cached_property
     def _others(self) -> list[int]:
-        return [i for i, one in enumerate(self.effects) if not (isinstance(one, GraphEffect) and one.graph.size == 2)]
+        return [
+            i
+            for i, one in enumerate(self.effects)
+            if not isinstance(one, NumberEffect) and not (isinstance(one, GraphEffect) and one.graph.size == 2)
+        ]
+
+    @cached_property
+    def _numbers(self) -> Numbers | None:
+        """The variables that are numbers; None where there are none."""
+        own = [i for i, one in enumerate(self.effects) if isinstance(one, NumberEffect)]
+        if not own:
+            return None
+        places = np.zeros(len(self.effects), dtype=np.int64)
+        places[own] = np.arange(len(own))
+        grids = tuple(one.grid for one in self.effects if isinstance(one, NumberEffect))
+        return Numbers(grids, self.layout.starts[own].tolist(), places)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 
 from bostruct.contracts import Array, IntArray
+from bostruct.domains.space.scale import NumberGrid
 from bostruct.kernels.space.factor import VariableChanges
 
 ROOT = math.sqrt(5.0)
-MAX_FACTORS = 8  # of a product that is taken before its logarithm: each is at most about 1e21, so it cannot overflow
+LARGEST_LOG = 600.0  # of a product that is taken before its logarithm; doubles end at 709
 
 
 class NumberPair(NamedTuple):
@@ -22,23 +25,26 @@ class NumberPair(NamedTuple):
 
     xs: of n points (c, n).
     ys: of m points (c, m).
+    is_same: True where both are one batch.
     """
 
     xs: Array
     ys: Array
+    is_same: bool
 
 
 class NumberChanges(NamedTuple):
-    """Changes of numbers, by their distances to each y.
+    """Changes of numbers.
 
     which: the variable of each change (r,).
-    before: its distance to each y before the change (r, m).
-    after: the same after it (r, m).
+    before, after: its share before and after the change (r,).
+    ys: shares of m points (c, m).
     """
 
     which: IntArray
     before: Array
     after: Array
+    ys: Array
 
 
 @dataclass(frozen=True)
@@ -48,15 +54,15 @@ class MaternFactor:
     x and y are shares of the range, on the scale on which the variable is even (Rasmussen and Williams 2006, equation
     4.17). theta is the log lengthscale: 1 is the whole range.
 
-    steps: of each variable's grid, from the lowest number to the highest.
+    grids: of each variable, its numbers and the scale on which they are even.
     """
 
-    steps: tuple[int, ...]
+    grids: tuple[NumberGrid, ...]
 
     @property
     def n_variables(self) -> int:
         """The number of its variables."""
-        return len(self.steps)
+        return len(self.grids)
 
     @property
     def has_unit_diagonal(self) -> bool:
@@ -69,8 +75,8 @@ class MaternFactor:
         xs: positions of n points (n, c).
         ys: positions of m points (m, c); None for xs with themselves.
         """
-        own = self._shares(xs)
-        return NumberPair(own, own if ys is None else self._shares(ys))
+        own = shares_of(self.grids, xs)
+        return NumberPair(own, own if ys is None else shares_of(self.grids, ys), ys is None)
 
     def log_gram(self, theta: Array, prepared: NumberPair, without: int | None = None) -> Array:
         """Return the part of log K that comes from these variables (n, m).
@@ -79,18 +85,16 @@ class MaternFactor:
         prepared: of n and m points.
         without: position of a variable to leave out; None for none.
         """
+        rates = _rates(theta)
+        if without is not None:
+            rates[without] = 0.0  # whose kernel is 1 then
         log_gram = np.zeros((prepared.xs.shape[1], prepared.ys.shape[1]))
-        product: Array | None = None
-        kept = [i for i in range(self.n_variables) if i != without]
-        for k, i in enumerate(kept):
-            a = _distances(prepared, i, theta[i])
-            log_gram -= a
-            polynomial = a * (a / 3.0 + 1.0)
-            polynomial += 1.0
-            product = polynomial if product is None else np.multiply(product, polynomial, out=product)
-            if (k + 1) % MAX_FACTORS == 0 or k + 1 == len(kept):
-                log_gram += np.log(product, out=product)
-                product = None
+        total, product = np.empty_like(log_gram), np.empty_like(log_gram)
+        for own in _chunks(rates):
+            xs, ys = prepared.xs[own], prepared.ys[own]
+            load_compiled().add_distances(xs, ys, rates[own], prepared.is_same, total, product)
+            log_gram += np.log(product, out=product)
+            log_gram -= total
         return log_gram
 
     def log_diag(self, theta: Array, xs: IntArray) -> Array:
@@ -109,8 +113,10 @@ class MaternFactor:
         prepared: of n and m points.
         weighted: (n, m).
         """
-        slopes = [np.vdot(weighted, _slope(_distances(prepared, i, t))) for i, t in enumerate(theta)]
-        return np.array(slopes, dtype=np.float64)
+        slopes = np.empty(self.n_variables)
+        half = 0.5 * (weighted + weighted.T) if prepared.is_same else np.ascontiguousarray(weighted)
+        load_compiled().sum_slopes(prepared.xs, prepared.ys, _rates(theta), prepared.is_same, half, slopes)
+        return slopes
 
     def line(
         self, i: int, theta: Array, prepared: NumberPair, gram: Array, *, carried: bool
@@ -123,28 +129,26 @@ class MaternFactor:
         gram: K (n, m).
         carried: True where `gram` holds the kernel of variable i at `theta`.
         """
-        far = _distances(prepared, i, 0.0)
-        rest = gram / np.exp(_log_matern(far * math.exp(-theta[i]))) if carried else gram
+        far = ROOT * np.abs(prepared.xs[i][:, None] - prepared.ys[i])
+        rest = gram / _matern(far * math.exp(-theta[i])) if carried else gram
         out = np.empty_like(rest)
 
         def along(t: float) -> Array:
-            np.exp(_log_matern(far * math.exp(-t)), out=out)
-            return np.multiply(out, rest, out=out)
+            a = far * math.exp(-t)
+            np.exp(-a, out=out)
+            np.multiply(out, rest, out=out)
+            return np.multiply(out, 1.0 + a * (1.0 + a / 3.0), out=out)
 
         return along
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> NumberChanges:
-        """Measure how far each y is from the number before and after each change.
+        """Turn positions before and after each change into shares.
 
         changes: r changes.
         ys: positions of m points (m, c).
         """
-        steps = self._steps[changes.which]
-        theirs = self._shares(ys)[changes.which]  # (r, m)
-        before, after = (
-            ROOT * np.abs((own[:, 0] / steps)[:, None] - theirs) for own in (changes.before, changes.after)
-        )
-        return NumberChanges(changes.which, before, after)
+        before, after = (share_of_each(self.grids, changes.which, own) for own in (changes.before, changes.after))
+        return NumberChanges(np.asarray(changes.which), before, after, shares_of(self.grids, ys))
 
     def log_change(self, theta: Array, prepared: NumberChanges) -> Array:
         """Return by how much each change adds to log K (r, m).
@@ -152,30 +156,111 @@ class MaternFactor:
         theta: (c,).
         prepared: of `prepare_changes`.
         """
-        rates = np.exp(-theta)[prepared.which][:, None]
-        return _log_matern(prepared.after * rates) - _log_matern(prepared.before * rates)
-
-    def _shares(self, xs: IntArray) -> Array:
-        return np.ascontiguousarray((xs / self._steps).T)
-
-    @cached_property
-    def _steps(self) -> Array:
-        return np.array(self.steps, dtype=np.float64)
+        drop = np.empty((len(prepared.which), prepared.ys.shape[1]))
+        ratio = np.empty_like(drop)
+        load_compiled().compare_changes(*prepared, _rates(theta), drop, ratio)
+        drop += np.log(ratio, out=ratio)
+        return drop
 
 
-def _distances(prepared: NumberPair, i: int, theta: float) -> Array:
-    """Return sqrt(5) times the distance over the lengthscale (n, m)."""
-    far = prepared.xs[i][:, None] - prepared.ys[i]
-    np.abs(far, out=far)
-    far *= ROOT * math.exp(-theta)
-    return far
+def shares_of(grids: Sequence[NumberGrid], xs: IntArray) -> Array:
+    """Return the shares of n points, variable by variable (c, n).
+
+    grids: of c variables.
+    xs: positions on them (n, c).
+    """
+    shares = np.empty((len(grids), len(xs)))
+    for i, grid in enumerate(grids):
+        shares[i] = grid.shares(xs[:, i])
+    return shares
 
 
-def _log_matern(a: Array) -> Array:
-    return np.log1p(a * (1.0 + a / 3.0)) - a
+def share_of_each(grids: Sequence[NumberGrid], which: IntArray, columns: IntArray) -> Array:
+    """Return the shares of r positions, each of a variable of its own (r,).
+
+    grids: of c variables.
+    which: the variable of each (r,).
+    columns: (r, w), of which the first is the position.
+    """
+    steps = [grid.n_steps for grid in grids]
+    shares = columns[:, 0] / np.array([float(n or 1) for n in steps])[which]
+    for i in [i for i, n in enumerate(steps) if n is None]:
+        rows = which == i
+        shares[rows] = grids[i].shares(columns[rows, 0])
+    return shares
 
 
-def _slope(a: Array) -> Array:
-    """Return the derivative of the log kernel in the log lengthscale."""
-    square = a * a / 3.0
-    return square * (1.0 + a) / (1.0 + a + square)
+@dataclass(frozen=True)
+class NumberEffect:
+    """The main effect of a number: Matern-5/2 on the share of its range, of lengthscale 1.
+
+    `MainEffects` adds up the effects of all numbers at once, by `sum_effects` and `change_effects`.
+
+    grid: the numbers.
+    """
+
+    grid: NumberGrid
+
+    def gram(self, xs: IntArray, ys: IntArray) -> Array:
+        """Return the kernel between values (n, m).
+
+        xs: positions of n points (n, 1).
+        ys: positions of m points (m, 1).
+        """
+        return _matern(ROOT * np.abs(self.grid.shares(xs) - self.grid.shares(ys)[:, 0]))
+
+    def diag(self, xs: IntArray) -> Array:
+        """Return ones (n,): a number equals itself.
+
+        xs: positions of n points (n, 1).
+        """
+        return np.ones(len(xs))
+
+
+def sum_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray) -> Array:
+    """Return the sum of the effects of several numbers (n, m).
+
+    grids: of c variables.
+    xs, ys: positions of n and m points (n, c), (m, c).
+    """
+    own, other = shares_of(grids, xs), shares_of(grids, ys)
+    total = np.zeros((len(xs), len(ys)))
+    load_compiled().add_effects(own, other, np.exp(ROOT * own), np.exp(ROOT * other), ROOT, total)
+    return total
+
+
+def change_effects(grids: Sequence[NumberGrid], changes: VariableChanges, ys: IntArray) -> Array:
+    """Return by how much changes of numbers change the sum of their effects (r, m).
+
+    grids: of c variables.
+    changes: r changes.
+    ys: positions of m points (m, c).
+    """
+    other = shares_of(grids, ys)
+    before, after = (share_of_each(grids, changes.which, own) for own in (changes.before, changes.after))
+    out = np.empty((len(changes.which), len(ys)))
+    load_compiled().change_effects(np.asarray(changes.which), before, after, other, np.exp(ROOT * other), ROOT, out)
+    return out
+
+
+@lru_cache(maxsize=1)
+def load_compiled() -> ModuleType:
+    """Import the compiled loops when first needed: Numba takes a second, the first time on a machine some more."""
+    return importlib.import_module("bostruct.kernels.space.compiled")
+
+
+def _rates(theta: Array) -> Array:
+    return ROOT * np.exp(-theta)
+
+
+def _chunks(rates: Array) -> list[slice]:
+    """Return runs of variables whose product of p(a) cannot overflow, as no a is above its rate; nearly always one."""
+    largest = np.cumsum(np.log1p(rates * (1.0 + rates / 3.0)))
+    if not len(rates) or largest[-1] < LARGEST_LOG:
+        return [slice(0, len(rates))]
+    starts = np.flatnonzero(np.diff(np.floor(largest / (0.5 * LARGEST_LOG)), prepend=0.0) > 0.0).tolist()
+    return [slice(a, b) for a, b in zip([0, *starts], [*starts, len(rates)], strict=True) if a < b]
+
+
+def _matern(a: Array) -> Array:
+    return (1.0 + a * (1.0 + a / 3.0)) * np.exp(-a)

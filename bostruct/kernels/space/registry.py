@@ -10,7 +10,7 @@ from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, Parameter, Prior
 from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.categorical import Categorical
-from bostruct.domains.space.choices import ChoiceVariable
+from bostruct.domains.space.choices import ChoiceVariable, number_grid
 from bostruct.domains.space.fidelity import Fidelity
 from bostruct.domains.space.graph import Graph
 from bostruct.domains.space.graphs import VariableGraph
@@ -26,7 +26,7 @@ from bostruct.kernels.space.diffusion import FactorSettings, graph_factors
 from bostruct.kernels.space.factor import Factor
 from bostruct.kernels.space.links import Link, LogLengthscale
 from bostruct.kernels.space.main_effects import EffectKernel, FactorEffect, GraphEffect, MainEffects
-from bostruct.kernels.space.matern import MaternFactor
+from bostruct.kernels.space.matern import MaternFactor, NumberEffect
 from bostruct.kernels.space.product import PlacedFactor, SpaceKernel
 
 
@@ -58,17 +58,23 @@ def _graph_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
 
 def _matern(variables: Sequence[Variable], settings: FactorSettings) -> list[tuple[Factor, tuple[int, ...]]]:
     del settings
-    return [(MaternFactor(tuple(v.size - 1 for v in variables)), tuple(range(len(variables))))]
+    grids = [grid for grid in map(number_grid, variables) if grid is not None]
+    return [(MaternFactor(tuple(grids)), tuple(range(len(grids))))]
+
+
+def _number_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
+    return [NumberEffect(grid) for grid in map(number_grid, variables) if grid is not None]
 
 
 ON_GRAPHS = VariableKernels(_diffusion, _graph_effects)
+NUMBERS = VariableKernels(_matern, _number_effects)  # also of integers that are not listed
 
 KERNELS: dict[type[Variable], VariableKernels] = {
     Binary: ON_GRAPHS,
     Categorical: ON_GRAPHS,
     Ordinal: ON_GRAPHS,
     Integer: ON_GRAPHS,
-    Real: VariableKernels(_matern),
+    Real: NUMBERS,
     Fidelity: ON_GRAPHS,
     Graph: ON_GRAPHS,
 }
@@ -171,7 +177,8 @@ def _by_kernels(domain: Space) -> dict[VariableKernels, list[int]]:
         if type(variable) not in KERNELS:
             known = ", ".join(kind.__name__ for kind in KERNELS)
             raise DomainError(f"{name}: no kernel is known for a {variable.kind}; kernels are known for {known}")
-        found.setdefault(KERNELS[type(variable)], []).append(i)
+        is_long = type(variable) is Integer and number_grid(variable) is not None
+        found.setdefault(NUMBERS if is_long else KERNELS[type(variable)], []).append(i)
     return found
 
 

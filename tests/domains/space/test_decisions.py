@@ -31,6 +31,14 @@ def test_a_coordinate_is_a_position_or_a_share_of_a_range():
     assert coordinate_values(MIXED, np.array([[1, 3, GRID_STEPS // 2]])).tolist() == [[1.0, 3.0, 0.5]]
 
 
+def test_integers_on_a_grid_are_shares_of_their_range():
+    long, log = bo.Integer(0, 4_000), bo.Integer(1, 10_000, log=True)
+    assert coordinate("n", long, 1_000) == Coordinate("n", "n", 0.25, math.inf, True)
+    assert coordinate("n", log, 99) == Coordinate("n", "n", pytest.approx(0.5), math.inf, True)
+    space = bo.Space({"c": list("xyz"), "long": long, "log": log})
+    np.testing.assert_allclose(coordinate_values(space, np.array([[2, 1_000, 99]])), [[2.0, 0.25, 0.5]])
+
+
 def test_tokens_are_the_same_everywhere_and_tell_choices_apart():
     assert token("a = 1") == token("a = 1") != token("a = 2")
     assert 0 <= token("") < 2**63
@@ -43,6 +51,14 @@ def test_a_variable_that_is_drawn_anew_alone_changes_and_no_other_does():
     found = {tuple(resample(MIXED, x, ["a"], rng).tolist()) for _ in range(50)}
     assert found == {(0, 3, 7), (2, 3, 7)}
     assert x.tolist() == [1, 3, 7]
+
+
+def test_a_variable_on_a_scale_is_drawn_anew_on_it():
+    space, rng = bo.Space({"n": bo.Integer(1, 10**6, log=True), "c": bool}), np.random.default_rng(0)
+    drawn = np.array([resample(space, np.array([4, 1]), ["n"], rng) for _ in range(400)])
+    assert (drawn[:, 1] == 1).all()
+    assert (drawn[:, 0] != 4).all()
+    assert 0.4 < (drawn[:, 0] < 1_000).mean() < 0.6
 
 
 def test_a_point_that_is_drawn_anew_is_valid_or_the_same():

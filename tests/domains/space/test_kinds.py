@@ -13,6 +13,7 @@ import pytest
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.categorical import Categorical
+from bostruct.domains.space.choices import number_grid
 from bostruct.domains.space.fidelity import Fidelity
 from bostruct.domains.space.graph import Graph
 from bostruct.domains.space.integer import Integer
@@ -29,6 +30,8 @@ DESCRIPTIONS = {
     Ordinal([1, 10, 100]): {"kind": "Ordinal", "choices": [1, 10, 100]},
     Ordinal(["xyz", "w"], weight=2.0): {"kind": "Ordinal", "choices": ["xyz", "w"], "weight": 2.0},
     Integer(-1, 3): {"kind": "Integer", "low": -1, "high": 3},
+    Integer(0, 10**6): {"kind": "Integer", "low": 0, "high": 10**6},
+    Integer(1, 64, log=True): {"kind": "Integer", "low": 1, "high": 64, "log": True},
     Real(0.0, 2.0): {"kind": "Real", "low": 0.0, "high": 2.0, "log": False},
     Fidelity([1, 3.5, 9]): {"kind": "Fidelity", "choices": [1, 3.5, 9]},
     Graph(nx.path_graph(3)): {"kind": "Graph", "choices": [0, 1, 2], "edges": [[0, 1, 1.0], [1, 2, 1.0]]},
@@ -62,7 +65,7 @@ def test_neighbors_are_one_change_away(variable, vertex, near):
     assert variable.neighbors([vertex]).tolist() == [[v] for v in near]
 
 
-@pytest.mark.parametrize("variable", [v for v in DESCRIPTIONS if not isinstance(v, Real)], ids=repr)
+@pytest.mark.parametrize("variable", [v for v in DESCRIPTIONS if number_grid(v) is None], ids=repr)
 def test_values_are_listed_drawn_and_moved(variable):
     every = variable.enumerate()
     assert every.tolist() == [[v] for v in range(len(variable))]

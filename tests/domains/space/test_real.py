@@ -91,6 +91,14 @@ def test_wrong_ranges(low, high, log):
         bo.Real(low, high, log=log)
 
 
+def test_minus_zero_is_zero():
+    for variable in (bo.Real(-1, 1), bo.Real(-0.0, 1), bo.Real(-5, 10), bo.Real(-1, -0.0)):
+        assert variable.parse(-0.0) == variable.parse(0.0)
+        assert str(variable.present(variable.parse(-0.0))) == "0.0"
+        assert variable_from_json("x", json.loads(json.dumps(variable.to_json()))) == variable
+    assert bo.Real(-0.0, 1) == bo.Real(0.0, 1)
+
+
 @pytest.mark.parametrize("value", [5.5, "1", True, None, math.nan])
 def test_wrong_values(value):
     with pytest.raises(PointError, match=r"x: expected a number from -5"):

@@ -1,0 +1,81 @@
+"""Method `auto` on numbers: seconds a suggestion, on numbers alone and beside choices.
+
+    python -m benchmarks.speed.mixed [--check]
+
+30 reals; and 10 bits, 10 categories of 5 choices and 10 reals. The objective is a sum of one smooth or rough effect for
+each variable and of products of neighboring ones. Data are n - 60 random points and 60 changes of the best of them, so
+that lengthscales differ. Each suggestion is told before the next is timed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import bostruct as bo
+from benchmarks.speed.report import Row, at_most, main, median, plain_row, time_call
+from bostruct.contracts import Array, IntArray
+from bostruct.methods.auto import auto
+from bostruct.study.history import History
+
+SECONDS = {100: 0.08, 300: 0.2}
+SUGGESTIONS = 9
+NEAR = 60  # of the data, changes of the best point
+SPACES = {
+    "30 reals": bo.Space({f"x{i}": bo.Real(0, 1) for i in range(30)}),
+    "10 bits, 10 categories, 10 reals": bo.Space(
+        {f"b{i}": bool for i in range(10)}
+        | {f"c{i}": list("pqrst") for i in range(10)}
+        | {f"x{i}": bo.Real(0, 1) for i in range(10)}
+    ),
+}
+
+
+def measure(miniature: bool) -> list[Row]:
+    rows = []
+    for name, space in SPACES.items():
+        for n, limit in ({15: np.inf} if miniature else SECONDS).items():
+            seconds = _suggestion_seconds(space, n, 2 if miniature else SUGGESTIONS)
+            rows.append(at_most(f"{name}: median suggestion, CPU, n = {n}", limit, median(seconds), " s"))
+            rows.append(plain_row(f"{name}: slowest suggestion, n = {n}", f"{max(seconds):.3g} s"))
+    return rows
+
+
+def evaluate(space: bo.Space, xs: IntArray) -> Array:
+    """The objective at m points (m,)."""
+    at = xs / (np.array([one.size for one in space.variables.values()]) - 1.0)
+    weights = 1.0 / np.arange(1, space.d + 1)
+    effects = np.abs(at - 0.3) ** 1.5 @ weights
+    return effects + 0.3 * (np.sin(5.0 * at[:, :-1]) * at[:, 1:]) @ weights[1:]
+
+
+def data(space: bo.Space, n: int) -> IntArray:
+    """The n points that the model knows."""
+    rng = np.random.default_rng(0)
+    near = min(NEAR, n // 2)
+    xs = space.sample(n - near, rng)
+    for _ in range(near):
+        best = xs[int(np.argmin(evaluate(space, xs)))]
+        xs = space.join(xs, space.sample_neighbors(best, 1, rng))
+    return xs
+
+
+def _suggestion_seconds(space: bo.Space, n: int, repeats: int) -> list[float]:
+    """Of consecutive suggestions, each told before the next; one before them warms up."""
+    searcher = auto(space)
+    xs = data(space, n)
+    state, seconds = searcher.initial_state(), []
+    for seed in range(repeats + 1):
+        history = History.of(space, xs, evaluate(space, xs))
+        found = time_call(
+            lambda history=history, state=state, seed=seed: searcher.suggest(
+                history, state, np.random.default_rng(seed)
+            )
+        )
+        state = found.value.state
+        xs = space.join(xs, found.value.point[None])
+        seconds.append(found.cpu)
+    return seconds[1:]
+
+
+if __name__ == "__main__":
+    main("auto on numbers", measure)

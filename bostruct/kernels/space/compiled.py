@@ -1,0 +1,141 @@
+"""The loops of the Matern factor and of the main effects of numbers, compiled: one pass over pairs of points.
+
+With a = sqrt(5) |x - y| / lengthscale, a variable's kernel is p(a) exp(-a), p(a) = 1 + a + a^2 / 3. Over several
+variables the p are multiplied and the a added up, so that a pair of points takes one logarithm, not one a variable.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+from bostruct.contracts import Array, IntArray
+
+REASSOCIATED = {
+    "reassoc",
+    "contract",
+    "nsz",
+}  # sums in any order; infinities and numbers that are none keep their rules
+
+
+@njit(cache=True, nogil=True)
+def add_distances(xs: Array, ys: Array, rates: Array, is_same: bool, total: Array, product: Array) -> None:
+    """Overwrite `total` by the sum of a over variables, and `product` by the product of p(a), for each pair.
+
+    xs, ys: shares of n and m points (c, n), (c, m).
+    rates: sqrt(5) over the lengthscale of each variable (c,).
+    is_same: True where ys are xs.
+    total, product: (n, m).
+    """
+    c, n = xs.shape
+    m = ys.shape[1]
+    for i in range(n):
+        end = i + 1 if is_same else m
+        row, factors = total[i], product[i]
+        for j in range(end):
+            row[j] = 0.0
+            factors[j] = 1.0
+        for k in range(c):
+            x, rate, others = xs[k, i], rates[k], ys[k]
+            for j in range(end):
+                a = abs(x - others[j]) * rate
+                row[j] += a
+                factors[j] *= 1.0 + a * (1.0 + a * (1.0 / 3.0))
+    if is_same:
+        for i in range(n):
+            for j in range(i):
+                total[j, i] = total[i, j]
+                product[j, i] = product[i, j]
+
+
+@njit(cache=True, nogil=True, fastmath=REASSOCIATED)
+def sum_slopes(xs: Array, ys: Array, rates: Array, is_same: bool, weighted: Array, out: Array) -> None:
+    """Overwrite `out` by the sum over pairs of weight times the derivative of log p(a) - a in the log lengthscale (c,).
+
+    xs, ys: shares of n and m points (c, n), (c, m).
+    rates: sqrt(5) over the lengthscale of each variable (c,).
+    is_same: True where ys are xs, and `weighted` is symmetric.
+    weighted: (n, m).
+    out: (c,).
+    """
+    c, n = xs.shape
+    m = ys.shape[1]
+    for k in range(c):
+        rate, others, total = rates[k], ys[k], 0.0
+        for i in range(n):
+            x, weights = xs[k, i], weighted[i]
+            for j in range(i if is_same else m):
+                a = abs(x - others[j]) * rate
+                square = a * a * (1.0 / 3.0)
+                total += weights[j] * (square * (1.0 + a) / (1.0 + a + square))
+        out[k] = 2.0 * total if is_same else total
+
+
+@njit(cache=True, nogil=True)
+def compare_changes(
+    which: IntArray, before: Array, after: Array, ys: Array, rates: Array, drop: Array, ratio: Array
+) -> None:
+    """Overwrite `drop` by a before less a after each change, and `ratio` by p(a) after over p(a) before.
+
+    which: the variable of each change (r,).
+    before, after: its share before and after it (r,).
+    ys: shares of m points (c, m).
+    rates: sqrt(5) over the lengthscale of each variable (c,).
+    drop, ratio: (r, m).
+    """
+    for i in range(len(which)):
+        k = which[i]
+        old, new, rate, others = before[i], after[i], rates[k], ys[k]
+        dropped, ratios = drop[i], ratio[i]
+        for j in range(ys.shape[1]):
+            a = abs(old - others[j]) * rate
+            b = abs(new - others[j]) * rate
+            dropped[j] = a - b
+            ratios[j] = (1.0 + b * (1.0 + b * (1.0 / 3.0))) / (1.0 + a * (1.0 + a * (1.0 / 3.0)))
+
+
+@njit(cache=True, nogil=True)
+def add_effects(xs: Array, ys: Array, grown: Array, other: Array, rate: float, out: Array) -> None:
+    """Add to `out` the sum over variables of p(a) exp(-a), for each pair.
+
+    xs, ys: shares of n and m points (c, n), (c, m).
+    grown, other: exp(rate * xs) (c, n), exp(rate * ys) (c, m): exp(-a) is the lower of their two quotients.
+    rate: sqrt(5) over the lengthscale, small enough that none of these overflows.
+    out: (n, m).
+    """
+    c, n = xs.shape
+    shrunk = 1.0 / other
+    for i in range(n):
+        row = out[i]
+        for k in range(c):
+            x, up, others, ups, downs = xs[k, i], grown[k, i], ys[k], other[k], shrunk[k]
+            down = 1.0 / up
+            for j in range(ys.shape[1]):
+                a = abs(x - others[j]) * rate
+                row[j] += min(up * downs[j], down * ups[j]) * (1.0 + a * (1.0 + a * (1.0 / 3.0)))
+
+
+@njit(cache=True, nogil=True)
+def change_effects(
+    which: IntArray, before: Array, after: Array, ys: Array, other: Array, rate: float, out: Array
+) -> None:
+    """Overwrite `out` by p(a) exp(-a) after each change, less the same before it.
+
+    which: the variable of each change (r,).
+    before, after: its share before and after it (r,).
+    ys: shares of m points (c, m).
+    other: exp(rate * ys) (c, m).
+    rate: as of `add_effects`.
+    out: (r, m).
+    """
+    shrunk = 1.0 / other
+    for i in range(len(which)):
+        k, row = which[i], out[i]
+        old, new, others, ups, downs = before[i], after[i], ys[k], other[k], shrunk[k]
+        up, up_new = math.exp(rate * old), math.exp(rate * new)
+        down, down_new = 1.0 / up, 1.0 / up_new
+        for j in range(ys.shape[1]):
+            a, b = abs(old - others[j]) * rate, abs(new - others[j]) * rate
+            lost = min(up * downs[j], down * ups[j]) * (1.0 + a * (1.0 + a * (1.0 / 3.0)))
+            row[j] = min(up_new * downs[j], down_new * ups[j]) * (1.0 + b * (1.0 + b * (1.0 / 3.0))) - lost
