@@ -53,6 +53,8 @@ from bostruct.testing.ownership_laws import check_ownership, unchanged
 from bostruct.testing.refusal_laws import check_refusals
 from bostruct.testing.unseen_laws import check_uniform, check_unseen, draw_points
 
+SHARE_STEP = 1e-13  # below which shares count as equal
+
 
 @names_part
 def check_domain(domain: Domain, rng: np.random.Generator, m: int = 4, rebuildable: bool = True) -> None:
@@ -193,13 +195,13 @@ def check_continuous(domain: HasContinuous, xs: Batch, rng: np.random.Generator)
     c, found = domain.n_continuous, domain.shares(xs)
     assert found.shape == (len(xs), c), f"shares are (m, c): expected {(len(xs), c)}, got {found.shape}"
     assert np.all((found >= 0.0) & (found <= 1.0)), "shares are in [0, 1]"
-    back = domain.with_shares(xs, found)
-    assert keys_of(domain, back) == keys_of(domain, xs), "a point with its own shares is itself"
+    back = domain.with_shares(xs, found)  # large integers on a logarithmic scale are closer than two shares can be
+    assert_close(domain.shares(back), found, SHARE_STEP, "a point with its own shares has these shares")
     moved = domain.with_shares(xs, rng.random(found.shape))
     again = domain.with_shares(xs, domain.shares(moved))
-    assert keys_of(domain, again) == keys_of(domain, moved), "with_shares is the inverse of shares"
+    assert_close(domain.shares(again), domain.shares(moved), SHARE_STEP, "with_shares is the inverse of shares")
     same_rest = domain.with_shares(moved, found)
-    assert keys_of(domain, same_rest) == keys_of(domain, xs), "with_shares changes nothing but the shares"
+    assert keys_of(domain, same_rest) == keys_of(domain, back), "with_shares changes nothing but the shares"
     for end in (0.0, 1.0):
         at_end = domain.shares(domain.with_shares(xs, np.full(found.shape, end)))
         assert_close(at_end, np.full(found.shape, end), 1e-9, "shares of 0 and 1 are the ends of the range")

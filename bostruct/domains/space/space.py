@@ -46,13 +46,8 @@ from bostruct.domains.space.variable import ABSENT, Variable
 
 MAX_VARIABLES = 1000
 MAX_ENUMERATED = 100_000
-ON_SINGLE_CHOICES = (
-    "coordinates",
-    "decisions",
-    "options",
-    "choice_after",
-    "roll_out",
-)  # of `HasChoices`, `HasDecisions`
+# Members of `HasChoices` and `HasDecisions` that a space lacks where a variable has several columns.
+ON_SINGLE_CHOICES = ("coordinates", "decisions", "options", "choice_after", "decide", "roll_out")
 
 
 class Space:
