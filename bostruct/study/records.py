@@ -130,9 +130,23 @@ def stored_domain(row: StudyRow) -> Domain:
     row: of the study.
     """
     try:
-        return _rebuild_domain(row)
-    except DomainError as error:
+        return as_domain(_rebuild_domain(row))
+    except (DomainError, TypeError) as error:
         raise DomainError(f"study {row.name!r}: {error}; Study.load takes it as space=") from error
+
+
+def blame_rebuilt(domain: Domain, row: StudyRow, error: DomainError) -> DomainError:
+    """Make the error for a domain that was rebuilt from a file, and that the study's method cannot search.
+
+    domain: as it was rebuilt.
+    row: of the study.
+    error: what the method says.
+    """
+    kind = parse(row.domain).get("domain")
+    return DomainError(
+        f"study {row.name!r}: {error}; its domain {kind!r} is rebuilt as {type(domain).__name__}: if the study is over "
+        "another class, register that one, or pass the domain as space="
+    )
 
 
 def _rebuild_domain(row: StudyRow) -> Domain:
@@ -187,6 +201,8 @@ def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_give
     check_agreement(stored, given._replace(method=stored.method) if same or name is not None else given, where)
     if stored.version != __version__ or not same:
         settings = "" if same else f", whose method {name!r} had other settings than that of {__version__}"
+        if not same and stored.version == __version__:
+            settings += f" here, where {parse(stored.domain).get('domain')!r} may be another domain"
         warnings.warn(
             f"study {stored.name!r} in {where} was made by bostruct {stored.version}{settings}; this is {__version__}, "
             "with which it goes on, and whose suggestions may differ from those of an uninterrupted run",

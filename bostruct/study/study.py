@@ -20,7 +20,7 @@ from typing import Literal, SupportsFloat
 
 from bostruct import __version__, methods
 from bostruct.checks import check_choice, check_integer, check_number, short_repr
-from bostruct.contracts import BostructError, Domain, Presented, Searcher
+from bostruct.contracts import BostructError, Domain, DomainError, Presented, Searcher
 from bostruct.outcome import parse_outcome, storable
 from bostruct.storage.backends import open_storage
 from bostruct.storage.json_text import dump
@@ -31,6 +31,7 @@ from bostruct.study.loop import RunSettings, run_trials
 from bostruct.study.recommendation import Fit, Lazy
 from bostruct.study.records import (
     as_domain,
+    blame_rebuilt,
     check_domain,
     check_same_study,
     check_study,
@@ -44,7 +45,7 @@ from bostruct.study.records import (
 )
 from bostruct.study.result import Result
 from bostruct.study.saving import end, write_copy
-from bostruct.study.suggestion import next_point
+from bostruct.study.suggestion import FallbackWatch, next_point
 from bostruct.study.threads import ThreadLimit
 
 Place = str | os.PathLike[str] | Storage  # the path of a file, or a back end of the user's own
@@ -142,15 +143,19 @@ class Study:
             study._method = method
             return study
         row = check_study(find_study(place.studies(), name, place.label), place.label)
-        return cls(
-            stored_domain(row) if space is None else space,
-            method=stored_method(row) if method is None else method,
-            seed=row.seed,
-            direction=row.direction,  # type: ignore[arg-type]
-            storage=place,
-            name=row.name,
-            threads=threads,
-        )
+        domain = stored_domain(row) if space is None else as_domain(space)
+        try:
+            return cls(
+                domain,
+                method=stored_method(row) if method is None else method,
+                seed=row.seed,
+                direction=row.direction,  # type: ignore[arg-type]
+                storage=place,
+                name=row.name,
+                threads=threads,
+            )
+        except DomainError as error:
+            raise error if space is not None else blame_rebuilt(domain, row, error) from error
 
     def ask(self) -> Trial:
         """Return the next trial, running, and on disk.
@@ -400,6 +405,7 @@ class Study:
         self._method: str | Searcher | None = None  # what `load` was given for reading alone
         self._limit = limit
         self._mutex = threading.RLock()
+        self._fallbacks = FallbackWatch()
         self._stop: str | None = None
         self._stopped_because = "not run to an end by this process"
         self._ledger = Ledger(domain, stored, store, place.label)
@@ -429,7 +435,9 @@ class Study:
     def _next(self, searcher: Searcher) -> Trial:
         with self._limit():
             found = next_point(searcher, self._ledger, self.seed, method_label(self._row))
-        return self._ledger.begin(found.point, found.info, found.state)
+        trial = self._ledger.begin(found.point, found.info, found.state)
+        self._fallbacks.note(f"study {self.name!r}", found.info)
+        return trial
 
 
 def _limited(threads: int | None) -> ThreadLimit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+import warnings
 from collections.abc import Hashable
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
@@ -19,6 +20,39 @@ from bostruct.study.ledger import Ledger
 from bostruct.study.records import MALFORMED
 
 log = logging.getLogger(__name__)
+
+MANY_FALLBACKS = 10  # of which more than half of the suggestions that a model was asked for
+
+
+class FallbackWarning(UserWarning):
+    """Most suggestions of a study are random points, because its model fails."""
+
+
+class FallbackWatch:
+    """A count of the suggestions that a model was asked for, which warns once where most of them fall back."""
+
+    def __init__(self) -> None:
+        self._n_asked = 0
+        self._n_fallbacks = 0
+        self._has_warned = False
+
+    def note(self, who: str, info: Info) -> None:
+        """Count a suggestion, and warn of `FallbackWarning` where at least ten and most were fallbacks.
+
+        who: the study, for the message.
+        info: of the suggestion.
+        """
+        self._n_asked += info.get("origin") in ("model", "fallback")
+        self._n_fallbacks += info.get("origin") == "fallback"
+        if self._has_warned or self._n_fallbacks < max(MANY_FALLBACKS, self._n_asked / 2):
+            return
+        self._has_warned = True
+        warnings.warn(
+            f"{who}: {self._n_fallbacks} of {self._n_asked} suggestions fell back to random points, the last because: "
+            f"{info.get('why')}; until that is mended, the search is a random one",
+            FallbackWarning,
+            stacklevel=3,
+        )
 
 
 class NextPoint(NamedTuple):

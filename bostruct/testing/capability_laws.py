@@ -111,8 +111,8 @@ def check_choices(domain: HasChoices, x: Point) -> None:
     with unchanged(domain, [x], "resample"):
         kept = domain.resample(x, [], np.random.default_rng(0))
         assert same(domain, kept, x), f"resample of no choice keeps the point: expected {x!r}, got {kept!r}"
-        drawn = [domain.resample(x, paths[:1], np.random.default_rng(seed)) for seed in range(3)]
-    check_valid(domain, drawn, "resample")
+        drawn = domain.resample(x, paths[:1], np.random.default_rng(0))
+    check_valid(domain, [drawn], "resample")
 
 
 def check_decisions(domain: HasDecisions, x: Point, rng: np.random.Generator) -> None:

@@ -90,6 +90,7 @@ def check_domain(domain: Domain, rng: np.random.Generator, m: int = 4, rebuildab
 def _check_capabilities(domain: Domain, xs: Batch, points: list[Point] | None, rng: np.random.Generator) -> None:
     for x in xs:
         _check_changes(domain, x, rng)
+    for x in xs[:2]:
         if has_capability(domain, HasChoices):
             check_choices(domain, x)
         if has_capability(domain, HasDecisions):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from bostruct.study.records import (
     JsonDomain,
     OtherVersion,
     as_domain,
+    blame_rebuilt,
     check_agreement,
     check_domain,
     check_same_study,
@@ -35,6 +38,7 @@ from bostruct.study.records import (
     stored_method,
     write_trial,
 )
+from tests.permutations import Mutable, Permutations
 
 SPACE = bo.Space({"a": ["x", "y"], "b": range(4)})
 CONSTRAINED = bo.Space(SPACE.variables, [lambda p: p["b"] > 0])
@@ -213,3 +217,46 @@ def test_a_trial_that_makes_no_sense_is_named_with_its_file(damage):
     row = write_trial(trial, None, dump(SPACE.encode(SPACE.parse(trial.point))), None, 1)._replace(**damage)
     with pytest.raises(StorageError, match=r"runs\.db: trial 5 cannot be read"):
         read_trial(row, SPACE, "runs.db")
+
+
+@dataclass(frozen=True)
+class Named(Permutations):
+    """A domain that shares its name with one that can do more."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"domain": "orders of test_records", "n": self.n}
+
+
+class Swapped(Named, Mutable):
+    """The domain that can do more."""
+
+
+def rebuild_named(data: Any) -> Named:
+    return Named(data["n"])
+
+
+def test_a_domain_that_is_rebuilt_as_another_class_is_named(tmp_path: Path) -> None:
+    bo.register_domain("orders of test_records", rebuild_named)
+    file, domain = tmp_path / "runs.db", Swapped(4)
+    bo.minimize(lambda order: order[0], domain, n_trials=4, method="evolution", seed=0, storage=file, progress=False)
+    says = (
+        r"lacks mutate; its domain 'orders of test_records' is rebuilt as Named: if the study is over another class, re"
+    )
+    with pytest.raises(DomainError, match=rf"^study 'study': method: evolution needs .*, got Named, which {says}"):
+        bo.Study.load(file)
+    with bo.Study.load(file, space=domain) as study:
+        assert len(study.trials) == 4
+    with pytest.raises(DomainError, match=r"^method: evolution needs .*, got Named, which lacks mutate$"):
+        bo.Study.load(file, space=Named(4))
+
+
+def test_the_blame_of_a_rebuilt_domain_keeps_what_the_method_says():
+    error = blame_rebuilt(SPACE, row_of(), DomainError("method: combo cannot"))
+    assert str(error).startswith("study 'mine': method: combo cannot; its domain 'space' is rebuilt as Space: ")
+
+
+def test_a_builder_of_no_domain_is_told_what_a_domain_has() -> None:
+    bo.register_domain("nothing of test_records", lambda _: SPACE.variables["a"])
+    row = row_of()._replace(domain=dump({"domain": "nothing of test_records"}))
+    with pytest.raises(DomainError, match=r"^study 'mine': space: expected a Space, .*; Study.load takes it as space="):
+        stored_domain(row)

@@ -11,8 +11,9 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import BostructError, Suggestion
+from bostruct.searchers.random import RandomSearch
 from bostruct.study.history import History
-from bostruct.study.suggestion import next_point
+from bostruct.study.suggestion import FallbackWarning, FallbackWatch, next_point
 from tests.permutations import Permutations
 
 SPACE = bo.Space({"a": range(5), "b": range(5)})
@@ -151,3 +152,36 @@ def test_a_fallback_is_a_warning_in_the_log_and_all_else_is_not(caplog):
     warned, told = caplog.records
     assert (warned.levelname, warned.message) == ("WARNING", "trial 7: Says fell back to a random point: no factor")
     assert (told.levelname, told.message[:22]) == ("INFO", "trial 0: Says, model, ")
+
+
+def note(watch: FallbackWatch, *origins: str) -> None:
+    for origin in origins:
+        watch.note("study 'mine'", {"origin": origin, "why": "no factor"})
+
+
+def test_most_suggestions_falling_back_is_one_warning():
+    watch = FallbackWatch()
+    note(watch, *["initial"] * 20, *["model"] * 5, *["fallback"] * 9)
+    with pytest.warns(
+        FallbackWarning, match=r"^study 'mine': 10 of 15 suggestions fell back .*: no factor; until"
+    ) as told:
+        note(watch, *["fallback"] * 20)
+    assert len(told) == 1
+
+
+def test_a_few_fallbacks_are_none():
+    note(FallbackWatch(), *["model"] * 40, *["fallback"] * 15, *["random"] * 20)
+
+
+def test_a_study_whose_model_fails_warns_once():
+    class Indefinite(RandomSearch):
+        """A searcher whose model never works."""
+
+        def suggest(self, history, state, rng):
+            found = super().suggest(history, state, rng)
+            return found._replace(info={"origin": "fallback", "why": "no factor"})
+
+    study = bo.Study(SPACE, method=Indefinite(SPACE), seed=0)
+    with pytest.warns(FallbackWarning, match=r"^study 'study': 10 of 10 suggestions fell back") as told:
+        study.optimize(lambda p: p["a"], 20, progress=False)
+    assert len(told) == 1
