@@ -1,4 +1,4 @@
-"""A landscape over architectures to search without training: a documented law in place of a test error.
+"""A landscape over architectures to search without training: a documented formula in place of a test error.
 
 The value reads like an error in percent: a floor, and terms that are 0 where one thing is right and grow, smoothly and
 mostly to a limit, as it goes wrong. No term can be mended alone. Depth lowers the bias but makes training hard, unless
@@ -36,15 +36,15 @@ LandscapeTerms = dict[str, float]
 
 @dataclass(frozen=True)
 class Landscape:
-    """The value of an architecture under one of the laws below, plus noise.
+    """The value of an architecture under one of the formulas below, plus noise.
 
-    law: terms of an architecture, each at least 0.
+    terms: of an architecture, each at least 0.
     noise_sd: standard deviation of a normal that is a function of the architecture and of `seed` alone, so that
         evaluating again gives the same value; 0 for none.
     seed: an integer from 0.
     """
 
-    law: Callable[[Architecture], LandscapeTerms]
+    terms: Callable[[Architecture], LandscapeTerms]
     noise_sd: float = 0.0
     seed: int = 0
 
@@ -58,9 +58,9 @@ class Landscape:
     def mean(self, x: Architecture) -> float:
         """Return the value without noise, at least `FLOOR`.
 
-        x: architecture that the law knows.
+        x: architecture of the formula's kind.
         """
-        return math.fsum([FLOOR, *self.law(x).values()])
+        return math.fsum([FLOOR, *self.terms(x).values()])
 
 
 def landscape(kind: str = "cnn", noise_sd: float = 0.0, seed: int = 0) -> ArchitectureProblem:
@@ -72,8 +72,8 @@ def landscape(kind: str = "cnn", noise_sd: float = 0.0, seed: int = 0) -> Archit
 
     Raises TypeError or ValueError.
     """
-    law, domain = LAWS[check_choice("kind", kind, LAWS)]
-    objective = Landscape(law, check_number("noise_sd", noise_sd, 0.0), check_integer("seed", seed, 0))
+    terms, domain = FORMULAS[check_choice("kind", kind, FORMULAS)]
+    objective = Landscape(terms, check_number("noise_sd", noise_sd, 0.0), check_integer("seed", seed, 0))
     noise_name = f",noise_sd={noise_sd:g},seed={seed}" if noise_sd > 0.0 else ""
     return ArchitectureProblem(
         name=f"landscape:kind={kind}{noise_name}",
@@ -176,7 +176,7 @@ def mlp_terms(x: Architecture) -> LandscapeTerms:
     }
 
 
-LAWS: dict[str, tuple[Callable[[Architecture], LandscapeTerms], Callable[[], ArchitectureDomain]]] = {
+FORMULAS: dict[str, tuple[Callable[[Architecture], LandscapeTerms], Callable[[], ArchitectureDomain]]] = {
     "cnn": (cnn_terms, cnn_domain),
     "mlp": (mlp_terms, mlp_domain),
 }

@@ -133,7 +133,7 @@ ENTRIES: dict[str, ProblemEntry] = {
     "landscape": ProblemEntry(
         "bostruct.problems.landscape",
         "landscape",
-        "a law over architectures of networks, without training",
+        "a formula over architectures of networks, without training",
         (
             ProblemParameter("kind", "kind", str, "cnn"),
             ProblemParameter("noise_sd", "noise_sd", float, "0", "noise"),

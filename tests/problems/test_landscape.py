@@ -14,7 +14,7 @@ import bostruct as bo
 from bostruct import problems
 from bostruct.contracts import PointError
 from bostruct.domains.architecture.domain import cnn_domain, mlp_domain
-from bostruct.problems.landscape import FLOOR, LAWS, cnn_terms, mlp_terms
+from bostruct.problems.landscape import FLOOR, FORMULAS, cnn_terms, mlp_terms
 from tests.architectures import GOLDEN, architectures, network, renumbered
 
 KINDS = ("cnn", "mlp")
@@ -27,9 +27,9 @@ def sampled(kind: str, m: int, seed: int = 0) -> list[bo.Architecture]:
 class TestLandscape:
     @pytest.mark.parametrize("kind", KINDS)
     def test_every_term_is_finite_and_no_value_is_below_the_floor(self, kind):
-        law, domain = LAWS[kind]
+        formula, domain = FORMULAS[kind]
         for x in [*domain().pool, *sampled(kind, 60)]:
-            terms = law(x)
+            terms = formula(x)
             assert all(0.0 <= value < 200.0 for value in terms.values())
             assert problems.load(f"landscape:kind={kind}")(x) == math.fsum([FLOOR, *terms.values()]) >= FLOOR
 
