@@ -106,7 +106,7 @@ QUIET: dict[str, Callable[[int], Task]] = {
 NOISY: dict[str, Callable[[int], Task]] = {
     "linear, 16 bits": partial(make_noisy, 16, 0),
     "8 bits, 4 ordinals": partial(make_noisy, 8, 4),
-    "pest control": partial(load_task, "pest:noise={}"),
+    "pest control": partial(load_task, "pest:noise_seed={}"),
 }
 TASKS = QUIET | NOISY
 

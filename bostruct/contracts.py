@@ -1,8 +1,8 @@
 """The contracts between the parts of a Bayesian optimizer over structures.
 
 A domain says what a point is, a kernel how alike two points are, a surrogate what the data say, an acquisition
-function what a point is worth, a maximizer where the best one is, a searcher strings them together, and a study
-(`bostruct.study.study`) has points evaluated and loses nothing.
+function what evaluating a point promises, a maximizer where the best one is, a searcher strings them together, and a
+study (`bostruct.study.study`) has points evaluated and loses nothing.
 
 Letters used everywhere: ``n`` training points, ``m`` candidates, ``d`` variables, ``p`` kernel parameters, ``s``
 posterior samples of them. Numbers are float64. ``x`` is one point of a batch, as the domain holds it; what the user
@@ -564,19 +564,19 @@ class Surrogate(Protocol):
 
 
 class Acquisition(Protocol):
-    """The worth of a prediction to somebody who holds `incumbent`; larger is better.
+    """A function from predictions to acquisition values: what an evaluation promises to somebody who holds `incumbent`.
 
-    Values are minimized: a lower mean, or a larger incumbent, never makes a point worth less, unless the function looks
-    for something else than small values, such as a level.
+    Larger is better. Values are minimized: a lower mean, or a larger incumbent, never makes a point worth less, unless
+    the function looks for something else than small values, such as a level.
 
-    is_logarithm: true where it is the logarithm of a worth, to which that of a chance may be added.
+    is_logarithm: true where acquisition values are logarithms, to which that of a chance may be added.
     """
 
     @property
     def is_logarithm(self) -> bool: ...
 
     def __call__(self, prediction: Prediction, incumbent: float) -> Array:
-        """Return the worth of each point under each posterior sample (s, m).
+        """Return the acquisition value of each point under each posterior sample (s, m).
 
         prediction: mean and variance, (s, m) each.
         incumbent: the value to improve on, in the user's units.
@@ -594,7 +594,7 @@ class Acquisition(Protocol):
         ...
 
     def average(self, scores: Array) -> Array:
-        """Average the worth of each point over posterior samples (m,).
+        """Average the acquisition value of each point over posterior samples (m,).
 
         scores: (s, m), what a call returned.
         """
@@ -602,14 +602,14 @@ class Acquisition(Protocol):
 
 
 class Score(Protocol):
-    """The only thing that a maximizer knows of the model; maximized."""
+    """A function from points to acquisition values, the only thing that a maximizer knows of the model; maximized."""
 
     def __call__(self, xs: Batch) -> Array:
-        """Return the score of each of m points (m,)."""
+        """Return the acquisition value of each of m points (m,)."""
         ...
 
     def upper_bounds(self, xs: Batch) -> Array:
-        """Return bounds that are never below the score of the same point, and cheaper (m,).
+        """Return bounds that are never below the acquisition value of the same point, and cheaper (m,).
 
         xs: m points.
         """
@@ -617,7 +617,7 @@ class Score(Protocol):
 
 
 class ScoreBuilder(Protocol):
-    """A callable that makes a score of a posterior: what a method takes a point to be worth."""
+    """A callable that makes a score of a posterior, the field `score` of a `BayesianSearch`."""
 
     def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Score:
         """Return the score to maximize.
@@ -720,7 +720,7 @@ class Appraisal(NamedTuple):
 
 @runtime_checkable
 class HasAppraisal(Searcher, Protocol):
-    """A searcher that can say what the points told are worth once noise is set aside."""
+    """A searcher that can say how good the points told are once noise is set aside."""
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
         """Appraise the completed points, at least one; raise NumericalError where the model cannot be fitted.

@@ -1,1 +1,1 @@
-"""Acquisition functions, what a point is worth, and the maximizers that look for the best one."""
+"""Acquisition functions, what evaluating a point promises, and the maximizers that look for the best one."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
+from bostruct.cli.options import name_in_file
 from bostruct.contracts import BostructError
 from bostruct.execution.interrupts import exit_on_sigterm
 from bostruct.storage.protocol import StorageError
@@ -170,7 +171,7 @@ def execute_run(comparison: Comparison, cell: RunKey) -> int:
         method=cell.method,
         seed=cell.seed,
         storage=comparison.file(cell),
-        name=problem.name,
+        name=name_in_file(comparison.file(cell), problem.name),
         initial_points=problem.initial_points(problem.configs[cell.seed % len(problem.configs)]),
         threads=1,
     ) as study:

@@ -172,6 +172,26 @@ def check_method(name: str, problem: AnyProblem) -> str:
     return name
 
 
+def name_in_file(path: str | Path | None, name: str) -> str:
+    """Return the name of a study, or its name before the parameters of its problem were renamed, if a file has that.
+
+    path: of the file; None for none.
+    name: begins with the name of a problem.
+    """
+    from bostruct.problems.registry import old_name
+    from bostruct.storage.protocol import StorageError
+    from bostruct.storage.sqlite import SqliteStorage
+
+    before = old_name(name)
+    if path is None or before == name or not Path(path).exists():
+        return name
+    try:
+        held = {row.name for row in SqliteStorage(Path(path)).studies()}
+    except StorageError:  # what is wrong shows when the file is opened for writing
+        return name
+    return before if before in held and name not in held else name
+
+
 def check_config(problem: AnyProblem, config: int) -> int:
     """Return the number of a set of initial points; raise UsageError where the problem has no such set.
 

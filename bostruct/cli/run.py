@@ -15,6 +15,7 @@ from bostruct.cli.options import (
     file_to_write,
     json_option,
     load_problem,
+    name_in_file,
     plain_errors,
     plot_option,
     progress_option,
@@ -85,6 +86,7 @@ def run(
     check_method(method, loaded)
     initial = [] if config is None else loaded.initial_points(check_config(loaded, config))
     default_name = f"{loaded.name} {method} seed={seed}{'' if config is None else f' config={config}'}"
+    default_name = name_in_file(storage, default_name)
     target = _target(loaded) if until_optimum else None
     request = RunRequest(loaded, method, seed, storage, name or default_name, initial, trials, workers, target)
     with plain_errors("" if storage is None else f"The same line goes on with the study in {storage}."):

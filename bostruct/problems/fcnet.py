@@ -77,7 +77,7 @@ class JointFCNetError:
         return float(self.trained(row[None])[0])
 
 
-def fcnet(file: str, data: str = "protein_structure", noise: int | None = None) -> Problem:
+def fcnet(file: str, data: str = "protein_structure", noise_seed: int | None = None) -> Problem:
     """Return the problem of FC-Net: log10 of the validation error (mean squared) after 100 epochs.
 
     Configurations that diverge reach 7.
@@ -85,12 +85,12 @@ def fcnet(file: str, data: str = "protein_structure", noise: int | None = None) 
     file: an .npz with an array of errors for each of the data sets, an axis a variable, the last the trainings; and
     ``space``, JSON: [[name, values], ...] in the order of the axes; or an official HDF5 file, or the folder of them.
     data: "protein_structure", "naval_propulsion", "slice_localization" or "parkinsons_telemonitoring".
-    noise: None for the mean over the trainings; a seed for one of them, drawn by it.
+    noise_seed: None for the mean over the trainings; a seed for one of them, drawn by it.
 
     Raises ValueError, MissingExtra for HDF5 without h5py.
     """
     space, table = _load_table(file, data)
-    seed = None if noise is None else check_integer("noise", noise, 0)
+    seed = None if noise_seed is None else check_integer("noise_seed", noise_seed, 0)
     quiet = Problem(
         name=f"fcnet:file={file},data={data}",
         space=space,
@@ -103,17 +103,17 @@ def fcnet(file: str, data: str = "protein_structure", noise: int | None = None) 
     if seed is None:
         return known
     drawn = FCNetError(table, seed)
-    return replace(known, name=f"{quiet.name},noise={seed}", objective=drawn, mean=drawn.mean)
+    return replace(known, name=f"{quiet.name},noise_seed={seed}", objective=drawn, mean=drawn.mean)
 
 
-def fcnet_joint(file: str, data: str = "protein_structure", noise: int | None = None) -> ArchitectureProblem:
+def fcnet_joint(file: str, data: str = "protein_structure", noise_seed: int | None = None) -> ArchitectureProblem:
     """Return `fcnet` over points of two parts: ``network``, an `Architecture`, and ``training``, the other five.
 
     Values are those of `fcnet`.
 
     file: as of `fcnet`, with an array of errors for each of the data sets.
     data: "protein_structure", "naval_propulsion", "slice_localization" or "parkinsons_telemonitoring".
-    noise: None for the mean over the trainings; a seed for one of them, drawn by it.
+    noise_seed: None for the mean over the trainings; a seed for one of them, drawn by it.
 
     Raises ValueError, also where the file's networks are not those of FC-Net; MissingExtra for HDF5 without h5py.
     """
@@ -141,7 +141,7 @@ def fcnet_joint(file: str, data: str = "protein_structure", noise: int | None = 
         optimum_source="proved by enumeration of the table",
         optimal=domain.points([networks_of, rows])[0],
     )
-    return with_noise(quiet, noise, lambda seed: JointFCNetError(FCNetError(table, seed), networks, axes))
+    return with_noise(quiet, noise_seed, lambda seed: JointFCNetError(FCNetError(table, seed), networks, axes))
 
 
 def _load_table(file: str, data: str) -> tuple[Space, Array]:

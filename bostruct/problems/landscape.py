@@ -1,4 +1,4 @@
-"""A landscape over architectures to search without training: a documented law in place of a test error.
+"""A landscape over architectures to search without training: a documented formula in place of a test error.
 
 The value reads like an error in percent: a floor, and terms that are 0 where one thing is right and grow, smoothly and
 mostly to a limit, as it goes wrong. No term can be mended alone. Depth lowers the bias but makes training hard, unless
@@ -36,45 +36,45 @@ LandscapeTerms = dict[str, float]
 
 @dataclass(frozen=True)
 class Landscape:
-    """The value of an architecture under one of the laws below, plus noise.
+    """The value of an architecture under one of the formulas below, plus noise.
 
-    law: terms of an architecture, each at least 0.
-    noise: standard deviation of a normal that is a function of the architecture and of `seed` alone, so that evaluating
-        again gives the same value; 0 for none.
+    terms: of an architecture, each at least 0.
+    noise_sd: standard deviation of a normal that is a function of the architecture and of `seed` alone, so that
+        evaluating again gives the same value; 0 for none.
     seed: an integer from 0.
     """
 
-    law: Callable[[Architecture], LandscapeTerms]
-    noise: float = 0.0
+    terms: Callable[[Architecture], LandscapeTerms]
+    noise_sd: float = 0.0
     seed: int = 0
 
     def __call__(self, x: Architecture) -> float:
         value = self.mean(x)
-        if self.noise > 0.0:
+        if self.noise_sd > 0.0:
             rng = np.random.default_rng([self.seed, int(x.fingerprint, 16)])
-            value += self.noise * float(rng.standard_normal())
+            value += self.noise_sd * float(rng.standard_normal())
         return value
 
     def mean(self, x: Architecture) -> float:
         """Return the value without noise, at least `FLOOR`.
 
-        x: architecture that the law knows.
+        x: architecture of the formula's kind.
         """
-        return math.fsum([FLOOR, *self.law(x).values()])
+        return math.fsum([FLOOR, *self.terms(x).values()])
 
 
-def landscape(kind: str = "cnn", noise: float = 0.0, seed: int = 0) -> ArchitectureProblem:
+def landscape(kind: str = "cnn", noise_sd: float = 0.0, seed: int = 0) -> ArchitectureProblem:
     """Return the problem of the landscape over `cnn_domain()` or `mlp_domain()`, to be minimized.
 
     kind: "cnn" or "mlp".
-    noise: standard deviation, at least 0; between good architectures values differ by about 1.
+    noise_sd: standard deviation, at least 0; between good architectures values differ by about 1.
     seed: of the noise.
 
     Raises TypeError or ValueError.
     """
-    law, domain = LAWS[check_choice("kind", kind, LAWS)]
-    objective = Landscape(law, check_number("noise", noise, 0.0), check_integer("seed", seed, 0))
-    noise_name = f",noise={noise:g},seed={seed}" if noise > 0.0 else ""
+    terms, domain = FORMULAS[check_choice("kind", kind, FORMULAS)]
+    objective = Landscape(terms, check_number("noise_sd", noise_sd, 0.0), check_integer("seed", seed, 0))
+    noise_name = f",noise_sd={noise_sd:g},seed={seed}" if noise_sd > 0.0 else ""
     return ArchitectureProblem(
         name=f"landscape:kind={kind}{noise_name}",
         space=domain(),
@@ -82,7 +82,7 @@ def landscape(kind: str = "cnn", noise: float = 0.0, seed: int = 0) -> Architect
         source=SOURCE,
         n_initial=N_INITIAL,
         optimum_source=f"not known; no value is below {FLOOR:g}",
-        mean=objective.mean if noise > 0.0 else None,
+        mean=objective.mean if noise_sd > 0.0 else None,
     )
 
 
@@ -176,7 +176,7 @@ def mlp_terms(x: Architecture) -> LandscapeTerms:
     }
 
 
-LAWS: dict[str, tuple[Callable[[Architecture], LandscapeTerms], Callable[[], ArchitectureDomain]]] = {
+FORMULAS: dict[str, tuple[Callable[[Architecture], LandscapeTerms], Callable[[], ArchitectureDomain]]] = {
     "cnn": (cnn_terms, cnn_domain),
     "mlp": (mlp_terms, mlp_domain),
 }

@@ -84,14 +84,14 @@ def transnas_micro(file: str) -> ArchitectureProblem:
     return _problem(name, file, "transnas-micro", arrays["arch"], 100.0 - arrays["val_top1"], TRANSNAS_SOURCE)
 
 
-def nasbench_macro(file: str, noise: int | None = None) -> ArchitectureProblem:
+def nasbench_macro(file: str, noise_seed: int | None = None) -> ArchitectureProblem:
     """Return the problem of NAS-Bench-Macro: test error in percent on CIFAR-10 of chains of eight blocks.
 
     Nobody published validation errors.
 
     file: an .npz with ``arch`` (n, 8): 0 identity, 1 MBConv 3 x 3, 2 MBConv 5 x 5, and ``test_acc`` (n, trainings) in
     percent; or the official JSON file.
-    noise: None for the mean over the trainings; a seed for one of them, drawn by it.
+    noise_seed: None for the mean over the trainings; a seed for one of them, drawn by it.
 
     Isomorphic networks are one point, and have the same trainings in the table. Raises ValueError.
     """
@@ -103,7 +103,7 @@ def nasbench_macro(file: str, noise: int | None = None) -> ArchitectureProblem:
     name = f"nasbench-macro:file={file}"
     quiet = _problem(name, file, "nasbench-macro", arrays["arch"], errors.mean(axis=1), MACRO_SOURCE)
     rows = rows_of(quiet.space, arrays["arch"])
-    return with_noise(quiet, noise, partial(NoisyLookup, quiet.space, errors, rows))
+    return with_noise(quiet, noise_seed, partial(NoisyLookup, quiet.space, errors, rows))
 
 
 def _problem(

@@ -25,7 +25,7 @@ NASBENCH201_DATA_SETS = {"cifar10": "c10", "cifar100": "c100", "imagenet16-120":
 N_INITIAL = 10
 
 
-def nasbench201(file: str, data: str = "cifar100", noise: int | None = None) -> ArchitectureProblem:
+def nasbench201(file: str, data: str = "cifar100", noise_seed: int | None = None) -> ArchitectureProblem:
     """Return a problem of NAS-Bench-201: validation error in percent after 200 epochs.
 
     `reported` is the mean test error.
@@ -34,7 +34,7 @@ def nasbench201(file: str, data: str = "cifar100", noise: int | None = None) -> 
     seed was not trained, and ``_test_200ep_mean`` (n,), accuracies in percent; or the official folder or file of
     NATS-Bench or NAS-Bench-201, as `official.read_nats` reads it.
     data: "cifar10", "cifar100" or "imagenet16-120".
-    noise: None for the mean over the trainings; a seed for one of them, drawn by it.
+    noise_seed: None for the mean over the trainings; a seed for one of them, drawn by it.
 
     Isomorphic cells are one point: its value is the mean over the cells of their means over seeds. Raises ValueError.
     """
@@ -64,4 +64,4 @@ def nasbench201(file: str, data: str = "cifar100", noise: int | None = None) -> 
         report=Lookup(domain, tested),
         report_optimum=float(tested.min()),
     )
-    return with_noise(quiet, noise, partial(NoisyLookup, domain, errors, rows))
+    return with_noise(quiet, noise_seed, partial(NoisyLookup, domain, errors, rows))

@@ -82,21 +82,21 @@ def mean_value(vertices: IntArray, n_simulations: int) -> Array:
     return np.array([simulate(row, np.random.default_rng(0), n_simulations) for row in vertices])
 
 
-def pest(graph: str = "complete", noise: int = 0) -> Problem:
+def pest(graph: str = "complete", noise_seed: int = 0) -> Problem:
     """Return the problem of choosing what to spray at each of 25 stages: 0 is nothing, 1 to 4 are pesticides.
 
     graph: "complete", for the choices have no order; or "path", as the paper's code had it.
-    noise: seed of the noise, an integer from 0.
+    noise_seed: of the noise, an integer from 0.
 
     Raises TypeError or ValueError.
     """
     variable = GRAPHS[check_choice("graph", graph, GRAPHS)]
-    noise = check_integer("noise", noise, 0)
+    check_integer("noise_seed", noise_seed, 0)
     seeds = published_initial_seeds(TAG)
     return Problem(
-        name=f"pest:graph={graph},noise={noise}",
+        name=f"pest:graph={graph},noise_seed={noise_seed}",
         space=Space({f"stage {i + 1}": variable(range(len(PESTICIDE_PRICES) + 1)) for i in range(PEST_STAGES)}),
-        objective=PestControl(noise),
+        objective=PestControl(noise_seed),
         initial=InitialPoints(seeds, (len(PESTICIDE_PRICES) + 1,) * PEST_STAGES),
         source=SOURCE,
         configs=tuple(seeds),

@@ -24,12 +24,14 @@ class ProblemParameter(NamedTuple):
     argument: as the factory spells it.
     read: function of its text that returns its value.
     default: as text, "" where it must be given.
+    old: the name before, which studies and comparisons on disk may hold; "" for none.
     """
 
     name: str
     argument: str
     read: Callable[[str], object]
     default: str
+    old: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,9 @@ def _seed_or_none(text: str) -> int | None:
 
 
 FILE = ProblemParameter("file", "file", str, "")
-NOISE_SEED = ProblemParameter("noise", "noise", _seed_or_none, "none")  # a seed that draws one of several trainings
+NOISE_SEED = ProblemParameter(
+    "noise_seed", "noise_seed", _seed_or_none, "none", "noise"
+)  # a seed that draws one of several trainings
 FCNET_PARAMETERS = (FILE, ProblemParameter("data", "data", str, "protein_structure"), NOISE_SEED)
 
 
@@ -84,7 +88,7 @@ ENTRIES: dict[str, ProblemEntry] = {
         "25 stages, nothing or one of 4 pesticides at each; noisy",
         (
             ProblemParameter("graph", "graph", str, "complete"),
-            ProblemParameter("noise", "noise", int, "0"),
+            ProblemParameter("noise_seed", "noise_seed", int, "0", "noise"),
         ),
     ),
     "maxsat": ProblemEntry(
@@ -129,10 +133,10 @@ ENTRIES: dict[str, ProblemEntry] = {
     "landscape": ProblemEntry(
         "bostruct.problems.landscape",
         "landscape",
-        "a law over architectures of networks, without training",
+        "a formula over architectures of networks, without training",
         (
             ProblemParameter("kind", "kind", str, "cnn"),
-            ProblemParameter("noise", "noise", float, "0"),
+            ProblemParameter("noise_sd", "noise_sd", float, "0", "noise"),
             ProblemParameter("seed", "seed", int, "0"),
         ),
     ),
@@ -225,11 +229,13 @@ def parse(spec: str) -> tuple[str, dict[str, str]]:
     name, _, rest = spec.partition(":")
     check_choice("problem", name, ENTRIES)
     allowed = [*(parameter.name for parameter in ENTRIES[name].parameters), RELABEL]
+    renamed = {parameter.old: parameter.name for parameter in ENTRIES[name].parameters if parameter.old}
     given: dict[str, str] = {}
     for part in PARAMETER_STARTS.split(rest) if rest else ():
         key, equals, text = (piece.strip() for piece in part.partition("="))
         if not equals or not key or not text:
             raise ValueError(f"{name}: expected parameter=value, got {short_repr(part)} in {short_repr(spec)}")
+        key = renamed.get(key, key)
         if key not in allowed:
             hint = did_you_mean(key, allowed)
             raise ValueError(f"{name}: unknown parameter {short_repr(key)}; expected one of {', '.join(allowed)}{hint}")
@@ -240,6 +246,17 @@ def parse(spec: str) -> tuple[str, dict[str, str]]:
     if missing := [key for key in required if key not in given]:
         raise ValueError(f"{name}: expected {name}:{missing[0]}=..., for {missing[0]} has no default")
     return name, given
+
+
+def old_name(name: str) -> str:
+    """Return the name that a problem had before its parameters were renamed, as files may hold it.
+
+    name: of a problem, as `load` gives it, or a text that begins with it.
+    """
+    for parameter in ENTRIES.get(name.partition(":")[0], ENTRIES["branin"]).parameters:
+        if parameter.old:
+            name = name.replace(f"{parameter.name}=", f"{parameter.old}=")
+    return name
 
 
 def _parse_value(name: str, parameter: ProblemParameter, text: str) -> Any:

@@ -68,20 +68,20 @@ class NoisyLookup:
 
 
 def with_noise(
-    quiet: ArchitectureProblem, noise: int | None, drawn: Callable[[int], PointFunction]
+    quiet: ArchitectureProblem, noise_seed: int | None, drawn: Callable[[int], PointFunction]
 ) -> ArchitectureProblem:
     """Return a problem with one of several trainings in place of their mean.
 
     quiet: the problem whose values are means.
-    noise: the seed that draws the training, from 0; None for `quiet` itself.
+    noise_seed: draws the training, from 0; None for `quiet` itself.
     drawn: gives the objective of a seed.
 
     Raises TypeError, ValueError.
     """
-    if noise is None:
+    if noise_seed is None:
         return quiet
-    seed = check_integer("noise", noise, 0)
-    return replace(quiet, name=f"{quiet.name},noise={seed}", objective=drawn(seed), mean=quiet.objective)
+    seed = check_integer("noise_seed", noise_seed, 0)
+    return replace(quiet, name=f"{quiet.name},noise_seed={seed}", objective=drawn(seed), mean=quiet.objective)
 
 
 def read_arrays(file: str, names: Sequence[str], official: str = "") -> Arrays:

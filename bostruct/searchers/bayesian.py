@@ -51,8 +51,8 @@ class BayesianSearch:
 
     domain: the points to search.
     surrogate: learns the objective from the completed points.
-    score: makes of the surrogate's posterior the worth of a point, such as `bostruct.searchers.scores.Improvement`.
-    maximizer: searches the domain for the points of the largest worth.
+    score: makes the score of the surrogate's posterior: a builder such as `bostruct.searchers.scores.Improvement`.
+    maximizer: searches the domain for the points of the largest acquisition value.
     n_initial: number of points that `design` chooses before the surrogate is asked, at least 1.
     n_starts: how many of the best completed points the maximizer is told of, at least 0; None for all.
     design: (domain, seen, rng) -> an unseen initial point.

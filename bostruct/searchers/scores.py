@@ -41,7 +41,7 @@ class AcquisitionScore:
     """The score of a point by an acquisition function of the posterior there, averaged over posterior samples.
 
     posterior: predicts the objective.
-    acquisition: the worth of a prediction, larger is better.
+    acquisition: from predictions to acquisition values, larger is better.
     incumbent: the value to improve on, in the user's units.
     """
 
@@ -87,7 +87,7 @@ class FeasibleScore:
 class Improvement:
     """A builder of scores: an acquisition function of the posterior against an incumbent.
 
-    acquisition: the worth of a point under the posterior.
+    acquisition: from the posterior's predictions to acquisition values.
     incumbent: (history, posterior) -> the value against which an improvement is measured; `best_observed` or
         `best_predicted`, or your own.
     """

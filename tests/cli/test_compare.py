@@ -128,6 +128,20 @@ def test_runs_go_on_where_they_were(tmp_path):
     assert incumbents(tmp_path) == incumbents(whole)
 
 
+def test_runs_of_a_problem_whose_parameters_were_renamed_go_on(tmp_path):
+    plan = Comparison("pest:noise=1", ("random",), 1, 4, tmp_path)
+    plan.claim_folder()
+    problem = problems.load("pest:noise=1")
+    old = problem.name.replace("noise_seed", "noise")
+    points = problem.initial_points(problem.configs[0])
+    with bo.Study(
+        problem.space, method="random", seed=0, storage=plan.file(RunKey("random", 0)), name=old, initial_points=points
+    ) as study:
+        study.optimize(problem, 2, progress=False)
+    call("pest:noise=1", "--methods", "random", "--seeds", 1, "--trials", 4, "--out", tmp_path)
+    assert len(incumbents(tmp_path)[RunKey("random", 0)]) == 4
+
+
 def test_progress_counts_the_trials_of_all_runs(tmp_path):
     shown = call(*LINE, tmp_path, "--trials", 21, "--progress").stderr
     assert "84/84" in shown

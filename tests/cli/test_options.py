@@ -9,6 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+import bostruct as bo
 from bostruct import problems
 from bostruct.cli import main
 from bostruct.cli.options import (
@@ -23,6 +24,7 @@ from bostruct.cli.options import (
     check_picture,
     error_text,
     load_problem,
+    name_in_file,
     plain_errors,
 )
 from bostruct.contracts import DomainError, MissingExtra
@@ -157,3 +159,15 @@ def test_notes_of_another_version_are_lines_and_other_warnings_stay_warnings(cap
 )
 def test_the_text_of_an_error_has_no_number_of_the_system(error, text):
     assert error_text(error) == text
+
+
+def test_a_study_of_a_problem_whose_parameters_were_renamed_is_found_by_its_old_name(tmp_path):
+    file, now = tmp_path / "runs.db", "pest:graph=complete,noise_seed=1 random seed=0"
+    assert name_in_file(None, now) == name_in_file(file, now) == now
+    for name, found in (("another", now), (now.replace("noise_seed", "noise"), now.replace("noise_seed", "noise"))):
+        bo.Study({"a": bool}, storage=file, name=name).close()
+        assert name_in_file(file, now) == found
+    bo.Study({"a": bool}, storage=file, name=now).close()
+    assert name_in_file(file, now) == now
+    (tmp_path / "no.db").write_bytes(b"no database")
+    assert name_in_file(tmp_path / "no.db", now) == now

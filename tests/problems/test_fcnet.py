@@ -32,9 +32,9 @@ class TestPerceptrons:
         assert quiet(point) == pytest.approx(trainings.mean())
         assert quiet.optimum == pytest.approx(np.log10(errors.astype(float)).mean(axis=2).min())
         assert {v.kind for v in quiet.space.variables.values()} == {"Categorical", "Ordinal"}
-        drawn = {problems.load(f"{spec},noise={seed}")(point) for seed in range(40)}
+        drawn = {problems.load(f"{spec},noise_seed={seed}")(point) for seed in range(40)}
         assert drawn == set(trainings)
-        noisy = problems.load(f"{spec},noise=1,relabel=4")
+        noisy = problems.load(f"{spec},noise_seed=1,relabel=4")
         assert noisy.noise_free(noisy.optimal_point) == pytest.approx(quiet.optimum)
         np.testing.assert_array_equal(
             pickle.loads(pickle.dumps(noisy)).evaluate(noisy.initial(1)), noisy.evaluate(noisy.initial(1))
@@ -52,7 +52,7 @@ class TestPerceptrons:
         errors = np.random.default_rng(0).uniform(0.01, 10.0, (2, 3, 6, 2, 6, 4)).astype(np.float32)
         np.savez(tmp_path / "j.npz", naval_propulsion=errors, space=json.dumps(self.NETWORKS))
         given = f"file={tmp_path / 'j.npz'},data=naval_propulsion"
-        for noise in ("", ",noise=3"):
+        for noise in ("", ",noise_seed=3"):
             plain, joint = problems.load(f"fcnet:{given}{noise}"), problems.load(f"fcnet-joint:{given}{noise}")
             assert (joint.space.size, joint.name) == (plain.space.size, f"fcnet-joint:{given}{noise}")
             assert joint.space.part("network", joint.space.sample(1, np.random.default_rng(0)))[0].family == MLP
@@ -147,14 +147,14 @@ def test_an_error_without_a_seed_is_the_mean_over_trainings_and_with_one_a_train
 def test_a_table_gives_the_same_problem_by_function_and_by_name(tmp_path):
     errors = np.random.default_rng(0).uniform(0.01, 10.0, (2, 3, 4))
     np.savez(tmp_path / "f.npz", naval_propulsion=errors, space=json.dumps(TestPerceptrons.SPACE))
-    made = fcnet(str(tmp_path / "f.npz"), "naval_propulsion", noise=5)
+    made = fcnet(str(tmp_path / "f.npz"), "naval_propulsion", noise_seed=5)
     named = problems.load(made.name)
     points = made.space.enumerate()
     np.testing.assert_array_equal(named.evaluate(points), made.evaluate(points))
     with pytest.raises(ValueError, match="data: expected one of protein_structure, naval_propulsion"):
         fcnet(str(tmp_path / "f.npz"), "boston")
-    with pytest.raises(ValueError, match="noise: expected at least 0, got -1"):
-        fcnet(str(tmp_path / "f.npz"), "naval_propulsion", noise=-1)
+    with pytest.raises(ValueError, match="noise_seed: expected at least 0, got -1"):
+        fcnet(str(tmp_path / "f.npz"), "naval_propulsion", noise_seed=-1)
 
 
 @needs_data

@@ -14,7 +14,7 @@ import bostruct as bo
 from bostruct import problems
 from bostruct.contracts import PointError
 from bostruct.domains.architecture.domain import cnn_domain, mlp_domain
-from bostruct.problems.landscape import FLOOR, LAWS, cnn_terms, mlp_terms
+from bostruct.problems.landscape import FLOOR, FORMULAS, cnn_terms, mlp_terms
 from tests.architectures import GOLDEN, architectures, network, renumbered
 
 KINDS = ("cnn", "mlp")
@@ -27,9 +27,9 @@ def sampled(kind: str, m: int, seed: int = 0) -> list[bo.Architecture]:
 class TestLandscape:
     @pytest.mark.parametrize("kind", KINDS)
     def test_every_term_is_finite_and_no_value_is_below_the_floor(self, kind):
-        law, domain = LAWS[kind]
+        formula, domain = FORMULAS[kind]
         for x in [*domain().pool, *sampled(kind, 60)]:
-            terms = law(x)
+            terms = formula(x)
             assert all(0.0 <= value < 200.0 for value in terms.values())
             assert problems.load(f"landscape:kind={kind}")(x) == math.fsum([FLOOR, *terms.values()]) >= FLOOR
 
@@ -37,7 +37,7 @@ class TestLandscape:
     @settings(max_examples=40, deadline=None)
     def test_isomorphic_architectures_have_one_value_to_the_last_bit(self, x, seed):
         other = renumbered(x, np.random.default_rng(seed))
-        for spec in ("landscape", "landscape:noise=2"):
+        for spec in ("landscape", "landscape:noise_sd=2"):
             objective = problems.load(spec).objective
             assert objective(other) == objective(x)
 
@@ -84,7 +84,7 @@ class TestLandscape:
         assert problem.space.bounds.min_layers < len(best) < problem.space.bounds.max_layers
 
     def test_noise_is_a_function_of_the_architecture_and_the_seed(self):
-        quiet, loud, other = (problems.load(f"landscape:{s}") for s in ("kind=cnn", "noise=2", "noise=2,seed=1"))
+        quiet, loud, other = (problems.load(f"landscape:{s}") for s in ("kind=cnn", "noise_sd=2", "noise_sd=2,seed=1"))
         xs = sampled("cnn", 60)
         np.testing.assert_array_equal(loud.evaluate(xs), loud.evaluate(xs))
         assert [loud.noise_free(x) for x in xs] == [quiet(x) for x in xs]
@@ -118,7 +118,7 @@ class TestLandscape:
     def test_refusals_name_the_argument(self):
         for spec, named in (
             ("landscape:kind=rnn", "kind: expected one of cnn, mlp"),
-            ("landscape:noise=-1", "noise: expected a finite number"),
+            ("landscape:noise_sd=-1", "noise_sd: expected a finite number"),
             ("landscape:relabel=3", "relabel=3: architectures have no choices"),
         ):
             with pytest.raises(ValueError, match=named):

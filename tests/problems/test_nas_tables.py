@@ -43,9 +43,9 @@ class TestLookAlike:
         assert str(problem.optimal_point) == chain
         assert problem("10002100") == problem("10020100") == problem.optimum == 19.0
         assert problem.optimal_point.halvings[-4] == 3
-        drawn = {problems.load(f"{problem.name},noise={seed}")("21111111") for seed in range(40)}
+        drawn = {problems.load(f"{problem.name},noise_seed={seed}")("21111111") for seed in range(40)}
         assert drawn == {30.0, 29.0, 25.0}
-        noisy = problems.load(f"{problem.name},noise=1")
+        noisy = problems.load(f"{problem.name},noise_seed=1")
         assert noisy.noise_free("21111111") == noisy.reported("21111111") == problem("21111111")
         assert bo.Architecture.from_json(problem.optimal_point.to_json()) == problem.optimal_point
         np.savez(tmp_path / "b.npz", arch=codes, test_acc=accuracies[:, 0])

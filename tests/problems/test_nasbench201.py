@@ -65,7 +65,7 @@ class TestLookAlike:
         stored = np.load(file)["c100_val_200ep"].astype(float)
         drawn: dict[int, set[float]] = {0: set(), 2: set()}
         for seed in range(60):
-            problem = problems.load(f"nasbench201:file={file},noise={seed}")
+            problem = problems.load(f"nasbench201:file={file},noise_seed={seed}")
             for row, values in drawn.items():
                 values.add(problem(list(CODES[row])))
                 assert problem(list(CODES[row])) == problem(list(CODES[row]))
@@ -77,7 +77,7 @@ class TestLookAlike:
         assert problem.noise_free(list(CODES[0])) == quiet(list(CODES[0]))
 
     def test_it_is_named_by_its_file_and_travels(self, file):
-        problem = problems.load(f"nasbench201:file={file},noise=2")
+        problem = problems.load(f"nasbench201:file={file},noise_seed=2")
         again, moved = problems.load(problem.name), pickle.loads(pickle.dumps(problem))
         points = problem.initial_points(1)
         assert len(set(points)) == 4
@@ -115,8 +115,8 @@ class TestLookAlike:
                 problems.load(f"nasbench201:file={tmp_path / file}")
         with pytest.raises(ValueError, match="data: expected one of cifar10, cifar100, imagenet16-120"):
             problems.load(f"nasbench201:file={tmp_path / 'x.npz'},data=mnist")
-        with pytest.raises(ValueError, match="noise: expected"):
-            problems.load(f"nasbench201:file={tmp_path / 'x.npz'},noise=x")
+        with pytest.raises(ValueError, match="noise_seed: expected"):
+            problems.load(f"nasbench201:file={tmp_path / 'x.npz'},noise_seed=x")
 
 
 @needs_data

@@ -108,7 +108,7 @@ class TestMacro:
         problem = load(f"nasbench-macro:file={file}")
         assert problem.space.size == 2
         assert problem("10002100") == problem("10020100") == problem.optimum == 19.0
-        drawn = {load(f"nasbench-macro:file={file},noise={seed}")("21111111") for seed in range(40)}
+        drawn = {load(f"nasbench-macro:file={file},noise_seed={seed}")("21111111") for seed in range(40)}
         assert drawn == {30.0, 29.0, 25.0}
 
     @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ class TestFCNet:
         shape = (*map(len, GRID.values()), 4)
         space = json.dumps(list(GRID.items()))
         np.savez(tmp_path / "f.npz", naval_propulsion=np.array(list(errors.values())).reshape(shape), space=space)
-        for name, noise in itertools.product(("fcnet", "fcnet-joint"), ("", ",noise=3")):
+        for name, noise in itertools.product(("fcnet", "fcnet-joint"), ("", ",noise_seed=3")):
             told = load(f"{name}:file={tmp_path / 'f.npz'},data=naval_propulsion{noise}")
             for place in (file, tmp_path):  # the file, or the folder of it
                 found = load(f"{name}:file={place},data=naval_propulsion{noise}")

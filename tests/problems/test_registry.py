@@ -11,7 +11,7 @@ from bostruct import problems
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.graphs import PathGraph
 from bostruct.problems.base import Problem, prove_by_enumeration, relabel
-from bostruct.problems.registry import ENTRIES
+from bostruct.problems.registry import ENTRIES, old_name
 
 SPECS = [
     "contamination",
@@ -19,7 +19,7 @@ SPECS = [
     "ising:lambda=1e-4",
     "branin",
     "pest",
-    "pest:graph=path,noise=3",
+    "pest:graph=path,noise_seed=3",
     "max3sat",
     "max3sat:variables=10,clauses=40,seed=2",
     "maxcut",
@@ -242,3 +242,20 @@ def test_listing_problems_is_cheap():
     heavy = ("torch", "sklearn", "scipy.stats", "ot", "pysat", "pandas", "matplotlib")
     code = f"import sys, bostruct.problems; bostruct.problems.names(); print([m for m in {heavy} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("pest:graph=path,noise=3", "pest:graph=path,noise_seed=3"),
+        ("landscape:kind=mlp,noise=0.5,seed=2", "landscape:kind=mlp,noise_sd=0.5,seed=2"),
+    ],
+)
+def test_parameters_that_were_renamed_are_read_by_their_old_names(before, now):
+    old, new = problems.load(before), problems.load(now)
+    assert old.name == new.name == now
+    assert old_name(now) == before
+    point = new.initial_points(new.configs[0])[0]
+    assert old(point) == new(point)
+    with pytest.raises(ValueError, match="is given twice"):
+        problems.load(f"{now},{before.split(',')[1]}")

@@ -86,11 +86,11 @@ def test_noise_puts_a_training_in_the_place_of_the_mean(domain):
     quiet = ArchitectureProblem("t:file=f", domain, mean, "none", 2)
     assert with_noise(quiet, None, lambda seed: pytest.fail(f"seed {seed} was asked for")) is quiet
     noisy = with_noise(quiet, 7, lambda seed: NoisyLookup(domain, TRAININGS, rows, seed))
-    assert (noisy.name, noisy.noisy) == ("t:file=f,noise=7", True)
+    assert (noisy.name, noisy.noisy) == ("t:file=f,noise_seed=7", True)
     x = domain.at(0)
     assert noisy(x) == NoisyLookup(domain, TRAININGS, rows, 7)(x)
     assert noisy.noise_free(x) == quiet(x)
-    with pytest.raises(ValueError, match="noise: expected at least 0, got -1"):
+    with pytest.raises(ValueError, match="noise_seed: expected at least 0, got -1"):
         with_noise(quiet, -1, lambda _seed: mean)
     with pytest.raises(TypeError, match="noise"):
         with_noise(quiet, 1.5, lambda _seed: mean)  # type: ignore[arg-type]
