@@ -54,6 +54,8 @@ class Domain(Protocol):
 
         m: number of points, at least 0.
         rng: the only source of chance.
+
+        Raises DomainError where the domain has no valid point, such as a space whose constraints leave none.
         """
         ...
 

@@ -11,8 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+<<<<<<< HEAD
 from bostruct.checks import short_repr
 from bostruct.contracts import BostructError, Domain, Info, Point, PointError, Searcher, SpaceExhausted, Suggestion
+=======
+from bostruct.checks import has_capability, short_repr
+from bostruct.contracts import BostructError, Domain, HasAppraisal, Info, Point, PointError, Searcher, Suggestion
+>>>>>>> laws13
 from bostruct.domains.space.call_limit import limit_calls
 from bostruct.storage.json_text import dump, parse
 from bostruct.storage.protocol import StorageError
@@ -29,9 +34,14 @@ class FallbackWarning(UserWarning):
 
 
 class FallbackWatch:
-    """A count of the suggestions that a model was asked for, which warns once where most of them fall back."""
+    """A count of the suggestions that a model was asked for, which warns once where most of them fall back.
 
-    def __init__(self) -> None:
+    searcher: the study's method, None where it is only read. One without a model falls back where all that it draws was
+        seen, as near the end of a small space, and is not watched.
+    """
+
+    def __init__(self, searcher: Searcher | None) -> None:
+        self._is_watched = has_capability(searcher, HasAppraisal)
         self._n_asked = 0
         self._n_fallbacks = 0
         self._has_warned = False
@@ -42,6 +52,8 @@ class FallbackWatch:
         who: the study, for the message.
         info: of the suggestion.
         """
+        if not self._is_watched:
+            return
         self._n_asked += info.get("origin") in ("model", "fallback")
         self._n_fallbacks += info.get("origin") == "fallback"
         if self._has_warned or self._n_fallbacks < max(MANY_FALLBACKS, self._n_asked / 2):

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import BostructError, Suggestion
+from bostruct import methods
+from bostruct.contracts import BostructError, NumericalError, Suggestion
 from bostruct.searchers.random import RandomSearch
 from bostruct.study.history import History
 from bostruct.study.suggestion import FallbackWarning, FallbackWatch, next_point
@@ -160,7 +161,7 @@ def note(watch: FallbackWatch, *origins: str) -> None:
 
 
 def test_most_suggestions_falling_back_is_one_warning():
-    watch = FallbackWatch()
+    watch = FallbackWatch(methods.combo(SPACE))
     note(watch, *["initial"] * 20, *["model"] * 5, *["fallback"] * 9)
     with pytest.warns(
         FallbackWarning, match=r"^study 'mine': 10 of 15 suggestions fell back .*: no factor; until"
@@ -170,7 +171,11 @@ def test_most_suggestions_falling_back_is_one_warning():
 
 
 def test_a_few_fallbacks_are_none():
-    note(FallbackWatch(), *["model"] * 40, *["fallback"] * 15, *["random"] * 20)
+    note(FallbackWatch(methods.combo(SPACE)), *["model"] * 40, *["fallback"] * 15, *["random"] * 20)
+
+
+def test_a_method_without_a_model_may_fall_back():
+    note(FallbackWatch(RandomSearch(SPACE)), *["fallback"] * 40)
 
 
 def test_a_study_whose_model_fails_warns_once():
@@ -180,6 +185,9 @@ def test_a_study_whose_model_fails_warns_once():
         def suggest(self, history, state, rng):
             found = super().suggest(history, state, rng)
             return found._replace(info={"origin": "fallback", "why": "no factor"})
+
+        def appraise(self, *_):
+            raise NumericalError("no factor")
 
     study = bo.Study(SPACE, method=Indefinite(SPACE), seed=0)
     with pytest.warns(FallbackWarning, match=r"^study 'study': 10 of 10 suggestions fell back") as told:
