@@ -11,13 +11,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-<<<<<<< HEAD
-from bostruct.checks import short_repr
-from bostruct.contracts import BostructError, Domain, Info, Point, PointError, Searcher, SpaceExhausted, Suggestion
-=======
 from bostruct.checks import has_capability, short_repr
-from bostruct.contracts import BostructError, Domain, HasAppraisal, Info, Point, PointError, Searcher, Suggestion
->>>>>>> laws13
+from bostruct.contracts import (
+    BostructError,
+    Domain,
+    HasAppraisal,
+    Info,
+    Point,
+    PointError,
+    Searcher,
+    SpaceExhausted,
+    Suggestion,
+)
 from bostruct.domains.space.call_limit import limit_calls
 from bostruct.storage.json_text import dump, parse
 from bostruct.storage.protocol import StorageError
