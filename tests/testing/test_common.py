@@ -16,7 +16,7 @@ from bostruct.testing.common import assert_close, copy_batch, is_raised, read_ba
 from tests.permutations import Permutations
 
 SPACE = bo.Space({"a": bool, "b": list("pqrs"), "c": range(6)})
-PARTS = "acquisition domain kernel maximizer pool posterior prior searcher storage surrogate"
+PARTS = "acquisition domain enumerated kernel maximizer pool posterior prior searcher storage surrogate"
 
 
 def run(*options: str) -> str:
