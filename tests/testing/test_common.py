@@ -27,7 +27,7 @@ from bostruct.testing.common import (
 from tests.permutations import Permutations
 
 SPACE = bo.Space({"a": bool, "b": list("pqrs"), "c": range(6)})
-PARTS = "acquisition domain kernel maximizer pool posterior prior searcher storage surrogate variable"
+PARTS = "acquisition domain enumerated kernel maximizer pool posterior prior searcher storage surrogate variable"
 
 
 def run(*options: str) -> str:
