@@ -6,6 +6,8 @@ domain of which all points are known.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from bostruct.checks import has_capability
@@ -203,9 +205,17 @@ def check_continuous(domain: HasContinuous, xs: Batch, rng: np.random.Generator)
     assert_close(domain.shares(again), domain.shares(moved), SHARE_STEP, "with_shares is the inverse of shares")
     same_rest = domain.with_shares(moved, found)
     assert keys_of(domain, same_rest) == keys_of(domain, back), "with_shares changes nothing but the shares"
+    assert _listed_choices(domain, moved) == _listed_choices(domain, xs), "with_shares changes nothing but the shares"
     for end in (0.0, 1.0):
         at_end = domain.shares(domain.with_shares(xs, np.full(found.shape, end)))
         assert_close(at_end, np.full(found.shape, end), 1e-9, "shares of 0 and 1 are the ends of the range")
+
+
+def _listed_choices(domain: HasContinuous, xs: Batch) -> list[dict[str, float]]:
+    """Return the choices of each point that are no continuous coordinates, where the domain names choices."""
+    if not has_capability(domain, HasChoices):
+        return []
+    return [{one.path: one.value for one in domain.coordinates(x) if math.isfinite(one.count)} for x in xs]
 
 
 def check_seeded(domain: Domain) -> None:

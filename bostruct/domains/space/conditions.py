@@ -86,7 +86,7 @@ class ParentTest:
 
     @cached_property
     def _table(self) -> Mask | None:
-        """Whether the test holds for each choice; None where the parent has too many, or several columns."""
+        """The answer for each choice; None where the parent has too many, or several columns."""
         if not isinstance(self.parent, ChoiceVariable) or self.parent.size > MAX_CHOICES:
             return None
         return np.array([self.holds_for((vertex,)) for vertex in range(self.parent.size)], dtype=bool)
