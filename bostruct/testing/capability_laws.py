@@ -89,7 +89,7 @@ def check_tokens(domain: HasTokens, xs: Batch) -> None:
             assert (bag == bags[j]) == (keys[i] == keys[j]), f"tokens tell points apart: {xs[i]!r}, {xs[j]!r}"
 
 
-def check_choices(domain: HasChoices, x: Point) -> None:
+def check_named_choices(domain: HasChoices, x: Point) -> None:
     """Check that choices are in a fixed order with their names, and that `resample` draws a valid point.
 
     A domain may refuse with DomainError.

@@ -33,8 +33,8 @@ from bostruct.domains.registry import domain_from_json
 from bostruct.testing.batch_laws import check_batch, keys_of, same
 from bostruct.testing.capability_laws import (
     check_candidates,
-    check_choices,
     check_decisions,
+    check_named_choices,
     check_pool_of,
     check_same_capabilities,
     check_tokens,
@@ -94,7 +94,7 @@ def _check_capabilities(domain: Domain, xs: Batch, points: list[Point] | None, r
         _check_changes(domain, x, rng)
     for x in xs[:2]:
         if has_capability(domain, HasChoices):
-            check_choices(domain, x)
+            check_named_choices(domain, x)
         if has_capability(domain, HasDecisions):
             check_decisions(domain, x, rng)
     check_sources(domain, xs[0], xs[1])
