@@ -34,6 +34,7 @@ from bostruct.testing.ownership_laws import unchanged
 CAPABILITIES: tuple[type, ...] = (HasCandidates, HasChoices, HasCrossover, HasDecisions, HasDistances, HasFeatures)
 CAPABILITIES += (HasMutation, HasNeighborhoods, HasNeighbors, HasPool, HasTokens)
 BITS = 63  # of a hash
+PREFIXES = 6  # of the decisions of a point, each of which is rolled out
 CANDIDATES = 20  # asked for
 
 
@@ -122,7 +123,7 @@ def check_decisions(domain: HasDecisions, x: Point, rng: np.random.Generator) ->
 
     domain: of decisions.
     x: one of its points.
-    rng: draws how many decisions are kept, and the rest.
+    rng: draws what follows the decisions that are kept.
     """
     try:
         with unchanged(domain, [x], "decisions"):
@@ -138,7 +139,11 @@ def check_decisions(domain: HasDecisions, x: Point, rng: np.random.Generator) ->
     reached = domain.roll_out(way, np.random.default_rng(0))
     check_valid(domain, [reached], "roll_out")
     assert same(domain, reached, x), f"roll_out of all decisions returns their point: expected {x!r}, got {reached!r}"
-    kept = way[: int(rng.integers(len(way) + 1))]
+    for n_kept in np.unique(np.linspace(0, len(way), PREFIXES).astype(int)).tolist():
+        _check_roll_out(domain, way[:n_kept], rng)
+
+
+def _check_roll_out(domain: HasDecisions, kept: tuple[int, ...], rng: np.random.Generator) -> None:
     try:
         found = domain.roll_out(kept, rng)
     except Infeasible:

@@ -178,7 +178,7 @@ def test_the_faultless_pass() -> None:
 @pytest.mark.parametrize(
     ("fault", "says"),
     [
-        ("has no label", "label is a text that messages can show: got None"),
+        ("has no label", "a Storage has label"),
         ("is at a number", "where is a path that is there, or None: got 7"),
         ("is nowhere", "where is a path that is there, or None: got '/nowhere/runs'"),
         ("lists seeds as floats", "studies lists what read returns: got StudyRow"),
