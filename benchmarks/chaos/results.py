@@ -70,10 +70,14 @@ def take_case(row: Row, case: str) -> Result:
 
 
 def read_revision() -> str:
-    """Return the commit of the code, with a + where files differ from it; "unknown" outside a repository."""
-    command = ["git", "describe", "--always", "--exclude=*", "--dirty=+", "--abbrev=10"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    return done.stdout.strip() or "unknown"
+    """Return the commit of the code, with a + where package or cases differ from it; "unknown" outside a repository."""
+    commit = _ask_git("rev-parse", "--short=10", "HEAD")
+    changed = _ask_git("status", "--porcelain", "--", "bostruct", "benchmarks/chaos")
+    return f"{commit or 'unknown'}{'+' if changed else ''}"
+
+
+def _ask_git(*words: str) -> str:
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True).stdout.strip()
 
 
 def _append(file: Path, result: Result) -> None:

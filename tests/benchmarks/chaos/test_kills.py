@@ -20,6 +20,7 @@ from benchmarks.chaos.marks import MARK, await_end, find_marked
 from benchmarks.chaos.oracle import check_evaluated, check_numbers, check_told, is_locked, read_log, read_trials
 from benchmarks.chaos.row import Verdict
 from benchmarks.chaos.victim import append_line, evaluate, make_domain, value_of
+from bostruct.storage.sqlite import SqliteWriter
 from tests.stored import damage
 
 SPACE = make_domain("random")
@@ -69,6 +70,16 @@ def test_a_sound_file_has_no_faults(file: Path) -> None:
 def test_what_was_lost_or_changed_is_found(file: Path, change: str, kinds: set[str]) -> None:
     damage(file, change)
     assert set(find_faults(file)) == kinds
+
+
+def test_a_build_whose_tell_does_not_write_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "study").mkdir()
+    file = tmp_path / "study" / "runs.db"
+    monkeypatch.setattr(SqliteWriter, "update", lambda *_: None)
+    with bo.Study(SPACE, method="random", seed=0, storage=file) as study:
+        told = study.tell(study.ask(), 0.5)
+        append_line(tmp_path / "told", {"number": 0, "status": told.status, "value": told.value, "reason": None})
+    assert set(find_faults(file)) == {"lost"}
 
 
 def test_a_trial_told_twice_and_a_point_evaluated_after_it_was_told_are_found(file: Path) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from benchmarks.chaos import __main__ as command
 from benchmarks.chaos.report import BEGIN, END, PAGE, count_faults, format_table, write_page
-from benchmarks.chaos.results import read_results, take_case, take_cases
+from benchmarks.chaos.results import read_results, read_revision, take_case, take_cases
 from benchmarks.chaos.row import Row, Verdict, make_rng, numbered
 
 taken: list[str] = []
@@ -97,3 +98,7 @@ def test_generators_are_those_of_their_words() -> None:
 def test_the_page_of_the_docs_has_the_markers() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert text.index(BEGIN) < text.index(END)
+
+
+def test_results_name_the_commit_of_the_code() -> None:
+    assert re.fullmatch(r"([0-9a-f]{7,40}|unknown)\+?", read_revision())
