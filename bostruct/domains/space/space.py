@@ -21,7 +21,7 @@ from bostruct.domains.space.constraints import Constraint, Survey, count_satisfi
 from bostruct.domains.space.decisions import Coordinate, coordinate, resample, roll_out, token, token_table
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.registry import variable, variable_from_json
-from bostruct.domains.space.scale import NumberGrid
+from bostruct.domains.space.scale import GRID_STEPS, NumberGrid
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch, pad_columns
 from bostruct.domains.space.survey import survey_space
 from bostruct.domains.space.variable import Variable
@@ -451,6 +451,21 @@ class Space:
             rows[:, column] = grid.nearest(shares[:, k])
         return rows
 
+    def sample_discrete_neighborhoods(
+        self, xs: IntArray, m: int, rng: np.random.Generator
+    ) -> tuple[SingleChanges, IntArray]:
+        """Draw neighbors as `sample_neighborhoods` does, in all variables but those on a grid as fine as a `Real`'s.
+
+        xs: integer rows (b, d).
+        m: int, neighbors of one point at most, those in fine grids among them.
+        rng: the only source of chance.
+
+        Returns the batch and the positions of its points in xs, ascending: `HasContinuous`.
+        """
+        batch, of = self.sample_neighborhoods(xs[:0] if self._is_fine.all() else xs, m, rng, leaps=True)
+        kept = np.flatnonzero(~self._is_fine[batch.which])
+        return batch[kept], of[kept]
+
     def _row(self, data: Mapping[str, object], read: Callable[[Variable, object], Sequence[int]]) -> IntArray:
         row = np.empty(self.layout.n_columns, dtype=np.int64)
         for i, (name, var) in enumerate(self.variables.items()):
@@ -567,6 +582,11 @@ class Space:
         """The columns of the numbers that are not listed, and their grids."""
         grids = [number_grid(v) for v in self.variables.values()]
         return [(int(self.layout.starts[i]), grid) for i, grid in enumerate(grids) if grid is not None]
+
+    @cached_property
+    def _is_fine(self) -> npt.NDArray[np.bool_]:
+        """The variables whose steps are so small that no single step matters (d,)."""
+        return np.array([v.size > GRID_STEPS and number_grid(v) is not None for v in self.variables.values()])
 
     @cached_property
     def _sampled(self) -> list[tuple[int, Variable]]:

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bostruct.checks import has_capability
 from bostruct.contracts import Array, IntArray, Parameter, Prepared, Prior
 from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch
-from bostruct.kernels.space.factor import Factor, VariableChanges
+from bostruct.kernels.space.factor import Factor, Pullback, SmoothFactor, VariableChanges
 from bostruct.kernels.space.incremental import LastCall
 
 SMALLEST_REUSABLE = 1e-260  # doubles end at 1e-308
@@ -77,12 +78,14 @@ class SpaceKernel:
     name: of the parameters, for people.
     prior: of each theta_i.
     initial: theta_i at first.
+    numbers: positions of the variables that are the continuous coordinates of the space, ascending.
     """
 
     factors: tuple[PlacedFactor, ...]
     name: str
     prior: Prior
     initial: float = 0.0
+    numbers: tuple[int, ...] = ()
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -154,6 +157,36 @@ class SpaceKernel:
             return gradient
 
         return gram, pullback
+
+    def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
+        """Return the Gram matrix of xs and ys as a function of the numbers of xs: `HasInputGradient`.
+
+        theta: (d,).
+        xs: m points, as rows.
+        ys: n points, as rows.
+        """
+        fixed, smooth = np.zeros((len(xs), len(ys))), []
+        for (factor, served, columns), variables in zip(self.factors, self._variables, strict=True):
+            own = list(columns)
+            if set(served) <= set(self.numbers) and has_capability(factor, SmoothFactor):
+                at = [self.numbers.index(v) for v in served]
+                smooth.append((at, factor.vary_shares(theta[variables], ys[:, own])))
+            else:
+                fixed += factor.log_gram(theta[variables], factor.prepare(xs[:, own], ys[:, own]))
+
+        def at_shares(shares: Array) -> tuple[Array, Pullback]:
+            found = [(at, *varied(shares[:, at])) for at, varied in smooth]
+            gram = np.exp(sum((log_gram for _, log_gram, _ in found), start=fixed))
+
+            def pullback(cotangent: Array) -> Array:
+                weighted, slopes = cotangent * gram, np.zeros(shares.shape)
+                for at, _, pull in found:
+                    slopes[:, at] = pull(weighted)
+                return slopes
+
+            return gram, pullback
+
+        return at_shares
 
     def _prepare_rows(self, xs: IntArray, ys: IntArray | None) -> SpacePair:
         parts = [factor.prepare(xs[:, own], None if ys is None else ys[:, own]) for factor, _, own in self.factors]

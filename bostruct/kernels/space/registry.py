@@ -120,7 +120,7 @@ def product_kernel(
         for factor, served in kernels.factors([variables[i] for i in own], settings):
             mine = tuple(own[j] for j in served)
             placed.append(PlacedFactor(factor, mine, _columns(domain.layout, mine)))
-    return SpaceKernel(tuple(placed), link.name, prior, initial)
+    return SpaceKernel(tuple(placed), link.name, prior, initial, _numbers(domain))
 
 
 def main_effects(domain: Space) -> MainEffects:
@@ -134,7 +134,7 @@ def main_effects(domain: Space) -> MainEffects:
     for kernels, own in _by_kernels(domain).items():
         make = kernels.effects or partial(_factor_effects, kernels)
         effects.update(zip(own, make([variables[i] for i in own]), strict=True))
-    return MainEffects(tuple(effects[i] for i in range(domain.d)), domain.layout)
+    return MainEffects(tuple(effects[i] for i in range(domain.d)), domain.layout, _numbers(domain))
 
 
 def _factor_effects(kernels: VariableKernels, variables: Sequence[Variable]) -> list[EffectKernel]:
@@ -152,6 +152,11 @@ def _by_kernels(domain: Space) -> dict[VariableKernels, list[int]]:
         is_long = type(variable) is Integer and number_grid(variable) is not None
         found.setdefault(NUMBERS if is_long else KERNELS[type(variable)], []).append(i)
     return found
+
+
+def _numbers(domain: Space) -> tuple[int, ...]:
+    """Return the positions of the variables that are the continuous coordinates of a space."""
+    return tuple(i for i, one in enumerate(domain.variables.values()) if number_grid(one) is not None)
 
 
 def _columns(layout: Layout, variables: Sequence[int]) -> tuple[int, ...]:
