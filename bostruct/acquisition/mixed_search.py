@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from bostruct.acquisition.local_search import ascend, draw_candidates, first_occurrences, sample_neighborhoods
 from bostruct.acquisition.pruning import best
-from bostruct.checks import check_integer
+from bostruct.checks import check_integer, has_capability
 from bostruct.contracts import (
     Array,
     Batch,
@@ -22,6 +22,7 @@ from bostruct.contracts import (
     IntArray,
     Point,
     PointError,
+    Score,
 )
 
 RETREATS = (0.5, 0.25, 0.125, 0.03, 0.0)  # of the way to an end that constraints forbid
@@ -46,9 +47,9 @@ class Climbers(NamedTuple):
 class MixedSearch:
     """Search for the maxima of a score that has gradients in the continuous coordinates of points.
 
-    The best of many candidates, and the best points told, climb in turns: by L-BFGS in the continuous coordinates, whose
-    ends are moved to the nearest points that the domain has, then from neighbor to neighbor in the others; until neither
-    leads on.
+    The best of many candidates, and the best points told, climb in turns: by L-BFGS in the continuous coordinates,
+    whose ends are moved to the nearest points that the domain has, then from neighbor to neighbor in the others; until
+    neither leads on. Without gradients they climb from neighbor to neighbor in all coordinates.
 
     random: number of candidates drawn uniformly, at least 1.
     spray: number of candidates drawn among the neighbors of each start given, at least 0.
@@ -76,11 +77,11 @@ class MixedSearch:
             check_integer(name, getattr(self, name), 0)
 
     def __call__(
-        self, score: HasScoreGradient, domain: ContinuousNeighbors, starts: Batch, rng: np.random.Generator
+        self, score: Score, domain: ContinuousNeighbors, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
         """Return the points where the climbs ended, best first, each once, and what goes on record.
 
-        score: the function to maximize, with gradients.
+        score: the function to maximize.
         domain: with neighbors and continuous coordinates.
         starts: good points to start from; may be empty.
         rng: the only source of chance.
@@ -89,22 +90,31 @@ class MixedSearch:
         if len(starts):
             candidates = domain.join(candidates, sample_neighborhoods(domain, starts, self.spray, rng)[0])
         chosen, scores = best(score, domain, candidates, self.ascents)
-        incumbents = domain.take(starts, range(min(self.incumbents, len(starts))))
+        incumbents = domain.join(domain.take(starts, range(min(self.incumbents, len(starts)))))
         points = domain.join(domain.take(candidates, chosen), incumbents)
-        if len(incumbents):
-            scores = np.concatenate([scores, score(incumbents)])
-        climbers, n_turns, n_evaluations = Climbers(points, scores), 0, 0
-        for _ in range(self.turns):
-            climbers, evaluations = self._climb_by_gradient(score, domain, climbers)
-            moved, steps = self._climb_by_neighbors(score, domain, climbers, rng)
-            n_turns, n_evaluations, climbers = n_turns + 1, n_evaluations + evaluations, moved
-            if not steps:
-                break
+        climbers = Climbers(points, np.concatenate([scores, score(incumbents)]))
+        climbers, info = self._climb(score, domain, climbers, rng)
         order = np.argsort(-climbers.scores, kind="stable")
         ends = domain.take(climbers.points, order)
-        info = {"candidates": len(candidates), "turns": n_turns, "gradients": n_evaluations}
-        info["best_score"] = float(climbers.scores[order[0]])
+        best_score = float(climbers.scores[order[0]])
+        info = {"candidates": len(candidates), **info, "best_score": best_score}
         return domain.take(ends, first_occurrences(domain, ends)), info
+
+    def _climb(
+        self, score: Score, domain: ContinuousNeighbors, climbers: Climbers, rng: np.random.Generator
+    ) -> tuple[Climbers, Info]:
+        """Let points climb in turns; return where they end, and what goes on record."""
+        if not domain.n_continuous or not has_capability(score, HasScoreGradient):
+            points, scores, steps = ascend(score, domain, *climbers, rng, leaps=True, most=self.most)
+            return Climbers(points, scores), {"steps": steps}
+        rest: Any = _OtherCoordinates(domain)
+        turns = gradients = 0
+        steps = 2
+        while turns < self.turns and steps > 1:  # the first step led nowhere where it is the only one
+            climbers, calls = self._climb_by_gradient(score, domain, climbers)
+            points, scores, steps = ascend(score, rest, *climbers, rng, most=self.most)
+            climbers, gradients, turns = Climbers(points, scores), gradients + calls, turns + 1
+        return climbers, {"turns": turns, "gradients": gradients}
 
     def _climb_by_gradient(
         self, score: HasScoreGradient, domain: ContinuousNeighbors, climbers: Climbers
@@ -131,18 +141,12 @@ class MixedSearch:
         both = domain.join(climbers.points, points)
         return Climbers(domain.take(both, taken), np.maximum(scores, climbers.scores)), evaluations
 
-    def _climb_by_neighbors(
-        self, score: HasScoreGradient, domain: ContinuousNeighbors, climbers: Climbers, rng: np.random.Generator
-    ) -> tuple[Climbers, int]:
-        """Move every point from neighbor to neighbor; return the points and the number of steps that led up."""
-        points, scores, steps = ascend(
-            score, _DiscretePart(domain), climbers.points, climbers.scores, rng, most=self.most
-        )
-        return Climbers(points, scores), steps - 1
 
+class _OtherCoordinates:
+    """The view of a domain that an ascent has, with the neighbors that no gradient leads to.
 
-class _DiscretePart:
-    """A domain whose neighbors are those that a search in the continuous coordinates does not reach."""
+    domain: with neighbors and continuous coordinates.
+    """
 
     def __init__(self, domain: ContinuousNeighbors) -> None:
         self._domain = domain

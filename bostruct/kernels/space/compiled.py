@@ -13,6 +13,7 @@ from numba import njit
 
 from bostruct.contracts import Array, IntArray
 
+# error_model="numpy": without a check of each division, which keeps a loop from being vectorized
 REASSOCIATED = {
     "reassoc",
     "contract",
@@ -20,7 +21,7 @@ REASSOCIATED = {
 }  # sums in any order; infinities and numbers that are none keep their rules
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def add_distances(xs: Array, ys: Array, rates: Array, is_same: bool, total: Array, product: Array) -> None:
     """Overwrite `total` by the sum of a over variables, and `product` by the product of p(a), for each pair.
 
@@ -50,7 +51,7 @@ def add_distances(xs: Array, ys: Array, rates: Array, is_same: bool, total: Arra
                 product[j, i] = product[i, j]
 
 
-@njit(cache=True, nogil=True, fastmath=REASSOCIATED)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=REASSOCIATED)
 def sum_slopes(xs: Array, ys: Array, rates: Array, is_same: bool, weighted: Array, out: Array) -> None:
     """Overwrite `out` by the sum over pairs of weight times the derivative of log p(a) - a in the log lengthscale (c,).
 
@@ -73,7 +74,7 @@ def sum_slopes(xs: Array, ys: Array, rates: Array, is_same: bool, weighted: Arra
         out[k] = 2.0 * total if is_same else total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def compare_changes(
     which: IntArray, before: Array, after: Array, ys: Array, rates: Array, drop: Array, ratio: Array
 ) -> None:
@@ -96,7 +97,7 @@ def compare_changes(
             ratios[j] = (1.0 + b * (1.0 + b * (1.0 / 3.0))) / (1.0 + a * (1.0 + a * (1.0 / 3.0)))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def add_effects(xs: Array, ys: Array, grown: Array, other: Array, rate: float, out: Array) -> None:
     """Add to `out` the sum over variables of p(a) exp(-a), for each pair.
 
@@ -117,7 +118,7 @@ def add_effects(xs: Array, ys: Array, grown: Array, other: Array, rate: float, o
                 row[j] += min(up * downs[j], down * ups[j]) * (1.0 + a * (1.0 + a * (1.0 / 3.0)))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def change_effects(
     which: IntArray, before: Array, after: Array, ys: Array, other: Array, rate: float, out: Array
 ) -> None:
@@ -142,7 +143,7 @@ def change_effects(
             row[j] = min(up_new * downs[j], down_new * ups[j]) * (1.0 + b * (1.0 + b * (1.0 / 3.0))) - lost
 
 
-@njit(cache=True, nogil=True, fastmath=REASSOCIATED)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=REASSOCIATED)
 def pull_shares(xs: Array, ys: Array, rates: Array, weighted: Array, out: Array) -> None:
     """Overwrite `out` by the sum over y of weight times the derivative of log p(a) - a in x, for each x and variable.
 
@@ -163,7 +164,7 @@ def pull_shares(xs: Array, ys: Array, rates: Array, weighted: Array, out: Array)
             out[i, k] = -rate * total
 
 
-@njit(cache=True, nogil=True, fastmath=REASSOCIATED)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=REASSOCIATED)
 def pull_effects(xs: Array, ys: Array, rate: float, weighted: Array, out: Array) -> None:
     """Overwrite `out` by the sum over y of weight times the derivative of p(a) exp(-a) in x, for each x and variable.
 
