@@ -587,7 +587,8 @@ class HasPredictionGradient(Posterior, Protocol):
         xs: m points, whose other coordinates stay.
 
         Returns a function from shares (m, c), as of `HasContinuous`, to the prediction, (s, m) each, and to the map
-        from cotangents of mean and variance, (s, m) each, to the gradient in the shares (m, c).
+        from cotangents of mean and variance, (s, m) each, to the gradient in the shares (m, c). Raises TypeError where
+        a part of it has no gradient.
         """
         ...
 
@@ -696,6 +697,7 @@ class HasScoreGradient(Score, Protocol):
         xs: m points, whose other coordinates stay.
 
         Returns a function from shares (m, c), as of `HasContinuous`, to the scores (m,) and their gradients (m, c).
+        Raises TypeError where a part of it has no gradient.
         """
         ...
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from bostruct.contracts import Acquisition, Array, Prediction
 from bostruct.testing.common import assert_close
+from bostruct.testing.gradient_laws import check_worth_gradient
 
 TINY = 1e-12  # of 1 and of the worth: what rounding may cost
 
@@ -18,6 +19,7 @@ def check_acquisition(acquisition: Acquisition, rng: np.random.Generator, s: int
     s: posterior samples, at least 2.
     m: points, at least 2.
     """
+    check_worth_gradient(acquisition, rng)
     assert isinstance(acquisition.is_logarithm, bool), "is_logarithm is True or False"
     for spread in (1.0, 100.0):
         mean, variance = spread * rng.normal(size=(s, m)), spread**2 * rng.uniform(0.01, 2.0, size=(s, m))

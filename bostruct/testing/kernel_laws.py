@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from bostruct.checks import has_capability
-from bostruct.contracts import Array, Batch, DependsOnTraining, Domain, HasGradient, HasLine, Prepared
+from bostruct.contracts import Array, Batch, DependsOnTraining, Domain, HasGradient, HasInputGradient, HasLine, Prepared
 from bostruct.testing.common import assert_close, copy_batch, sample_changes
+from bostruct.testing.gradient_laws import check_input_gradient, has_continuous
 from bostruct.testing.prior_laws import check_prior
 
 TINY = 1e-10  # of the largest prior variance: what rounding may cost
@@ -33,12 +34,18 @@ def check_kernel(kernel: Any, domain: Domain, rng: np.random.Generator, reach: f
     theta = near_initial(kernel, rng, reach)
     check_gram(kernel, domain, xs, ys, theta)
     check_changes(kernel, domain, xs, ys, theta, rng)
+    _check_shares(kernel, domain, xs, ys, theta, rng)
     if has_capability(kernel, DependsOnTraining):
         check_training(kernel, xs, ys, theta)
     if has_capability(kernel, HasLine):
         check_line(kernel, xs, ys, theta, theta + rng.uniform(-1.0, 1.0, len(theta)))
     if has_capability(kernel, HasGradient):
         check_pullback(kernel, xs, None if has_capability(kernel, DependsOnTraining) else ys, theta, rng)
+
+
+def _check_shares(kernel: Any, domain: Domain, xs: Batch, ys: Batch, theta: Array, rng: np.random.Generator) -> None:
+    if has_continuous(domain) and has_capability(kernel, HasInputGradient):
+        check_input_gradient(kernel, domain, xs, ys, theta, rng)  # type: ignore[arg-type]
 
 
 def near_initial(kernel: Any, rng: np.random.Generator, reach: float) -> Array:
