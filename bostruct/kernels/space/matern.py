@@ -88,14 +88,15 @@ class MaternFactor:
         rates = _rates(theta)
         if without is not None:
             rates[without] = 0.0  # whose kernel is 1 then
-        log_gram = np.zeros((prepared.xs.shape[1], prepared.ys.shape[1]))
-        total, product = np.empty_like(log_gram), np.empty_like(log_gram)
+        log_gram: Array | None = None
+        total = np.empty((prepared.xs.shape[1], prepared.ys.shape[1]))
         for own in _chunks(rates):
-            xs, ys = prepared.xs[own], prepared.ys[own]
+            xs, ys, product = prepared.xs[own], prepared.ys[own], np.empty_like(total)
             load_compiled().add_distances(xs, ys, rates[own], prepared.is_same, total, product)
-            log_gram += np.log(product, out=product)
-            log_gram -= total
-        return log_gram
+            np.log(product, out=product)
+            product -= total
+            log_gram = product if log_gram is None else np.add(log_gram, product, out=log_gram)
+        return np.zeros_like(total) if log_gram is None else log_gram
 
     def log_diag(self, theta: Array, xs: IntArray) -> Array:
         """Return zeros (n,): equal numbers correlate fully.
