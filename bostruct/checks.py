@@ -11,10 +11,28 @@ from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
-from bostruct.contracts import Domain, DomainError, Kernel, MissingExtra, Posterior, Prior, Searcher
+from bostruct.contracts import (
+    Acquisition,
+    Domain,
+    DomainError,
+    Kernel,
+    MissingExtra,
+    Posterior,
+    Prior,
+    Score,
+    Searcher,
+)
 
 Capability = TypeVar("Capability")
-CONTRACTS: tuple[type, ...] = (Domain, Kernel, Posterior, Prior, Searcher)  # what capabilities add to
+CONTRACTS: tuple[type, ...] = (
+    Acquisition,
+    Domain,
+    Kernel,
+    Posterior,
+    Prior,
+    Score,
+    Searcher,
+)  # what capabilities add to
 
 
 def short_repr(value: object, limit: int = 80) -> str:

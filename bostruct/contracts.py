@@ -366,6 +366,21 @@ class HasContinuous(Domain, Protocol):
         """
         ...
 
+    def sample_discrete_neighborhoods(
+        self, xs: Batch, m: int, rng: np.random.Generator
+    ) -> tuple[Batch, npt.NDArray[np.int64]]:
+        """Return valid neighbors that a search in the continuous coordinates does not reach, of many points at once.
+
+        Coordinates of few steps, such as integers, may be among those that change.
+
+        xs: batch of points.
+        m: the most neighbors of each.
+        rng: the only source of chance.
+
+        Returns the neighbors, and for each the position in xs of its point, ascending.
+        """
+        ...
+
 
 class Prior(Protocol):
     """A log density, up to a constant, of one unconstrained parameter."""
@@ -494,6 +509,27 @@ class HasGradient(Kernel, Protocol):
 
 
 @runtime_checkable
+class HasInputGradient(Kernel, Protocol):
+    """A kernel with gradients in the continuous coordinates of points, on which k(x, x) does not depend."""
+
+    def vary_shares(
+        self, theta: Array, xs: Batch, ys: Batch
+    ) -> Callable[[Array], tuple[Array, Callable[[Array], Array]]]:
+        """Return the Gram matrix K of xs and ys as a function of the continuous coordinates of xs.
+
+        Coordinates in which it has no gradient stay those of xs, and their derivatives are 0.
+
+        theta: (p,).
+        xs: m points, whose other coordinates stay.
+        ys: n points.
+
+        Returns a function from shares (m, c), as of `HasContinuous`, to K (m, n) and to the map from a cotangent G
+        (m, n) to the gradient of sum(G * K) in the shares (m, c).
+        """
+        ...
+
+
+@runtime_checkable
 class Similarity(HasLine, HasGradient, Protocol):
     """A function of two points with all methods of a kernel, whose matrices may be indefinite."""
 
@@ -541,6 +577,22 @@ class HasCovariance(Posterior, Protocol):
         Each is positive semi-definite. The diagonals are the variances of `predict`.
 
         xs: m points.
+        """
+        ...
+
+
+@runtime_checkable
+class HasPredictionGradient(Posterior, Protocol):
+    """A posterior with gradients in the continuous coordinates of points."""
+
+    def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Prediction, Callable[[Prediction], Array]]]:
+        """Return the prediction at m points as a function of their continuous coordinates.
+
+        xs: m points, whose other coordinates stay.
+
+        Returns a function from shares (m, c), as of `HasContinuous`, to the prediction, (s, m) each, and to the map
+        from cotangents of mean and variance, (s, m) each, to the gradient in the shares (m, c). Raises TypeError where
+        a part of it has no gradient.
         """
         ...
 
@@ -603,6 +655,32 @@ class Acquisition(Protocol):
         ...
 
 
+class WorthSlopes(NamedTuple):
+    """The worth of predictions, and its derivatives, (s, m) each.
+
+    worth: as the acquisition function returns it.
+    mean: its derivative in the mean.
+    variance: its derivative in the variance.
+    """
+
+    worth: Array
+    mean: Array
+    variance: Array
+
+
+@runtime_checkable
+class HasWorthGradient(Acquisition, Protocol):
+    """An acquisition function with derivatives in mean and variance."""
+
+    def worth_and_slopes(self, prediction: Prediction, incumbent: float) -> WorthSlopes:
+        """Return the worth of each point under each posterior sample, and its derivatives, (s, m) each.
+
+        prediction: mean and variance, (s, m) each.
+        incumbent: the value to improve on, in the user's units.
+        """
+        ...
+
+
 class Score(Protocol):
     """A function from points to acquisition values, the only thing that a maximizer knows of the model; maximized."""
 
@@ -614,6 +692,21 @@ class Score(Protocol):
         """Return bounds that are never below the acquisition value of the same point, and cheaper (m,).
 
         xs: m points.
+        """
+        ...
+
+
+@runtime_checkable
+class HasScoreGradient(Score, Protocol):
+    """A score with gradients in the continuous coordinates of points."""
+
+    def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
+        """Return the score of m points as a function of their continuous coordinates.
+
+        xs: m points, whose other coordinates stay.
+
+        Returns a function from shares (m, c), as of `HasContinuous`, to the scores (m,) and their gradients (m, c).
+        Raises TypeError where a part of it has no gradient.
         """
         ...
 

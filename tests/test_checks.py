@@ -12,6 +12,7 @@ from bostruct.contracts import (
     DomainError,
     HasCandidates,
     HasChoices,
+    HasContinuous,
     HasCrossover,
     HasDecisions,
     HasDistances,
@@ -38,7 +39,8 @@ NETWORKS = bo.mlp_domain()
 POSSESSIONS = [
     (
         SPACE,
-        {HasCandidates, HasNeighbors, HasNeighborhoods, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions},
+        {HasCandidates, HasNeighbors, HasNeighborhoods, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions}
+        | {HasContinuous},
     ),
     (NETWORKS, {HasMutation, HasPool}),
     (SearchSpace(program), {HasNeighbors, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions}),

@@ -23,6 +23,7 @@ SCRIPTS = (
     "sampler",
     "acquisition",
     "auto",
+    "mixed",
     "whole_run",
     "memory",
     "import_time",

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtr
 
 from bostruct.checks import check_number
-from bostruct.contracts import Array, Prediction
+from bostruct.contracts import Array, Prediction, WorthSlopes
 
 ROOT_2_PI = math.sqrt(2.0 * math.pi)
 SERIES_FROM = -20.0  # where an asymptotic series has more digits than a difference
@@ -103,6 +103,17 @@ class LogExpectedImprovement:
     def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
         score = self(prediction, incumbent)
         return score + 100.0 * SCORE_ROUNDING * (1.0 + np.abs(score))  # `log_h` has 12 digits
+
+    def worth_and_slopes(self, prediction: Prediction, incumbent: float) -> WorthSlopes:
+        """Return the worth and its derivatives, (s, m) each: log h has the slope Phi / h.
+
+        prediction: mean and variance, (s, m) each.
+        incumbent: the value to improve on, in the user's units.
+        """
+        u, sd = _standardize(prediction, incumbent)
+        log_worth = log_h(u)
+        slope = np.exp(log_ndtr(u) - log_worth)
+        return WorthSlopes(np.log(sd) + log_worth, -slope / sd, 0.5 * (1.0 - slope * u) / prediction.variance)
 
     def average(self, scores: Array) -> Array:
         return log_mean_exp(scores)

@@ -66,7 +66,7 @@ class LocalSearch:
         starts: good points to start from; may be empty.
         rng: the only source of chance.
         """
-        drawn = _draw(domain, self.random, starts, rng)
+        drawn = draw_candidates(domain, self.random, starts, rng)
         candidates = (
             domain.join(drawn, sample_neighborhoods(domain, starts, self.spray, rng)[0]) if len(starts) else drawn
         )
@@ -78,7 +78,14 @@ class LocalSearch:
         return domain.take(ends, order), info
 
 
-def _draw(domain: Domain, m: int, starts: Batch, rng: np.random.Generator) -> Batch:
+def draw_candidates(domain: Domain, m: int, starts: Batch, rng: np.random.Generator) -> Batch:
+    """Draw points to choose among: m of them, or fewer where the domain would repeat them.
+
+    domain: to draw from.
+    m: number of points, at least 1.
+    starts: known points, which a domain may begin from; may be none.
+    rng: the only source of chance.
+    """
     if has_capability(domain, HasCandidates):
         return domain.sample_candidates(m, starts, rng)
     return domain.sample(m, rng)

@@ -9,7 +9,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.contracts import Array, Batch, HasGradient, Parameter, Prepared, Prior, Similarity
+from bostruct.checks import has_capability
+from bostruct.contracts import (
+    Array,
+    Batch,
+    HasGradient,
+    HasInputGradient,
+    Kernel,
+    Parameter,
+    Prepared,
+    Prior,
+    Similarity,
+)
+
+Pullback = Callable[[Array], Array]
 
 LARGEST_LOG_ODDS = 700.0  # beyond, exp has no number
 
@@ -41,6 +54,31 @@ def slope_in_odds(cotangent: Array, first: Array, second: Array, weight: float) 
     weight: of the first, in [0, 1].
     """
     return weight * (1.0 - weight) * float(np.vdot(cotangent, first) - np.vdot(cotangent, second))
+
+
+def vary_each(
+    first: tuple[Kernel, Array], second: tuple[Kernel, Array], xs: Batch, ys: Batch
+) -> tuple[Callable[[Array], tuple[Array, Pullback]], Callable[[Array], tuple[Array, Pullback]]]:
+    """Return the Gram matrices of two kernels as functions of the continuous coordinates of xs.
+
+    first, second: a kernel and its theta.
+    xs: m points.
+    ys: n points.
+
+    Raises TypeError for a kernel without gradients in them.
+    """
+    (one, own), (two, other) = first, second
+    return require_input_gradient(one).vary_shares(own, xs, ys), require_input_gradient(two).vary_shares(other, xs, ys)
+
+
+def require_input_gradient(kernel: Kernel) -> HasInputGradient:
+    """Return a kernel that has gradients in continuous coordinates; raise TypeError for any other.
+
+    kernel: any.
+    """
+    if not has_capability(kernel, HasInputGradient):
+        raise TypeError(f"kernel: expected gradients in continuous coordinates, which {type(kernel).__name__} lacks")
+    return kernel
 
 
 @dataclass(frozen=True)
@@ -184,6 +222,24 @@ class Product:
 
         return one * two, pullback
 
+    def vary_shares(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]]:
+        """Return the Gram matrix as a function of the continuous coordinates of xs: `HasInputGradient`.
+
+        theta: (p,).
+        xs: m points.
+        ys: n points.
+
+        Raises TypeError where one of the kernels cannot.
+        """
+        first, second = self._split(theta)
+        vary_one, vary_two = vary_each((self.first, first), (self.second, second), xs, ys)
+
+        def at_shares(shares: Array) -> tuple[Array, Pullback]:
+            (one, pull_one), (two, pull_two) = vary_one(shares), vary_two(shares)
+            return one * two, lambda cotangent: pull_one(cotangent * two) + pull_two(cotangent * one)
+
+        return at_shares
+
     def _split(self, theta: Array) -> tuple[Array, Array]:
         n_first = sum(block.size for block in self.first.parameters)
         return theta[:n_first], theta[n_first:]
@@ -246,6 +302,28 @@ class WeightedSum:
             return np.concatenate([weight * pull_one(cotangent), (1.0 - weight) * pull_two(cotangent), [odds]])
 
         return mix_grams(one, two, weight), pullback
+
+    def vary_shares(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]]:
+        """Return the Gram matrix as a function of the continuous coordinates of xs: `HasInputGradient`.
+
+        theta: (p,).
+        xs: m points.
+        ys: n points.
+
+        Raises TypeError where one of the kernels cannot.
+        """
+        first, second, weight = self._split(theta)
+        vary_one, vary_two = vary_each((self.first, first), (self.second, second), xs, ys)
+
+        def at_shares(shares: Array) -> tuple[Array, Pullback]:
+            (one, pull_one), (two, pull_two) = vary_one(shares), vary_two(shares)
+
+            def pullback(cotangent: Array) -> Array:
+                return weight * pull_one(cotangent) + (1.0 - weight) * pull_two(cotangent)
+
+            return mix_grams(one, two, weight), pullback
+
+        return at_shares
 
     def _split(self, theta: Array) -> tuple[Array, Array, float]:
         n_first = sum(block.size for block in self.first.parameters)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LogExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
+from bostruct.acquisition.mixed_search import MixedSearch
 from bostruct.checks import has_capability, require
 from bostruct.contracts import Domain, HasChoices, HasDistances, HasFeatures, HasMutation, Searcher
 from bostruct.domains.space.space import Space
@@ -35,6 +36,8 @@ from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.noise_selection import NoiseSelection
 from bostruct.surrogates.output_warping import OutputWarping
 from bostruct.surrogates.priors import Normal
+
+LOCAL_SEARCH = LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000)
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +102,7 @@ def for_space(domain: Space) -> BayesianSearch:
         domain,
         OutputWarping(NoiseSelection(quiet, noisy, log_odds=math.log(4.0))),
         Feasible(Improvement(LogExpectedImprovement(), best_predicted), quiet, domain.join),
-        LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000),
+        MixedSearch() if domain.n_continuous else LOCAL_SEARCH,
         n_initial=10,
         n_starts=5,
     )

@@ -12,7 +12,23 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_ndtr
 
-from bostruct.contracts import Acquisition, Array, Batch, HistoryView, LogScoreBuilder, Posterior, Score, Surrogate
+from bostruct.checks import has_capability
+from bostruct.contracts import (
+    Acquisition,
+    Array,
+    Batch,
+    HasPredictionGradient,
+    HasScoreGradient,
+    HasWorthGradient,
+    HistoryView,
+    LogScoreBuilder,
+    Posterior,
+    Prediction,
+    Score,
+    Surrogate,
+)
+
+LOG_ROOT_2_PI = 0.5 * math.log(2.0 * math.pi)
 
 IncumbentRule = Callable[[HistoryView, Posterior], float]
 
@@ -60,6 +76,27 @@ class AcquisitionScore:
         """
         return self.acquisition.average(self.acquisition.upper_bounds(self.posterior.screen(xs), self.incumbent))
 
+    def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
+        """Return the score of m points as a function of their continuous coordinates: `HasScoreGradient`.
+
+        xs: m points, whose other coordinates stay.
+
+        Raises TypeError where posterior or acquisition have no gradients.
+        """
+        acquisition = self.acquisition
+        if not has_capability(acquisition, HasWorthGradient):
+            raise TypeError(f"acquisition: expected derivatives, which {type(acquisition).__name__} lacks")
+        varied = _require_gradient(self.posterior).vary_shares(xs)
+
+        def at_shares(shares: Array) -> tuple[Array, Array]:
+            prediction, pull = varied(shares)
+            worth, of_mean, of_variance = acquisition.worth_and_slopes(prediction, self.incumbent)
+            value = acquisition.average(worth)
+            weight = (np.exp(worth - value) if acquisition.is_logarithm else 1.0) / len(worth)
+            return value, pull(Prediction(weight * of_mean, weight * of_variance))
+
+        return at_shares
+
 
 @dataclass(frozen=True, eq=False)
 class FeasibleScore:
@@ -81,6 +118,36 @@ class FeasibleScore:
 
     def upper_bounds(self, xs: Batch) -> Array:
         return self.score.upper_bounds(xs)  # a chance is at most 1, its logarithm at most 0
+
+    def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
+        """Return the score of m points as a function of their continuous coordinates: `HasScoreGradient`.
+
+        xs: m points, whose other coordinates stay.
+
+        Raises TypeError where the score or the posterior of success have no gradients.
+        """
+        if not has_capability(self.score, HasScoreGradient):
+            raise TypeError(f"score: expected gradients, which {type(self.score).__name__} lacks")
+        vary_score, vary_success = self.score.vary_shares(xs), _require_gradient(self.success).vary_shares(xs)
+
+        def at_shares(shares: Array) -> tuple[Array, Array]:
+            value, gradient = vary_score(shares)
+            label, pull = vary_success(shares)
+            sd = np.sqrt(label.variance)
+            z = (label.mean - 0.5) / sd
+            logs = log_ndtr(z)
+            chance = np.logaddexp.reduce(logs, axis=0) - math.log(len(logs))
+            hazard = np.exp(-0.5 * z * z - LOG_ROOT_2_PI - chance) / len(logs)  # the density over the mean chance
+            pulled = pull(Prediction(hazard / sd, -0.5 * hazard * z / label.variance))
+            return value + chance, gradient + pulled
+
+        return at_shares
+
+
+def _require_gradient(posterior: Posterior) -> HasPredictionGradient:
+    if not has_capability(posterior, HasPredictionGradient):
+        raise TypeError(f"posterior: expected gradients, which {type(posterior).__name__} lacks")
+    return posterior
 
 
 @dataclass(frozen=True)

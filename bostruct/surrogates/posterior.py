@@ -10,7 +10,16 @@ import numpy as np
 from scipy.linalg.blas import dtrmm  # pyright: ignore[reportAttributeAccessIssue]
 
 from bostruct.checks import has_capability
-from bostruct.contracts import Array, Batch, DependsOnTraining, Kernel, Posterior, Prediction, Prepared
+from bostruct.contracts import (
+    Array,
+    Batch,
+    DependsOnTraining,
+    HasInputGradient,
+    Kernel,
+    Posterior,
+    Prediction,
+    Prepared,
+)
 from bostruct.surrogates.gaussian import cholesky, inverse_lower
 from bostruct.surrogates.hyperparameters import Hyperparameters
 
@@ -121,6 +130,46 @@ class GaussianPosterior:
             np.fill_diagonal(left, variance[s])
             found[s] = left
         return self.scale**2 * found
+
+    def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Prediction, Callable[[Prediction], Array]]]:
+        """Return the prediction at m points as a function of their continuous coordinates: `HasPredictionGradient`.
+
+        xs: m points, whose other coordinates stay.
+
+        Raises TypeError where the kernel has no gradient in them.
+        """
+        if not has_capability(self.kernel, HasInputGradient):
+            raise TypeError(f"kernel: expected gradients in continuous coordinates, got {type(self.kernel).__name__}")
+        xs = self.join(xs)
+        varied = [(self.kernel.vary_shares(one.hyper.theta, xs, self.xs), one) for one in self.members]
+        diags = [self.kernel.diag(one.hyper.theta, xs) for one in self.members]
+
+        def at_shares(shares: Array) -> tuple[Prediction, Callable[[Prediction], Array]]:
+            mean, variance = np.empty((len(varied), len(shares))), np.empty((len(varied), len(shares)))
+            solved = []
+            for s, ((vary, one), diag) in enumerate(zip(varied, diags, strict=True)):
+                gram, pull = vary(shares)
+                white = gram @ one.whitener.T
+                mean[s] = one.hyper.mean + gram @ one.weights
+                left = diag + self.nugget - np.einsum("mn,mn->m", white, white)
+                variance[s] = np.exp(one.hyper.log_amplitude) * left
+                solved.append((white @ one.whitener, pull))
+            is_floor = variance <= SMALLEST_VARIANCE
+            found = Prediction(mean, np.maximum(variance, SMALLEST_VARIANCE))
+
+            def pullback(cotangents: Prediction) -> Array:
+                slopes = np.zeros(shares.shape)
+                for s, (_, one) in enumerate(varied):
+                    explains, pull = solved[s]
+                    of_variance = np.where(is_floor[s], 0.0, cotangents.variance[s]) * self.scale**2
+                    of_variance *= -2.0 * np.exp(one.hyper.log_amplitude)
+                    of_mean = self.scale * cotangents.mean[s]
+                    slopes += pull(of_mean[:, None] * one.weights + of_variance[:, None] * explains)
+                return slopes
+
+            return Prediction(self.shift + self.scale * found.mean, self.scale**2 * found.variance), pullback
+
+        return at_shares
 
     def believe(self, xs: Batch) -> Posterior:
         """Return the posterior once xs were told exactly their mean: kriging believer, `fantasize` in BoTorch.

@@ -5,6 +5,7 @@ The message names the law that is broken. No test framework is needed.
 
 from bostruct.testing.acquisition_laws import check_acquisition
 from bostruct.testing.domain_laws import check_domain, check_enumerated
+from bostruct.testing.gradient_laws import check_score_gradient
 from bostruct.testing.kernel_laws import check_kernel
 from bostruct.testing.maximizer_laws import check_maximizer
 from bostruct.testing.pool_laws import check_pool
@@ -27,6 +28,7 @@ __all__ = [
     "check_pool",
     "check_posterior",
     "check_prior",
+    "check_score_gradient",
     "check_searcher",
     "check_storage",
     "check_surrogate",

@@ -8,6 +8,7 @@ import numpy as np
 
 from bostruct.contracts import Acquisition, Array, Prediction
 from bostruct.testing.common import assert_close, check_array, names_part
+from bostruct.testing.gradient_laws import check_worth_gradient
 
 UNLESS = ", since values are minimized (minimizes=False for an acquisition that looks for something else)"
 TINY = 1e-12  # of 1 and of the worth: what rounding may cost
@@ -26,6 +27,7 @@ def check_acquisition(
     minimizes: True where a lower mean, and a larger incumbent, never make a point worth less; False for an acquisition
         function that looks for something else than small values, such as a level.
     """
+    check_worth_gradient(acquisition, rng)
     assert isinstance(acquisition.is_logarithm, bool), "is_logarithm is True or False"
     for spread in (1.0, 100.0):
         mean, variance = spread * rng.normal(size=(s, m)), spread**2 * rng.uniform(0.01, 2.0, size=(s, m))

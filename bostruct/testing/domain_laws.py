@@ -206,6 +206,11 @@ def check_continuous(domain: HasContinuous, xs: Batch, rng: np.random.Generator)
     same_rest = domain.with_shares(moved, found)
     assert keys_of(domain, same_rest) == keys_of(domain, back), "with_shares changes nothing but the shares"
     assert _listed_choices(domain, moved) == _listed_choices(domain, xs), "with_shares changes nothing but the shares"
+    near, of = domain.sample_discrete_neighborhoods(xs, 10, rng)
+    assert np.all(np.diff(of) >= 0), "sample_discrete_neighborhoods lists the neighbors point by point"
+    for x, position in zip(near, of, strict=True):
+        domain.check(x)
+        assert not same(domain, x, xs[position]), "a neighbor is another point"
     for end in (0.0, 1.0):
         at_end = domain.shares(domain.with_shares(xs, np.full(found.shape, end)))
         assert_close(at_end, np.full(found.shape, end), 1e-9, "shares of 0 and 1 are the ends of the range")

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from bostruct.checks import has_capability, short_repr
-from bostruct.contracts import Array, Batch, DependsOnTraining, Domain, HasGradient, HasLine, Prepared
+from bostruct.contracts import Array, Batch, DependsOnTraining, Domain, HasGradient, HasInputGradient, HasLine, Prepared
 from bostruct.testing.common import assert_close, check_array, copy_batch, every_point, names_part, sample_changes
+from bostruct.testing.gradient_laws import check_input_gradient, has_continuous
 from bostruct.testing.prior_laws import check_prior
 
 TINY = 1e-10  # of the largest prior variance: what rounding may cost
@@ -41,12 +42,18 @@ def check_kernel(kernel: Any, domain: Domain, rng: np.random.Generator, reach: f
     for one in (near_initial(kernel, rng, 0.0), theta):
         check_gram(kernel, domain, xs, ys, one)
     check_changes(kernel, domain, xs, ys, theta, rng)
+    _check_shares(kernel, domain, xs, ys, theta, rng)
     if has_capability(kernel, DependsOnTraining):
         check_training(kernel, xs, ys, theta)
     if has_capability(kernel, HasLine):
         check_line(kernel, xs, ys, theta, theta + rng.uniform(-1.0, 1.0, len(theta)))
     if has_capability(kernel, HasGradient):
         check_pullback(kernel, xs, None if has_capability(kernel, DependsOnTraining) else ys, theta, rng)
+
+
+def _check_shares(kernel: Any, domain: Domain, xs: Batch, ys: Batch, theta: Array, rng: np.random.Generator) -> None:
+    if has_continuous(domain) and has_capability(kernel, HasInputGradient):
+        check_input_gradient(kernel, domain, xs, ys, theta, rng)  # type: ignore[arg-type]
 
 
 def near_initial(kernel: Any, rng: np.random.Generator, reach: float) -> Array:

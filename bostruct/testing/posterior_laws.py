@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from bostruct.checks import has_capability
-from bostruct.contracts import Array, Batch, Domain, HasCovariance, Posterior, Prediction
+from bostruct.contracts import Array, Batch, Domain, HasCovariance, HasPredictionGradient, Posterior, Prediction
 from bostruct.testing.common import assert_close, copy_batch, names_part, sample_changes
+from bostruct.testing.gradient_laws import check_prediction_gradient, has_continuous
 
 ROUNDING = 1e-7  # of the largest variance; jitter is part of it
 
@@ -27,8 +28,19 @@ def check_posterior(posterior: Posterior, domain: Domain, rng: np.random.Generat
     believed = posterior.believe(running)
     check_prediction(believed, domain, xs, rng)
     check_screen(believed, domain, xs, rng)
+    _check_shares(posterior, domain, xs, rng)
     if has_capability(posterior, HasCovariance):
         check_covariance(posterior, domain, domain.join(xs, xs[:2]), rng)
+
+
+def _check_shares(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
+    if not has_continuous(domain) or not has_capability(posterior, HasPredictionGradient):
+        return
+    try:
+        posterior.vary_shares(xs)
+    except TypeError:  # as a posterior says whose kernel has no gradient
+        return
+    check_prediction_gradient(posterior, domain, xs, rng)  # type: ignore[arg-type]
 
 
 def check_prediction(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:

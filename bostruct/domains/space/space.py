@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, Presented
@@ -38,7 +39,7 @@ from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.moves import Moves
 from bostruct.domains.space.points import check_names, check_row, encode_row, present_row, read_row
 from bostruct.domains.space.registry import variable, variable_from_json
-from bostruct.domains.space.scale import NumberGrid
+from bostruct.domains.space.scale import GRID_STEPS, NumberGrid
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
 from bostruct.domains.space.survey import survey_space
 from bostruct.domains.space.unseen_points import sample_unseen
@@ -469,6 +470,25 @@ class Space:
             rows[:, column] = grid.nearest(shares[:, k])
         return rows
 
+    def sample_discrete_neighborhoods(
+        self, xs: IntArray, m: int, rng: np.random.Generator
+    ) -> tuple[SpaceBatch, IntArray]:
+        """Draw neighbors as `sample_neighborhoods` does, in all variables but those on a grid as fine as a `Real`'s.
+
+        xs: integer rows (b, d).
+        m: int, neighbors of one point at most, those in fine grids among them.
+        rng: the only source of chance.
+
+        Returns the batch and the positions of its points in xs, ascending: `HasContinuous`.
+        """
+        batch, of = self.sample_neighborhoods(xs[:0] if self._is_fine.all() else xs, m, rng, leaps=True)
+        if isinstance(batch, SingleChanges):
+            kept = np.flatnonzero(~self._is_fine[batch.which])
+        else:
+            differ = (batch != np.asarray(xs)[of])[:, self.layout.starts]
+            kept = np.flatnonzero((differ & ~self._is_fine).any(axis=1))
+        return batch[kept], of[kept]
+
     @cached_property
     def _all(self) -> IntArray:
         rows = self.conditions.enumerate()
@@ -508,6 +528,12 @@ class Space:
         """The columns of the numbers that are not listed and that every point has, and their grids."""
         grids = [None if v.when else number_grid(v) for v in self.variables.values()]
         return [(int(self.layout.starts[i]), grid) for i, grid in enumerate(grids) if grid is not None]
+
+    @cached_property
+    def _is_fine(self) -> npt.NDArray[np.bool_]:
+        """The variables that every point has and whose steps are so small that no single step matters (d,)."""
+        variables = self.variables.values()
+        return np.array([v.size > GRID_STEPS and number_grid(v) is not None and not v.when for v in variables])
 
     @cached_property
     def _sampled(self) -> list[tuple[int, Variable]]:

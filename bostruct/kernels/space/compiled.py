@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba import njit
 
 from bostruct.contracts import Array, IntArray
 
+# error_model="numpy": without a check of each division, which keeps a loop from being vectorized
 REASSOCIATED = {
     "reassoc",
     "contract",
@@ -19,7 +21,7 @@ REASSOCIATED = {
 }  # sums in any order; infinities and numbers that are none keep their rules
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def add_distances(xs: Array, ys: Array, rates: Array, is_same: bool, total: Array, product: Array) -> None:
     """Overwrite `total` by the sum of a over variables, and `product` by the product of p(a), for each pair.
 
@@ -49,7 +51,7 @@ def add_distances(xs: Array, ys: Array, rates: Array, is_same: bool, total: Arra
                 product[j, i] = product[i, j]
 
 
-@njit(cache=True, nogil=True, fastmath=REASSOCIATED)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=REASSOCIATED)
 def sum_slopes(xs: Array, ys: Array, rates: Array, is_same: bool, weighted: Array, out: Array) -> None:
     """Overwrite `out` by the sum over pairs of weight times the derivative of log p(a) - a in the log lengthscale (c,).
 
@@ -72,7 +74,7 @@ def sum_slopes(xs: Array, ys: Array, rates: Array, is_same: bool, weighted: Arra
         out[k] = 2.0 * total if is_same else total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def compare_changes(
     which: IntArray, before: Array, after: Array, ys: Array, rates: Array, drop: Array, ratio: Array
 ) -> None:
@@ -95,7 +97,7 @@ def compare_changes(
             ratios[j] = (1.0 + b * (1.0 + b * (1.0 / 3.0))) / (1.0 + a * (1.0 + a * (1.0 / 3.0)))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def add_effects(xs: Array, ys: Array, grown: Array, other: Array, rate: float, out: Array) -> None:
     """Add to `out` the sum over variables of p(a) exp(-a), for each pair.
 
@@ -116,7 +118,7 @@ def add_effects(xs: Array, ys: Array, grown: Array, other: Array, rate: float, o
                 row[j] += min(up * downs[j], down * ups[j]) * (1.0 + a * (1.0 + a * (1.0 / 3.0)))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def change_effects(
     which: IntArray, before: Array, after: Array, ys: Array, other: Array, rate: float, out: Array
 ) -> None:
@@ -139,3 +141,48 @@ def change_effects(
             a, b = abs(old - others[j]) * rate, abs(new - others[j]) * rate
             lost = min(up * downs[j], down * ups[j]) * (1.0 + a * (1.0 + a * (1.0 / 3.0)))
             row[j] = min(up_new * downs[j], down_new * ups[j]) * (1.0 + b * (1.0 + b * (1.0 / 3.0))) - lost
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=REASSOCIATED)
+def pull_shares(xs: Array, ys: Array, rates: Array, weighted: Array, out: Array) -> None:
+    """Overwrite `out` by the sum over y of weight times the derivative of log p(a) - a in x, for each x and variable.
+
+    xs, ys: shares of m and n points (c, m), (c, n).
+    rates: sqrt(5) over the lengthscale of each variable (c,).
+    weighted: (m, n).
+    out: (m, c).
+    """
+    c, m = xs.shape
+    for i in range(m):
+        weights = weighted[i]
+        for k in range(c):
+            x, rate, others, total = xs[k, i], rates[k], ys[k], 0.0
+            for j in range(ys.shape[1]):
+                far = (x - others[j]) * rate
+                a = abs(far)
+                total += weights[j] * (far * (1.0 + a) / (3.0 + a * (3.0 + a)))
+            out[i, k] = -rate * total
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=REASSOCIATED)
+def pull_effects(xs: Array, ys: Array, rate: float, weighted: Array, out: Array) -> None:
+    """Overwrite `out` by the sum over y of weight times the derivative of p(a) exp(-a) in x, for each x and variable.
+
+    xs, ys: shares of m and n points (c, m), (c, n).
+    rate: sqrt(5) over the lengthscale.
+    weighted: (m, n).
+    out: (m, c).
+    """
+    c, m = xs.shape
+    grown = np.exp(rate * ys)
+    shrunk = 1.0 / grown
+    for i in range(m):
+        weights = weighted[i]
+        for k in range(c):
+            x, others, ups, downs, total = xs[k, i], ys[k], grown[k], shrunk[k], 0.0
+            up = math.exp(rate * x)
+            down = 1.0 / up
+            for j in range(ys.shape[1]):
+                far = (x - others[j]) * rate
+                total += weights[j] * (far * (1.0 + abs(far)) * min(up * downs[j], down * ups[j]))
+            out[i, k] = -rate * total / 3.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from bostruct.contracts import Array, IntArray, Prepared
 
@@ -21,6 +21,9 @@ class VariableChanges(NamedTuple):
     which: IntArray
     before: IntArray
     after: IntArray
+
+
+Pullback: TypeAlias = Callable[[Array], Array]
 
 
 class Factor(Protocol):
@@ -100,5 +103,21 @@ class Factor(Protocol):
 
         theta: (c,).
         prepared: what `prepare_changes` returned.
+        """
+        ...
+
+
+@runtime_checkable
+class SmoothFactor(Factor, Protocol):
+    """A factor of numbers, one column each, with gradients in their shares of their ranges."""
+
+    def vary_shares(self, theta: Array, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
+        """Return the sum of the logarithms of the kernels as a function of the shares of m points.
+
+        theta: (c,).
+        ys: own columns of n points (n, c).
+
+        Returns a function from shares (m, c) to log K (m, n) and to the map from weights (m, n) to the gradient of
+        sum(weights * log K) in the shares (m, c).
         """
         ...

@@ -20,10 +20,10 @@ from bostruct.contracts import Array, IntArray, Parameter
 from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
-from bostruct.kernels.space.factor import Factor, VariableChanges
+from bostruct.kernels.space.factor import Factor, Pullback, VariableChanges
 from bostruct.kernels.space.incremental import LastCall, disagreement_change, look_up
 from bostruct.kernels.space.links import LogLengthscale
-from bostruct.kernels.space.matern import NumberEffect, change_effects, sum_effects
+from bostruct.kernels.space.matern import NumberEffect, change_effects, sum_effects, vary_effects
 from bostruct.kernels.space.spectra import diffusion, eigenvalues
 
 LENGTHSCALE = 0.5  # of effects along a graph, in units of its length
@@ -32,11 +32,13 @@ LENGTHSCALE = 0.5  # of effects along a graph, in units of its length
 class Numbers(NamedTuple):
     """The variables of a space whose effects are those of numbers.
 
+    variables: their positions in the space.
     grids: of each.
     columns: of a point, one for each.
     places: of each variable of the space, its position among the numbers, 0 for others (d,).
     """
 
+    variables: list[int]
     grids: tuple[NumberGrid, ...]
     columns: list[int]
     places: IntArray
@@ -136,10 +138,12 @@ class MainEffects:
 
     effects: one for each variable, d of them.
     layout: the columns of each variable.
+    numbers: positions of the variables that are the continuous coordinates of the space, ascending.
     """
 
     effects: tuple[EffectKernel, ...]
     layout: Layout
+    numbers: tuple[int, ...] = ()
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -164,6 +168,32 @@ class MainEffects:
             own = self.layout.columns(i)
             gram += self.effects[i].gram(xs[:, own], ys[:, own])
         return gram / len(self.effects)
+
+    def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
+        """Return the Gram matrix of xs and ys as a function of the numbers of xs: `HasInputGradient`.
+
+        theta: (0,), unused.
+        xs: m points, as rows.
+        ys: n points, as rows.
+        """
+        whole, own = self.prepare(xs, ys), self._numbers
+        if own is None:
+            return lambda shares: (self.gram(theta, whole), lambda _: np.zeros(shares.shape))
+        d, at = len(self.effects), [self.numbers.index(i) for i in own.variables]
+        fixed = whole - sum_effects(own.grids, xs[:, own.columns], ys[:, own.columns]) / d
+        varied = vary_effects(own.grids, ys[:, own.columns])
+
+        def at_shares(shares: Array) -> tuple[Array, Pullback]:
+            total, pull = varied(shares[:, at])
+
+            def pullback(cotangent: Array) -> Array:
+                slopes = np.zeros(shares.shape)
+                slopes[:, at] = pull(cotangent) / d
+                return slopes
+
+            return fixed + total / d, pullback
+
+        return at_shares
 
     def _prepare_changes(self, changes: SingleChanges, ys: IntArray) -> Array:
         """Return the Gram matrix of single changes from that of their base: in each row one effect is another."""
@@ -275,4 +305,4 @@ class MainEffects:
         places = np.zeros(len(self.effects), dtype=np.int64)
         places[own] = np.arange(len(own))
         grids = tuple(one.grid for one in self.effects if isinstance(one, NumberEffect))
-        return Numbers(grids, self.layout.starts[own].tolist(), places)
+        return Numbers(own, grids, self.layout.starts[own].tolist(), places)

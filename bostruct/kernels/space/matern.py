@@ -14,7 +14,7 @@ import numpy as np
 
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.scale import NumberGrid
-from bostruct.kernels.space.factor import VariableChanges
+from bostruct.kernels.space.factor import Pullback, VariableChanges
 
 ROOT = math.sqrt(5.0)
 LARGEST_LOG = 600.0  # of a product that is taken before its logarithm; doubles end at 709
@@ -88,14 +88,15 @@ class MaternFactor:
         rates = _rates(theta)
         if without is not None:
             rates[without] = 0.0  # whose kernel is 1 then
-        log_gram = np.zeros((prepared.xs.shape[1], prepared.ys.shape[1]))
-        total, product = np.empty_like(log_gram), np.empty_like(log_gram)
+        log_gram: Array | None = None
+        total = np.empty((prepared.xs.shape[1], prepared.ys.shape[1]))
         for own in _chunks(rates):
-            xs, ys = prepared.xs[own], prepared.ys[own]
+            xs, ys, product = prepared.xs[own], prepared.ys[own], np.empty_like(total)
             load_compiled().add_distances(xs, ys, rates[own], prepared.is_same, total, product)
-            log_gram += np.log(product, out=product)
-            log_gram -= total
-        return log_gram
+            np.log(product, out=product)
+            product -= total
+            log_gram = product if log_gram is None else np.add(log_gram, product, out=log_gram)
+        return np.zeros_like(total) if log_gram is None else log_gram
 
     def log_diag(self, theta: Array, xs: IntArray) -> Array:
         """Return zeros (n,): equal numbers correlate fully.
@@ -117,6 +118,27 @@ class MaternFactor:
         half = 0.5 * (weighted + weighted.T) if prepared.is_same else np.ascontiguousarray(weighted)
         load_compiled().sum_slopes(prepared.xs, prepared.ys, _rates(theta), prepared.is_same, half, slopes)
         return slopes
+
+    def vary_shares(self, theta: Array, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
+        """Return log K of m points and ys as a function of the shares of the m points, and its pullback.
+
+        theta: (c,).
+        ys: positions of n points (n, c).
+        """
+        others, rates = shares_of(self.grids, ys), _rates(theta)
+
+        def at(shares: Array) -> tuple[Array, Pullback]:
+            own = np.ascontiguousarray(shares.T)
+            log_gram = self.log_gram(theta, NumberPair(own, others, False))
+
+            def pullback(weighted: Array) -> Array:
+                out = np.empty(shares.shape)
+                load_compiled().pull_shares(own, others, rates, weighted, out)
+                return out
+
+            return log_gram, pullback
+
+        return at
 
     def line(
         self, i: int, theta: Array, prepared: NumberPair, gram: Array, *, carried: bool
@@ -227,6 +249,33 @@ def sum_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray) -> Arra
     total = np.zeros((len(xs), len(ys)))
     load_compiled().add_effects(own, other, np.exp(ROOT * own), np.exp(ROOT * other), ROOT, total)
     return total
+
+
+def vary_effects(grids: Sequence[NumberGrid], ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
+    """Return the sum of the effects of several numbers as a function of the shares of m points.
+
+    grids: of c variables.
+    ys: positions of n points (n, c).
+
+    Returns a function from shares (m, c) to the sum (m, n), and to the map from weights (m, n) to the gradient of
+    their weighted sum in the shares (m, c).
+    """
+    others = shares_of(grids, ys)
+    grown = np.exp(ROOT * others)
+
+    def at(shares: Array) -> tuple[Array, Pullback]:
+        own = np.ascontiguousarray(shares.T)
+        total = np.zeros((len(shares), len(ys)))
+        load_compiled().add_effects(own, others, np.exp(ROOT * own), grown, ROOT, total)
+
+        def pullback(weighted: Array) -> Array:
+            out = np.empty(shares.shape)
+            load_compiled().pull_effects(own, others, ROOT, weighted, out)
+            return out
+
+        return total, pullback
+
+    return at
 
 
 def change_effects(grids: Sequence[NumberGrid], changes: VariableChanges, ys: IntArray) -> Array:

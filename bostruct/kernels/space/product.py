@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bostruct.checks import has_capability
 from bostruct.contracts import Array, IntArray, Parameter, Prepared, Prior
 from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch
-from bostruct.kernels.space.factor import Factor, VariableChanges
+from bostruct.kernels.space.factor import Factor, Pullback, SmoothFactor, VariableChanges
 from bostruct.kernels.space.incremental import LastCall
 
 SMALLEST_REUSABLE = 1e-260  # doubles end at 1e-308
@@ -81,6 +82,7 @@ class SpaceKernel:
     prior: of each theta_i.
     initial: theta_i at first.
     more: the block of the parameters of variables with conditions; None where there are none.
+    numbers: positions of the variables that are the continuous coordinates of the space, ascending.
     """
 
     factors: tuple[PlacedFactor, ...]
@@ -88,6 +90,7 @@ class SpaceKernel:
     prior: Prior
     initial: float = 0.0
     more: Parameter | None = None
+    numbers: tuple[int, ...] = ()
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -162,6 +165,36 @@ class SpaceKernel:
             return gradient
 
         return gram, pullback
+
+    def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
+        """Return the Gram matrix of xs and ys as a function of the numbers of xs: `HasInputGradient`.
+
+        theta: (p,).
+        xs: m points, as rows.
+        ys: n points, as rows.
+        """
+        fixed, smooth = np.zeros((len(xs), len(ys))), []
+        for (factor, served, columns, _), parameters in zip(self.factors, self._parameters, strict=True):
+            own = list(columns)
+            if set(served) <= set(self.numbers) and has_capability(factor, SmoothFactor):
+                at = [self.numbers.index(v) for v in served]
+                smooth.append((at, factor.vary_shares(theta[parameters], ys[:, own])))
+            else:
+                fixed += factor.log_gram(theta[parameters], factor.prepare(xs[:, own], ys[:, own]))
+
+        def at_shares(shares: Array) -> tuple[Array, Pullback]:
+            found = [(at, *varied(shares[:, at])) for at, varied in smooth]
+            gram = np.exp(sum((log_gram for _, log_gram, _ in found), start=fixed))
+
+            def pullback(cotangent: Array) -> Array:
+                weighted, slopes = cotangent * gram, np.zeros(shares.shape)
+                for at, _, pull in found:
+                    slopes[:, at] = pull(weighted)
+                return slopes
+
+            return gram, pullback
+
+        return at_shares
 
     def _prepare_rows(self, xs: IntArray, ys: IntArray | None) -> SpacePair:
         parts = []

@@ -1,0 +1,184 @@
+"""Search of a score over points with continuous coordinates: gradients for these, local search for the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy.optimize import minimize
+
+from bostruct.acquisition.local_search import ascend, draw_candidates, first_occurrences, sample_neighborhoods
+from bostruct.acquisition.pruning import best
+from bostruct.checks import check_integer, has_capability
+from bostruct.contracts import (
+    Array,
+    Batch,
+    Domain,
+    HasContinuous,
+    HasNeighbors,
+    HasScoreGradient,
+    Info,
+    IntArray,
+    Point,
+    PointError,
+    Score,
+)
+
+RETREATS = (0.5, 0.25, 0.125, 0.03, 0.0)  # of the way to an end that constraints forbid
+
+
+class ContinuousNeighbors(HasNeighbors, HasContinuous, Protocol):
+    """A domain with neighbors and continuous coordinates."""
+
+
+class Climbers(NamedTuple):
+    """Points on their way up, and their scores.
+
+    points: batch of m points.
+    scores: (m,).
+    """
+
+    points: Batch
+    scores: Array
+
+
+@dataclass(frozen=True)
+class MixedSearch:
+    """Search for the maxima of a score that has gradients in the continuous coordinates of points.
+
+    The best of many candidates, and the best points told, climb in turns: by L-BFGS in the continuous coordinates,
+    whose ends are moved to the nearest points that the domain has, then from neighbor to neighbor in the others; until
+    neither leads on. Without gradients they climb from neighbor to neighbor in all coordinates.
+
+    random: number of candidates drawn uniformly, at least 1.
+    spray: number of candidates drawn among the neighbors of each start given, at least 0.
+    ascents: how many of the best candidates climb, at least 1.
+    incumbents: how many of the starts given climb, too, at least 0.
+    turns: the most turns, at least 1.
+    most_steps: of L-BFGS in each turn, for all climbers together, at least 1.
+    most: number of neighbors looked at in one turn, at least 1.
+
+    Raises TypeError, ValueError.
+    """
+
+    random: int = 1_000
+    spray: int = 200
+    ascents: int = 4
+    incumbents: int = 1
+    turns: int = 3
+    most_steps: int = 50
+    most: int = 20_000
+
+    def __post_init__(self) -> None:
+        for name in ("random", "ascents", "turns", "most_steps", "most"):
+            check_integer(name, getattr(self, name), 1)
+        for name in ("spray", "incumbents"):
+            check_integer(name, getattr(self, name), 0)
+
+    def __call__(
+        self, score: Score, domain: ContinuousNeighbors, starts: Batch, rng: np.random.Generator
+    ) -> tuple[Batch, Info]:
+        """Return the points where the climbs ended, best first, each once, and what goes on record.
+
+        score: the function to maximize.
+        domain: with neighbors and continuous coordinates.
+        starts: good points to start from; may be empty.
+        rng: the only source of chance.
+        """
+        candidates = draw_candidates(domain, self.random, starts, rng)
+        if len(starts):
+            candidates = domain.join(candidates, sample_neighborhoods(domain, starts, self.spray, rng)[0])
+        chosen, scores = best(score, domain, candidates, self.ascents)
+        incumbents = domain.join(domain.take(starts, range(min(self.incumbents, len(starts)))))
+        points = domain.join(domain.take(candidates, chosen), incumbents)
+        climbers = Climbers(points, np.concatenate([scores, score(incumbents)]))
+        climbers, info = self._climb(score, domain, climbers, rng)
+        order = np.argsort(-climbers.scores, kind="stable")
+        ends = domain.take(climbers.points, order)
+        best_score = float(climbers.scores[order[0]])
+        info = {"candidates": len(candidates), **info, "best_score": best_score}
+        return domain.take(ends, first_occurrences(domain, ends)), info
+
+    def _climb(
+        self, score: Score, domain: ContinuousNeighbors, climbers: Climbers, rng: np.random.Generator
+    ) -> tuple[Climbers, Info]:
+        """Let points climb in turns; return where they end, and what goes on record."""
+        if not domain.n_continuous or not has_capability(score, HasScoreGradient):
+            points, scores, steps = ascend(score, domain, *climbers, rng, leaps=True, most=self.most)
+            return Climbers(points, scores), {"steps": steps}
+        rest: Any = _OtherCoordinates(domain)
+        turns = gradients = 0
+        steps = 2
+        while turns < self.turns and steps > 1:  # the first step led nowhere where it is the only one
+            climbers, calls = self._climb_by_gradient(score, domain, climbers)
+            points, scores, steps = ascend(score, rest, *climbers, rng, most=self.most)
+            climbers, gradients, turns = Climbers(points, scores), gradients + calls, turns + 1
+        return climbers, {"turns": turns, "gradients": gradients}
+
+    def _climb_by_gradient(
+        self, score: HasScoreGradient, domain: ContinuousNeighbors, climbers: Climbers
+    ) -> tuple[Climbers, int]:
+        """Move every point to where L-BFGS ends, if that is better; return the points and the number of gradients."""
+        begin = domain.shares(climbers.points)
+        varied, evaluations = score.vary_shares(climbers.points), 0
+
+        def loss(flat: Array) -> tuple[float, Array]:
+            nonlocal evaluations
+            evaluations += 1
+            values, gradient = varied(flat.reshape(begin.shape))
+            return -float(values.sum()), -gradient.ravel()
+
+        bounds = np.tile([0.0, 1.0], (begin.size, 1))
+        options = {"maxiter": self.most_steps, "maxfun": 2 * self.most_steps}
+        found = minimize(loss, begin.ravel(), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        end = np.clip(found.x.reshape(begin.shape), 0.0, 1.0)
+        points = _move(domain, climbers.points, begin, end)
+        scores = score(points)
+        better = np.flatnonzero(scores > climbers.scores)
+        taken = np.arange(len(scores))
+        taken[better] += len(scores)
+        both = domain.join(climbers.points, points)
+        return Climbers(domain.take(both, taken), np.maximum(scores, climbers.scores)), evaluations
+
+
+class _OtherCoordinates:
+    """The view of a domain that an ascent has, with the neighbors that no gradient leads to.
+
+    domain: with neighbors and continuous coordinates.
+    """
+
+    def __init__(self, domain: ContinuousNeighbors) -> None:
+        self._domain = domain
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._domain, name)
+
+    def sample_neighborhoods(
+        self, xs: Batch, m: int, rng: np.random.Generator, leaps: bool = False
+    ) -> tuple[Batch, IntArray]:
+        """Return the neighbors in the other coordinates, and the position in xs of each one's point."""
+        del leaps
+        return self._domain.sample_discrete_neighborhoods(xs, m, rng)
+
+
+def _move(domain: ContinuousNeighbors, points: Batch, begin: Array, end: Array) -> Batch:
+    """Return each point with other shares, where that is valid; else part of the way to them, or where it was."""
+    moved = domain.with_shares(points, end)
+    for i in range(len(begin)):
+        for part in RETREATS:
+            if _is_valid(domain, moved[i]):
+                break
+            ends = begin.copy()
+            ends[i] += part * (end[i] - begin[i])
+            one = domain.take(domain.with_shares(points, ends), [i])
+            moved = domain.join(domain.take(moved, range(i)), one, domain.take(moved, range(i + 1, len(begin))))
+    return moved
+
+
+def _is_valid(domain: Domain, x: Point) -> bool:
+    try:
+        domain.check(x)
+    except PointError:
+        return False
+    return True

@@ -1,0 +1,150 @@
+"""The laws of gradients in continuous coordinates: of kernels, posteriors and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from bostruct.checks import has_capability
+from bostruct.contracts import (
+    Acquisition,
+    Array,
+    Batch,
+    Domain,
+    HasContinuous,
+    HasInputGradient,
+    HasPredictionGradient,
+    HasScoreGradient,
+    HasWorthGradient,
+    Prediction,
+)
+from bostruct.testing.common import assert_close
+
+STEP = 1e-5  # of a share, on either side
+TOLERANCE = 1e-6  # of the largest slope, and of the largest value: what differences cost
+INSIDE = (0.01, 0.99)  # shares at which slopes are measured
+
+
+def has_continuous(domain: Domain) -> bool:
+    """Tell whether a domain has continuous coordinates.
+
+    domain: any.
+    """
+    return has_capability(domain, HasContinuous) and domain.n_continuous > 0
+
+
+def check_input_gradient(
+    kernel: HasInputGradient, domain: HasContinuous, xs: Batch, ys: Batch, theta: Array, rng: np.random.Generator
+) -> None:
+    """Check that a kernel at shares is the kernel at the points there, and that its pullback is its slope.
+
+    kernel: with gradients in continuous coordinates.
+    domain: with continuous coordinates.
+    xs: m points.
+    ys: n points.
+    theta: (p,).
+    rng: draws shares and cotangents.
+    """
+    varied, shares = kernel.vary_shares(theta, xs, ys), domain.shares(xs)
+    expected = kernel.gram(theta, kernel.prepare(xs, ys))
+    rounding = 1e-9 * float(np.max(np.abs(expected)))
+    assert_close(varied(shares)[0], expected, rounding, "the kernel at a point's own shares is that of the point")
+    moved = domain.with_shares(xs, rng.random(shares.shape))
+    there = kernel.gram(theta, kernel.prepare(moved, ys))
+    assert_close(varied(domain.shares(moved))[0], there, rounding, "the kernel at shares is that of the points there")
+    diag = kernel.diag(theta, xs)
+    assert_close(kernel.diag(theta, moved), diag, rounding, "k(x, x) does not depend on shares")
+    cotangent = rng.normal(size=expected.shape)
+
+    def total(at: Array) -> tuple[Array, Array]:
+        gram, pullback = varied(at)
+        return np.sum(cotangent * gram, axis=1), pullback(cotangent)
+
+    check_slopes(total, rng.uniform(*INSIDE, size=shares.shape), "the pullback of a kernel")
+
+
+def check_prediction_gradient(
+    posterior: HasPredictionGradient, domain: HasContinuous, xs: Batch, rng: np.random.Generator
+) -> None:
+    """Check that predictions at shares are those of the points there, and that the pullback is their slope.
+
+    posterior: with gradients in continuous coordinates.
+    domain: with continuous coordinates.
+    xs: m points.
+    rng: draws shares and cotangents.
+    """
+    varied, shares = posterior.vary_shares(xs), domain.shares(xs)
+    moved = domain.with_shares(xs, rng.random(shares.shape))
+    for points in (xs, moved):
+        expected, found = posterior.predict(points), varied(domain.shares(points))[0]
+        scale = float(expected.variance.max())
+        assert_close(found.mean, expected.mean, 1e-7 * np.sqrt(scale), "the mean at shares is that of the points there")
+        assert_close(found.variance, expected.variance, 1e-7 * scale, "the variance at shares is that of the points")
+    of_mean, of_variance = (rng.normal(size=varied(shares)[0].mean.shape) for _ in range(2))
+
+    def total(at: Array) -> tuple[Array, Array]:
+        prediction, pullback = varied(at)
+        value = np.sum(of_mean * prediction.mean + of_variance * prediction.variance, axis=0)
+        return value, pullback(Prediction(of_mean, of_variance))
+
+    check_slopes(total, rng.uniform(*INSIDE, size=shares.shape), "the pullback of a posterior")
+
+
+def check_score_gradient(score: HasScoreGradient, domain: HasContinuous, xs: Batch, rng: np.random.Generator) -> None:
+    """Check that a score at shares is that of the points there, and that its gradient is its slope.
+
+    score: with gradients in continuous coordinates.
+    domain: with continuous coordinates.
+    xs: m points.
+    rng: draws shares.
+    """
+    varied, shares = score.vary_shares(xs), domain.shares(xs)
+    moved = domain.with_shares(xs, rng.random(shares.shape))
+    for points in (xs, moved):
+        expected = score(points)
+        rounding = 1e-6 * (1.0 + float(np.max(np.abs(expected))))
+        assert_close(varied(domain.shares(points))[0], expected, rounding, "the score at shares is that of the points")
+    check_slopes(varied, rng.uniform(*INSIDE, size=shares.shape), "the gradient of a score")
+
+
+def check_worth_gradient(acquisition: Acquisition, rng: np.random.Generator, s: int = 2, m: int = 30) -> None:
+    """Check that the derivatives of an acquisition function are its slopes.
+
+    acquisition: nothing is checked of one without derivatives.
+    rng: draws predictions.
+    s: posterior samples, at least 1.
+    m: points, at least 1.
+    """
+    if not has_capability(acquisition, HasWorthGradient):
+        return
+    mean, variance, incumbent = rng.normal(size=(s, m)), rng.uniform(0.05, 2.0, size=(s, m)), float(rng.normal())
+    found = acquisition.worth_and_slopes(Prediction(mean, variance), incumbent)
+    worth = acquisition(Prediction(mean, variance), incumbent)
+    assert_close(found.worth, worth, 1e-9 * (1.0 + float(np.max(np.abs(worth)))), "worth_and_slopes returns the worth")
+    for slope, at in (
+        (found.mean, lambda step: Prediction(mean + step, variance)),
+        (found.variance, lambda step: Prediction(mean, variance + step)),
+    ):
+        numeric = (acquisition(at(STEP), incumbent) - acquisition(at(-STEP), incumbent)) / (2.0 * STEP)
+        largest = 1.0 + float(np.max(np.abs(numeric)))
+        assert_close(slope, numeric, TOLERANCE * largest, "the derivatives of a worth are its slopes")
+
+
+def check_slopes(function: Callable[[Array], tuple[Array, Array]], at: Array, what: str) -> None:
+    """Check that the gradient of each of m values, which depends on its own row alone, equals central differences.
+
+    function: (m, c) -> values (m,) and their gradients (m, c).
+    at: where (m, c).
+    what: the gradient is, for the message.
+    """
+    values, gradient = function(at)
+    assert gradient.shape == at.shape, f"{what} is (m, c): expected {at.shape}, got {gradient.shape}"
+    for k in range(at.shape[1]):
+        step = np.zeros_like(at)
+        step[:, k] = STEP
+        numeric = (function(at + step)[0] - function(at - step)[0]) / (2.0 * STEP)
+        largest = float(np.max(np.abs(numeric))) + float(np.max(np.abs(values))) * 1e-3
+        assert_close(
+            gradient[:, k], numeric, 10.0 * TOLERANCE * largest + 1e-9, f"{what} in coordinate {k} is the slope"
+        )

@@ -1,0 +1,69 @@
+"""Gradients find the maxima of smooth scores, neighbors those of the rest; without gradients it is a local search."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.acquisition.mixed_search import MixedSearch
+from bostruct.testing.maximizer_laws import check_maximizer
+
+SPACE = bo.Space({"x": bo.Real(-1, 1), "c": list("abcd"), "y": bo.Real(1e-3, 1e3, log=True), "n": bo.Integer(0, 5_000)})
+TOP = np.array([0.3, 0.8, 0.6])  # shares of x, y and n
+
+
+class Bowl:
+    """A score with one maximum in shares, and a worth of each choice; coarse: integers count as they are rounded."""
+
+    def __init__(self, space: bo.Space = SPACE) -> None:
+        self.space = space
+
+    def __call__(self, xs):
+        return self.value(xs, self.space.shares(xs))
+
+    def upper_bounds(self, xs):
+        return self(xs)
+
+    def value(self, xs, shares):
+        return -np.sum((shares - TOP) ** 2, axis=1) + 0.5 * (np.asarray(xs)[:, 1] == 2)
+
+    def vary_shares(self, xs):
+        rows = np.asarray(xs)
+        return lambda shares: (self.value(rows, shares), -2.0 * (shares - TOP))
+
+
+def test_it_finds_the_maximum_of_both_parts():
+    starts = SPACE.sample(3, np.random.default_rng(1))
+    found, info = MixedSearch(random=5, spray=2, ascents=2)(Bowl(), SPACE, starts, np.random.default_rng(0))
+    assert found[0][1] == 2
+    np.testing.assert_allclose(SPACE.shares(found[:1])[0], TOP, atol=1e-6)
+    assert info["best_score"] == pytest.approx(0.5, abs=1e-9)
+    assert info["gradients"] > 0
+    for x in found:
+        SPACE.check(x)
+
+
+def test_ends_that_constraints_forbid_are_left_for_the_way_to_them():
+    space = bo.Space(SPACE.variables, [lambda p: p["x"] > -0.2])  # the maximum is at x = -0.4
+    found, info = MixedSearch(random=20)(
+        Bowl(space), space, space.sample(2, np.random.default_rng(1)), np.random.default_rng(0)
+    )
+    for x in found:
+        space.check(x)
+    assert info["best_score"] > 0.4
+
+
+@pytest.mark.parametrize(
+    "space", [bo.Space({"a": bool, "c": list("abc"), "k": range(5)}), SPACE, bo.Space({"x": bo.Real(0, 1)})]
+)
+def test_laws(space):
+    check_maximizer(MixedSearch(random=20, spray=5, ascents=3, most=200), space, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("random", 0), ("spray", -1), ("ascents", 0), ("incumbents", -1), ("turns", 0), ("most", 0)]
+)
+def test_wrong_settings(field, value):
+    with pytest.raises(ValueError, match=f"{field}: expected at least"):
+        MixedSearch(**{field: value})

@@ -1,0 +1,134 @@
+"""Gradients of ours obey the laws, whatever the space, and each planted fault breaks one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bostruct as bo
+from bostruct.acquisition.functions import LogExpectedImprovement
+from bostruct.contracts import Prediction, WorthSlopes
+from bostruct.kernels.algebra import Product, WeightedSum
+from bostruct.kernels.space.registry import main_effects
+from bostruct.methods.auto import for_space
+from bostruct.methods.default_kernels import space_kernel
+from bostruct.searchers.scores import AcquisitionScore, FeasibleScore
+from bostruct.surrogates.priors import Normal
+from bostruct.testing.gradient_laws import (
+    check_input_gradient,
+    check_prediction_gradient,
+    check_score_gradient,
+    check_worth_gradient,
+)
+from tests.strategies import rngs, variables
+
+SPACE = bo.Space({"r": bo.Real(0, 1), "c": list("abc"), "n": bo.Integer(1, 10**5, log=True), "b": bool})
+NUMBERS = st.sampled_from(
+    [bo.Real(-3, 2), bo.Real(1e-3, 10, log=True), bo.Integer(0, 10**9), bo.Integer(1, 10**6, log=True)]
+)
+
+
+@st.composite
+def mixed_spaces(draw: st.DrawFn) -> bo.Space:
+    chosen = draw(st.lists(NUMBERS, min_size=1, max_size=3)) + draw(st.lists(variables(), max_size=2))
+    return bo.Space({f"x{i}": one for i, one in enumerate(draw(st.permutations(chosen)))})
+
+
+def fit(space: bo.Space, rng: np.random.Generator, n: int = 12) -> Any:
+    xs = space.sample(n, rng)
+    return for_space(space).surrogate.condition(xs, rng.normal(size=n), None, rng)[0]
+
+
+@settings(max_examples=15, deadline=None)
+@given(mixed_spaces(), rngs())
+def test_kernels(space, rng):
+    xs, ys = space.sample(3, rng), space.sample(4, rng)
+    product, effects = space_kernel(space), main_effects(space)
+    for kernel in (
+        product,
+        effects,
+        Product(product, effects),  # type: ignore[arg-type]
+        WeightedSum(effects, product, Normal(0.0, 1.0)),
+    ):
+        size = sum(block.size for block in kernel.parameters)
+        check_input_gradient(kernel, space, xs, ys, rng.uniform(-1.5, 0.5, size=size), rng)
+
+
+@settings(max_examples=5, deadline=None)
+@given(mixed_spaces(), rngs())
+def test_posteriors_and_scores(space, rng):
+    posterior, xs = fit(space, rng), space.sample(4, rng)
+    check_prediction_gradient(posterior, space, xs, rng)
+    score = AcquisitionScore(posterior, LogExpectedImprovement(), float(rng.normal()))
+    check_score_gradient(score, space, xs, rng)
+    check_score_gradient(FeasibleScore(score, fit(space, rng)), space, xs, rng)
+
+
+def test_far_in_the_tail_slopes_are_those_of_the_series():
+    found = LogExpectedImprovement().worth_and_slopes(Prediction(np.array([[1e4]]), np.array([[1.0]])), 0.0)
+    assert found.mean[0, 0] == pytest.approx(-1e4, rel=1e-6)  # of -u^2 / 2
+    assert found.variance[0, 0] == pytest.approx(0.5e8, rel=1e-6)
+
+
+class FaultyKernel:
+    def __init__(self, kernel: Any, fault: str) -> None:
+        self.kernel, self.fault = kernel, fault
+        self.prepare, self.gram, self.diag = kernel.prepare, kernel.gram, kernel.diag
+
+    def vary_shares(self, theta, xs, ys):
+        varied = self.kernel.vary_shares(theta, xs, ys)
+
+        def at(shares):
+            gram, pull = varied(shares[::-1] if self.fault == "order" else shares)
+            if self.fault == "value":
+                gram = 1.001 * gram
+            return gram, (lambda g: -pull(g)) if self.fault == "sign" else pull
+
+        return at
+
+
+@pytest.mark.parametrize("fault", ["order", "value", "sign"])
+def test_a_faulty_kernel_fails(fault):
+    rng = np.random.default_rng(0)
+    xs, ys = SPACE.sample(3, rng), SPACE.sample(4, rng)
+    with pytest.raises(AssertionError):
+        check_input_gradient(FaultyKernel(space_kernel(SPACE), fault), SPACE, xs, ys, np.full(4, -0.5), rng)
+
+
+@pytest.mark.parametrize("fault", ["mean", "variance"])
+def test_a_faulty_posterior_and_score_fail(fault):
+    rng = np.random.default_rng(0)
+    posterior, xs = fit(SPACE, rng), SPACE.sample(3, rng)
+
+    class Faulty(type(posterior)):
+        def vary_shares(self, xs):
+            varied = super().vary_shares(xs)
+
+            def at(shares):
+                prediction, pull = varied(shares)
+                drop = {fault: np.zeros_like(prediction.mean)}
+                return prediction, lambda cotangents: pull(cotangents._replace(**drop))
+
+            return at
+
+    faulty = Faulty(**vars(posterior))
+    with pytest.raises(AssertionError):
+        check_prediction_gradient(faulty, SPACE, xs, rng)
+    with pytest.raises(AssertionError):
+        check_score_gradient(AcquisitionScore(faulty, LogExpectedImprovement(), 0.0), SPACE, xs, rng)
+
+
+@pytest.mark.parametrize("fault", ["worth", "mean", "variance"])
+def test_a_faulty_acquisition_fails(fault):
+    class Faulty(LogExpectedImprovement):
+        def worth_and_slopes(self, prediction, incumbent):
+            found = super().worth_and_slopes(prediction, incumbent)._asdict()
+            return WorthSlopes(**found | {fault: 1.01 * found[fault]})
+
+    check_worth_gradient(LogExpectedImprovement(), np.random.default_rng(0))
+    with pytest.raises(AssertionError):
+        check_worth_gradient(Faulty(), np.random.default_rng(0))
