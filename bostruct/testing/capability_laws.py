@@ -122,7 +122,7 @@ def check_decisions(domain: HasDecisions, x: Point, rng: np.random.Generator) ->
 
     domain: of decisions.
     x: one of its points.
-    rng: draws how many decisions are kept, and the rest.
+    rng: draws the decisions that are not kept.
     """
     try:
         with unchanged(domain, [x], "decisions"):
@@ -138,7 +138,11 @@ def check_decisions(domain: HasDecisions, x: Point, rng: np.random.Generator) ->
     reached = domain.roll_out(way, np.random.default_rng(0))
     check_valid(domain, [reached], "roll_out")
     assert same(domain, reached, x), f"roll_out of all decisions returns their point: expected {x!r}, got {reached!r}"
-    kept = way[: int(rng.integers(len(way) + 1))]
+    for n_kept in sorted({0, 1, len(way) // 2, len(way) - 1} & set(range(len(way)))):
+        _check_roll_out(domain, way[:n_kept], rng)
+
+
+def _check_roll_out(domain: HasDecisions, kept: tuple[int, ...], rng: np.random.Generator) -> None:
     try:
         found = domain.roll_out(kept, rng)
     except Infeasible:
