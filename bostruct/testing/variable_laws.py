@@ -49,7 +49,7 @@ def check_variable(variable: Variable, rng: np.random.Generator) -> None:
     _check_description(variable, values)
 
 
-def as_columns(variable: Variable, found: object, what: str) -> Columns:
+def as_columns(variable: Variable, found: Any, what: str) -> Columns:
     """Return the columns of a value as plain integers; raise AssertionError where there are not `width` of them.
 
     variable: of the value.
@@ -63,7 +63,7 @@ def as_columns(variable: Variable, found: object, what: str) -> Columns:
     return tuple(int(one) for one in found)
 
 
-def _rows(variable: Variable, found: object, what: str) -> list[Columns]:
+def _rows(variable: Variable, found: Any, what: str) -> list[Columns]:
     """Return the rows of an integer array (m, width), each the columns of a value."""
     is_right = isinstance(found, np.ndarray) and found.ndim == 2 and found.dtype.kind == "i"
     assert is_right, f"{what} returns an integer array (m, width): got {short_repr(found)}"
@@ -199,7 +199,7 @@ def _check_description(variable: Variable, values: Sequence[Columns]) -> None:
     description = read_back(described)
     law = "describe returns plain JSON"
     assert description == described, f"{law}: {short_repr(described)} became {short_repr(description)}"
-    whole = read_back(variable.to_json())
+    whole: Any = read_back(variable.to_json())
     assert whole.get("kind") == variable.kind, f"to_json holds the kind: expected {variable.kind!r}, got {whole!r}"
     try:
         rebuilt = type(variable).from_json(description)
