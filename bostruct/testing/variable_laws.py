@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bostruct.checks import short_repr
-from bostruct.contracts import DomainError, ParsedJson, PointError
+from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.variable import Variable
 from bostruct.testing.chance_laws import are_plausible, check_chance
 from bostruct.testing.common import names_part, read_back
@@ -49,7 +49,7 @@ def check_variable(variable: Variable, rng: np.random.Generator) -> None:
     _check_description(variable, values)
 
 
-def as_columns(variable: Variable, found: object, what: str) -> Columns:
+def as_columns(variable: Variable, found: Any, what: str) -> Columns:
     """Return the columns of a value as plain integers; raise AssertionError where there are not `width` of them.
 
     variable: of the value.
@@ -57,19 +57,16 @@ def as_columns(variable: Variable, found: object, what: str) -> Columns:
     what: returned it.
     """
     is_row = isinstance(found, Sequence | np.ndarray) and not isinstance(found, str) and np.ndim(found) == 1
-    assert is_row, f"{what} returns integers: got {short_repr(found)}"
-    are_integers = all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in found)
-    assert are_integers, f"{what} returns integers: got {short_repr(found)}"
+    is_right = is_row and all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in found)
+    assert is_right, f"{what} returns integers: got {short_repr(found)}"
     assert len(found) == variable.width, f"{what} returns width = {variable.width} columns: got {short_repr(found)}"
     return tuple(int(one) for one in found)
 
 
-def _rows(variable: Variable, found: object, what: str) -> list[Columns]:
+def _rows(variable: Variable, found: Any, what: str) -> list[Columns]:
     """Return the rows of an integer array (m, width), each the columns of a value."""
-    came = f"{what} returns an integer array (m, width): got {short_repr(found)}"
-    assert isinstance(found, np.ndarray), came
-    assert found.ndim == 2, came
-    assert found.dtype.kind == "i", came
+    is_right = isinstance(found, np.ndarray) and found.ndim == 2 and found.dtype.kind == "i"
+    assert is_right, f"{what} returns an integer array (m, width): got {short_repr(found)}"
     rows = [as_columns(variable, row, what) for row in found]
     for row in rows:
         _check_value(variable, row, what)
@@ -202,7 +199,7 @@ def _check_description(variable: Variable, values: Sequence[Columns]) -> None:
     description = read_back(described)
     law = "describe returns plain JSON"
     assert description == described, f"{law}: {short_repr(described)} became {short_repr(description)}"
-    whole: ParsedJson = read_back(variable.to_json())
+    whole: Any = read_back(variable.to_json())
     assert whole.get("kind") == variable.kind, f"to_json holds the kind: expected {variable.kind!r}, got {whole!r}"
     try:
         rebuilt = type(variable).from_json(description)

@@ -10,7 +10,9 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import Appraisal, NumericalError, Prediction
 from bostruct.searchers.random import RandomSearch
+from bostruct.study.history import History
 from bostruct.testing import check_searcher
+from bostruct.testing.appraisal_laws import check_appraisal
 
 SPACE = bo.Space({"a": bool, "b": ["p", "q", "r", "s"], "c": range(6)})
 
@@ -72,3 +74,10 @@ def test_a_faulty_appraisal_fails(fault, says):
 @pytest.mark.parametrize("kind", ["none", "no model", "cannot be fitted"])
 def test_the_faultless_pass(kind):
     check_searcher(lambda domain: Faulty(domain, kind), SPACE, cost, np.random.default_rng(0))
+
+
+def test_an_appraisal_is_checked_on_a_history_of_any_length():
+    history = History.of(SPACE, SPACE.sample(1, np.random.default_rng(0)), [1.0])
+    check_appraisal(Faulty(SPACE), history, None, 0)
+    with pytest.raises(AssertionError, match=r"appraise returns an Appraisal: got \(array"):
+        check_appraisal(Faulty(SPACE, "a pair"), history, None, 0)
