@@ -91,6 +91,7 @@ def example_domains() -> dict[str, Domain]:
         "bits": bo.Space({f"b{i}": bool for i in range(6)}),
         "categories, orders, graphs": bo.Space(mixed),
         "with constraints": bo.Space(mixed, [_deep]),
+        "with conditions": bo.Space(mixed | {"size": bo.Ordinal([1, 2, 4], when={"kind": "x"})}),
         "with a Real": bo.Space(mixed | {"rate": bo.Real(0.0, 1.0)}),
         "with a Fidelity": bo.Space(mixed | {"epochs": bo.Fidelity([1, 3, 9])}),
         "architectures": bo.cnn_domain(),
