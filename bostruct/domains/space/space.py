@@ -167,7 +167,8 @@ class Space:
         m: int >= 0.
         rng: `numpy.random.Generator`.
 
-        Uniform and independent, but for spaces with tight constraints that are too large for `enumerate`: see
+        Independent, each variable uniform on its scale given those that it depends on. Under tight constraints points
+        come from a list, uniform over the points, or from walks: see
         `bostruct.domains.space.constrained_sampling.sample_satisfying`. Raises DomainError where no valid point can be
         found.
         """
