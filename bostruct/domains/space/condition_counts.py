@@ -17,7 +17,7 @@ from bostruct.domains.space.variable import Variable
 
 MAX_LISTED = 100_000  # values of a parent that predicates are asked about one by one
 MAX_PREDICATES = 8  # on one parent whose values are not listed; beyond, they are taken to hold together or not at all
-MAX_SETTINGS = 100_000  # settings of classes that are told apart
+MAX_OPEN_SETTINGS = 100_000  # settings of classes that are told apart
 
 
 class ValueTest(Protocol):
@@ -32,7 +32,7 @@ class ValueTest(Protocol):
 
 
 class Condition(Protocol):
-    """One condition of a variable: the view of `Link` that counting needs."""
+    """One condition of a variable: the view of `ParentLink` that counting needs."""
 
     @property
     def parent(self) -> int: ...
@@ -125,7 +125,7 @@ def count_points(
                     grown[(*kept, (i, held))] += count * size
             else:
                 grown[kept] += count * variables[i].size
-        if len(grown) > MAX_SETTINGS:
+        if len(grown) > MAX_OPEN_SETTINGS:
             return PointCount(math.prod(v.size + 1 for v in variables), False, (True,) * len(variables))
         settings = grown
     return PointCount(sum(settings.values()), all(one.is_exact for one in classes.values()), tuple(reached))

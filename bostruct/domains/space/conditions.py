@@ -92,7 +92,7 @@ class ParentTest:
         return np.array([self.holds_for((vertex,)) for vertex in range(self.parent.size)], dtype=bool)
 
 
-class Link(NamedTuple):
+class ParentLink(NamedTuple):
     """One condition of a variable.
 
     parent: position of the variable that is tested.
@@ -115,7 +115,7 @@ class Conditions:
 
     def __init__(self, variables: Mapping[str, Variable], layout: Layout) -> None:
         self.names, self.variables, self.layout = tuple(variables), tuple(variables.values()), layout
-        self.links: tuple[tuple[Link, ...], ...] = tuple(_link(name, variables) for name in variables)
+        self.links: tuple[tuple[ParentLink, ...], ...] = tuple(_link(name, variables) for name in variables)
         self.order: tuple[int, ...] = _sort_parents_first(self.names, self.links)
         self.parents: frozenset[int] = frozenset(link.parent for links in self.links for link in links)
         if self:
@@ -226,7 +226,7 @@ class Conditions:
         return count_points(self.variables, self.links, classes)
 
 
-def _link(name: str, variables: Mapping[str, Variable]) -> tuple[Link, ...]:
+def _link(name: str, variables: Mapping[str, Variable]) -> tuple[ParentLink, ...]:
     """Return the conditions of one variable, with their parents looked up."""
     positions = {other: i for i, other in enumerate(variables)}
     found = []
@@ -236,11 +236,11 @@ def _link(name: str, variables: Mapping[str, Variable]) -> tuple[Link, ...]:
                 f"{name}: when: there is no variable {short_repr(parent)}; expected one of "
                 f"{short_repr(list(variables), 200)}{did_you_mean(parent, variables)}"
             )
-        found.append(Link(positions[parent], ParentTest(name, parent, variables[parent], test)))
+        found.append(ParentLink(positions[parent], ParentTest(name, parent, variables[parent], test)))
     return tuple(found)
 
 
-def _sort_parents_first(names: Sequence[str], links: Sequence[Sequence[Link]]) -> tuple[int, ...]:
+def _sort_parents_first(names: Sequence[str], links: Sequence[Sequence[ParentLink]]) -> tuple[int, ...]:
     """Return the positions of all variables, each after those it depends on; raises DomainError for a circle."""
     try:
         return tuple(

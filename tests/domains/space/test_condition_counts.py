@@ -59,7 +59,7 @@ def test_too_many_open_settings_give_a_bound(monkeypatch):
     last = bo.Binary(when={name: True for name in parents})
     space = bo.Space({**parents, "last": last})
     assert space.count() == Exact(2**6 + 1)
-    monkeypatch.setattr(condition_counts, "MAX_SETTINGS", 8)
+    monkeypatch.setattr(condition_counts, "MAX_OPEN_SETTINGS", 8)
     conditions = bo.Space({**parents, "last": last}).conditions
     assert not conditions.is_exact
     assert conditions.n_points >= 2**6 + 1
