@@ -100,7 +100,7 @@ class BayesianSearch:
             )
             score = self.score(posterior.believe(history.running), history, fit_rng)
         except NumericalError as error:
-            return fall_back(self.domain, history, state, random_rng, str(error))
+            return fall_back(self.domain, history, state, random_rng, str(error), has_model_failed=True)
         best = np.argsort(history.values, kind="stable")[: self.n_starts]
         starts = self.domain.take(history.completed, best)
         maxima, found = self.maximizer(score, self.domain, starts, search_rng)

@@ -97,7 +97,7 @@ class BOCS:
         try:
             sample, state, info = self.regression.draw(history.completed, history.values, state, rng)
         except NumericalError as error:
-            return fall_back(self.domain, history, state, rng, str(error))
+            return fall_back(self.domain, history, state, rng, str(error), has_model_failed=True)
         xs = self.minimizer.minimize(sample, self.domain, rng)
         x = self._unseen(xs, history)
         if x is None and len(xs):

@@ -17,6 +17,7 @@ from bostruct.contracts import (
     HasMutation,
     HasNeighbors,
     HistoryView,
+    Json,
     Point,
     State,
     Suggestion,
@@ -105,7 +106,14 @@ def nothing_around(domain: Domain, x: Point, rng: np.random.Generator) -> Batch:
     return domain.join()
 
 
-def fall_back(domain: Domain, history: HistoryView, state: State, rng: np.random.Generator, why: str) -> Suggestion:
+def fall_back(
+    domain: Domain,
+    history: HistoryView,
+    state: State,
+    rng: np.random.Generator,
+    why: str,
+    has_model_failed: bool = False,
+) -> Suggestion:
     """Suggest a random unseen point, and say why; raises SpaceExhausted where none is left.
 
     domain: to draw from.
@@ -113,5 +121,7 @@ def fall_back(domain: Domain, history: HistoryView, state: State, rng: np.random
     state: of the searcher, kept.
     rng: the only source of chance.
     why: goes on record with the trial.
+    has_model_failed: True where numbers were the reason, which a study warns of.
     """
-    return Suggestion(domain.sample_unseen(history.seen, rng), state, {"origin": "fallback", "why": why})
+    info: dict[str, Json] = {"origin": "fallback", "why": why} | ({"model": "failed"} if has_model_failed else {})
+    return Suggestion(domain.sample_unseen(history.seen, rng), state, info)

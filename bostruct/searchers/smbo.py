@@ -65,7 +65,7 @@ class SMBO:
                 history.completed, history.values, state["surrogate"], rng
             )
         except NumericalError as error:
-            return fall_back(self.domain, history, state, rng, str(error))
+            return fall_back(self.domain, history, state, rng, str(error), has_model_failed=True)
         state = {"surrogate": learned}
         xs = draw_candidates(self.domain, self.candidates, history.completed, rng)
         unseen = [i for i, key in enumerate(self.domain.keys(xs)) if key not in history.seen]

@@ -405,7 +405,7 @@ class Study:
         self._method: str | Searcher | None = None  # what `load` was given for reading alone
         self._limit = limit
         self._mutex = threading.RLock()
-        self._fallbacks = FallbackWatch(searcher)
+        self._fallbacks = FallbackWatch()
         self._stop: str | None = None
         self._stopped_because = "not run to an end by this process"
         self._ledger = Ledger(domain, stored, store, place.label)

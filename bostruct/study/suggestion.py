@@ -11,11 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import has_capability, short_repr
+from bostruct.checks import short_repr
 from bostruct.contracts import (
     BostructError,
     Domain,
-    HasAppraisal,
     Info,
     Point,
     PointError,
@@ -39,28 +38,24 @@ class FallbackWarning(UserWarning):
 
 
 class FallbackWatch:
-    """A count of the suggestions that a model was asked for, which warns once where most of them fall back.
+    """A count of the suggestions that a model was asked for, which warns once where it fails for most of them.
 
-    searcher: the study's method, None where it is only read. One without a model falls back where all that it draws was
-        seen, as near the end of a small space, and is not watched.
+    A search that falls back because all that it draws was seen, as near the end of a small space, is no reason to warn.
     """
 
-    def __init__(self, searcher: Searcher | None) -> None:
-        self._is_watched = has_capability(searcher, HasAppraisal)
+    def __init__(self) -> None:
         self._n_asked = 0
         self._n_fallbacks = 0
         self._has_warned = False
 
     def note(self, who: str, info: Info) -> None:
-        """Count a suggestion, and warn of `FallbackWarning` where at least ten and most were fallbacks.
+        """Count a suggestion, and warn of `FallbackWarning` where the model failed ten times or more, and mostly.
 
         who: the study, for the message.
         info: of the suggestion.
         """
-        if not self._is_watched:
-            return
         self._n_asked += info.get("origin") in ("model", "fallback")
-        self._n_fallbacks += info.get("origin") == "fallback"
+        self._n_fallbacks += info.get("model") == "failed"
         if self._has_warned or self._n_fallbacks < max(MANY_FALLBACKS, self._n_asked / 2):
             return
         self._has_warned = True

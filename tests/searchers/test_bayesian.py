@@ -219,7 +219,7 @@ def test_falls_back_and_says_why():
     everything = space.enumerate()
     state = {"surrogate": {"kept": 1}}
     found = broken.suggest(History.of(space, everything[:3], [1.0, 2.0, 3.0]), state, np.random.default_rng(0))
-    assert found.info == {"origin": "fallback", "why": "not positive definite, on purpose"}
+    assert found.info == {"origin": "fallback", "why": "not positive definite, on purpose", "model": "failed"}
     assert found.state == state
     found = broken.suggest(History.of(space, [], [], failed=everything[:3]), state, np.random.default_rng(0))
     assert found.info == {"origin": "fallback", "why": "no trial has completed"}

@@ -66,7 +66,7 @@ def test_a_score_that_cannot_be_built_is_a_fallback():
     searcher = dataclasses.replace(sampler(SPACE), score=refuse)
     history = History.of(SPACE, POINTS[:4], np.arange(4.0))
     found = searcher.suggest(history, searcher.initial_state(), np.random.default_rng(0))
-    assert found.info == {"origin": "fallback", "why": "no score, on purpose"}
+    assert found.info == {"origin": "fallback", "why": "no score, on purpose", "model": "failed"}
 
 
 @pytest.mark.parametrize("failed", [0, 3])

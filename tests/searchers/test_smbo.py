@@ -74,7 +74,11 @@ def test_the_design_comes_first():
 
 
 def test_where_nothing_is_learned_a_random_point_is_suggested_and_why():
-    assert suggest(EVERY[:2], surrogate=Table(fails=True)).info == {"origin": "fallback", "why": "no factor"}
+    assert suggest(EVERY[:2], surrogate=Table(fails=True)).info == {
+        "origin": "fallback",
+        "why": "no factor",
+        "model": "failed",
+    }
     search = SMBO(SPACE, Table(), exploration=0.0)
     history = History.of(SPACE, SPACE.join(), [], failed=EVERY[:2])
     found = search.suggest(history, search.initial_state(), np.random.default_rng(0))

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct import methods
 from bostruct.contracts import BostructError, NumericalError, Suggestion
 from bostruct.searchers.random import RandomSearch
 from bostruct.study.history import History
@@ -157,25 +156,26 @@ def test_a_fallback_is_a_warning_in_the_log_and_all_else_is_not(caplog):
 
 def note(watch: FallbackWatch, *origins: str) -> None:
     for origin in origins:
-        watch.note("study 'mine'", {"origin": origin, "why": "no factor"})
+        failed = {"why": "no factor", "model": "failed"} if origin == "failed" else {}
+        watch.note("study 'mine'", {"origin": "fallback" if failed else origin, **failed})
 
 
 def test_most_suggestions_falling_back_is_one_warning():
-    watch = FallbackWatch(methods.combo(SPACE))
-    note(watch, *["initial"] * 20, *["model"] * 5, *["fallback"] * 9)
+    watch = FallbackWatch()
+    note(watch, *["initial"] * 20, *["model"] * 5, *["failed"] * 9)
     with pytest.warns(
         FallbackWarning, match=r"^study 'mine': 10 of 15 suggestions fell back .*: no factor; until"
     ) as told:
-        note(watch, *["fallback"] * 20)
+        note(watch, *["failed"] * 20)
     assert len(told) == 1
 
 
 def test_a_few_fallbacks_are_none():
-    note(FallbackWatch(methods.combo(SPACE)), *["model"] * 40, *["fallback"] * 15, *["random"] * 20)
+    note(FallbackWatch(), *["model"] * 40, *["failed"] * 15, *["random"] * 20)
 
 
-def test_a_method_without_a_model_may_fall_back():
-    note(FallbackWatch(RandomSearch(SPACE)), *["fallback"] * 40)
+def test_a_search_that_meets_seen_points_alone_may_fall_back():
+    note(FallbackWatch(), *["fallback"] * 40)
 
 
 def test_a_study_whose_model_fails_warns_once():
@@ -184,7 +184,7 @@ def test_a_study_whose_model_fails_warns_once():
 
         def suggest(self, history, state, rng):
             found = super().suggest(history, state, rng)
-            return found._replace(info={"origin": "fallback", "why": "no factor"})
+            return found._replace(info={"origin": "fallback", "why": "no factor", "model": "failed"})
 
         def appraise(self, *_):
             raise NumericalError("no factor")
