@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.contracts import Array, Batch, Info, Posterior, Prediction, State, Surrogate
+from bostruct.checks import has_capability
+from bostruct.contracts import Array, Batch, HasPredictionGradient, Info, Posterior, Prediction, State, Surrogate
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,17 @@ class TargetFidelityPosterior:
 
     def screen(self, xs: Batch) -> Prediction:
         return self.posterior.screen(self.to_target(xs))
+
+    def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Prediction, Callable[[Prediction], Array]]]:
+        """Return the prediction at the highest fidelity as a function of the points' continuous coordinates.
+
+        xs: m points, whose other coordinates stay.
+
+        Raises TypeError where the posterior has no gradients.
+        """
+        if not has_capability(self.posterior, HasPredictionGradient):
+            raise TypeError(f"posterior: expected gradients, which {type(self.posterior).__name__} lacks")
+        return self.posterior.vary_shares(self.to_target(xs))
 
     def believe(self, xs: Batch) -> TargetFidelityPosterior:
         """Return the posterior once running trials were told their mean at the fidelity at which they run.

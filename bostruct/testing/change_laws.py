@@ -127,7 +127,7 @@ def have_branches(domain: Domain, points: Iterable[Point]) -> bool:
     points: of the domain.
     """
     names = getattr(domain, "names", None)
-    return names is not None and len({frozenset(names(x)) for x in points}) > 1
+    return callable(names) and len({frozenset(names(x)) for x in points}) > 1
 
 
 def check_neighbor_chances(domain: HasNeighbors, x: Point, rng: np.random.Generator) -> None:

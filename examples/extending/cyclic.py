@@ -53,7 +53,7 @@ class CircleFactor:
         return -np.exp(theta) * np.tensordot(prepared, weighted, 2)
 
     def line(self, i, theta, prepared, gram, *, carried):
-        now = np.exp(theta) if carried else 0.0
+        now = np.exp(theta[i]) if carried else 0.0
         return lambda t: gram * np.exp((now - np.exp(t)) * prepared[i])
 
     def prepare_changes(self, changes, ys):

@@ -27,7 +27,8 @@ from bostruct.testing.common import (
 from tests.permutations import Permutations
 
 SPACE = bo.Space({"a": bool, "b": list("pqrs"), "c": range(6)})
-PARTS = "acquisition domain enumerated kernel maximizer pool posterior prior searcher storage surrogate variable"
+PARTS = "acquisition domain enumerated kernel maximizer pool posterior prior score_gradient searcher storage surrogate"
+PARTS += " variable"
 
 
 def run(*options: str) -> str:

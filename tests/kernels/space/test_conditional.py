@@ -10,6 +10,7 @@ from scipy.special import expit
 
 import bostruct as bo
 from bostruct.contracts import DomainError
+from bostruct.domains.space.scale import IntegerGrid
 from bostruct.domains.space.variable import ABSENT
 from bostruct.kernels.space.complete import CompleteFactor
 from bostruct.kernels.space.conditional import ConditionalEffect, ConditionalFactor, find_present
@@ -23,14 +24,15 @@ from bostruct.surrogates.priors import Normal
 from bostruct.testing import check_kernel
 from tests.conditional_spaces import conditional_spaces, training_space
 
-FACTOR = ConditionalFactor(MaternFactor((100,)))
+GRID = IntegerGrid(0, 100, False)
+FACTOR = ConditionalFactor(MaternFactor((GRID,)))
 XS = np.array([[ABSENT], [0], [40], [100], [ABSENT]])
 THETA = np.array([-0.3, 0.4])
 
 
 def formula(theta, xs, ys):
     """The kernel, entry by entry."""
-    c, own = expit(theta[1]), MaternFactor((100,))
+    c, own = expit(theta[1]), MaternFactor((GRID,))
     gram = np.ones((len(xs), len(ys)))
     for i, x in enumerate(xs):
         for j, y in enumerate(ys):
@@ -61,7 +63,7 @@ def test_it_is_positive_semi_definite(theta, logit, seed):
 
 def test_the_naive_reading_is_not():
     xs = np.array([[ABSENT], [0], [100]])
-    own = MaternFactor((100,))
+    own = MaternFactor((GRID,))
     naive = formula(np.array([-3.0, 3.0]), xs, xs)
     naive[1:, 1:] = np.exp(own.log_gram(np.array([-3.0]), own.prepare(xs[1:])))
     assert np.linalg.eigvalsh(naive)[0] < -0.1, "what the formula is there to avoid"
@@ -100,7 +102,7 @@ def test_changes_are_after_minus_before():
 
 
 def test_an_absent_variable_has_no_effect():
-    effect = ConditionalEffect(FactorEffect(MaternFactor((100,))))
+    effect = ConditionalEffect(FactorEffect(MaternFactor((GRID,))))
     gram = effect.gram(XS, XS)
     assert not gram[0].any()
     assert not gram[:, 4].any()

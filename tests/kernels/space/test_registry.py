@@ -100,8 +100,14 @@ def test_a_study_of_orders_goes_on_from_its_file(tmp_path):
 
 
 def test_methods_that_need_single_choices_refuse_by_name():
-    for method in ("bocs", "tpe", "mcts"):
-        with pytest.raises(DomainError, match="o: expected variables that are one choice each, got a Order"):
+    refusals = {
+        "bocs": "o: expected variables that are one choice each, got a Order",
+        "tpe": "tpe needs a domain of decisions one after another, got Space, which lacks decisions",
+        "mcts": "mcts needs a domain of decisions one after another, got Space, which lacks decisions",
+        "smac": "smac needs a domain of named choices, got Space, which lacks coordinates",
+    }
+    for method, message in refusals.items():
+        with pytest.raises(DomainError, match=message):
             bo.minimize(lambda point: point["p"], space_with_orders(), 15, method=method, seed=0, progress=False)
 
 
