@@ -123,5 +123,7 @@ def fall_back(
     why: goes on record with the trial.
     has_model_failed: True where numbers were the reason, which a study warns of.
     """
-    info: dict[str, Json] = {"origin": "fallback", "why": why} | ({"model": "failed"} if has_model_failed else {})
+    info: dict[str, Json] = {"origin": "fallback", "why": why}
+    if has_model_failed:
+        info["model"] = "failed"
     return Suggestion(domain.sample_unseen(history.seen, rng), state, info)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 import numpy as np
 
@@ -126,8 +127,10 @@ def have_branches(domain: Domain, points: Iterable[Point]) -> bool:
     domain: any.
     points: of the domain.
     """
-    names = getattr(domain, "names", None)
-    return callable(names) and len({frozenset(names(x)) for x in points}) > 1
+    if not callable(getattr(domain, "names", None)):  # of a joint domain they are a tuple
+        return False
+    named = cast(HasChoices, domain)
+    return len({frozenset(named.names(x)) for x in points}) > 1
 
 
 def check_neighbor_chances(domain: HasNeighbors, x: Point, rng: np.random.Generator) -> None:
