@@ -21,6 +21,15 @@ EXTRAS = {"gpytorch.md": "botorch"}  # what the blocks of a page import that is 
 PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in OWN_TEST)]
 
 
+@pytest.fixture(autouse=True)
+def methods_by_name():
+    """The methods that a page registers are taken out again."""
+    before = dict(METHODS)
+    yield
+    METHODS.clear()
+    METHODS.update(before)
+
+
 def run(text: str, where: str) -> list[tuple[str, str | None]]:
     """Run the blocks of a page in order, in one namespace: what each printed, and what the page says that it prints."""
     names: dict[str, object] = {"__name__": "page"}
