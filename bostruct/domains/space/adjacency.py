@@ -39,10 +39,12 @@ class Adjacency:
         leaps: bool, True for steps of half their choices, a quarter and so on in ordered variables too.
         """
         row = x.tolist()
-        near = [
-            self._neighbors(i, row[start:end], leaps)
-            for i, (start, end) in enumerate(zip(self.layout.starts.tolist(), self.layout.ends.tolist(), strict=True))
-        ]
+        if self.layout.is_simple:  # most values have been asked about before
+            found = [self.known.get((at, own, leaps)) for at, own in zip(self.positions, row, strict=True)]
+            near = [self._neighbors(i, [row[i]], leaps) if one is None else one for i, one in enumerate(found)]
+        else:
+            ends = zip(self.layout.starts.tolist(), self.layout.ends.tolist(), strict=True)
+            near = [self._neighbors(i, row[start:end], leaps) for i, (start, end) in enumerate(ends)]
         return np.repeat(np.arange(len(near)), [len(one) for one in near]), pad_columns(near)
 
     def _neighbors(self, i: int, columns: list[int], leaps: bool) -> IntArray:
