@@ -139,6 +139,18 @@ def _has_member(part: object, name: str) -> bool:
     return getattr(type(part), name, None) is not None or getattr(part, name, None) is not None
 
 
+def require_gradient(name: str, part: object, capability: type[Capability]) -> Capability:
+    """Return a part that has gradients in continuous coordinates; raise TypeError for any other.
+
+    name: what the part is, for the message.
+    part: a kernel, a posterior or a score.
+    capability: `HasInputGradient`, `HasPredictionGradient` or `HasScoreGradient`.
+    """
+    if not has_capability(part, capability):
+        raise TypeError(f"{name}: expected gradients in continuous coordinates, which {type(part).__name__} lacks")
+    return part
+
+
 def require(domain: Any, capability: type[Capability], method: str) -> Capability:
     """Return a domain that has a capability; raise DomainError for any other.
 

@@ -66,10 +66,7 @@ class LocalSearch:
         starts: good points to start from; may be empty.
         rng: the only source of chance.
         """
-        drawn = draw_candidates(domain, self.random, starts, rng)
-        candidates = (
-            domain.join(drawn, sample_neighborhoods(domain, starts, self.spray, rng)[0]) if len(starts) else drawn
-        )
+        candidates = draw_with_neighbors(domain, self.random, self.spray, starts, rng)
         chosen, scores = best(score, domain, candidates, self.ascents)
         climbers = domain.take(candidates, chosen)
         ends, scores, steps = ascend(score, domain, climbers, scores, rng, self.leaps, self.most)
@@ -78,17 +75,20 @@ class LocalSearch:
         return domain.take(ends, order), info
 
 
-def draw_candidates(domain: Domain, m: int, starts: Batch, rng: np.random.Generator) -> Batch:
-    """Draw points to choose among: m of them, or fewer where the domain would repeat them.
+def draw_with_neighbors(
+    domain: HasNeighbors, random: int, spray: int, starts: Batch, rng: np.random.Generator
+) -> Batch:
+    """Draw candidates: points of the domain, fewer where it would repeat them, and neighbors of known points.
 
     domain: to draw from.
-    m: number of points, at least 1.
+    random: number of points, at least 1.
+    spray: number of neighbors of each start, at least 0.
     starts: known points, which a domain may begin from; may be none.
     rng: the only source of chance.
     """
-    if has_capability(domain, HasCandidates):
-        return domain.sample_candidates(m, starts, rng)
-    return domain.sample(m, rng)
+    can_choose = has_capability(domain, HasCandidates)
+    drawn = domain.sample_candidates(random, starts, rng) if can_choose else domain.sample(random, rng)
+    return domain.join(drawn, sample_neighborhoods(domain, starts, spray, rng)[0]) if len(starts) else drawn
 
 
 def sample_neighborhoods(

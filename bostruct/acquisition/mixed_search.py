@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy.optimize import minimize
 
-from bostruct.acquisition.local_search import ascend, draw_candidates, first_occurrences, sample_neighborhoods
+from bostruct.acquisition.local_search import ascend, draw_with_neighbors, first_occurrences
 from bostruct.acquisition.pruning import best
 from bostruct.checks import check_integer, has_capability
 from bostruct.contracts import (
@@ -86,9 +86,7 @@ class MixedSearch:
         starts: good points to start from; may be empty.
         rng: the only source of chance.
         """
-        candidates = draw_candidates(domain, self.random, starts, rng)
-        if len(starts):
-            candidates = domain.join(candidates, sample_neighborhoods(domain, starts, self.spray, rng)[0])
+        candidates = draw_with_neighbors(domain, self.random, self.spray, starts, rng)
         chosen, scores = best(score, domain, candidates, self.ascents)
         incumbents = domain.join(domain.take(starts, range(min(self.incumbents, len(starts)))))
         points = domain.join(domain.take(candidates, chosen), incumbents)

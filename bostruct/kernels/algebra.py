@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import has_capability
+from bostruct.checks import require_gradient
 from bostruct.contracts import (
     Array,
     Batch,
@@ -68,17 +68,8 @@ def vary_each(
     Raises TypeError for a kernel without gradients in them.
     """
     (one, own), (two, other) = first, second
-    return require_input_gradient(one).vary_shares(own, xs, ys), require_input_gradient(two).vary_shares(other, xs, ys)
-
-
-def require_input_gradient(kernel: Kernel) -> HasInputGradient:
-    """Return a kernel that has gradients in continuous coordinates; raise TypeError for any other.
-
-    kernel: any.
-    """
-    if not has_capability(kernel, HasInputGradient):
-        raise TypeError(f"kernel: expected gradients in continuous coordinates, which {type(kernel).__name__} lacks")
-    return kernel
+    first_kernel, second_kernel = (require_gradient("kernel", kernel, HasInputGradient) for kernel in (one, two))
+    return first_kernel.vary_shares(own, xs, ys), second_kernel.vary_shares(other, xs, ys)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bostruct.checks import require
 from bostruct.contracts import Domain, HasDecisions, HasTokens, Searcher
-from bostruct.domains.space.space import Space
 from bostruct.methods.refusals import refuse_numbers
 from bostruct.searchers.mcts import MCTS
 from bostruct.searchers.smbo import SMBO
@@ -32,6 +31,4 @@ def mcts(domain: Domain) -> Searcher:
     """
     domain = require(domain, HasDecisions, "mcts")
     refuse_numbers("mcts", domain)
-    if isinstance(domain, Space):
-        domain.options(())  # raises where a variable is no single choice
     return MCTS(domain)

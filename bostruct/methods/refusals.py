@@ -44,6 +44,5 @@ def refuse_conditions(method: str, domain: Domain) -> None:
     if named:
         raise DomainError(
             f"method: {method} cannot search spaces with conditions, and {named[0]!r} has when=; auto, smac, tpe, "
-            "evolution, "
-            "hill-climbing, annealing, wrs and random can"
+            "evolution, hill-climbing, annealing, wrs and random can"
         )

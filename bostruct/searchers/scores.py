@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_ndtr
 
-from bostruct.checks import has_capability
+from bostruct.checks import has_capability, require_gradient
 from bostruct.contracts import (
     Acquisition,
     Array,
@@ -86,7 +86,7 @@ class AcquisitionScore:
         acquisition = self.acquisition
         if not has_capability(acquisition, HasWorthGradient):
             raise TypeError(f"acquisition: expected derivatives, which {type(acquisition).__name__} lacks")
-        varied = _require_gradient(self.posterior).vary_shares(xs)
+        varied = require_gradient("posterior", self.posterior, HasPredictionGradient).vary_shares(xs)
 
         def at_shares(shares: Array) -> tuple[Array, Array]:
             prediction, pull = varied(shares)
@@ -126,9 +126,8 @@ class FeasibleScore:
 
         Raises TypeError where the score or the posterior of success have no gradients.
         """
-        if not has_capability(self.score, HasScoreGradient):
-            raise TypeError(f"score: expected gradients, which {type(self.score).__name__} lacks")
-        vary_score, vary_success = self.score.vary_shares(xs), _require_gradient(self.success).vary_shares(xs)
+        vary_score = require_gradient("score", self.score, HasScoreGradient).vary_shares(xs)
+        vary_success = require_gradient("posterior", self.success, HasPredictionGradient).vary_shares(xs)
 
         def at_shares(shares: Array) -> tuple[Array, Array]:
             value, gradient = vary_score(shares)
@@ -142,12 +141,6 @@ class FeasibleScore:
             return value + chance, gradient + pulled
 
         return at_shares
-
-
-def _require_gradient(posterior: Posterior) -> HasPredictionGradient:
-    if not has_capability(posterior, HasPredictionGradient):
-        raise TypeError(f"posterior: expected gradients, which {type(posterior).__name__} lacks")
-    return posterior
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.blas import dtrmm  # pyright: ignore[reportAttributeAccessIssue]
 
-from bostruct.checks import has_capability
+from bostruct.checks import has_capability, require_gradient
 from bostruct.contracts import (
     Array,
     Batch,
@@ -138,10 +138,8 @@ class GaussianPosterior:
 
         Raises TypeError where the kernel has no gradient in them.
         """
-        if not has_capability(self.kernel, HasInputGradient):
-            raise TypeError(f"kernel: expected gradients in continuous coordinates, got {type(self.kernel).__name__}")
-        xs = self.join(xs)
-        varied = [(self.kernel.vary_shares(one.hyper.theta, xs, self.xs), one) for one in self.members]
+        kernel, xs = require_gradient("kernel", self.kernel, HasInputGradient), self.join(xs)
+        varied = [(kernel.vary_shares(one.hyper.theta, xs, self.xs), one) for one in self.members]
         diags = [self.kernel.diag(one.hyper.theta, xs) for one in self.members]
 
         def at_shares(shares: Array) -> tuple[Prediction, Callable[[Prediction], Array]]:

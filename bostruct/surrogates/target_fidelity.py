@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.checks import has_capability
+from bostruct.checks import require_gradient
 from bostruct.contracts import Array, Batch, HasPredictionGradient, Info, Posterior, Prediction, State, Surrogate
 
 
@@ -65,9 +65,8 @@ class TargetFidelityPosterior:
 
         Raises TypeError where the posterior has no gradients.
         """
-        if not has_capability(self.posterior, HasPredictionGradient):
-            raise TypeError(f"posterior: expected gradients, which {type(self.posterior).__name__} lacks")
-        return self.posterior.vary_shares(self.to_target(xs))
+        posterior = require_gradient("posterior", self.posterior, HasPredictionGradient)
+        return posterior.vary_shares(self.to_target(xs))
 
     def believe(self, xs: Batch) -> TargetFidelityPosterior:
         """Return the posterior once running trials were told their mean at the fidelity at which they run.

@@ -14,13 +14,7 @@ from bostruct.contracts import (
     DomainError,
     HasCandidates,
     HasChoices,
-    HasCrossover,
     HasDecisions,
-    HasDistances,
-    HasFeatures,
-    HasMutation,
-    HasNeighborhoods,
-    HasNeighbors,
     HasPool,
     HasTokens,
     Infeasible,
@@ -29,10 +23,9 @@ from bostruct.contracts import (
 )
 from bostruct.testing.batch_laws import check_batch, keys_of, same
 from bostruct.testing.common import copy_batch
+from bostruct.testing.member_laws import CAPABILITIES
 from bostruct.testing.ownership_laws import unchanged
 
-CAPABILITIES: tuple[type, ...] = (HasCandidates, HasChoices, HasCrossover, HasDecisions, HasDistances, HasFeatures)
-CAPABILITIES += (HasMutation, HasNeighborhoods, HasNeighbors, HasPool, HasTokens)
 BITS = 63  # of a hash
 CANDIDATES = 20  # asked for
 
@@ -100,7 +93,7 @@ def check_named_choices(domain: HasChoices, x: Point) -> None:
     try:
         with unchanged(domain, [x], "coordinates"):
             choices = domain.coordinates(x)
-    except DomainError:  # as a space refuses whose values have several columns
+    except DomainError:
         return
     paths = [one.path for one in choices]
     assert [one.path for one in domain.coordinates(x)] == paths, "coordinates lists choices in a fixed order"
@@ -127,7 +120,7 @@ def check_decisions(domain: HasDecisions, x: Point, rng: np.random.Generator) ->
     try:
         with unchanged(domain, [x], "decisions"):
             way = domain.decisions(x)
-    except DomainError:  # as a space refuses whose values have several columns
+    except DomainError:
         return
     is_way = isinstance(way, tuple) and all(isinstance(one, int | np.integer) for one in way)
     assert is_way, f"decisions returns a tuple of integers, got {short_repr(way)}"

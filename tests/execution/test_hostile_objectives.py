@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
@@ -19,6 +18,7 @@ from urllib.error import HTTPError
 import pytest
 
 import bostruct as bo
+from benchmarks.chaos.hostile_raising import Locked, Mute, TwoArguments, Untraceable
 from bostruct.execution.evaluation import Evaluation
 from bostruct.outcome import Outcome
 from bostruct.study.loop import ObjectiveError
@@ -151,28 +151,6 @@ def test_a_worker_whose_stdout_was_closed_answers() -> None:
         return float(point["x"])
 
     check_values(minimize(objective), {})
-
-
-class TwoArguments(Exception):
-    def __init__(self, text: str, code: int) -> None:
-        super().__init__(f"{text} {code}")
-
-
-class Locked(Exception):
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.lock = threading.Lock()
-
-
-class Mute(Exception):
-    def __str__(self) -> str:
-        raise RuntimeError("no text")
-
-
-class Untraceable(Exception):
-    @property
-    def __notes__(self) -> list[str]:
-        raise ValueError("no notes")
 
 
 class Own(BaseException):

@@ -119,7 +119,7 @@ class Conditions:
         self.order: tuple[int, ...] = _sort_parents_first(self.names, self.links)
         self.parents: frozenset[int] = frozenset(link.parent for links in self.links for link in links)
         if self:
-            for name, is_reached in zip(self.names, self._counted.reached, strict=True):
+            for name, is_reached in zip(self.names, self._count.reached, strict=True):
                 if not is_reached:
                     raise DomainError(
                         f"{name}: when: no point has this variable, {describe_when(variables[name].when)}"
@@ -131,12 +131,12 @@ class Conditions:
     @property
     def n_points(self) -> int:
         """The number of points; where predicates of numbers make it unknown, an upper bound."""
-        return self._counted.n_points if self else math.prod(v.size for v in self.variables)
+        return self._count.n_points if self else math.prod(v.size for v in self.variables)
 
     @property
     def is_exact(self) -> bool:
         """True where `n_points` is the number of points."""
-        return self._counted.is_exact
+        return self._count.is_exact
 
     def has(self, rows: IntArray) -> Mask:
         """Tell for each point which variables it has (m, d).
@@ -218,7 +218,7 @@ class Conditions:
         return [i for i in self.order if self.links[i]]
 
     @cached_property
-    def _counted(self) -> PointCount:
+    def _count(self) -> PointCount:
         tests: dict[int, list[ParentTest]] = {}
         for parent, test in (link for own in self.links for link in own):
             tests.setdefault(parent, []).append(test)

@@ -102,14 +102,14 @@ class Moves:
 
     def _apply(self, x: IntArray, which: IntArray, values: IntArray) -> IntArray:
         """Return copies of x, each with one variable at another value, others as the conditions ask."""
-        return self.space.conditions.settle_simply(self._unsettled(x, which, values))
+        return self.space.conditions.settle_simply(self._change_rows(x, which, values))
 
     def _apply_randomly(self, x: IntArray, which: IntArray, values: IntArray, rng: np.random.Generator) -> IntArray:
         """Return x with one change; what it makes exist is drawn, or has fallback values where the draw is invalid."""
-        row = self.space.conditions.settle_randomly(self._unsettled(x, which, values), rng)[0]
+        row = self.space.conditions.settle_randomly(self._change_rows(x, which, values), rng)[0]
         return row if not self.space.conditions or self._is_valid(row) else self._apply(x, which, values)[0]
 
-    def _unsettled(self, x: IntArray, which: IntArray, values: IntArray) -> IntArray:
+    def _change_rows(self, x: IntArray, which: IntArray, values: IntArray) -> IntArray:
         base = np.asarray(x, dtype=np.int64)[None]
         return SingleChanges(base, np.zeros(len(which), dtype=np.int64), which, values, self.space.layout).rows()
 

@@ -194,7 +194,7 @@ class Space:
         rng: `numpy.random.Generator`.
         """
         rows = rng.integers(0, self._bounds, size=(m, self.layout.n_columns))
-        for i, v in self._sampled:
+        for i, v in self._own_drawing:
             rows[:, self.layout.columns(i)] = v.sample(m, rng)
         return self.conditions.settle_randomly(rows, rng)
 
@@ -444,10 +444,16 @@ class Space:
             raise DomainError("the space has constraints, whose code no file holds; pass the space itself (space=...)")
         return cls({name: variable_from_json(name, v) for name, v in data["variables"].items()})
 
+    @cached_property
+    def grids(self) -> dict[int, NumberGrid]:
+        """The continuous coordinates: numbers too many to list, which every point has, by the variable's position."""
+        grids = {i: number_grid(v) for i, v in enumerate(self.variables.values()) if not v.when}
+        return {i: grid for i, grid in grids.items() if grid is not None}
+
     @property
     def n_continuous(self) -> int:
-        """The number of variables that are numbers on a grid too fine to list, and that every point has."""
-        return len(self._grids)
+        """The number of continuous coordinates: `HasContinuous`."""
+        return len(self.grids)
 
     def shares(self, xs: IntArray) -> Array:
         """Return the numbers of m points as shares of their ranges, each on its scale (m, c): `HasContinuous`.
@@ -455,9 +461,9 @@ class Space:
         xs: integer rows (m, d).
         """
         rows = np.asarray(xs)
-        shares = np.empty((len(rows), len(self._grids)))
-        for k, (column, grid) in enumerate(self._grids):
-            shares[:, k] = grid.shares(rows[:, column])
+        shares = np.empty((len(rows), len(self.grids)))
+        for k, (i, grid) in enumerate(self.grids.items()):
+            shares[:, k] = grid.shares(rows[:, self.layout.starts[i]])
         return shares
 
     def with_shares(self, xs: IntArray, shares: Array) -> IntArray:
@@ -467,8 +473,8 @@ class Space:
         shares: of the ranges, in [0, 1] (m, c).
         """
         rows = np.array(xs, dtype=np.int64)
-        for k, (column, grid) in enumerate(self._grids):
-            rows[:, column] = grid.nearest(shares[:, k])
+        for k, (i, grid) in enumerate(self.grids.items()):
+            rows[:, self.layout.starts[i]] = grid.nearest(shares[:, k])
         return rows
 
     def sample_discrete_neighborhoods(
@@ -525,19 +531,12 @@ class Space:
         return [(i, v) for i, v in enumerate(self.variables.values()) if v.width > 1]
 
     @cached_property
-    def _grids(self) -> list[tuple[int, NumberGrid]]:
-        """The columns of the numbers that are not listed and that every point has, and their grids."""
-        grids = [None if v.when else number_grid(v) for v in self.variables.values()]
-        return [(int(self.layout.starts[i]), grid) for i, grid in enumerate(grids) if grid is not None]
-
-    @cached_property
     def _is_fine(self) -> npt.NDArray[np.bool_]:
         """The variables that every point has and whose steps are so small that no single step matters (d,)."""
-        variables = self.variables.values()
-        return np.array([v.size > GRID_STEPS and number_grid(v) is not None and not v.when for v in variables])
+        return np.array([i in self.grids and v.size > GRID_STEPS for i, v in enumerate(self.variables.values())])
 
     @cached_property
-    def _sampled(self) -> list[tuple[int, Variable]]:
+    def _own_drawing(self) -> list[tuple[int, Variable]]:
         """The variables that draw their own values, and their positions: with several columns, or on a scale."""
         return [(i, v) for i, v in enumerate(self.variables.values()) if v.width > 1 or not v.is_even]
 

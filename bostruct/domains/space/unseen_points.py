@@ -26,7 +26,7 @@ def sample_unseen(space: ConstrainedProduct, seen: AbstractSet[Hashable], rng: n
         known = np.frombuffer(sorted(seen)[rng.integers(len(seen))], dtype=np.int64)  # type: ignore[type-var,arg-type]
         x = find_unseen_nearby(space, known, seen)
     elif (x := draw_unseen(space, seen, rng)) is None and space.enumerable:
-        return _sample_unseen_listed(space, seen, rng)
+        return _sample_unseen_from_list(space, seen, rng)
     elif x is None:
         start = space.sample(1, rng)[0]
         is_simple = space.layout.is_simple and not space.constraints and not space.conditions
@@ -44,7 +44,9 @@ def _knows_none_but(space: ConstrainedProduct, seen: AbstractSet[Hashable]) -> b
     return bool(seen and space.constraints) and not space.enumerable and not len(space.survey.points)
 
 
-def _sample_unseen_listed(space: ConstrainedProduct, seen: AbstractSet[Hashable], rng: np.random.Generator) -> IntArray:
+def _sample_unseen_from_list(
+    space: ConstrainedProduct, seen: AbstractSet[Hashable], rng: np.random.Generator
+) -> IntArray:
     every = space.enumerate()
     left = [row for row, key in enumerate(space.keys(every)) if key not in seen]
     if not left:

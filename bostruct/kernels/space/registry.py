@@ -133,7 +133,7 @@ def product_kernel(
         for factor, served in kernels.factors([variables[i] for i in always], settings) if always else []:
             mine = tuple(always[j] for j in served)
             placed.append(PlacedFactor(factor, mine, _columns(domain.layout, mine)))
-    numbers = _numbers(domain)
+    numbers = tuple(domain.grids)
     if not conditional:
         return SpaceKernel(tuple(placed), link.name, prior, initial, numbers=numbers)
     if absence_prior is None:
@@ -158,7 +158,7 @@ def main_effects(domain: Space) -> MainEffects:
     for i, variable in enumerate(variables):
         if variable.when:
             effects[i] = ConditionalEffect(effects[i])
-    return MainEffects(tuple(effects[i] for i in range(domain.d)), domain.layout, _numbers(domain))
+    return MainEffects(tuple(effects[i] for i in range(domain.d)), domain.layout, tuple(domain.grids))
 
 
 def _factor_effects(kernels: VariableKernels, variables: Sequence[Variable]) -> list[EffectKernel]:
@@ -180,12 +180,6 @@ def _by_kernels(domain: Space) -> dict[VariableKernels, list[int]]:
         is_long = type(variable) is Integer and number_grid(variable) is not None
         found.setdefault(NUMBERS if is_long else KERNELS[type(variable)], []).append(i)
     return found
-
-
-def _numbers(domain: Space) -> tuple[int, ...]:
-    """Return the positions of the variables that are the continuous coordinates of a space."""
-    variables = enumerate(domain.variables.values())
-    return tuple(i for i, one in variables if number_grid(one) is not None and not one.when)
 
 
 def _columns(layout: Layout, variables: Sequence[int]) -> tuple[int, ...]:

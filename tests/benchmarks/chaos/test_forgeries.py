@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import sqlite3
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -54,7 +55,7 @@ def test_an_original_is_read_as_what_it_says(file: Path) -> None:
     [
         (lambda *_: os.system("true"), "code run"),
         (lambda *_: Path("canary").touch(), "code run"),
-        (lambda *_: open("/tmp/elsewhere", "a").close(), "code run"),
+        (lambda *_: open(Path(tempfile.gettempdir(), "elsewhere"), "a").close(), "code run"),
         (lambda *_: {}["nothing"], "tracebacks"),
         (lambda *_: _refuse_without_words(), "tracebacks"),
         (lambda *_: _spin(), "hangs"),
