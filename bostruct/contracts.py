@@ -432,7 +432,7 @@ class Kernel(Protocol):
         ...
 
     def gram(self, theta: Array, prepared: Prepared) -> Array:
-        """Return the Gram matrix (n, m).
+        """Return the Gram matrix (n, m), an array that the caller may overwrite.
 
         theta: (p,), all blocks of `parameters` in order.
         prepared: what `prepare` returned for n and m points.

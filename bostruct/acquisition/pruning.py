@@ -70,8 +70,8 @@ def best_of_each(
     block = 1
     while len(open_groups := _contending_groups(bounds, order, position, stop, winner, top)):
         fresh = np.concatenate([order[position[g] : min(position[g] + block, stop[g])] for g in open_groups])
-        for index, value in zip(fresh, score(domain.take(xs, fresh)), strict=True):
-            g = group[index]
+        scored = zip(fresh.tolist(), group[fresh].tolist(), score(domain.take(xs, fresh)).tolist(), strict=True)
+        for index, g, value in scored:
             if value > top[g] or (value == top[g] and 0 <= index < winner[g]):
                 winner[g], top[g] = index, value
         position[open_groups] = np.minimum(position[open_groups] + block, stop[open_groups])

@@ -267,7 +267,11 @@ class WeightedSum:
         prepared: of n and m points.
         """
         first, second, weight = self._split(theta)
-        return mix_grams(self.first.gram(first, prepared.first), self.second.gram(second, prepared.second), weight)
+        gram, other = self.first.gram(first, prepared.first), self.second.gram(second, prepared.second)
+        gram *= weight  # both are the caller's own: no third array
+        other *= 1.0 - weight
+        gram += other
+        return gram
 
     def diag(self, theta: Array, xs: Batch) -> Array:
         """Return k(x, x) of each point (n,).

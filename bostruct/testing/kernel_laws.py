@@ -134,6 +134,16 @@ def check_gram(kernel: Any, domain: Domain, xs: Batch, ys: Batch, theta: Array) 
     for i in range(n):
         alone = kernel.gram(theta, kernel.prepare(xs[i : i + 1], ys))
         assert_close(alone[0], across[i], rounding, f"row {i} of gram does not depend on the other rows")
+    _check_ownership(kernel, kernel.prepare(xs, ys), theta)
+
+
+def _check_ownership(kernel: Any, prepared: Any, theta: Array) -> None:
+    first = kernel.gram(theta, prepared)
+    before = first.copy()
+    owned = "gram returns an array of the caller's own, which may be overwritten"
+    assert first.flags.writeable, f"{owned}: got one that is read-only"
+    first.fill(np.nan)
+    assert np.array_equal(kernel.gram(theta, prepared), before), f"{owned}: the next one changed with it"
 
 
 def check_changes(kernel: Any, domain: Domain, xs: Batch, ys: Batch, theta: Array, rng: np.random.Generator) -> None:

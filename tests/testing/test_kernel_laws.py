@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -28,6 +28,7 @@ class Faulty:
 
     fault: str = "none"
     prior: object = Normal(0.0, 1.0)
+    kept: dict = field(default_factory=dict)
 
     @property
     def parameters(self):
@@ -51,6 +52,9 @@ class Faulty:
 
     def gram(self, theta, prepared):
         found = np.exp(-np.exp(theta[0]) * prepared)
+        if self.fault in ("hands out what it keeps", "hands out a read-only array"):
+            found = self.kept.setdefault((float(theta[0]), id(prepared)), (found, prepared))[0]
+            found.flags.writeable = self.fault == "hands out what it keeps"
         if self.fault == "is indefinite":
             return 1.0 - np.tanh(prepared) * 0.9 + (prepared == 2.0)
         if self.fault == "is not finite":
@@ -85,7 +89,7 @@ class Faulty:
 
 FAULTS = ["knows arrays alone", "asks for identity", "adds noise to training points", "centers", "takes an order"]
 FAULTS += ["is indefinite", "is not finite", "turns", "has another diagonal", "overwrites what it is given"]
-FAULTS += ["returns its own array", "stays", "forgets the chain rule"]
+FAULTS += ["hands out what it keeps", "hands out a read-only array", "returns its own array", "stays", "forgets the chain rule"]
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -72,26 +72,28 @@ def complete_line(
     return along
 
 
-def block_line(gram: Array, choices: IntArray, rho: Callable[[float], float], there: float) -> BlockGram:
+def block_line(gram: Array, choices: IntArray, size: int, rho: Callable[[float], float], there: float) -> BlockGram:
     """Return K along the parameter of a variable, for one batch with itself: a block for each choice.
 
     gram: K (n, n) where this variable's rho is `there`.
     choices: the choice of each point (n,).
+    size: number of choices, at least 1.
     rho: parameter -> rho.
     there: rho that is part of `gram`.
     """
-    n_choices = max(int(choices.max(initial=0)) + 1, 2)
-    parts = tuple(np.flatnonzero(choices == choice) for choice in range(n_choices))
+    parts = tuple([np.flatnonzero(choices == choice) for choice in range(max(size, 2))])  # a list is the quicker way
     largest = max(parts, key=len)
-    others = np.flatnonzero(choices != choices[largest[0]]) if len(largest) else np.arange(0)
 
     def scale(t: float) -> float:
         return rho(t) / there
 
     def whole(t: float) -> Array:
+        others = np.concatenate([part for part in parts if part is not largest])
         out, rows = gram.copy(), gram.take(others, axis=0)
         if len(parts) == 2:  # all others have the same choice
-            rows[:, largest] *= scale(t)
+            scales = np.ones(len(gram))
+            scales[largest] = scale(t)
+            rows *= scales
         else:
             rows *= np.where(choices[others][:, None] != choices, scale(t), 1.0)
         out[others] = rows
@@ -191,7 +193,7 @@ class CompleteFactor:
         now = rho(float(theta[i])) if carried else 1.0
         there = now or 1.0  # where it underflows and `gram` does not, no pair differs
         if prepared.alone and _has_large_blocks(prepared.xs[:, i], self.sizes[i]):
-            return block_line(gram, prepared.xs[:, i], rho, there)
+            return block_line(gram, prepared.xs[:, i], self.sizes[i], rho, there)
         return complete_line(gram, differ(prepared, i), rho, there)
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> CompleteChanges:

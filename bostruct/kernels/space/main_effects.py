@@ -159,15 +159,15 @@ class MainEffects:
         if isinstance(xs, SingleChanges):
             return self._prepare_changes(xs, xs.rows() if ys is None else np.asarray(ys))
         ys = xs if ys is None else np.asarray(ys)
-        gram = np.zeros((len(xs), len(ys)))
-        if signs := self._signs:  # of two choices every effect is a sign: one product serves all
-            gram += (2.0 * xs[:, signs] - 1.0) @ (2.0 * ys[:, signs] - 1.0).T
+        signs = self._signs  # of two choices every effect is a sign: one product serves all
+        gram = (2.0 * xs.take(signs, axis=1) - 1.0) @ (2.0 * ys.take(signs, axis=1) - 1.0).T
         if (numbers := self._numbers) is not None:
             gram += sum_effects(numbers.grids, xs[:, numbers.columns], ys[:, numbers.columns])
         for i in self._others:
             own = self.layout.columns(i)
             gram += self.effects[i].gram(xs[:, own], ys[:, own])
-        return gram / len(self.effects)
+        gram /= len(self.effects)
+        return gram
 
     def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
         """Return the Gram matrix of xs and ys as a function of the numbers of xs: `HasInputGradient`.
@@ -283,10 +283,10 @@ class MainEffects:
         return np.array([numbers.setdefault(effect, len(numbers)) for effect in shared])
 
     @cached_property
-    def _signs(self) -> list[int]:
+    def _signs(self) -> IntArray:
         """The columns of variables with two choices."""
         two = [isinstance(one, GraphEffect) and one.graph.size == 2 for one in self.effects]
-        return self.layout.starts[np.flatnonzero(two)].tolist()
+        return self.layout.starts[np.flatnonzero(two)]
 
     @cached_property
     def _others(self) -> list[int]:
