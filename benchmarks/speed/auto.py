@@ -25,7 +25,7 @@ from bostruct.study.history import History
 SECONDS = {100: 0.1, 270: 0.3}
 QUALITY = {50: 5.0, 100: 3.0}
 SUGGESTIONS = 15
-SEEDS = 5
+SEEDS = 20
 
 
 def measure(miniature: bool) -> list[Row]:
