@@ -22,7 +22,7 @@ _HOME = {
     "Graph": "bostruct.domains.space.graph",
     "OneOf": "bostruct.domains.space.when",
     "Real": "bostruct.domains.space.real",
-    "Space": "bostruct.domains.space.space",
+    "Space": "bostruct.domains.mixed",
     "Architecture": "bostruct.domains.architecture.value",
     "Bounds": "bostruct.domains.architecture.domain",
     "cnn_domain": "bostruct.domains.architecture.domain",

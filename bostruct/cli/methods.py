@@ -95,7 +95,7 @@ def example_domains() -> dict[str, Domain]:
         "with a Real": bo.Space(mixed | {"rate": bo.Real(0.0, 1.0)}),
         "with a Fidelity": bo.Space(mixed | {"epochs": bo.Fidelity([1, 3, 9])}),
         "architectures": bo.cnn_domain(),
-        "joint": bo.joint_domain({"network": bo.cnn_domain(), "training": bo.Space({"rate": [0.1, 0.01]})}),
+        "with another domain": bo.Space({"network": bo.cnn_domain(), "rate": [0.1, 0.01]}),
         "programs": SearchSpace(_chain),
         "programs without end": SearchSpace(_endless),
         "programs of layers": SearchSpace(reduced_wrs_cnn()),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import cycle, islice
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -107,7 +107,7 @@ class Joint:
         if not isinstance(x, JointPoint) or len(x.parts) != len(self.domains):
             raise PointError(f"point: expected one with the parts {', '.join(self.names)}, got {short_repr(x)}")
         for name, domain, part in zip(self.names, self.domains, x.parts, strict=True):
-            _prefix_errors(name, domain.check, part)
+            read_part(name, domain.check, part)
 
     def parse(self, point: object) -> JointPoint:
         """Read a point from a dict of what the parts' domains parse.
@@ -222,7 +222,7 @@ class Joint:
     def _from_mapping(self, data: object, read: Sequence[Callable[[ParsedJson], Point]]) -> JointPoint:
         if not isinstance(data, Mapping) or data.keys() != set(self.names):
             raise PointError(f"point: expected a dict with the keys {list(self.names)}, got {short_repr(data, 200)}")
-        return self._point([_prefix_errors(name, one, data[name]) for name, one in zip(self.names, read, strict=True)])
+        return self._point([read_part(name, one, data[name]) for name, one in zip(self.names, read, strict=True)])
 
     def _point(self, parts: Iterable[Point]) -> JointPoint:
         return self.points([[part] for part in parts])[0]
@@ -289,15 +289,26 @@ def joint_domain(parts: Mapping[str, object]) -> Joint:
     for name, part in parts.items():
         if not isinstance(name, str) or not name:
             raise DomainError(f"parts: expected names that are non-empty strings, got {short_repr(name)}")
-        domain = Space(part) if isinstance(part, Mapping) else part
-        if missing := [*missing_members(domain, Domain), *missing_members(domain, HasMutation)]:
-            raise DomainError(
-                f"parts: expected a domain with mutations, or a dict of variables; {name} is {short_repr(part)}, "
-                f"which lacks {', '.join(missing)}"
-            )
-        domains.append(domain)
+        domains.append(as_part(name, part))
     form = JointGraph if all(has_capability(domain, HasNeighbors) for domain in domains) else JointDomain
     return form(tuple(parts), tuple(domains))
+
+
+def as_part(name: str, given: object) -> HasMutation:
+    """Return a domain with mutations, or the `Space` of a dict of variables.
+
+    name: of the part, for messages.
+    given: as the user gave it.
+
+    Raises DomainError for anything else.
+    """
+    domain = Space(given) if isinstance(given, Mapping) else given
+    if missing := [*missing_members(domain, Domain), *missing_members(domain, HasMutation)]:
+        raise DomainError(
+            f"parts: expected a domain with mutations, or a dict of variables; {name} is {short_repr(given)}, "
+            f"which lacks {', '.join(missing)}"
+        )
+    return cast(HasMutation, domain)
 
 
 def _freeze(domain: HasMutation, batch: Batch) -> tuple[Batch, list[Hashable]]:
@@ -308,11 +319,17 @@ def _freeze(domain: HasMutation, batch: Batch) -> tuple[Batch, list[Hashable]]:
     return own, domain.keys(own)
 
 
-def _prefix_errors(name: str, read: Callable[[Presented], object], given: object) -> Any:
+def read_part(name: str, read: Callable[[Presented], object], given: object) -> Any:
+    """Return what a domain reads of a part; a PointError names the part.
+
+    name: of the part; empty for none.
+    read: a method of the domain.
+    given: its argument.
+    """
     try:
         return read(given)
     except PointError as error:
-        raise PointError(f"{name}: {error}") from None
+        raise PointError(f"{name}: {error}" if name else str(error)) from None
 
 
 def _sample_unseen_parts(domains: Sequence[HasMutation], seen: Iterable[Any], rng: np.random.Generator) -> list[Point]:

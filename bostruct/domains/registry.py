@@ -9,12 +9,20 @@ from bostruct.checks import short_repr
 from bostruct.contracts import Domain, DomainError, ParsedJson
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.domains.architecture.table import TableDomain
-from bostruct.domains.joint import Joint, joint_domain
+from bostruct.domains.joint import Joint, as_part, joint_domain
+from bostruct.domains.mixed import MixedSpace
 from bostruct.domains.space.space import Space
 
 
 def _joint_from_json(data: ParsedJson) -> Joint:
     return joint_domain({name: domain_from_json(part) for name, part in data["parts"].items()})
+
+
+def _mixed_from_json(data: ParsedJson) -> MixedSpace:
+    if data["constraints"] or data["tests"]:
+        raise DomainError("the space has predicates, whose code no file holds; pass the space itself (space=...)")
+    parts = {name: as_part(name, domain_from_json(part)) for name, part in data["parts"].items()}
+    return MixedSpace(tuple(parts), tuple(parts.values()), tuple(data["order"]))
 
 
 def _refuse_language(data: ParsedJson) -> NoReturn:
@@ -25,6 +33,7 @@ BUILDERS: dict[str, Callable[[ParsedJson], Domain]] = {
     "space": Space.from_json,
     "architecture": ArchitectureDomain.from_json,
     "joint": _joint_from_json,
+    "mixed": _mixed_from_json,
     "table": TableDomain.from_json,
     "language": _refuse_language,
 }

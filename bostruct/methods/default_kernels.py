@@ -118,7 +118,7 @@ def joint_kernel(domain: Joint, settings: Otmann = REFERENCE) -> Similarity:
     """
     factors: list[Similarity] = []
     for name, part in zip(domain.names, domain.domains, strict=True):
-        factors.append(PartKernel(name, partial(domain.part, name), default_kernel(part, settings)))
+        factors.append(PartKernel(name or "variables", partial(domain.part, name), default_kernel(part, settings)))
     return reduce(Product, factors)
 
 

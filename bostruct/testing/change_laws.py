@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import cast
 
 import numpy as np
@@ -127,10 +127,17 @@ def have_branches(domain: Domain, points: Iterable[Point]) -> bool:
     domain: any.
     points: of the domain.
     """
-    if not callable(getattr(domain, "names", None)):  # of a joint domain they are a tuple
-        return False
-    named = cast(HasChoices, domain)
-    return len({frozenset(named.names(x)) for x in points}) > 1
+    if callable(getattr(domain, "names", None)):  # of a joint domain they are a tuple
+        named = cast(HasChoices, domain)
+        return len({frozenset(named.names(x)) for x in points}) > 1
+    return len({_list_names(domain.present(x)) for x in points}) > 1
+
+
+def _list_names(presented: object) -> tuple[object, ...]:
+    """Return the names in a dict of dicts, as nested as these."""
+    if not isinstance(presented, Mapping):
+        return ()
+    return tuple((name, _list_names(value)) for name, value in sorted(presented.items(), key=repr))
 
 
 def check_neighbor_chances(domain: HasNeighbors, x: Point, rng: np.random.Generator) -> None:

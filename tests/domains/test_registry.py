@@ -21,6 +21,7 @@ DOMAINS = {
     "space": SPACE,
     "architecture": SMALL_CNN,
     "table": TableDomain("transnas-micro"),
+    "mixed": bo.Space({"a": bool, "x": SMALL_CNN, "y": {"b": [1, 2], "z": SMALL_MLP}, "rate": bo.Real(0.0, 1.0)}),
     "joint": bo.joint_domain({"x": bo.Space({"a": bool}), "y": bo.joint_domain({"z": SMALL_MLP, "b": SPACE})}),
 }
 

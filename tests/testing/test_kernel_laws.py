@@ -89,7 +89,13 @@ class Faulty:
 
 FAULTS = ["knows arrays alone", "asks for identity", "adds noise to training points", "centers", "takes an order"]
 FAULTS += ["is indefinite", "is not finite", "turns", "has another diagonal", "overwrites what it is given"]
-FAULTS += ["hands out what it keeps", "hands out a read-only array", "returns its own array", "stays", "forgets the chain rule"]
+FAULTS += [
+    "hands out what it keeps",
+    "hands out a read-only array",
+    "returns its own array",
+    "stays",
+    "forgets the chain rule",
+]
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -147,20 +147,34 @@ def _satisfies(space: ConstrainedProduct, point: dict[str, Any], rule: Constrain
     for name in space.mutable_names:
         if name in own:
             own[name] = copy.deepcopy(own[name])
+    return ask(rule, own, space.variables)
+
+
+def ask(rule: Constraint, point: dict[str, Any], variables: Mapping[str, Variable]) -> bool:
+    """Ask a predicate, which counts as one call.
+
+    rule: the predicate.
+    point: dict of the user's values, which the predicate may change.
+    variables: of the space by name, for messages.
+
+    Raises DomainError where the predicate fails.
+    """
     call_limit().left -= 1
     try:
-        return bool(rule(own))
+        return bool(rule(point))
     except Exception as error:
-        raise _failure(space, point, rule, error) from error
+        raise _failure(rule, point, variables, error) from error
 
 
-def _failure(space: ConstrainedProduct, point: dict[str, Any], rule: Constraint, error: Exception) -> DomainError:
+def _failure(
+    rule: Constraint, point: dict[str, Any], variables: Mapping[str, Variable], error: Exception
+) -> DomainError:
     """Say which rule failed, and where it asked for a variable that the point has not."""
     name = error.args[0] if isinstance(error, KeyError) and error.args else None
-    if isinstance(name, str) and name in space.variables and name not in point:
+    if isinstance(name, str) and name in variables and name not in point:
         return DomainError(
             f"constraint {predicate_name(rule)} asks for {name}, which {short_repr(point, 200)} has not: it exists "
-            f"where {describe_when(space.variables[name].when)}; use point.get({name!r})"
+            f"where {describe_when(variables[name].when)}; use point.get({name!r})"
         )
     return DomainError(f"constraint {predicate_name(rule)} failed on {short_repr(point, 200)}: {error!r}")
 

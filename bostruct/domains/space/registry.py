@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from bostruct.checks import short_repr
-from bostruct.contracts import DomainError, ParsedJson
+from bostruct.checks import has_capability, short_repr
+from bostruct.contracts import Domain, DomainError, ParsedJson
 from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choices import to_python
@@ -57,8 +58,17 @@ def variable(name: str, given: object) -> Variable:
         raise DomainError(f"{name}: {error}") from None
     raise DomainError(
         f"{name}: expected Binary(), Categorical(...), Ordinal(...), Integer(low, high), Real(low, high), Graph(...), "
-        f"or the shorthand bool, a list, a range or an array of ascending numbers; got {short_repr(given)}"
+        "or the shorthand bool, a list, a range or an array of ascending numbers, another domain, or a dict, which "
+        f"stands for a space; got {short_repr(given)}"
     )
+
+
+def is_part(given: object) -> bool:
+    """Tell whether a value of a space is another domain, or a dict that stands for a space of its own.
+
+    given: anything.
+    """
+    return isinstance(given, Mapping) or (not isinstance(given, Variable) and has_capability(given, Domain))
 
 
 def _is_monotone(values: np.ndarray[Any, Any]) -> bool:

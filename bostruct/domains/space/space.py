@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +39,7 @@ from bostruct.domains.space.decisions import (
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.moves import Moves
 from bostruct.domains.space.points import check_names, check_row, encode_row, present_row, read_row
-from bostruct.domains.space.registry import variable, variable_from_json
+from bostruct.domains.space.registry import is_part, variable, variable_from_json
 from bostruct.domains.space.scale import GRID_STEPS, NumberGrid
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
 from bostruct.domains.space.survey import survey_space
@@ -59,6 +60,10 @@ class Space:
     constraints: predicates of a point, which is a dict of the user's own values; only points for which all are true are
         ever suggested or accepted.
 
+    Where a value is another domain, such as `cnn_domain()`, or a dict, which stands for a space of its own, the result
+    is a `bostruct.domains.mixed.MixedSpace`: what follows is about its variables, and conditions may name the other
+    parts, too.
+
     A variable with `when=` exists only where its conditions hold. They are a mapping from names of other variables to
     the value that these must have, to `bostruct.OneOf` of several values, or to a predicate of the value. All of them
     must hold, and a variable that does not exist fulfills none. A point is a dict without the variables that it has
@@ -68,19 +73,16 @@ class Space:
     its value among its choices, or several; all are `ABSENT` where the point has not the variable. Raises DomainError.
     """
 
+    build_mixed: ClassVar[Callable[..., object] | None] = None  # set by `bostruct.domains.mixed`
+
+    def __new__(cls, variables: Mapping[str, object] | None = None, constraints: Sequence[Constraint] = ()) -> Self:
+        if cls.build_mixed and isinstance(variables, Mapping) and any(is_part(given) for given in variables.values()):
+            _check_arguments(variables, constraints)
+            return cls.build_mixed(variables, constraints)  # type: ignore[return-value]  # of a like type
+        return super().__new__(cls)
+
     def __init__(self, variables: Mapping[str, object], constraints: Sequence[Constraint] = ()) -> None:
-        if not isinstance(variables, Mapping):
-            raise DomainError(f"variables: expected a mapping from name to variable, got {short_repr(variables)}")
-        if not 1 <= len(variables) <= MAX_VARIABLES:
-            raise DomainError(f"variables: expected 1 to {MAX_VARIABLES}, got {len(variables)}")
-        for name in variables:
-            if not isinstance(name, str) or not name:
-                raise DomainError(f"variables: expected names that are non-empty strings, got {short_repr(name)}")
-        rules = tuple(constraints) if isinstance(constraints, Iterable) else ()
-        if not isinstance(constraints, Iterable) or not all(callable(rule) for rule in rules):
-            raise DomainError(
-                f"constraints: expected a sequence of predicates of a point, got {short_repr(constraints)}"
-            )
+        rules = _check_arguments(variables, constraints)
         self.variables: dict[str, Variable] = {name: variable(name, given) for name, given in variables.items()}
         self.constraints: tuple[Constraint, ...] = rules
         self.positions: dict[str, int] = {name: i for i, name in enumerate(self.variables)}
@@ -547,3 +549,18 @@ class Space:
         bounds = np.array([count for own in counts for count in own], dtype=np.int64)
         bounds.flags.writeable = False
         return bounds
+
+
+def _check_arguments(variables: object, constraints: object) -> tuple[Constraint, ...]:
+    """Return the constraints; raise DomainError where names or constraints are none."""
+    if not isinstance(variables, Mapping):
+        raise DomainError(f"variables: expected a mapping from name to variable, got {short_repr(variables)}")
+    if not 1 <= len(variables) <= MAX_VARIABLES:
+        raise DomainError(f"variables: expected 1 to {MAX_VARIABLES}, got {len(variables)}")
+    for name in variables:
+        if not isinstance(name, str) or not name:
+            raise DomainError(f"variables: expected names that are non-empty strings, got {short_repr(name)}")
+    rules = tuple(constraints) if isinstance(constraints, Iterable) else ()
+    if not isinstance(constraints, Iterable) or not all(callable(rule) for rule in rules):
+        raise DomainError(f"constraints: expected a sequence of predicates of a point, got {short_repr(constraints)}")
+    return rules

@@ -1,0 +1,360 @@
+"""Spaces some of whose values are other domains: numbers and choices are one row, each other domain is a part."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bostruct.checks import did_you_mean, has_capability, short_repr
+from bostruct.contracts import (
+    DomainError,
+    HasMutation,
+    HasNeighbors,
+    Json,
+    ParsedJson,
+    PointError,
+    Presented,
+    SpaceExhausted,
+)
+from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
+from bostruct.domains.joint import Joint, JointPoint, as_part, read_part
+from bostruct.domains.part_tests import PartTest, split_conditions
+from bostruct.domains.space.call_limit import call_limit, limit_calls, limit_search, release_calls
+from bostruct.domains.space.constraints import Constraint, ask
+from bostruct.domains.space.registry import is_part, variable
+from bostruct.domains.space.space import Space
+from bostruct.domains.space.variable import Variable
+from bostruct.domains.space.when import predicate_name
+from bostruct.domains.unseen import draw_unseen
+
+OWN = ""  # the name of the part that holds the variables; a user's names are not empty
+MAX_ENUMERATED = 20_000
+REJECTION_DRAWS = 5_000  # before they are given up
+REJECTION_RATE = 20  # draws a valid one, up to which they go on beyond that
+TRIES = 20  # of a change that leads to no other valid point
+
+
+@dataclass(frozen=True, repr=False)
+class MixedSpace(Joint):
+    """A space some of whose values are other domains, as `bostruct.Space` builds it.
+
+    names: names of the parts; the variables, where there are some, are the first part, under the empty name.
+    domains: the domain of each part.
+    order: the names that a user's dict has, in the order in which the user gave them.
+    constraints: predicates of a point, which is a dict of the variables' values and the other parts.
+    tests: of other parts, on which variables depend: each has a binary variable of the same name, which the user's dict
+        leaves out, and which says whether the test holds.
+    """
+
+    order: tuple[str, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    tests: tuple[PartTest, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not all(has_capability(domain, HasNeighbors) for domain in self.domains):
+            for name in ("neighbors", "sample_neighbors"):  # a domain that sets a member to None does without it
+                object.__setattr__(self, name, None)
+
+    def __repr__(self) -> str:
+        shown = {**self._variables, **{n: d for n, d in zip(self.names, self.domains, strict=True) if n}}
+        rules = f", {len(self.constraints)} constraints" if self.constraints else ""
+        return f"Space({short_repr({name: shown[name] for name in self.order}, 200)}{rules})"
+
+    @property
+    def pool(self) -> list[JointPoint]:
+        """The pools of the parts side by side, those that satisfy the constraints; empty where no part has one."""
+        return self._keep_valid(self._settle(super().pool, None))
+
+    def count(self) -> Count:
+        """Count the valid points.
+
+        Returns `Exact`; `INFINITE` where a part has no end and nothing excludes points; else `AtLeast`.
+        """
+        if self._is_enumerable:
+            return Exact(len(self._all))
+        if self.constraints or self.tests:
+            return AtLeast(1)
+        is_infinite = any(isinstance(d, Space | MixedSpace) and d.count() == INFINITE for d in self.domains)
+        return INFINITE if is_infinite or self.size == math.inf else Exact(int(self.size))
+
+    def sample(self, m: int, rng: np.random.Generator) -> list[JointPoint]:
+        """Draw m valid points whose parts are independent, each drawn as its domain draws.
+
+        m: int >= 0.
+        rng: `numpy.random.Generator`.
+
+        Under constraints points are drawn until m are valid. Where they are too rare for that, the others are a few
+        changes away from those that were found. Raises DomainError where none is found.
+        """
+        if not self.constraints:
+            return self._draw(m, rng)
+        with limit_search():
+            found, drawn = self._reject(m, rng)
+        if m and not found:
+            raise DomainError(
+                f"constraints: no point that satisfies all {len(self.constraints)} was found in {drawn} draws; loosen "
+                "them, or state what a single part must satisfy in that part"
+            )
+        while len(found) < m:
+            found.append(self._walk(found[int(rng.integers(len(found)))], rng))
+        return found
+
+    def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> JointPoint:
+        """Draw a valid point whose key is not in `seen`; raises SpaceExhausted where there is none, or none is found.
+
+        seen: frozenset of keys (`keys`).
+        rng: `numpy.random.Generator`.
+        """
+        if not self.constraints and not self.tests:
+            return super().sample_unseen(seen, rng)
+        with release_calls():
+            if self._is_enumerable:
+                left = [x for x in self._all if x.key not in seen]
+                if left:
+                    return left[int(rng.integers(len(left)))]
+            elif (x := draw_unseen(self, seen, rng)) is not None:
+                return x
+        raise SpaceExhausted(f"no unseen point of the space was found; {len(seen)} were seen")
+
+    def check(self, x: object) -> None:
+        """Raise PointError unless x is a valid point; the message names the variable, part or constraint.
+
+        x: anything.
+        """
+        if not isinstance(x, JointPoint) or len(x.parts) != len(self.domains):
+            raise PointError(f"point: expected one with {', '.join(self.order)}, got {short_repr(x)}")
+        for name, domain, part in zip(self.names, self.domains, x.parts, strict=True):
+            read_part(name, domain.check, part)
+        if self._settle([x], None)[0] is not x:
+            raise PointError(f"point: its variables disagree with {', '.join(one.label for one in self.tests)}")
+        if broken := [predicate_name(rule) for rule in self.constraints if not self._satisfies(x, rule)]:
+            raise PointError(f"point: {short_repr(self.present(x), 200)} breaks the constraint {', '.join(broken)}")
+
+    def parse(self, point: object) -> JointPoint:
+        """Read a valid point from a dict of the variables' values and what the other parts' domains parse.
+
+        point: dict.
+
+        Raises PointError, naming the variable or part that is wrong.
+        """
+        x = self._read(point, "parse")
+        self.check(x)
+        return x
+
+    def present(self, x: JointPoint) -> dict[str, Presented]:
+        """Return what an objective receives: a dict of the variables' values and the other parts.
+
+        x: `JointPoint`.
+        """
+        return self._write(x, "present")
+
+    def encode(self, x: JointPoint) -> Json:
+        """Return a point as JSON, a dict of the variables and the other parts.
+
+        x: `JointPoint`.
+        """
+        return self._write(x, "encode")
+
+    def decode(self, data: ParsedJson) -> JointPoint:
+        """Rebuild a point from its description; raises PointError for what `encode` never writes.
+
+        data: JSON of any form.
+
+        Constraints are not checked.
+        """
+        return self._read(data, "decode")
+
+    def neighbors(self, x: JointPoint) -> list[JointPoint]:
+        """List the valid points with a neighbor in one part: the first part's first, in its order.
+
+        x: `JointPoint`.
+
+        Variables that the change of another part makes exist have their fallback values.
+        """
+        around = [self._replace_part(x, i, d.neighbors(x.parts[i])) for i, d in enumerate(self.domains)]  # type: ignore[attr-defined]
+        settled = [self._settle(ys, None) for ys in around]
+        if self.tests:  # a test changes with its part, never alone
+            settled[0] = [y for y in settled[0] if y.key != x.key]
+        return self._keep_valid([y for ys in settled for y in dict((y.key, y) for y in ys).values()])
+
+    def sample_neighbors(self, x: JointPoint, m: int, rng: np.random.Generator) -> list[JointPoint]:
+        """Return `neighbors`, or m of them drawn without replacement where there are more.
+
+        x: `JointPoint`.
+        m: int >= 0.
+        rng: `numpy.random.Generator`.
+        """
+        around = self.neighbors(x)
+        if len(around) <= m:
+            return around
+        return [around[i] for i in np.sort(rng.choice(len(around), size=m, replace=False, shuffle=False))]
+
+    def mutate(self, x: JointPoint, rng: np.random.Generator) -> JointPoint:
+        """Mutate one part, each with equal chance, to a valid point; raises DomainError where none is found.
+
+        x: `JointPoint`.
+        rng: `numpy.random.Generator`.
+        """
+        for i in rng.permutation(len(self.domains)).tolist():
+            for _ in range(TRIES):
+                try:
+                    part = self.domains[i].mutate(x.parts[i], rng)
+                except DomainError:  # that part has no other point; the next may have
+                    break
+                y = self._settle(self._replace_part(x, i, [part]), rng)[0]
+                if y.key != x.key and self._is_valid(y):
+                    return y
+        raise DomainError(f"no valid point other than {short_repr(self.present(x), 200)} was found by a single change")
+
+    def crossover(self, x: JointPoint, y: JointPoint, rng: np.random.Generator) -> JointPoint:
+        """Cross each part where its domain can; else take that of x or that of y, with equal chance.
+
+        x, y: `JointPoint`s.
+        rng: `numpy.random.Generator`.
+
+        Returns x where no valid child is found.
+        """
+        for _ in range(TRIES):
+            child = self._settle([super().crossover(x, y, rng)], rng)[0]
+            if self._is_valid(child):
+                return child
+        return x
+
+    def to_json(self) -> Json:
+        """Describe the space as JSON; of constraints and tests of parts it holds the number only."""
+        parts = {name: domain.to_json() for name, domain in zip(self.names, self.domains, strict=True)}
+        rules = {"constraints": len(self.constraints), "tests": len(self.tests)}
+        return {"domain": "mixed", "parts": parts, "order": list(self.order), **rules}
+
+    @property
+    def _is_enumerable(self) -> bool:
+        return self.size <= MAX_ENUMERATED and all(isinstance(domain, Space) for domain in self.domains)
+
+    @cached_property
+    def _all(self) -> list[JointPoint]:
+        parts = [list(domain.enumerate()) for domain in self.domains if isinstance(domain, Space)]
+        every = self.points([list(column) for column in zip(*itertools.product(*parts), strict=True)])
+        agreeing = [x for x, y in zip(every, self._settle(every, None), strict=True) if y is x]
+        with limit_calls(math.inf):  # made once, so that no suggestion may depend on whether it was the one to do so
+            return self._keep_valid(agreeing)
+
+    @property
+    def _own(self) -> Space | None:
+        first = self.domains[0]
+        return first if self.names[0] == OWN and isinstance(first, Space) else None
+
+    @property
+    def _variables(self) -> Mapping[str, Variable]:
+        return {} if self._own is None else self._own.variables
+
+    def _draw(self, m: int, rng: np.random.Generator) -> list[JointPoint]:
+        return self._settle(super().sample(m, rng), rng)
+
+    def _reject(self, m: int, rng: np.random.Generator) -> tuple[list[JointPoint], int]:
+        """Draw until m points are valid, or they prove rare; return them and the number of draws."""
+        found: list[JointPoint] = []
+        drawn, calls = 0, call_limit()
+        while len(found) < m and drawn < max(REJECTION_DRAWS, REJECTION_RATE * len(found)) and not calls.is_reached:
+            block = self._draw(max(16, min(m - len(found), 256)), rng)
+            drawn += len(block)
+            found += self._keep_valid(block)
+        return found[:m], drawn
+
+    def _walk(self, x: JointPoint, rng: np.random.Generator) -> JointPoint:
+        """Return a valid point some changes away, x itself where there is none."""
+        for _ in range(len(self.order)):
+            try:
+                x = self.mutate(x, rng)
+            except DomainError:
+                break
+        return x
+
+    def _settle(self, xs: Sequence[JointPoint], rng: np.random.Generator | None) -> list[JointPoint]:
+        """Make the variables of points agree with the tests of their other parts; points that do are returned as is.
+
+        rng: draws the variables that a point gains; None for their fallback values.
+        """
+        if not self.tests or not xs or (own := self._own) is None:
+            return list(xs)
+        columns = [own.layout.starts[own.positions[one.label]] for one in self.tests]
+        rows = own.join(np.array([x.parts[0] for x in xs]))
+        answers = np.array([[one.holds(x.parts[one.part]) for one in self.tests] for x in xs], dtype=np.int64)
+        changed = np.flatnonzero((rows[:, columns] != answers).any(axis=1))
+        moved = rows[changed]
+        moved[:, columns] = answers[changed]
+        moved = own.conditions.settle_simply(moved) if rng is None else own.conditions.settle_randomly(moved, rng)
+        settled = list(xs)
+        for i, row in zip(changed.tolist(), moved, strict=True):
+            settled[i] = self._replace_part(xs[i], 0, [row])[0]
+        return settled
+
+    def _keep_valid(self, xs: Iterable[JointPoint]) -> list[JointPoint]:
+        return [x for x in xs if self._is_valid(x)] if self.constraints else list(xs)
+
+    def _is_valid(self, x: JointPoint) -> bool:
+        """Tell whether all constraints hold; no point is valid, unasked, once the limit of calls is reached."""
+        return all(not call_limit().is_reached and self._satisfies(x, rule) for rule in self.constraints)
+
+    def _satisfies(self, x: JointPoint, rule: Constraint) -> bool:
+        return ask(rule, self.present(x), self._variables)
+
+    def _write(self, x: JointPoint, form: str) -> dict[str, Json]:
+        """Return a point as the domains' `present` or `encode` writes it, in the user's order."""
+        found: dict[str, Json] = {}
+        for name, domain, part in zip(self.names, self.domains, x.parts, strict=True):
+            written = getattr(domain, form)(part)
+            found |= written if name == OWN else {name: written}
+        return {name: found[name] for name in self.order if name in found}
+
+    def _read(self, data: object, form: str) -> JointPoint:
+        """Read a point by the domains' `parse` or `decode`."""
+        expected = f"expected {short_repr(list(self.order), 200)}"
+        if not isinstance(data, Mapping):
+            raise PointError(f"point: expected a dict with the keys {list(self.order)}, got {short_repr(data)}")
+        if unknown := [name for name in data if name not in self.order]:
+            hint = did_you_mean(unknown[0], self.order)
+            raise PointError(f"point: unknown name {short_repr(unknown[0])}; {expected}{hint}")
+        required = [n for n in self.order if n in self.names or not self._variables[n].when]
+        if missing := [name for name in required if name not in data]:
+            raise PointError(f"point: missing {', '.join(missing[:5])}; {expected}")
+        others = {
+            name: read_part(name, getattr(domain, form), data[name])
+            for name, domain in zip(self.names, self.domains, strict=True)
+            if name != OWN
+        }
+        if self._own is None:
+            return self._point([others[name] for name in self.names])
+        own = {name: value for name, value in data.items() if name not in self.names}
+        own |= {one.label: one.holds(others[self.names[one.part]]) for one in self.tests}
+        return self._point([getattr(self._own, form)(own), *others.values()])
+
+
+def mixed_space(values: Mapping[str, object], constraints: Sequence[Constraint] = ()) -> MixedSpace:
+    """Build the space of named variables and other domains.
+
+    values: name -> a variable or its shorthand, or a domain with mutations, or a dict, which stands for its `Space`.
+    constraints: predicates of a point.
+
+    Raises DomainError, naming what is wrong.
+    """
+    parts: dict[str, HasMutation] = {}
+    variables: dict[str, Variable] = {}
+    for name, given in values.items():
+        if is_part(given):
+            parts[name] = as_part(name, given)
+        else:
+            variables[name] = variable(name, given)
+    tests: tuple[PartTest, ...] = ()
+    if variables:
+        variables, tests = split_conditions(variables, parts)
+        parts = {OWN: Space(variables), **parts}
+    return MixedSpace(tuple(parts), tuple(parts.values()), tuple(values), tuple(constraints), tests)
+
+
+Space.build_mixed = staticmethod(mixed_space)

@@ -1,0 +1,209 @@
+"""Spaces some of whose values are other domains: laws, brute force on small ones, conditions across parts, refusals."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.checks import has_capability
+from bostruct.contracts import DomainError, HasMutation, HasNeighbors, PointError, SpaceExhausted
+from bostruct.domains.counts import INFINITE, AtLeast, Exact
+from bostruct.domains.mixed import MixedSpace
+from bostruct.domains.space.space import Space
+from bostruct.testing import check_domain
+from bostruct.testing.change_laws import check_crossover, check_mutation
+from tests.architectures import SMALL_CNN, SMALL_MLP
+from tests.permutations import Permutations
+
+WIDE = bo.OneOf({"depth": 2, "wide": True}, {"depth": 3, "wide": True})
+
+
+def is_deep(part: dict) -> bool:
+    return part["depth"] > 1
+
+
+def agrees(point: dict) -> bool:
+    return point["optimizer"] == "adam" or not point["inner"]["wide"]
+
+
+INNER = {"depth": [1, 2, 3], "wide": bool}
+SMALL = bo.Space(
+    {
+        "optimizer": ["sgd", "adam"],
+        "inner": INNER,
+        "momentum": bo.Ordinal([0.0, 0.5, 0.9], when={"optimizer": "sgd", "inner": is_deep}),
+        "rate": bo.Categorical(["low", "high"], when={"inner": WIDE}),
+    },
+    [agrees],
+)
+TRAINED = bo.Space(
+    {
+        "rate": bo.Real(1e-5, 1e-1, log=True),
+        "network": SMALL_CNN,
+        "decay": bo.Real(0.0, 1.0, when={"network": lambda network: len(network.layers) > 6}),
+        "batch": bo.Integer(1, 100_000, log=True),
+    }
+)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(4)
+
+
+def list_by_hand() -> list[dict]:
+    """The valid points of SMALL, from what its conditions and its constraint say."""
+    found = []
+    for optimizer, depth, wide in itertools.product(["sgd", "adam"], [1, 2, 3], [False, True]):
+        inner = {"depth": depth, "wide": wide}
+        momenta = [0.0, 0.5, 0.9] if optimizer == "sgd" and depth > 1 else [None]
+        rates = ["low", "high"] if wide and depth > 1 else [None]
+        for momentum, rate in itertools.product(momenta, rates):
+            point = {"optimizer": optimizer, "inner": inner, "momentum": momentum, "rate": rate}
+            found.append({name: value for name, value in point.items() if value is not None})
+    return [point for point in found if agrees(point)]
+
+
+class TestLaws:
+    @pytest.mark.parametrize("space", [SMALL, TRAINED, bo.Space({"a": SMALL_MLP, "b": SMALL_CNN, "c": bool})])
+    def test_a_mixed_space_is_a_domain(self, space, rng):
+        assert isinstance(space, MixedSpace)
+        check_domain(space, rng, rebuildable=not space.constraints and not space.tests)
+        x, y = space.sample(2, rng)
+        check_mutation(space, x, rng)
+        check_crossover(space, x, y, rng)
+
+    def test_the_points_are_those_listed_by_hand(self, rng):
+        expected = [SMALL.key(SMALL.parse(point)) for point in list_by_hand()]
+        assert SMALL.count() == Exact(len(expected))
+        seen: set = set()
+        for _ in expected:
+            x = SMALL.sample_unseen(frozenset(seen), rng)
+            SMALL.check(x)
+            seen.add(x.key)
+        assert seen == set(expected)
+        with pytest.raises(SpaceExhausted, match=f"no unseen point of the space was found; {len(seen)} were seen"):
+            SMALL.sample_unseen(frozenset(seen), rng)
+        assert set(SMALL.keys(SMALL.sample(1_000, rng))) == set(expected)
+
+    def test_neighbors_are_valid_and_differ_in_one_part(self, rng):
+        for x in SMALL.sample(30, rng):
+            around = SMALL.neighbors(x)
+            keys = SMALL.keys(around)
+            assert len({x.key, *keys}) == len(keys) + 1
+            for y in around:
+                SMALL.check(y)
+                shown, other = SMALL.present(x), SMALL.present(y)
+                if shown["inner"] == other["inner"]:
+                    both = shown.keys() & other.keys()
+                    assert sum(shown[name] != other[name] for name in both) <= 1
+            assert len(SMALL.sample_neighbors(x, 2, rng)) == min(2, len(around))
+
+    def test_branches_have_equal_chance(self, rng):
+        """Whether momentum exists depends on a part; its three values are equally likely where it does."""
+        free = bo.Space({"inner": INNER, "momentum": bo.Ordinal([0.0, 0.5, 0.9], when={"inner": is_deep})})
+        found = [free.present(x).get("momentum") for x in free.sample(3_000, rng)]
+        counts = [found.count(value) for value in (None, 0.0, 0.5, 0.9)]
+        assert counts[0] == pytest.approx(1_000, abs=110)  # four standard deviations
+        assert counts[1:] == pytest.approx([667] * 3, abs=100)
+
+
+class TestForm:
+    def test_a_point_is_one_dict_in_the_order_given(self, rng):
+        for x in TRAINED.sample(20, rng):
+            point = TRAINED.present(x)
+            deep = len(point["network"].layers) > 6
+            assert list(point) == ["rate", "network", *(["decay"] if deep else []), "batch"]
+            assert TRAINED.parse(point) == x
+            assert TRAINED.decode(TRAINED.encode(x)) == x
+        assert TRAINED.count() == AtLeast(1)
+        assert bo.Space({"rate": bo.Real(0.0, 1.0), "inner": INNER}).count() == INFINITE
+
+    def test_without_another_domain_it_is_a_space(self):
+        assert type(bo.Space({"a": bool})) is Space
+        assert not isinstance(SMALL, Space)
+
+    def test_neighbors_are_there_where_all_parts_have_them(self):
+        assert has_capability(SMALL, HasNeighbors)
+        assert has_capability(TRAINED, HasMutation)
+        assert not has_capability(TRAINED, HasNeighbors)
+
+    def test_rare_points_are_reached_by_changes(self, rng):
+        def is_rare(point: dict) -> bool:
+            return sum(point[f"b{i}"] for i in range(8)) == 8 and point["inner"]["depth"] > 1
+
+        space = bo.Space({**{f"b{i}": bool for i in range(8)}, "inner": INNER, "rate": bo.Real(0.0, 1.0)}, [is_rare])
+        drawn = space.sample(200, rng)
+        assert all(is_rare(space.present(x)) for x in drawn)
+        assert len({x.key for x in drawn}) > 100
+
+
+REFUSED = [
+    ({"a": bool, "b": Permutations(3)}, "b is Permutations.*, which lacks mutate"),
+    ({"a": 7, "b": INNER}, "a: expected Binary.*another domain.*got 7"),
+    ({"": INNER}, "variables: expected names that are non-empty strings, got ''"),
+    ({"a": bo.Real(0, 1, when={"c": True}), "b": INNER}, "a: when: there is no variable 'c'"),
+    ({"a": bo.Real(0, 1, when={"b": {"depth": 9, "wide": True}}), "b": INNER}, "a: when: b: depth: expected one of"),
+]
+
+
+@pytest.mark.parametrize(("values", "words"), REFUSED)
+def test_refused_values(values, words):
+    with pytest.raises(DomainError, match=words):
+        bo.Space(values)
+
+
+ADAM = {"optimizer": "adam", "inner": {"depth": 1, "wide": False}}
+REFUSED_POINTS = [
+    (7, r"point: expected a dict with the keys \['optimizer', 'inner', 'momentum', 'rate'\], got 7"),
+    ({"optimizer": "adam"}, "point: missing inner; expected"),
+    (ADAM | {"optimiser": 1}, r"point: unknown name 'optimiser'.*Did you mean 'optimizer'"),
+    (ADAM | {"momentum": 0.5}, "momentum: expected no value, for it exists where .*inner satisfies is_deep.*got 0.5"),
+    (ADAM | {"inner": {"depth": 1}}, "inner: point: missing wide"),
+    (ADAM | {"optimizer": "sgd", "inner": {"depth": 1, "wide": True}}, "breaks the constraint agrees"),
+]
+
+
+@pytest.mark.parametrize(("point", "words"), REFUSED_POINTS)
+def test_refused_points(point, words):
+    with pytest.raises(PointError, match=words):
+        SMALL.parse(point)
+
+
+def test_a_constraint_that_no_point_satisfies_and_one_that_fails(rng):
+    never = bo.Space({"rate": bo.Real(0.0, 1.0), "inner": INNER}, [lambda _: False])
+    with pytest.raises(DomainError, match=r"no point that satisfies all 1 was found in 5\d\d\d draws"):
+        never.sample(1, rng)
+    asks = bo.Space(
+        {"inner": INNER, "rate": bo.Real(0.0, 1.0, when={"inner": is_deep})}, [lambda point: point["rate"] > 0.5]
+    )
+    with pytest.raises(
+        DomainError, match=r"asks for rate, which .* has not: it exists where .*; use point.get\('rate'\)"
+    ):
+        asks.sample(100, rng)
+
+
+def cost(point: dict) -> float:
+    network = len(point["network"].layers)
+    return abs(math.log10(point["rate"]) + 3.0) + 0.1 * abs(network - 6) + abs(point.get("decay", 0.3) - 0.2)
+
+
+@pytest.mark.parametrize("method", ["auto", "random", "evolution", "regularized-evolution"])
+def test_a_study_goes_on_from_disk(method, tmp_path):
+    path = tmp_path / "runs.db"
+    whole = bo.minimize(cost, TRAINED, n_trials=14, method=method, seed=1, progress=False)
+    bo.minimize(cost, TRAINED, n_trials=12, method=method, seed=1, storage=path, progress=False)
+    resumed = bo.minimize(cost, TRAINED, n_trials=14, method=method, seed=1, storage=path, progress=False)
+    assert [trial.point for trial in resumed.trials] == [trial.point for trial in whole.trials]
+
+
+def test_a_file_tells_a_space_without_predicates_and_refuses_others(tmp_path):
+    plain = bo.Space({"rate": bo.Real(0.0, 1.0), "network": SMALL_MLP, "inner": INNER})
+    bo.minimize(lambda point: point["rate"], plain, 3, method="random", storage=tmp_path / "plain.db", progress=False)
+    with bo.Study.load(tmp_path / "plain.db") as study:
+        assert study.domain == plain
+    bo.minimize(cost, TRAINED, 3, method="random", storage=tmp_path / "tests.db", progress=False)
+    with pytest.raises(DomainError, match="the space has predicates, whose code no file holds"):
+        bo.Study.load(tmp_path / "tests.db")
