@@ -1,0 +1,1 @@
+"""Numbers, categories and conditions together: `auto` beside its peers."""

@@ -1,0 +1,214 @@
+"""The searches that are compared, ours and peers': each is a generator that yields points and is sent their values.
+
+A search begins with the initial points that it is given, which all searches of one seed share. Peers are imported where
+they are used: they may live in an environment of their own.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import bostruct as bo
+from benchmarks.mixed.tasks import Point
+
+Search = Generator[Point, float, None]
+
+
+def ours(method: str, space: bo.Space, initial: Sequence[Point], seed: int) -> Search:
+    """Search by a method of this package."""
+    study = bo.Study(space, method=method, seed=seed, initial_points=initial)
+    while True:
+        trial = study.ask()
+        study.tell(trial, (yield trial.point))
+
+
+def exists(space: bo.Space, name: str, point: Point) -> bool:
+    """Tell whether a point that has the variables before this one has it; conditions are values here."""
+    return all(parent in point and point[parent] == value for parent, value in space.variables[name].when.items())
+
+
+def optuna(sampler: str, space: bo.Space, initial: Sequence[Point], seed: int) -> Search:
+    """Search by a sampler of Optuna, whose space is defined by running through it."""
+    import optuna as peer
+
+    peer.logging.set_verbosity(peer.logging.ERROR)
+    warnings.simplefilter("ignore")
+    options = {"multivariate": True, "group": True} if sampler == "TPESampler" else {}
+    study = peer.create_study(
+        sampler=getattr(peer.samplers, sampler)(seed=seed, n_startup_trials=len(initial), **options)
+    )
+    for point in initial:
+        study.enqueue_trial(dict(point))
+    while True:
+        trial = study.ask()
+        found: dict[str, Any] = {}
+        for name, variable in space.variables.items():
+            if exists(space, name, found):
+                found[name] = _suggest(trial, name, variable)
+        study.tell(trial, (yield found))
+
+
+class Range(NamedTuple):
+    """A variable that is a number.
+
+    low, high: its bounds.
+    log: True where it is even on the scale of its logarithm.
+    """
+
+    low: float
+    high: float
+    log: bool
+
+
+def range_of(variable: Any) -> Range | None:
+    """Return the range of a number; None for any other variable."""
+    if variable.kind not in ("Real", "Integer"):
+        return None
+    described = variable.describe()
+    return Range(described["low"], described["high"], described.get("log", False))
+
+
+def _suggest(trial: Any, name: str, variable: Any) -> Any:
+    if own := range_of(variable):
+        suggest = trial.suggest_float if variable.kind == "Real" else trial.suggest_int
+        return suggest(name, own.low, own.high, log=own.log)
+    return trial.suggest_categorical(name, variable.choices)
+
+
+def botorch(space: bo.Space, initial: Sequence[Point], seed: int) -> Search:
+    """Search by BoTorch's defaults: log EI on its GP, categories by their kernel, numbers by alternating steps."""
+    import torch
+    from botorch.acquisition import LogExpectedImprovement
+    from botorch.fit import fit_gpytorch_mll
+    from botorch.models import MixedSingleTaskGP, SingleTaskGP
+    from botorch.models.transforms import Standardize
+    from botorch.optim import optimize_acqf, optimize_acqf_mixed_alternating
+    from gpytorch.mlls import ExactMarginalLogLikelihood
+
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    coder = Coder(space)
+    xs, values = [], []
+    for point in initial:
+        xs.append(coder.encode(point))
+        values.append((yield point))
+    while True:
+        x, y = torch.tensor(np.array(xs)), -torch.tensor(values, dtype=torch.double)[:, None]
+        model: Any
+        if coder.categories:
+            model = MixedSingleTaskGP(x, y, cat_dims=list(coder.categories), outcome_transform=Standardize(1))
+        else:
+            model = SingleTaskGP(x, y, outcome_transform=Standardize(1))
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+        score = LogExpectedImprovement(model, best_f=y.max())
+        bounds = torch.tensor(coder.bounds, dtype=torch.double).T
+        if coder.categories:
+            choices = {i: list(range(n)) for i, n in coder.categories.items()}
+            found, _ = optimize_acqf_mixed_alternating(
+                score, bounds, cat_dims=choices, q=1, raw_samples=512, num_restarts=10
+            )
+        else:
+            found, _ = optimize_acqf(score, bounds, q=1, num_restarts=10, raw_samples=512)
+        point = coder.decode(found[0].detach().numpy())
+        xs.append(coder.encode(point))
+        values.append((yield point))
+
+
+class Coder:
+    """Points as vectors: numbers as shares of their range, on their scale; categories and orders by their position."""
+
+    def __init__(self, space: bo.Space) -> None:
+        self.variables = list(space.variables.items())
+        if any(variable.when for _, variable in self.variables):
+            raise ValueError("this peer has no conditions")
+        self.categories = {i: v.size for i, (_, v) in enumerate(self.variables) if range_of(v) is None}
+        self.bounds = [(0.0, self.categories.get(i, 2) - 1.0) for i in range(len(self.variables))]
+
+    def encode(self, point: Point) -> np.ndarray:
+        """Return the vector of a point (d,)."""
+        return np.array([self._encode(variable, point[name]) for name, variable in self.variables])
+
+    def decode(self, vector: np.ndarray) -> dict[str, Any]:
+        """Return the point nearest a vector (d,)."""
+        return {name: self._decode(v, float(x)) for (name, v), x in zip(self.variables, vector, strict=True)}
+
+    @staticmethod
+    def _encode(variable: Any, value: Any) -> float:
+        if (own := range_of(variable)) is None:
+            return float(list(variable.choices).index(value))
+        low, high, x = (np.log(v) if own.log else v for v in (own.low, own.high, value))
+        return float((x - low) / (high - low))
+
+    @staticmethod
+    def _decode(variable: Any, x: float) -> Any:
+        if (own := range_of(variable)) is None:
+            return variable.choices[round(x)]
+        low, high = (np.log(v) if own.log else v for v in (own.low, own.high))
+        value = low + min(max(x, 0.0), 1.0) * (high - low)
+        value = float(min(max(np.exp(value) if own.log else value, own.low), own.high))
+        return round(value) if variable.kind == "Integer" else value
+
+
+def smac(space: bo.Space, initial: Sequence[Point], seed: int) -> Search:
+    """Search by SMAC3's facade for hyperparameters, without its own initial design."""
+    import tempfile
+    from pathlib import Path
+
+    import ConfigSpace as peer_space
+    from smac import HyperparameterOptimizationFacade, Scenario
+    from smac.runhistory.dataclasses import TrialInfo, TrialValue
+
+    variables = {name: _smac_variable(peer_space, name, v) for name, v in space.variables.items()}
+    configurations = peer_space.ConfigurationSpace(seed=seed)
+    configurations.add(list(variables.values()))
+    for name, variable in space.variables.items():
+        for parent, value in variable.when.items():
+            configurations.add(peer_space.EqualsCondition(variables[name], variables[parent], value))
+    scenario = Scenario(
+        configurations, deterministic=True, n_trials=10_000, seed=seed, output_directory=Path(tempfile.mkdtemp())
+    )
+    facade = HyperparameterOptimizationFacade(
+        scenario,
+        _never_called,
+        initial_design=HyperparameterOptimizationFacade.get_initial_design(scenario, n_configs=0),
+        logging_level=50,
+    )
+    for point in initial:
+        configuration = peer_space.Configuration(configurations, values=dict(point))
+        facade.tell(TrialInfo(configuration, seed=0), TrialValue(cost=(yield point)), save=False)
+    while True:
+        info = facade.ask()
+        point = {name: _to_plain(value) for name, value in dict(info.config).items()}
+        facade.tell(info, TrialValue(cost=(yield point)), save=False)
+
+
+def _never_called(configuration: Any, seed: int = 0) -> float:
+    raise RuntimeError(f"SMAC3 asked for the value of {configuration} under seed {seed} itself")
+
+
+def _smac_variable(peer: Any, name: str, variable: Any) -> Any:
+    if own := range_of(variable):
+        make = peer.UniformFloatHyperparameter if variable.kind == "Real" else peer.UniformIntegerHyperparameter
+        return make(name, own.low, own.high, log=own.log)
+    make = peer.OrdinalHyperparameter if variable.ordered else peer.CategoricalHyperparameter
+    return make(name, list(variable.choices))
+
+
+def _to_plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+SEARCHES: dict[str, Callable[[bo.Space, Sequence[Point], int], Search]] = {
+    **{name: partial(ours, name) for name in ("auto", "smac", "evolution", "random")},
+    "Optuna TPE": partial(optuna, "TPESampler"),
+    "Optuna GP": partial(optuna, "GPSampler"),
+    "BoTorch": botorch,
+    "SMAC3": smac,
+}
+WITHOUT_CONDITIONS = ("BoTorch",)

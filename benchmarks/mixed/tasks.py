@@ -1,0 +1,250 @@
+"""The problems: numbers alone, numbers mixed with categories, and pipelines whose numbers exist under conditions.
+
+Seed s of a problem is one instance: where the optimum lies, how categories are labeled, how data are split.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import bostruct as bo
+
+Point = Mapping[str, Any]
+
+
+class Task(NamedTuple):
+    """An instance of a problem, which is minimized.
+
+    space: of the points.
+    value: of a point.
+    """
+
+    space: bo.Space
+    value: Callable[[Point], float]
+
+
+def branin(x: float, y: float) -> float:
+    """Return the Branin function, of minimum 0.398, at a point of [-5, 10] x [0, 15]."""
+    rise = y - 5.1 / (4.0 * math.pi**2) * x * x + 5.0 / math.pi * x - 6.0
+    return rise * rise + 10.0 * (1.0 - 1.0 / (8.0 * math.pi)) * math.cos(x) + 10.0
+
+
+def rosenbrock(x: np.ndarray) -> float:
+    """Return the Rosenbrock function, of minimum 0 at ones."""
+    return float(np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2))
+
+
+def levy(x: np.ndarray) -> float:
+    """Return the Levy function, of minimum 0 at ones."""
+    w = 1.0 + (x - 1.0) / 4.0
+    inner = (w[:-1] - 1.0) ** 2 * (1.0 + 10.0 * np.sin(math.pi * w[:-1] + 1.0) ** 2)
+    last = (w[-1] - 1.0) ** 2 * (1.0 + math.sin(2.0 * math.pi * w[-1]) ** 2)
+    return float(math.sin(math.pi * w[0]) ** 2 + inner.sum() + last)
+
+
+def ackley(x: np.ndarray) -> float:
+    """Return the Ackley function, of minimum 0 at zeros."""
+    near = 20.0 * math.exp(-0.2 * math.sqrt(float(np.mean(x * x))))
+    return 20.0 + math.e - near - math.exp(float(np.mean(np.cos(2.0 * math.pi * x))))
+
+
+HARTMANN_WEIGHTS = np.array([1.0, 1.2, 3.0, 3.2])
+HARTMANN_RATES = np.array(
+    [[10, 3, 17, 3.5, 1.7, 8], [0.05, 10, 17, 0.1, 8, 14], [3, 3.5, 1.7, 10, 17, 8], [17, 8, 0.05, 10, 0.1, 14]]
+)
+HARTMANN_CENTERS = 1e-4 * np.array(
+    [
+        [1312, 1696, 5569, 124, 8283, 5886],
+        [2329, 4135, 8307, 3736, 1004, 9991],
+        [2348, 1451, 3522, 2883, 3047, 6650],
+        [4047, 8828, 8732, 5743, 1091, 381],
+    ]
+)
+
+
+def hartmann(x: np.ndarray) -> float:
+    """Return the six-dimensional Hartmann function, of minimum -3.322, at a point of the unit cube."""
+    return -float(HARTMANN_WEIGHTS @ np.exp(-np.sum(HARTMANN_RATES * (x - HARTMANN_CENTERS) ** 2, axis=1)))
+
+
+def _vector(point: Point) -> np.ndarray:
+    return np.array([point[f"x{i}"] for i in range(len(point))])
+
+
+def numbers(function: Callable[[np.ndarray], float], d: int, low: float, high: float, seed: int) -> Task:
+    """Make a problem of real numbers alone; seeds differ in their initial points."""
+    del seed
+    return Task(bo.Space({f"x{i}": bo.Real(low, high) for i in range(d)}), lambda point: function(_vector(point)))
+
+
+def branin_task(seed: int) -> Task:
+    """Make Branin."""
+    del seed
+    return Task(
+        bo.Space({"x": bo.Real(-5.0, 10.0), "y": bo.Real(0.0, 15.0)}), lambda point: branin(point["x"], point["y"])
+    )
+
+
+def mixed_ackley(seed: int) -> Task:
+    """Make Ackley on 5 categories of 7 labels in no order and 5 reals, its optimum anywhere."""
+    rng = np.random.default_rng([seed, 1])
+    levels = [rng.permutation(np.linspace(-1.0, 1.0, 7)) for _ in range(5)]
+    shift = np.concatenate([[own[rng.integers(7)] for own in levels], rng.uniform(-0.8, 0.8, 5)])
+    space = bo.Space(
+        {f"c{i}": [f"label {k}" for k in range(7)] for i in range(5)} | {f"r{i}": bo.Real(-1.0, 1.0) for i in range(5)}
+    )
+
+    def value(point: Point) -> float:
+        chosen = [levels[i][int(point[f"c{i}"].split()[1])] for i in range(5)]
+        return ackley(np.array([*chosen, *(point[f"r{i}"] for i in range(5))]) - shift)
+
+    return Task(space, value)
+
+
+def mixed_branin(seed: int) -> Task:
+    """Make Branin whose place, height and scale two categories choose."""
+    rng = np.random.default_rng([seed, 2])
+    places, heights, scales = rng.uniform(-2.0, 2.0, (6, 2)), rng.uniform(0.0, 8.0, 6), rng.uniform(0.5, 2.0, 4)
+    space = bo.Space(
+        {
+            "place": [f"place {k}" for k in range(6)],
+            "scale": [f"scale {k}" for k in range(4)],
+            "x": bo.Real(-5.0, 10.0),
+            "y": bo.Real(0.0, 15.0),
+        }
+    )
+
+    def value(point: Point) -> float:
+        k, scale = int(point["place"].split()[1]), scales[int(point["scale"].split()[1])]
+        return scale * branin(point["x"] + places[k, 0], point["y"] + places[k, 1]) + heights[k]
+
+    return Task(space, value)
+
+
+def _data(name: str, seed: int) -> tuple[Any, ...]:
+    """Load a data set of UCI that scikit-learn holds, or generate one, and split it."""
+    from sklearn import datasets
+    from sklearn.model_selection import train_test_split
+    from sklearn.preprocessing import StandardScaler
+
+    if name == "moons":
+        xs, ys = datasets.make_moons(500, noise=0.35, random_state=seed)
+        xs = np.hstack([xs, np.random.default_rng(seed).normal(size=(500, 4))])
+    elif name == "hastie":
+        xs, ys = datasets.make_hastie_10_2(600, random_state=seed)
+    elif name == "clusters":
+        own = {"n_features": 20, "n_informative": 8, "n_classes": 4, "class_sep": 0.9}
+        xs, ys = datasets.make_classification(600, **own, random_state=seed)
+    else:
+        xs, ys = getattr(datasets, f"load_{name}")(return_X_y=True)
+    return tuple(
+        train_test_split(StandardScaler().fit_transform(xs), ys, test_size=0.4, random_state=seed, stratify=ys)
+    )
+
+
+def training(name: str, seed: int) -> Task:
+    """Make the training of a small network on a data set of UCI that scikit-learn holds; the value is its log loss."""
+    space = bo.Space(
+        {
+            "activation": ["relu", "tanh", "logistic"],
+            "solver": ["sgd", "adam"],
+            "units": bo.Integer(4, 64, log=True),
+            "batch": bo.Ordinal([16, 32, 64, 128]),
+            "rate": bo.Real(1e-5, 1.0, log=True),
+            "decay": bo.Real(1e-7, 1.0, log=True),
+        }
+    )
+    return Task(space, partial(_train, _data(name, seed)))
+
+
+def _train(data: tuple[Any, ...], point: Point) -> float:
+    from sklearn.metrics import log_loss
+    from sklearn.neural_network import MLPClassifier
+
+    fitted, held_out, labels, expected = data
+    fitted, held_out, labels, expected = data
+    network = MLPClassifier(
+        (point["units"],),
+        activation=point["activation"],
+        solver=point["solver"],
+        batch_size=point["batch"],
+        learning_rate_init=point["rate"],
+        alpha=point["decay"],
+        max_iter=8,
+        random_state=0,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            network.fit(fitted, labels)
+        except ValueError:  # weights that overflow
+            return 5.0
+        loss = log_loss(expected, network.predict_proba(held_out))
+    return float(min(loss, 5.0)) if math.isfinite(loss) else 5.0
+
+
+def pipeline(name: str, seed: int) -> Task:
+    """Make the choice of one of three classifiers, each with numbers of its own; the value is its error rate."""
+    space = bo.Space(
+        {
+            "scale": ["none", "whiten"],
+            "n_components": bo.Real(0.5, 0.999, when={"scale": "whiten"}),
+            "model": ["svm", "forest", "logistic"],
+            "C": bo.Real(1e-3, 1e3, log=True, when={"model": "svm"}),
+            "gamma": bo.Real(1e-5, 1e1, log=True, when={"model": "svm"}),
+            "trees": bo.Integer(5, 60, log=True, when={"model": "forest"}),
+            "depth": bo.Integer(1, 20, when={"model": "forest"}),
+            "features": bo.Real(0.05, 1.0, when={"model": "forest"}),
+            "penalty": bo.Real(1e-4, 1e4, log=True, when={"model": "logistic"}),
+        }
+    )
+    return Task(space, partial(_classify, _data(name, seed)))
+
+
+def _classify(data: tuple[Any, ...], point: Point) -> float:
+    from sklearn.decomposition import PCA
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.svm import SVC
+
+    fitted, held_out, labels, expected = data
+    fitted, held_out, labels, expected = data
+    steps: list[Any] = [PCA(point["n_components"], whiten=True)] if point["scale"] == "whiten" else []
+    if point["model"] == "svm":
+        steps.append(SVC(C=point["C"], gamma=point["gamma"], max_iter=2_000))
+    elif point["model"] == "forest":
+        own = {"max_depth": point["depth"], "max_features": point["features"]}
+        steps.append(RandomForestClassifier(point["trees"], **own, random_state=0))
+    else:
+        steps.append(LogisticRegression(C=point["penalty"], max_iter=100))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = make_pipeline(*steps).fit(fitted, labels)
+        return float(1.0 - model.score(held_out, expected))
+
+
+GROUPS: dict[str, dict[str, Callable[[int], Task]]] = {
+    "numbers": {
+        "branin": branin_task,
+        "hartmann-6": partial(numbers, hartmann, 6, 0.0, 1.0),
+        "levy-10": partial(numbers, levy, 10, -10.0, 10.0),
+        "rosenbrock-4": partial(numbers, rosenbrock, 4, -5.0, 10.0),
+    },
+    "mixed": {
+        "ackley, categories": mixed_ackley,
+        "branin, categories": mixed_branin,
+        "network on digits": partial(training, "digits"),
+        "network on breast_cancer": partial(training, "breast_cancer"),
+    },
+    "conditional": {
+        f"pipeline on {name}": partial(pipeline, name) for name in ("digits", "moons", "hastie", "clusters")
+    },
+}
+TASKS = {name: make for group in GROUPS.values() for name, make in group.items()}
