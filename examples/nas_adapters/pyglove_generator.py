@@ -40,9 +40,12 @@ def build_space(spec):
             variables[name] = bo.Real(one.min_value, one.max_value, log=one.scale == "log", when=when)
             continue
         options[name] = list_options(one)
-        if len(options[name]) > 1:
-            variables[name] = bo.Categorical(options[name], when=when)
-            constraints += [partial(fits, one.parent_spec)] * (one.subchoice_index == 0)
+        if len(options[name]) == 1:
+            continue
+        variables[name] = bo.Categorical(options[name], when=when)
+        if one.subchoice_index == 0 and (one.distinct or one.sorted):
+            names = [str(choice.id) for choice in one.parent_spec.choice_specs]
+            constraints.append(partial(fits, names, one.distinct, one.sorted))
     fixed = {name: values[0] for name, values in options.items() if len(values) == 1}
     return bo.Space(variables, constraints), fixed
 
@@ -55,9 +58,9 @@ def list_options(choice):
     return list(range(i, n - choice.parent_spec.num_choices + i + 1))
 
 
-def fits(choices, point):
+def fits(names, distinct, ordered, point):
     """Return whether the choices of a manyof are distinct and sorted, where they have to be."""
-    taken = [point.get(str(one.id)) for one in choices.choice_specs]
+    taken = [point.get(name) for name in names]
     if None in taken:  # the point has no such choices
         return True
-    return not (choices.distinct and len(set(taken)) < len(taken)) and not (choices.sorted and taken != sorted(taken))
+    return not (distinct and len(set(taken)) < len(taken)) and not (ordered and taken != sorted(taken))
