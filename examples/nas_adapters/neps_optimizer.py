@@ -33,17 +33,16 @@ class Bostruct:
         return configs[0] if n is None else configs
 
     def point(self, config):
-        """Numbers of other origin are moved to the nearest on the grid."""
-        choices = {key: one.choices for key, one in self.space.variables.items()}
-        return {key: min(own, key=lambda value: abs(value - config[key])) for key, own in choices.items()}
+        """Return the point of a configuration, without its fidelities."""
+        return {key: config[key] for key in self.space.variables}
 
 
 def variable(name, parts):
-    """Of a category the numbers of its choices, of numbers a grid."""
+    """Return the variable of a number, or of the numbers of a category's choices."""
     one = parts.get(name)
     if isinstance(one, neps.Categorical) and all(isinstance(choice, str | int | float) for choice in one.choices):
         return bo.Categorical(range(len(one.choices)))
     if not isinstance(one, neps.Float | neps.Integer):
         raise ValueError(f"space: expected floats, integers and categories of simple values; {name} is none of them")
-    grid = (np.geomspace if one.log else np.linspace)(one.lower, one.upper, 33).clip(one.lower, one.upper)
-    return bo.Ordinal(np.unique(grid.round().astype(int) if isinstance(one, neps.Integer) else grid))
+    kind = bo.Integer if isinstance(one, neps.Integer) else bo.Real
+    return kind(one.lower, one.upper, log=one.log)

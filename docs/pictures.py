@@ -1,0 +1,161 @@
+"""Draw the pictures of docs/spaces.md into docs/images: python docs/pictures.py [FOLDER]."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyBboxPatch
+
+import bostruct as bo
+from bostruct.domains.space.choices import ChoiceVariable
+from bostruct.domains.space.scale import NumberGrid
+
+BLUE, ORANGE, GREEN, GRAY = "#0072B2", "#D55E00", "#009E73", "#8C8C8C"  # told apart by color-blind readers
+STYLE: Any = {"font.size": 11, "svg.hashsalt": "bostruct", "svg.fonttype": "path"}  # the same file every time
+
+
+def draw_conditions() -> Figure:
+    """Draw the conditions of the example: variables as boxes, conditions on the arrows between them."""
+    figure, axes = plt.subplots(figsize=(7.2, 3.2))
+    axes.set(xlim=(0, 10), ylim=(-0.1, 4.7))
+    axes.axis("off")
+    parents = {"optimizer": ("sgd, adam, none", 3.65), "layers": ("1, 2, 3", 0.95)}
+    children = [
+        ("momentum", "0 to 0.99", 4.2, "optimizer", "sgd"),
+        ("beta", "0.9, 0.99, 0.999", 3.1, "optimizer", "adam or none"),
+        ("second", "8 to 64", 1.5, "layers", "2 or more"),
+        ("third", "8 to 64", 0.4, "layers", "3"),
+    ]
+    for name, (values, y) in parents.items():
+        _draw_box(axes, 1.5, y, name, values, BLUE)
+    for name, values, y, parent, condition in children:
+        start = (2.95, parents[parent][1])
+        axes.annotate("", (6.95, y), start, arrowprops={"arrowstyle": "-|>", "color": GRAY, "lw": 1.2})
+        middle = (start[1] + y) / 2
+        label = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+        axes.text(4.95, middle, condition, ha="center", va="center", color=ORANGE, bbox=label)
+        _draw_box(axes, 8.4, y, name, values, BLUE)
+    return figure
+
+
+def _draw_box(axes: Axes, x: float, y: float, name: str, values: str, color: str) -> None:
+    box = {"boxstyle": "round,pad=0.1", "facecolor": "#EAF3F9", "edgecolor": color, "lw": 1.2}
+    axes.add_patch(FancyBboxPatch((x - 1.3, y - 0.3), 2.6, 0.6, **box))
+    axes.text(x, y + 0.16, name, ha="center", va="center", weight="bold")
+    axes.text(x, y - 0.17, values, ha="center", va="center", fontsize=10)
+
+
+def draw_log_scale() -> Figure:
+    """Draw 200 values of a number without and with a logarithmic scale, and the share of 20,000 in each decade."""
+    figure, rows = plt.subplots(2, 1, figsize=(7.2, 3.2), sharex=True)
+    rng = np.random.default_rng(0)
+    for axes, log, title in zip(rows, (False, True), ("Real(1e-5, 1e-1)", "Real(1e-5, 1e-1, log=True)"), strict=True):
+        space = bo.Space({"rate": bo.Real(1e-5, 1e-1, log=log)})
+        values = np.array([space.present(x)["rate"] for x in space.sample(20_000, rng)])
+        axes.scatter(values[:200], rng.uniform(0.1, 0.6, 200), s=7, color=BLUE, linewidths=0)
+        for decade in range(-5, -1):
+            share = np.mean((values >= 10.0**decade) & (values < 10.0 ** (decade + 1)))
+            axes.text(10 ** (decade + 0.5), 0.84, f"{share:.0%}", ha="center", va="center", color=ORANGE)
+            axes.axvline(10.0**decade, color=GRAY, lw=0.6)
+        axes.set(xscale="log", xlim=(1e-5, 1e-1), ylim=(0, 1), yticks=[])
+        axes.set_title(title, fontsize=11, loc="left", family="monospace")
+        axes.tick_params(length=0)
+        axes.minorticks_off()
+    figure.subplots_adjust(hspace=0.35)
+    rows[1].set_xlabel("rate")
+    return figure
+
+
+def draw_neighbors() -> Figure:
+    """Draw a value of each kind of variable, its neighbors, and the other values."""
+    kinds = {
+        "Categorical(5 choices)": (bo.Categorical(list("abcde")), 2),
+        "Ordinal(5 numbers)": (bo.Ordinal([1, 2, 4, 8, 16]), 2),
+        "Integer(1, 12)": (bo.Integer(1, 12), 4),
+        "Integer(1, 5000)": (bo.Integer(1, 5000), 1400),
+        "Integer(1, 5000, log=True)": (bo.Integer(1, 5000, log=True), 29),
+        "Real(0, 1)": (bo.Real(0.0, 1.0), 3 * 10**11),
+    }
+    figure, axes = plt.subplots(figsize=(7.2, 3.4))
+    for y, (variable, vertex) in enumerate(reversed(kinds.values())):
+        neighbors = _place(variable, variable.graph.neighbors(vertex))
+        axes.plot([0, 1], [y, y], color=GRAY, lw=0.8 * variable.ordered, zorder=0)
+        if not isinstance(variable.choices, NumberGrid):
+            others = _place(variable, np.arange(len(variable.choices)))
+            axes.scatter(others, np.full(others.shape, y), s=22, color=GRAY, zorder=1)
+        axes.scatter(neighbors, np.full(neighbors.shape, y), s=36, marker="D", facecolor="white", edgecolor=ORANGE)
+        axes.scatter(_place(variable, np.array([vertex])), [y], s=80, color=BLUE, zorder=3)
+    axes.set(xlim=(-0.03, 1.03), ylim=(-0.6, len(kinds) - 0.4), xticks=[])
+    axes.set_yticks(range(len(kinds)), list(reversed(kinds)), family="monospace", fontsize=9.5)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    marks = {"the value": ("o", BLUE, BLUE), "its neighbors": ("D", "white", ORANGE), "other values": ("o", GRAY, GRAY)}
+    handles = [
+        Line2D([], [], ls="", marker=marker, markerfacecolor=face, markeredgecolor=edge, label=label)
+        for label, (marker, face, edge) in marks.items()
+    ]
+    axes.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.3, 1.0), ncols=3, frameon=False)
+    return figure
+
+
+def _place(variable: ChoiceVariable, vertices: np.ndarray) -> np.ndarray:
+    """Return where values lie from left, 0, to right, 1, on the scale of the variable."""
+    choices = variable.choices
+    return choices.shares(vertices) if isinstance(choices, NumberGrid) else vertices / (len(choices) - 1)
+
+
+def draw_branches() -> Figure:
+    """Draw the share of points and the share of draws of each branch of a space."""
+    variables = {
+        "optimizer": ["sgd", "adam", "none"],
+        "momentum": bo.Ordinal([0.5, 0.9, 0.99], when={"optimizer": "sgd"}),
+        "nesterov": bo.Categorical([False, True], when={"optimizer": "sgd"}),
+        "beta": bo.Ordinal([0.9, 0.99, 0.999], when={"optimizer": "adam"}),
+    }
+    space = bo.Space(variables)
+    points = space.enumerate(), space.sample(6000, np.random.default_rng(0))
+    figure, axes = plt.subplots(figsize=(7.2, 2.0))
+    for y, batch in zip((1, 0), points, strict=True):
+        taken, start = [space.present(x)["optimizer"] for x in batch], 0.0
+        for value, color in zip(variables["optimizer"], (BLUE, ORANGE, GREEN), strict=True):
+            share = taken.count(value) / len(taken)
+            axes.barh(y, share, left=start, height=0.6, color=color, edgecolor="white")
+            axes.text(
+                start + share / 2, y, f"{value}\n{share:.0%}", ha="center", va="center", color="white", weight="bold"
+            )
+            start += share
+    axes.set_yticks([1, 0], ["points", "draws"])
+    axes.set(xlim=(0, 1), xticks=[])
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    return figure
+
+
+PICTURES = {
+    "conditions": draw_conditions,
+    "log-scale": draw_log_scale,
+    "neighbors": draw_neighbors,
+    "branches": draw_branches,
+}
+
+
+def draw_pictures(folder: Path) -> None:
+    """Draw all pictures as SVG files.
+
+    folder: where they are written; it exists.
+    """
+    with mpl.rc_context(STYLE):
+        for name, draw in PICTURES.items():
+            figure = draw()
+            figure.savefig(folder / f"{name}.svg", bbox_inches="tight", facecolor="white", metadata={"Date": None})
+            plt.close(figure)
+
+
+if __name__ == "__main__":
+    draw_pictures(Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).parent / "images")
