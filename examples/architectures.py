@@ -19,7 +19,7 @@ def flatten(examples):
 
 
 data = replace(digits, **{part: flatten(getattr(digits, part)) for part in ("train", "validation", "test")})
-domain = bo.joint_domain(
+domain = bo.Space(
     {
         "network": bo.mlp_domain(bo.Bounds(max_layers=12), decision="softmax"),
         "training": {
