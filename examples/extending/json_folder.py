@@ -10,7 +10,15 @@ from urllib.parse import quote
 import bostruct as bo
 from bostruct.outcome import Outcome
 from bostruct.storage.memory import MemoryStorage
-from bostruct.storage.protocol import StorageError, StoredStudy, StudyLocked, StudyRow, TrialRow, find_study
+from bostruct.storage.protocol import (
+    SpaceChange,
+    StorageError,
+    StoredStudy,
+    StudyLocked,
+    StudyRow,
+    TrialRow,
+    find_study,
+)
 from bostruct.testing import check_storage
 
 
@@ -72,6 +80,10 @@ class Writer:
         self._steps.take_back(*numbers)
         self._write()
 
+    def change_space(self, change, state):
+        self._steps.change_space(change, state)
+        self._write()
+
     @property
     def is_open(self):
         return self._steps.is_open
@@ -86,7 +98,11 @@ class Writer:
 
 
 def write_study(path, stored):
-    data = {"study": stored.study._asdict(), "trials": [row._asdict() for row in stored.trials]}
+    data = {
+        "study": stored.study._asdict(),
+        "trials": [row._asdict() for row in stored.trials],
+        "changes": [row._asdict() for row in stored.changes],
+    }
     draft = path.with_suffix(".draft")
     draft.write_text(json.dumps(data, default=asdict))
     draft.rename(path)  # all of it, or nothing
@@ -97,7 +113,8 @@ def read_study(path):
     for row in data["trials"]:
         if (found := row["outcome"]) is not None:
             row["outcome"] = Outcome(**found | {name: tuple(found[name]) for name in ("values", "repeats")})
-    return StoredStudy(StudyRow(**data["study"]), [TrialRow(**row) for row in data["trials"]])
+    changes = tuple(SpaceChange(**row) for row in data.get("changes", ()))
+    return StoredStudy(StudyRow(**data["study"]), [TrialRow(**row) for row in data["trials"]], changes)
 
 
 def main():
