@@ -94,7 +94,7 @@ def read_study(connection: sqlite3.Connection, name: str | None, where: str) -> 
     found = tuple(read_change_columns(row, position, where) for position, row in enumerate(changes))
     if sealed and progress.advance(-sum(row[-1] for row in (*rows, *changes)), 0).digest != 0:
         raise StorageError(f"{where} is damaged: its trials are not as they were written last")
-    _check_changes(found, len(trials), where)
+    _check_change_order(found, len(trials), where)
     return StoredStudy(study, trials, found), progress
 
 
@@ -112,7 +112,7 @@ def _select_changes(connection: sqlite3.Connection, study: int) -> list[Columns]
     return connection.execute(f"SELECT {columns} FROM changes WHERE study = ? ORDER BY number", (study,)).fetchall()
 
 
-def _check_changes(changes: tuple[SpaceChange, ...], n_trials: int, where: str) -> None:
+def _check_change_order(changes: tuple[SpaceChange, ...], n_trials: int, where: str) -> None:
     counts = [0, *(change.trials for change in changes), n_trials]
     if counts != sorted(counts):
         raise StorageError(f"{where}: the changes of its space are after {counts[1:-1]} of {n_trials} trials")

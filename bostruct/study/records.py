@@ -210,7 +210,7 @@ def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_give
             f"study {stored.name!r} in {where} was made by bostruct {stored.version}{settings}; this is {__version__}, "
             "with which it goes on, and whose suggestions may differ from those of an uninterrupted run",
             OtherVersion,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

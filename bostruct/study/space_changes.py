@@ -19,7 +19,7 @@ from bostruct.storage.json_text import dump, parse
 from bostruct.storage.protocol import SpaceChange, StorageError, StoredStudy, StudyRow, StudyWriter, TrialRow
 from bostruct.study.given_numbers import find_moved_numbers, restore_numbers
 from bostruct.study.history import Trial
-from bostruct.study.records import MALFORMED, check_study, is_same_description, read_trial, show_trial
+from bostruct.study.records import MALFORMED, check_same_study, check_study, is_same_description, read_trial, show_trial
 
 SHOWN_REASONS = 3
 
@@ -116,6 +116,27 @@ def find_change(stored: StoredStudy, given: StudyRow, domain: Domain, where: str
     return Opening(agreed, SpaceChange(given.domain, given.method, initial, count, dump(unread), now, __version__))
 
 
+def open_with(
+    stored: StoredStudy, given: StudyRow, domain: Domain, store: StudyWriter, where: str, *, seed_given: bool
+) -> StoredStudy:
+    """Return a study as a call that speaks of it goes on with it; where the space is another one, that is written.
+
+    stored: the study.
+    given: as the call speaks of it.
+    domain: of the call.
+    store: the right to write the study.
+    where: name of the storage, for messages.
+    seed_given: False where the call leaves the seed unsaid.
+
+    Raises StudyMismatch where more than the space differs, StorageError where what is stored cannot be read. Warns of
+    `SpaceChanged` and `OtherVersion`.
+    """
+    row = check_stored(stored, where)
+    opening = find_change(stored, given, domain, where)
+    check_same_study(row, opening.given, where, seed_given=seed_given)
+    return record_change(stored, opening.change, store, given.state, where)
+
+
 def record_change(
     stored: StoredStudy, change: SpaceChange | None, store: StudyWriter, state: str, where: str
 ) -> StoredStudy:
@@ -138,7 +159,7 @@ def record_change(
             f"study {stored.study.name!r} in {where}: {len(unread)} of {change.trials} trials cannot be read in the "
             f"new space. They stay in the study, and are no data for the method: {reasons}",
             SpaceChanged,
-            stacklevel=3,
+            stacklevel=4,
         )
     return StoredStudy(stored.study._replace(state=state), stored.trials, (*stored.changes, change))
 

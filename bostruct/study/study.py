@@ -33,7 +33,6 @@ from bostruct.study.records import (
     as_domain,
     blame_rebuilt,
     check_domain,
-    check_same_study,
     describe_method,
     encode_points,
     method_label,
@@ -44,7 +43,7 @@ from bostruct.study.records import (
 )
 from bostruct.study.result import Result
 from bostruct.study.saving import end, write_copy
-from bostruct.study.space_changes import check_stored, current_row, find_change, record_change
+from bostruct.study.space_changes import check_stored, current_row, open_with
 from bostruct.study.suggestion import FallbackWatch, next_point
 from bostruct.study.threads import ThreadLimit
 
@@ -102,10 +101,7 @@ class Study:
         place = open_storage(storage)
         stored, store = place.begin(given)
         try:
-            check_stored(stored, place.label)
-            opening = find_change(stored, given, domain, place.label)
-            check_same_study(current_row(stored), opening.given, place.label, seed_given=seed is not None)
-            stored = record_change(stored, opening.change, store, given.state, place.label)
+            stored = open_with(stored, given, domain, store, place.label, seed_given=seed is not None)
             self._attach(place, stored, store, domain, searcher, limit)
             self._ledger.requeue_orphans()
         except BaseException:

@@ -153,7 +153,7 @@ class Variable(ABC):
         A kind that does not say more reads the values of variables that have its own.
         """
         if not self.has_values_of(description):
-            raise PointError(f"its values changed, and a {self.kind} does not read those of before")
+            raise PointError(f"its values changed, and {self.kind} does not read those of before")
         return self.decode(data)
 
     def fallback(self) -> Sequence[int]:
