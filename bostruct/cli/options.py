@@ -104,7 +104,7 @@ def _notes(show: Callable[..., None], categories: tuple[type[Warning], ...]) -> 
 
     def show_note(message: Warning | str, kind: type[Warning], *where: Any) -> None:
         if issubclass(kind, categories):
-            click.echo(f"Note: {message}", err=True)
+            click.echo(f"Note: {_printable_lines(str(message))}", err=True)
         else:
             show(message, kind, *where)
 

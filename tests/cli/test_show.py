@@ -132,3 +132,13 @@ def test_a_change_of_the_space_is_shown(tmp_path):
         bo.Study({"a": ["x", "w"], "c": bool}, method="random", seed=0, storage=file).close()
     assert as_json("show", file)["best_value"] is None
     assert "lost b" in call("show", file).stdout
+
+
+def test_a_problem_whose_space_changed_is_noted_by_a_run(tmp_path):
+    line = ("run", SMALL, "--method", "random", "--storage", tmp_path / "r.db", "--name", "mine", "--trials")
+    name = next(iter(problems.load(SMALL).space.variables))
+    with bo.Study({name: bool, "gone": bool}, method="random", seed=0, storage=tmp_path / "r.db", name="mine") as study:
+        study.add({name: True, "gone": True}, 1.0)
+    again = call(*line, 3)
+    assert again.stderr.startswith("Note: study 'mine'")
+    assert "1 trials, whose points are not in the problem's space" in again.stdout
