@@ -98,11 +98,8 @@ class Writer:
 
 
 def write_study(path, stored):
-    data = {
-        "study": stored.study._asdict(),
-        "trials": [row._asdict() for row in stored.trials],
-        "changes": [row._asdict() for row in stored.changes],
-    }
+    data = {"study": stored.study._asdict()}
+    data |= {name: [row._asdict() for row in getattr(stored, name)] for name in ("trials", "changes")}
     draft = path.with_suffix(".draft")
     draft.write_text(json.dumps(data, default=asdict))
     draft.rename(path)  # all of it, or nothing
