@@ -9,16 +9,9 @@ from urllib.parse import quote
 
 import bostruct as bo
 from bostruct.outcome import Outcome
+from bostruct.storage import protocol
 from bostruct.storage.memory import MemoryStorage
-from bostruct.storage.protocol import (
-    SpaceChange,
-    StorageError,
-    StoredStudy,
-    StudyLocked,
-    StudyRow,
-    TrialRow,
-    find_study,
-)
+from bostruct.storage.protocol import StorageError, StoredStudy, StudyLocked, StudyRow, TrialRow, find_study
 from bostruct.testing import check_storage
 
 
@@ -89,19 +82,17 @@ class Writer:
         return self._steps.is_open
 
     def close(self):
-        if self.is_open:
-            self._steps.close()
-            self._lock.close()
+        self._steps.close()
+        self._lock.close()
 
     def _write(self):
         write_study(self.path, self._memory.read(None))
 
 
 def write_study(path, stored):
-    data = {"study": stored.study._asdict()}
-    data |= {name: [row._asdict() for row in getattr(stored, name)] for name in ("trials", "changes")}
+    rows = {name: [row._asdict() for row in getattr(stored, name)] for name in ("trials", "changes")}
     draft = path.with_suffix(".draft")
-    draft.write_text(json.dumps(data, default=asdict))
+    draft.write_text(json.dumps(rows | {"study": stored.study._asdict()}, default=asdict))
     draft.rename(path)  # all of it, or nothing
 
 
@@ -110,7 +101,7 @@ def read_study(path):
     for row in data["trials"]:
         if (found := row["outcome"]) is not None:
             row["outcome"] = Outcome(**found | {name: tuple(found[name]) for name in ("values", "repeats")})
-    changes = tuple(SpaceChange(**row) for row in data.get("changes", ()))
+    changes = tuple(protocol.SpaceChange(**row) for row in data.get("changes", ()))
     return StoredStudy(StudyRow(**data["study"]), [TrialRow(**row) for row in data["trials"]], changes)
 
 
