@@ -45,6 +45,7 @@ _HOME = {
     "DomainError": "bostruct.contracts",
     "StorageError": "bostruct.storage.protocol",
     "OtherVersion": "bostruct.study.records",
+    "SpaceChanged": "bostruct.study.space_changes",
     "minimize": "bostruct.optimize",
     "maximize": "bostruct.optimize",
 }
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from bostruct.study.loop import ObjectiveError
     from bostruct.study.records import OtherVersion
     from bostruct.study.result import Result
+    from bostruct.study.space_changes import SpaceChanged
     from bostruct.study.study import Study
 
 __all__ = [
@@ -96,6 +98,7 @@ __all__ = [
     "Real",
     "Result",
     "Space",
+    "SpaceChanged",
     "SpaceExhausted",
     "StorageError",
     "Study",

@@ -17,7 +17,7 @@ from benchmarks.chaos.hostile_reading import read_hostile
 from benchmarks.chaos.isolation import call_isolated
 from benchmarks.chaos.resumes import fidelity_space, objective
 from benchmarks.chaos.row import Row, Verdict, numbered
-from bostruct.storage.rows import PROGRESS_COLUMNS, STUDY_COLUMNS, TRIAL_COLUMNS, checksum
+from bostruct.storage.rows import CHANGE_COLUMNS, PROGRESS_COLUMNS, STUDY_COLUMNS, TRIAL_COLUMNS, checksum
 
 FORGERIES_PER_CASE = 20
 LIMIT = 30.0  # seconds of wall time on a busy machine; the limit of CPU time is that of `read_hostile`
@@ -48,7 +48,7 @@ SCHEMAS = (
     "DROP TABLE progress",
     "DROP TABLE trials; CREATE TABLE trials (study, number, status, point, value, outcome, reason, info, started, "
     "finished, told, attempts, owner, lease, checksum)",
-    "CREATE TEMP TABLE trials (a); PRAGMA user_version = 3",
+    "CREATE TEMP TABLE trials (a); PRAGMA user_version = 4",
     "PRAGMA user_version = 1",
     "PRAGMA user_version = 0",
     "PRAGMA user_version = -5",
@@ -156,17 +156,23 @@ def forge_schema(file: Path, chance: random.Random) -> str:
 def seal(connection: sqlite3.Connection) -> None:
     """Write the counts and checksums that go with what a file holds."""
     _seal(connection, "trials")
+    has_changes = connection.execute("PRAGMA table_info(changes)").fetchone() is not None
+    if has_changes:
+        _seal(connection, "changes", CHANGE_COLUMNS)
     for (study,) in connection.execute("SELECT study FROM progress").fetchall():
         rows = connection.execute("SELECT checksum, told FROM trials WHERE study = ?", (study,)).fetchall()
-        digest = (sum(row[0] for row in rows) + 2**63) % 2**64 - 2**63
+        query = "SELECT checksum FROM changes WHERE study = ?"
+        changes = connection.execute(query, (study,)).fetchall() if has_changes else []
+        digest = (sum(row[0] for row in (*rows, *changes)) + 2**63) % 2**64 - 2**63
         told = sum(row[1] is not None for row in rows)
         connection.execute("UPDATE OR IGNORE progress SET digest = ?, told = ? WHERE study = ?", (digest, told, study))
     _seal(connection, "progress")
     _seal(connection, "studies")
 
 
-def _seal(connection: sqlite3.Connection, table: str) -> None:
-    for rowid, *columns in connection.execute(f"SELECT rowid, {', '.join(TABLES[table])} FROM {table}").fetchall():
+def _seal(connection: sqlite3.Connection, table: str, names: tuple[str, ...] = ()) -> None:
+    names = names or TABLES[table]
+    for rowid, *columns in connection.execute(f"SELECT rowid, {', '.join(names)} FROM {table}").fetchall():
         plain = tuple(None if isinstance(column, bytes) else column for column in columns)
         connection.execute(f"UPDATE {table} SET checksum = ? WHERE rowid = ?", (checksum(plain), rowid))
 

@@ -76,11 +76,13 @@ def plain_errors(when_interrupted: str = "") -> Iterator[None]:
     from bostruct.execution.interrupts import TERMINATED
     from bostruct.storage.protocol import StorageError, StudyMismatch
     from bostruct.study.records import OtherVersion
+    from bostruct.study.space_changes import SpaceChanged
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("always", OtherVersion)
-            warnings.showwarning = _notes(warnings.showwarning, OtherVersion)
+            for category in (OtherVersion, SpaceChanged):
+                warnings.simplefilter("always", category)
+            warnings.showwarning = _notes(warnings.showwarning, (OtherVersion, SpaceChanged))
             yield
     except (StorageError, StudyMismatch) as error:
         raise StorageRefused(error_text(error)) from error
@@ -97,12 +99,12 @@ def plain_errors(when_interrupted: str = "") -> Iterator[None]:
         raise
 
 
-def _notes(show: Callable[..., None], category: type[Warning]) -> Callable[..., None]:
-    """Return a `warnings.showwarning` that prints warnings of this category as notes, and leaves others to `show`."""
+def _notes(show: Callable[..., None], categories: tuple[type[Warning], ...]) -> Callable[..., None]:
+    """Return a `warnings.showwarning` that prints warnings of these kinds as notes, and leaves others to `show`."""
 
     def show_note(message: Warning | str, kind: type[Warning], *where: Any) -> None:
-        if issubclass(kind, category):
-            click.echo(f"Note: {message}", err=True)
+        if issubclass(kind, categories):
+            click.echo(f"Note: {_printable_lines(str(message))}", err=True)
         else:
             show(message, kind, *where)
 

@@ -196,6 +196,7 @@ def _summary(problem: AnyProblem, study: Study, result: Result) -> Facts:
         "completed": result.n_completed,
         "failed": result.n_failed,
         "infeasible": result.n_infeasible,
+        "unread": result.n_unread,
         "stopped": result.stopped_because,
         "best_value": result.best_value,
         "best_value_without_noise": value if problem.noisy else None,
@@ -258,6 +259,8 @@ def _run_text(summary: Facts, result: Result) -> str:
         rows.insert(4, ("reported", f"{format_number(summary['reported'], 10)}, by which runs are judged"))
     if summary["best_value_without_noise"] is not None:
         rows.insert(4, ("without noise", format_number(summary["best_value_without_noise"])))
+    if summary["unread"]:
+        rows.append(("no data", f"{summary['unread']} trials, whose points are not in the problem's space"))
     if summary["storage"] is not None:
         rows.append(("stored", f"{summary['study']!r} in {summary['storage']}"))
     if "plot" in summary:

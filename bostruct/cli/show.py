@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -52,7 +53,7 @@ def show(file: str, name: str | None, csv: str | None, plot: str | None, as_json
 def _study_facts(study: Study) -> Facts:
     result = study.result
     counts = Counter(trial.status for trial in result.trials)
-    best = result.best_trial if result.n_completed else None
+    best = study.incumbent
     return {
         "study": study.name,
         "version": study.version,
@@ -61,6 +62,7 @@ def _study_facts(study: Study) -> Facts:
         "direction": study.direction,
         "trials": len(result.trials),
         **{status: counts[status] for status in STATUSES},
+        "unread": result.n_unread,
         "best_value": None if best is None else best.value,
         "best_trial": None if best is None else best.number,
     }
@@ -100,8 +102,9 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
     result = study.result
     facts = _study_facts(study)
     incumbents = [step.best_value for step in result.incumbents if step.best_value is not None]
-    facts["best_point"] = result.best_point if result.n_completed else None
-    facts["recommended"] = result.recommended.to_json() if result.n_completed else None
+    facts["best_point"] = result.best_point if study.incumbent else None
+    facts["recommended"] = result.recommended.to_json() if study.incumbent else None
+    facts["space_changes"] = _describe_changes(study)
     facts["origins"] = dict(Counter(trial.origin for trial in result.trials))
     facts["seconds_suggesting"], facts["seconds_evaluating"] = result.timing
     if csv is not None:
@@ -119,7 +122,7 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
         ("chosen by", ", ".join(f"{origin} {count}" for origin, count in facts["origins"].items())),
         ("seconds", f"{facts['seconds_suggesting']:.2f} suggesting, {facts['seconds_evaluating']:.2f} evaluating"),
     ]
-    if result.n_completed:
+    if study.incumbent:
         span = f"{format_number(incumbents[0])} to {format_number(incumbents[-1])}"
         best = f"{format_number(facts['best_value'], 10)} as told of trial {facts['best_trial']} (counted from 0)"
         rows += [
@@ -129,10 +132,34 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
             *_its_point(result),
             ("best so far", f"{sparkline(incumbents)}  {span}"),
         ]
-    if study.version != __version__:
-        rows.append(("made by", f"bostruct {study.version}; this is {__version__}, whose suggestions may differ"))
+    rows += _past_of(study)
     rows += [(what, path) for what, path in (("trials in", csv), ("picture", plot)) if path is not None]
     click.echo(format_pairs(rows))
+
+
+def _past_of(study: Study) -> list[tuple[str, str]]:
+    """Return rows that say how the study's space changed, and which version made it where that is another one."""
+    rows = [("space changed", text) for text in _describe_changes(study)]
+    if study.n_unread:
+        rows.append(("no data", f"{study.n_unread} trials, whose points are not in the space that the study now has"))
+    if study.version != __version__:
+        rows.append(("made by", f"bostruct {study.version}; this is {__version__}, whose suggestions may differ"))
+    return rows
+
+
+def _describe_changes(study: Study) -> list[str]:
+    """Say when the study's space changed, how, and how many trials could be read then."""
+    from bostruct.storage.json_text import parse
+    from bostruct.study.space_changes import describe_change
+
+    said = []
+    before = study.first_space
+    for change in study.space_changes:
+        when = datetime.fromtimestamp(change.changed, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")
+        read = change.trials - len(parse(change.unread))
+        said.append(f"{when}, {describe_change(before, change.domain)}; {read} of {change.trials} trials read")
+        before = change.domain
+    return said
 
 
 def _its_point(result: Result) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 
 from bostruct.storage.protocol import (
+    SpaceChange,
     StorageError,
     StorageLost,
     StoredStudy,
@@ -20,6 +21,7 @@ from bostruct.storage.protocol import (
 class _Kept:
     study: StudyRow
     trials: dict[int, TrialRow]
+    changes: tuple[SpaceChange, ...] = ()
     has_writer: bool = False
 
 
@@ -37,7 +39,7 @@ class MemoryStorage:
 
     def read(self, name: str | None) -> StoredStudy:
         kept = self._kept[find_study(self.studies(), name, self.label).name]
-        return StoredStudy(kept.study, [kept.trials[number] for number in sorted(kept.trials)])
+        return StoredStudy(kept.study, [kept.trials[number] for number in sorted(kept.trials)], kept.changes)
 
     def begin(self, row: StudyRow) -> tuple[StoredStudy, MemoryWriter]:
         writer = self._open(self._kept.setdefault(row.name, _Kept(row, {})))
@@ -47,7 +49,7 @@ class MemoryStorage:
         name = stored.study.name
         if name in self._kept:
             raise StorageError(f"{self.label}: holds a study {name!r} already; save this one in another place")
-        self._kept[name] = _Kept(stored.study, {row.number: row for row in stored.trials})
+        self._kept[name] = _Kept(stored.study, {row.number: row for row in stored.trials}, stored.changes)
         return self._open(self._kept[name])
 
     def _open(self, kept: _Kept) -> MemoryWriter:
@@ -97,6 +99,11 @@ class MemoryWriter:
             row = self._kept.trials.get(number)
             if row is not None and row.status == "running":
                 self._kept.trials[number] = row._replace(attempts=row.attempts - 1)
+
+    def change_space(self, change: SpaceChange, state: str) -> None:
+        self._check_open()
+        self._kept.changes = (*self._kept.changes, change)
+        self._kept.study = self._kept.study._replace(state=state)
 
     def check_place(self) -> None:
         """Return: memory stays where it is."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from bostruct.checks import short_repr
-from bostruct.storage.migration import migrate
+from bostruct.storage.migration import OLD_VERSIONS, migrate
 from bostruct.storage.open_files import is_open_here
 from bostruct.storage.protocol import StorageError
 from bostruct.storage.schema import APPLICATION_ID, check_schema, check_version, create_tables, read_version
@@ -135,7 +135,7 @@ def _prepare_to_write(connection: sqlite3.Connection, path: Path) -> None:
     version = read_version(connection)
     if version == 0:
         _create(connection)
-    elif version == 1:
+    elif version in OLD_VERSIONS:
         _retry_while_busy(connection, "PRAGMA journal_mode = DELETE")  # refused while anybody has the log open
         migrate(connection, path)
     # A journal that is overwritten, not removed, after each commit costs least; it is gone once the file is closed.

@@ -82,15 +82,38 @@ class TrialRow(NamedTuple):
         return "running" if self.outcome is None else self.outcome.status
 
 
+class SpaceChange(NamedTuple):
+    """A change of the space that a study is over, which is never changed itself; JSON text but for numbers.
+
+    domain: the search space from then on.
+    method: name, searcher and settings from then on.
+    initial: the user's own first points from then on.
+    trials: the number of trials that there were; the points of those that followed are of this space.
+    unread: why trials cannot be read in this space, by number; all others can.
+    changed: seconds since the epoch.
+    version: of bostruct.
+    """
+
+    domain: str
+    method: str
+    initial: str
+    trials: int
+    unread: str
+    changed: float
+    version: str
+
+
 class StoredStudy(NamedTuple):
     """A study and its trials as they were at one moment.
 
-    study: its row.
+    study: its row, as it was made but for the state.
     trials: their rows, by number.
+    changes: of its space, in their order.
     """
 
     study: StudyRow
     trials: list[TrialRow]
+    changes: tuple[SpaceChange, ...] = ()
 
 
 @runtime_checkable
@@ -134,6 +157,14 @@ class StudyWriter(Protocol):
         """Count an attempt less for running trials that were given up in good order, not by a crash.
 
         numbers: of the trials, each of which counts once; those that are not running are left as they are.
+        """
+        ...
+
+    def change_space(self, change: SpaceChange, state: str) -> None:
+        """Write that the study is over another space and, with it or not at all, the searcher's new state.
+
+        change: the next one.
+        state: as JSON text.
         """
         ...
 

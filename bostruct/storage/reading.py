@@ -6,13 +6,15 @@ import sqlite3
 from collections import Counter
 from typing import NamedTuple
 
-from bostruct.storage.protocol import StorageError, StoredStudy, StudyRow, TrialRow, find_study
+from bostruct.storage.protocol import SpaceChange, StorageError, StoredStudy, StudyRow, TrialRow, find_study
 from bostruct.storage.rows import (
+    CHANGE_COLUMNS,
     PROGRESS_COLUMNS,
     STUDY_COLUMNS,
     TRIAL_COLUMNS,
     Columns,
     Progress,
+    read_change_columns,
     read_progress_columns,
     read_study_columns,
     read_trial_columns,
@@ -81,15 +83,19 @@ def read_study(connection: sqlite3.Connection, name: str | None, where: str) -> 
     """
     study, progress = find_in(connection, name, where)
     where = f"{where}: study {study.name!r}"
-    sealed = read_version(connection) > 1
+    version = read_version(connection)
+    sealed = version > 1
     rows = _select_trials(connection, progress.study, sealed)
     trials = [read_trial_columns(row, where, sealed) for row in rows]
     if sealed:
         _check_told(trials, progress.told, where)
     _check_numbering(trials, where)
-    if sealed and progress.advance(-sum(row[-1] for row in rows), 0).digest != 0:
+    changes = _select_changes(connection, progress.study) if version > 2 else []
+    found = tuple(read_change_columns(row, position, where) for position, row in enumerate(changes))
+    if sealed and progress.advance(-sum(row[-1] for row in (*rows, *changes)), 0).digest != 0:
         raise StorageError(f"{where} is damaged: its trials are not as they were written last")
-    return StoredStudy(study, trials), progress
+    _check_change_order(found, len(trials), where)
+    return StoredStudy(study, trials, found), progress
 
 
 def _select_trials(connection: sqlite3.Connection, study: int, sealed: bool) -> list[Columns]:
@@ -99,6 +105,17 @@ def _select_trials(connection: sqlite3.Connection, study: int, sealed: bool) -> 
     return connection.execute(
         f"SELECT {columns}{seal} FROM trials WHERE study = ? ORDER BY number", (study,)
     ).fetchall()
+
+
+def _select_changes(connection: sqlite3.Connection, study: int) -> list[Columns]:
+    columns = ", ".join((*CHANGE_COLUMNS, "checksum"))
+    return connection.execute(f"SELECT {columns} FROM changes WHERE study = ? ORDER BY number", (study,)).fetchall()
+
+
+def _check_change_order(changes: tuple[SpaceChange, ...], n_trials: int, where: str) -> None:
+    counts = [0, *(change.trials for change in changes), n_trials]
+    if counts != sorted(counts):
+        raise StorageError(f"{where}: the changes of its space are after {counts[1:-1]} of {n_trials} trials")
 
 
 def _check_told(trials: list[TrialRow], told: int, where: str) -> None:

@@ -1,7 +1,7 @@
 """Rows of the database: every column is typed at the door, and proved by a checksum.
 
 The checksum of a row is the first 64 bits of BLAKE2b over the JSON array of its columns, as a signed integer. That of a
-trial includes the id of its study. Files of schema version 1 have none.
+trial or of a change includes the id of its study. Files of schema version 1 have none.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias
 from bostruct.checks import short_repr
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import dump, parse
-from bostruct.storage.protocol import StorageError, StudyRow, TrialRow
+from bostruct.storage.protocol import SpaceChange, StorageError, StudyRow, TrialRow
 
 STUDY_COLUMNS = ("id", "name", "domain", "method", "seed", "direction", "initial", "created", "version")
 PROGRESS_COLUMNS = ("study", "state", "told", "digest")
@@ -22,6 +22,7 @@ TRIAL_COLUMNS = (
     "study", "number", "status", "point", "value", "outcome", "reason", "info", "started", "finished", "told",
     "attempts", "owner", "lease",
 )  # fmt: skip
+CHANGE_COLUMNS = ("study", "number", "domain", "method", "initial", "trials", "unread", "changed", "version")
 Column: TypeAlias = Any  # of a row, as SQLite gives it: text, a number or None
 Columns: TypeAlias = tuple[Column, ...]
 OUTCOME_PARTS = ("values", "constraints", "cost", "sd", "repeats")
@@ -33,7 +34,7 @@ class Progress(NamedTuple):
     study: id of the study.
     state: the searcher's, as JSON text.
     told: the number of trials that have been told.
-    digest: the sum of the checksums of all its trials, modulo 2 to the 64, signed.
+    digest: the sum of the checksums of all its trials and changes, modulo 2 to the 64, signed.
     """
 
     study: int
@@ -93,6 +94,16 @@ def trial_columns(study: int, row: TrialRow) -> Columns:
         value, reason, parts = row.outcome.value, row.outcome.reason, _dump_parts(row.outcome)
     head = (study, row.number, row.status, row.point, value, parts, reason, row.info)
     return (*head, row.started, row.finished, row.told, row.attempts, None, None)
+
+
+def change_columns(study: int, number: int, row: SpaceChange) -> Columns:
+    """Return a change of a space as CHANGE_COLUMNS hold it.
+
+    study: id of its study.
+    number: of the change, from 0.
+    row: the change.
+    """
+    return (study, number, *row)
 
 
 def _dump_parts(outcome: Outcome) -> str | None:
@@ -167,6 +178,24 @@ def read_trial_columns(columns: Columns, where: str, sealed: bool) -> TrialRow:
         door.number("lease", columns[13])
     door.check_seal(columns, sealed)
     return TrialRow(number, point, info, started, attempts, outcome, finished, told)
+
+
+def read_change_columns(columns: Columns, position: int, where: str) -> SpaceChange:
+    """Return a change of a space; raise StorageError where a column cannot be.
+
+    columns: those of CHANGE_COLUMNS, and their checksum.
+    position: the number that it must have.
+    where: file and study, for messages.
+    """
+    door = _Door(f"{where}: change {position} of its space")
+    door.integer("study", columns[0], 1)
+    if columns[1] != position:
+        door.refuse("number", str(position), columns[1])
+    domain, method, initial = (door.text(CHANGE_COLUMNS[at], columns[at]) for at in (2, 3, 4))
+    trials, unread = door.integer("trials", columns[5], 0), door.text("unread", columns[6])
+    changed, version = door.number("changed", columns[7]), door.text("version", columns[8])
+    door.check_seal(columns, True)
+    return SpaceChange(domain, method, initial, trials, unread, changed, version)
 
 
 class _Door:

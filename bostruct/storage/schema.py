@@ -86,6 +86,22 @@ TABLES = {
     )""",
     },
 }
+TABLES[3] = TABLES[2] | {
+    "changes": """
+    CREATE TABLE changes (                -- of the space of a study; a row never changes
+        study     INTEGER NOT NULL REFERENCES studies (id),
+        number    INTEGER NOT NULL,       -- in their order, from 0
+        domain    TEXT NOT NULL,          -- JSON: the search space from then on
+        method    TEXT NOT NULL,          -- JSON: name, searcher, settings from then on
+        initial   TEXT NOT NULL,          -- JSON: the user's own first points from then on
+        trials    INTEGER NOT NULL,       -- how many there were; the points of later ones are of this space
+        unread    TEXT NOT NULL,          -- JSON: why trials cannot be read in this space, by number
+        changed   REAL NOT NULL,          -- seconds since the epoch
+        version   TEXT NOT NULL,          -- of bostruct
+        checksum  INTEGER NOT NULL,
+        PRIMARY KEY (study, number)
+    )""",
+}
 SCHEMA_VERSION = max(TABLES)
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from bostruct.storage.database import Database
 from bostruct.storage.locks import acquire, release
-from bostruct.storage.protocol import StorageError, StorageLost, StoredStudy, StudyRow, TrialRow
+from bostruct.storage.protocol import SpaceChange, StorageError, StorageLost, StoredStudy, StudyRow, TrialRow
 from bostruct.storage.reading import find_in, read_studies, read_study
-from bostruct.storage.writing import change_trial, find_trial, insert_study, insert_trial, write_progress
+from bostruct.storage.writing import change_trial, find_trial, insert_change, insert_study, insert_trial, write_progress
 
 
 class SqliteStorage:
@@ -154,6 +154,14 @@ class SqliteWriter:
                 if before is not None and before.row.status == "running":
                     after = before.row._replace(attempts=before.row.attempts - 1)
                     progress = change_trial(connection, progress, before, after)
+            write_progress(connection, progress)
+        self._progress = progress
+
+    def change_space(self, change: SpaceChange, state: str) -> None:
+        with self._writing() as connection:
+            counted = "SELECT COUNT(*) FROM changes WHERE study = ?"
+            number = connection.execute(counted, (self._progress.study,)).fetchone()[0]
+            progress = insert_change(connection, self._progress, number, change).advance(0, 0, state)
             write_progress(connection, progress)
         self._progress = progress
 

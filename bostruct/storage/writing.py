@@ -5,12 +5,14 @@ from __future__ import annotations
 import sqlite3
 from typing import NamedTuple
 
-from bostruct.storage.protocol import StoredStudy, TrialRow
+from bostruct.storage.protocol import SpaceChange, StoredStudy, TrialRow
 from bostruct.storage.rows import (
+    CHANGE_COLUMNS,
     PROGRESS_COLUMNS,
     STUDY_COLUMNS,
     TRIAL_COLUMNS,
     Progress,
+    change_columns,
     read_trial_columns,
     seal,
     study_columns,
@@ -25,11 +27,11 @@ _UPDATE_TRIAL = f"UPDATE trials SET ({', '.join(_TRIALS)}) = ({_MARKS}) WHERE st
 
 
 def insert_study(connection: sqlite3.Connection, number: int, stored: StoredStudy) -> Progress:
-    """Write a new study with its trials, and return its progress.
+    """Write a new study with its trials and changes, and return its progress.
 
     connection: to the database.
     number: id of the study.
-    stored: the study and all its trials.
+    stored: the study, all its trials, and the changes of its space.
     """
     columns = ", ".join((*STUDY_COLUMNS, "checksum"))
     values = seal(study_columns(number, stored.study))
@@ -37,8 +39,24 @@ def insert_study(connection: sqlite3.Connection, number: int, stored: StoredStud
     progress = Progress(number, stored.study.state)
     for row in stored.trials:
         progress = insert_trial(connection, progress, row)
+    for position, change in enumerate(stored.changes):
+        progress = insert_change(connection, progress, position, change)
     write_progress(connection, progress)
     return progress
+
+
+def insert_change(connection: sqlite3.Connection, progress: Progress, number: int, change: SpaceChange) -> Progress:
+    """Write a change of a study's space, and return the progress of the study after it, which is not written.
+
+    connection: to the database.
+    progress: before it.
+    number: of the change, from 0.
+    change: the change.
+    """
+    columns = ", ".join((*CHANGE_COLUMNS, "checksum"))
+    values = seal(change_columns(progress.study, number, change))
+    connection.execute(f"INSERT INTO changes ({columns}) VALUES ({', '.join('?' * len(values))})", values)
+    return progress.advance(values[-1], 0)
 
 
 def write_progress(connection: sqlite3.Connection, progress: Progress) -> None:

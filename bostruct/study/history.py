@@ -26,6 +26,7 @@ class Trial:
     reason: why it failed, None unless failed or infeasible.
     info: how it was chosen (`origin`) and what that cost.
     started, finished: seconds since the epoch.
+    unread: why the point, shown as it is stored, is none of the study's space, which changed; None where it is one.
     """
 
     number: int
@@ -36,6 +37,7 @@ class Trial:
     info: Info = field(default_factory=dict)
     started: float = 0.0
     finished: float | None = None
+    unread: str | None = None
 
     @property
     def origin(self) -> str:
@@ -50,6 +52,7 @@ class Trial:
     def _repr_html_(self) -> str:
         seconds = None if self.finished is None else f"{self.finished - self.started:.2f}"
         rows = {"status": self.status, "value": self.value, "reason": self.reason, "point": self.point}
+        rows |= {"no data, for": self.unread}
         rows |= {"chosen by": self.origin, "seconds": seconds}
         return html_table([(k, v) for k, v in rows.items() if v is not None], caption=f"Trial {self.number}")
 

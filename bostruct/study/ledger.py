@@ -19,21 +19,24 @@ from bostruct.storage.protocol import StorageLost, StoredStudy, StudyWriter
 from bostruct.study.given_numbers import find_moved_numbers, restore_numbers
 from bostruct.study.growing import GrowingArray, GrowingBatch
 from bostruct.study.history import History, Trial
-from bostruct.study.records import read_initial, read_trial, write_trial
+from bostruct.study.records import read_initial, write_trial
+from bostruct.study.space_changes import current_row, is_over, read_trials
 
 MAX_ATTEMPTS = 2
 
 
 @dataclass
 class _Record:
-    """One trial. point: as the domain holds it. attempts: times handed out, less the times taken back in good order.
-    outcome: all of it, of which the trial shows value and reason; None while it runs.
+    """One trial. point: as the domain holds it; None where it cannot be read. attempts: times handed out, less the
+    times taken back in good order. outcome: all of it, of which the trial shows value and reason; None while it runs.
+    text: the point as it is stored, JSON text, of a trial that was read; None for the domain's encoding.
     """
 
     trial: Trial
     point: Point
     attempts: int
     outcome: Outcome | None = None
+    text: str | None = None
 
 
 class Ledger:
@@ -48,7 +51,7 @@ class Ledger:
     """
 
     def __init__(self, domain: Domain, stored: StoredStudy, store: StudyWriter | None, label: str) -> None:
-        row = stored.study
+        row = current_row(stored)
         self.order: list[int] = []  # numbers, in the order told
         self.incumbent: Trial | None = None
         self.n_added = 0
@@ -57,7 +60,8 @@ class Ledger:
         self.state = row.state  # the searcher's, as JSON text
         self.store = store
         self.is_resumed = bool(stored.trials)  # nothing that this process made has been asked since
-        self._row = row
+        self._made = stored.study
+        self.changes = stored.changes
         self._domain = domain
         self._sign = -1.0 if row.direction == "maximize" else 1.0
         self._records: list[_Record] = []  # by number
@@ -69,9 +73,9 @@ class Ledger:
         self._completed = GrowingBatch(domain)
         self._failed = GrowingBatch(domain)
         where = f"{label}: study {row.name!r}"
-        self._initial = read_initial(row, domain, where)
-        for one in stored.trials:
-            self._enter(*read_trial(one, domain, where), one.attempts)
+        self._initial = read_initial(row, domain, where) if is_over(row, domain) else []
+        for one, found in zip(stored.trials, read_trials(stored, domain, where), strict=True):
+            self._enter(found.trial, found.point, one.attempts, found.text)
         for position, told in sorted((one.told, one) for one in stored.trials if one.told is not None):
             self._close(self._records[told.number].trial, told.outcome, position)
 
@@ -85,6 +89,11 @@ class Ledger:
     def __len__(self) -> int:
         """The number of trials."""
         return len(self._records)
+
+    @property
+    def first_space(self) -> str:
+        """The description of the domain that the study was made with, as JSON text."""
+        return self._made.domain
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -212,10 +221,13 @@ class Ledger:
         """Return the study as a storage holds it, for another one to hold."""
         told = {number: place for place, number in enumerate(self.order)}
         rows = [
-            write_trial(one.trial, one.outcome, dump(self._domain.encode(one.point)), told.get(number), one.attempts)
+            write_trial(one.trial, one.outcome, self._encode(one), told.get(number), one.attempts)
             for number, one in enumerate(self._records)
         ]
-        return StoredStudy(self._row._replace(state=self.state), rows)
+        return StoredStudy(self._made._replace(state=self.state), rows, self.changes)
+
+    def _encode(self, record: _Record) -> str:
+        return dump(self._domain.encode(record.point)) if record.text is None else record.text
 
     def _reopen(self, record: _Record) -> None:
         """Back to running, as if it had never been told; what it failed of stays on record."""
@@ -228,7 +240,7 @@ class Ledger:
         self._running.add(trial.number)
         self._failed.clear()
         for number in self.order:
-            if self._records[number].trial.value is None:
+            if self._records[number].trial.value is None and self._records[number].trial.unread is None:
                 self._failed.append(self._records[number].point)
 
     def running(self, trial: Trial | int) -> int:
@@ -237,6 +249,7 @@ class Ledger:
         trial: or its number.
         """
         number = self.number(trial)
+        self._check_readable(number)
         if number not in self._running:
             status = self._records[number].trial.status
             raise ValueError(f"trial: expected a running one, but trial {number} is already {status}")
@@ -254,10 +267,14 @@ class Ledger:
             raise ValueError(f"trial: expected one of this study, whose trial {number} has another point")
         return number
 
+    def _check_readable(self, number: int) -> None:
+        if (why := self._records[number].trial.unread) is not None:
+            raise ValueError(f"trial: expected one in the space of the study, but trial {number} is none: {why}")
+
     def _is_of_another_study(self, trial: Trial) -> bool:
         """Tell by when it was begun, as users may change the point that they were given; then by its point."""
         record = self._records[trial.number]
-        if trial.started == record.trial.started:
+        if trial.started == record.trial.started or record.trial.unread is not None:
             return False
         try:
             return self._domain.key(self._domain.parse(trial.point)) != self._domain.key(record.point)
@@ -270,6 +287,7 @@ class Ledger:
         trial: or its number.
         """
         number = self.number(trial)
+        self._check_readable(number)
         known = self._records[number].trial
         if known.status not in ("running", "failed") or known.origin == "added":
             kind = f"{known.status}, and was added" if known.origin == "added" else known.status
@@ -285,7 +303,7 @@ class Ledger:
 
     @property
     def points(self) -> tuple[Point, ...]:
-        """The points of all trials, by number, as the domain holds them."""
+        """The points of all trials, by number, as the domain holds them; None for one that it has not."""
         return tuple(record.point for record in self._records)
 
     def seen(self, x: Point) -> bool:
@@ -307,11 +325,14 @@ class Ledger:
         if not self.seen(x):
             return None
         key, records = self._domain.key(x), enumerate(self._records)
-        same = (number for number, one in records if self._domain.key(one.point) == key)
+        readable = ((number, one) for number, one in records if one.trial.unread is None)
+        same = (number for number, one in readable if self._domain.key(one.point) == key)
         return next((n for n in same if find_moved_numbers(shown, self._records[n].trial.point)), None)
 
-    def _enter(self, trial: Trial, x: Point, attempts: int) -> None:
-        self._records.append(_Record(trial, x, attempts))
+    def _enter(self, trial: Trial, x: Point | None, attempts: int, text: str | None = None) -> None:
+        self._records.append(_Record(trial, x, attempts, text=text))
+        if trial.unread is not None:
+            return
         self._running.add(trial.number)
         self._seen.add(self._domain.key(x))
 
@@ -322,6 +343,8 @@ class Ledger:
         self.order.append(trial.number)
         self.n_added += trial.origin == "added"
         self._running.discard(trial.number)
+        if trial.unread is not None:
+            return
         if trial.value is None:
             self._failed.append(record.point)
             return

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from bostruct import __version__, methods
@@ -13,6 +14,7 @@ from bostruct.contracts import (
     BostructError,
     Domain,
     DomainError,
+    Info,
     Json,
     ParsedJson,
     Point,
@@ -113,14 +115,15 @@ def readable_searcher(given: str | Searcher | None, domain: Domain, row: StudyRo
     domain: as of `readable_domain`.
     row: of the study.
 
-    A method whose settings are not those of the file, which another version made, starts without a state. Raises
-    BostructError where the method cannot be had.
+    A method whose settings or whose space are not those of the file starts without a state. Raises BostructError where
+    the method cannot be had.
     """
     if isinstance(domain, JsonDomain):
         raise DomainError("its space cannot be read from the file, and was not given as space=")
     method = stored_method(row) if given is None else given
     searcher = methods.searcher(method, domain)
     same = _same_method(row.method, dump(describe_method(method, searcher)))
+    same = same and is_same_description(row.domain, dump(domain.to_json()))
     return searcher, row.state if same else dump(searcher.initial_state())
 
 
@@ -207,7 +210,7 @@ def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_give
             f"study {stored.name!r} in {where} was made by bostruct {stored.version}{settings}; this is {__version__}, "
             "with which it goes on, and whose suggestions may differ from those of an uninterrupted run",
             OtherVersion,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
@@ -227,6 +230,19 @@ def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
                 f"study {stored.name!r} in {where} was made, by bostruct {stored.version}, with another {field}: "
                 f"{_difference(field, ours, theirs)}; give the study another name, or call with what it was made with"
             )
+
+
+def is_same_description(text: str, other: str) -> bool:
+    """Tell whether two descriptions, as JSON text, are equal, but for the places of objects in memory.
+
+    text, other: of domains or methods.
+    """
+    return text == other or _compact(text) == _compact(other)
+
+
+@lru_cache(maxsize=16)
+def _compact(text: str) -> str:
+    return dump(parse(re.sub(r" at 0x[0-9a-fA-F]+", "", text)))
 
 
 def _difference(path: str, ours: ParsedJson, theirs: ParsedJson) -> str:
@@ -333,14 +349,27 @@ def read_trial(row: TrialRow, domain: Domain, where: str) -> tuple[Trial, Point]
     """
     try:
         point = domain.decode(parse(row.point))
+    except MALFORMED as error:
+        raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
+    return show_trial(row, lambda info: restore_numbers(domain.present(point), info.get("given")), where), point
+
+
+def show_trial(row: TrialRow, show: Callable[[Info], Presented], where: str) -> Trial:
+    """Return a trial; raise StorageError, naming it, where it makes no sense.
+
+    row: of the trial.
+    show: gives the point as the user sees it, from what is known about the trial.
+    where: storage and study, for messages.
+    """
+    try:
         info = parse(row.info)
         _check_info(info)
-        shown = restore_numbers(domain.present(point), info.get("given"))
+        shown = show(info)
     except MALFORMED as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
     status: Any = row.status
     value, reason = (None, None) if row.outcome is None else (row.outcome.value, row.outcome.reason)
-    return Trial(row.number, shown, status, value, reason, info, row.started, row.finished), point
+    return Trial(row.number, shown, status, value, reason, info, row.started, row.finished)
 
 
 def _check_info(info: ParsedJson) -> None:

@@ -136,6 +136,8 @@ class Result:
     def _require_completed_trials(self) -> list[Trial]:
         """Return the completed trials that were kept, in the order told; raises BostructError where there are none."""
         completed = self._completed_trials()
+        if not completed and self.n_unread and not self.order:
+            raise BostructError(f"no completed trial can be read in the study's space: {self._why_unread()}")
         if not completed and self.n_completed:
             raise BostructError(
                 f"no completed trial was kept: where's condition is false for all {self.n_completed} that completed"
@@ -178,6 +180,16 @@ class Result:
     def n_completed(self) -> int:
         """The number of trials that have a value."""
         return sum(t.status == "completed" for t in self.trials)
+
+    @property
+    def n_unread(self) -> int:
+        """The number of trials whose points the study's space, which changed, has not."""
+        return sum(t.unread is not None for t in self.trials)
+
+    def _why_unread(self) -> str:
+        """Say how many trials are of another space, and why the first of them is."""
+        first = next(t for t in self.trials if t.unread is not None)
+        return f"{self.n_unread} of {len(self.trials)} trials are not in it, trial {first.number} for: {first.unread}"
 
     @property
     def incumbents(self) -> tuple[Incumbent, ...]:
@@ -249,7 +261,10 @@ class Result:
         running = len(self.trials) - finished
         counts = f"{len(self.trials)}: {self.n_completed} completed, {self.n_failed} failed, "
         counts += f"{self.n_infeasible} infeasible, {running} running"
-        counts += f", {len(self.order)} kept" if len(self.order) < finished else ""
+        readable = finished - sum(t.unread is not None and t.status != "running" for t in self.trials)
+        counts += f", {len(self.order)} kept" if len(self.order) < readable else ""
+        if self.n_unread:
+            lines.append(("no data", self._why_unread()))
         seconds = f"{self.timing.suggest:.2f} s choosing points, {self.timing.objective:.2f} s evaluating them"
         method = f"{self.method}, seed {self.seed}"
         return [
@@ -283,6 +298,8 @@ def _trial_row(trial: Trial) -> dict[str, object]:
         "seconds": seconds,
         "suggest_seconds": trial.info.get("suggest_seconds"),
     }
+    if trial.unread is not None:
+        row["unread"] = trial.unread
     if isinstance(trial.point, Mapping):
         return row | {f"point.{name}": value for name, value in trial.point.items()}
     return row | {"point": trial.point}

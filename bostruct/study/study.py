@@ -24,7 +24,7 @@ from bostruct.contracts import BostructError, Domain, DomainError, Presented, Se
 from bostruct.outcome import parse_outcome, storable
 from bostruct.storage.backends import open_storage
 from bostruct.storage.json_text import dump
-from bostruct.storage.protocol import Storage, StorageError, StoredStudy, StudyRow, StudyWriter, find_study
+from bostruct.storage.protocol import SpaceChange, Storage, StorageError, StoredStudy, StudyRow, StudyWriter
 from bostruct.study.history import Trial
 from bostruct.study.ledger import Ledger
 from bostruct.study.loop import RunSettings, run_trials
@@ -33,8 +33,6 @@ from bostruct.study.records import (
     as_domain,
     blame_rebuilt,
     check_domain,
-    check_same_study,
-    check_study,
     describe_method,
     encode_points,
     method_label,
@@ -45,6 +43,7 @@ from bostruct.study.records import (
 )
 from bostruct.study.result import Result
 from bostruct.study.saving import end, write_copy
+from bostruct.study.space_changes import check_stored, current_row, open_with
 from bostruct.study.suggestion import FallbackWatch, next_point
 from bostruct.study.threads import ThreadLimit
 
@@ -61,7 +60,7 @@ class Study:
     seed: an integer from 0; None draws one and records it.
     direction: ``minimize`` or ``maximize``.
     storage: a file, or a `Storage` object; None keeps all in memory. A study of this name in it, made with the same
-        arguments, goes on.
+        arguments, goes on. Its space may have changed: trials that cannot be read in the new one are no data.
     name: of the study in its file, a non-empty string.
     initial_points: asked before any point of the method's own; None for none.
     threads: for model work, from 1; None leaves them alone.
@@ -102,8 +101,7 @@ class Study:
         place = open_storage(storage)
         stored, store = place.begin(given)
         try:
-            check_study(stored.study, place.label)
-            check_same_study(stored.study, given, place.label, seed_given=seed is not None)
+            stored = open_with(stored, given, domain, store, place.label, seed_given=seed is not None)
             self._attach(place, stored, store, domain, searcher, limit)
             self._ledger.requeue_orphans()
         except BaseException:
@@ -137,12 +135,12 @@ class Study:
         place = open_storage(storage)
         if read_only:
             stored = place.read(name)
-            row = check_study(stored.study, place.label)
+            row = check_stored(stored, place.label)
             study = cls.__new__(cls)
             study._attach(place, stored, None, readable_domain(space, row), None, _limited(threads))
             study._method = method
             return study
-        row = check_study(find_study(place.studies(), name, place.label), place.label)
+        row = check_stored(place.read(name), place.label)
         domain = stored_domain(row) if space is None else as_domain(space)
         try:
             return cls(
@@ -317,13 +315,29 @@ class Study:
 
     @property
     def n_finished(self) -> int:
-        """Finished trials that were asked for, not added: what `n_trials` counts."""
+        """Finished trials that were asked for, not added: what `n_trials` counts, whatever space they are of."""
         return len(self._ledger.order) - self._ledger.n_added
+
+    @property
+    def n_unread(self) -> int:
+        """The number of trials whose points the study's space, which changed, has not; they are no data."""
+        return sum(trial.unread is not None for trial in self.trials)
+
+    @property
+    def first_space(self) -> str:
+        """The description of the domain that the study was made with, as JSON text."""
+        return self._ledger.first_space
+
+    @property
+    def space_changes(self) -> tuple[SpaceChange, ...]:
+        """The changes of the study's space, in their order, as the file holds them."""
+        return self._ledger.changes
 
     @property
     def result(self) -> Result:
         """The result of the study so far."""
-        method, trials, order = method_label(self._row), self.trials, tuple(self._ledger.order)
+        method, trials, order = method_label(self._row), self.trials, self._ledger.order
+        order = tuple(number for number in order if trials[number].unread is None)
         fit = Fit(self._model(), trials, order, self._ledger.points, self.direction, self.seed, self._limit)
         stopped, beliefs = self._stopped_because, Lazy(fit)
         return Result(trials, order, self.direction, self.seed, method, stopped, beliefs=beliefs, domain=self.domain)
@@ -384,7 +398,10 @@ class Study:
 
     def __repr__(self) -> str:
         where = self.where or "memory"
-        return f"Study({self.name!r} in {where}, {self.direction}, {len(self._ledger)} trials, seed {self.seed})"
+        unread = f", {self.n_unread} of them not in its space" if self.n_unread else ""
+        return (
+            f"Study({self.name!r} in {where}, {self.direction}, {len(self._ledger)} trials{unread}, seed {self.seed})"
+        )
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(repr(self))}</p>{self.result._repr_html_()}"
@@ -400,7 +417,7 @@ class Study:
     ) -> None:
         self.domain: Domain = domain
         self._place = place
-        self._row = stored.study
+        self._row = current_row(stored)
         self._searcher = searcher
         self._method: str | Searcher | None = None  # what `load` was given for reading alone
         self._limit = limit

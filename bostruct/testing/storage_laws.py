@@ -8,6 +8,7 @@ from collections.abc import Callable
 from bostruct.checks import missing_members
 from bostruct.outcome import Outcome
 from bostruct.storage.protocol import (
+    SpaceChange,
     Storage,
     StorageError,
     StorageLost,
@@ -57,6 +58,7 @@ def check_storage(make: MakeStorage, lose: Callable[[], object] | None = None) -
         check_writers(make)
         check_closed(make)
         check_readers(make)
+        check_space_changes(make)
         check_saved(make)
         if lose is not None:
             check_lost(make, lose)
@@ -252,13 +254,33 @@ def check_readers(make: MakeStorage) -> None:
     writer.close()
 
 
+def check_space_changes(make: MakeStorage) -> None:
+    """Check that changes of a study's space are read in their order, with the state that came with the last.
+
+    make: as of `check_storage`.
+    """
+    row = STUDY._replace(name="changes")
+    writer = make().begin(row)[1]
+    writer.insert(_running(0), "[1]")
+    for number in range(2):
+        writer.change_space(_space_change(number), f"[{number + 5}]")
+    writer.insert(_running(1))
+    writer.close()
+    found = make().read("changes")
+    assert found.changes == (_space_change(0), _space_change(1)), (
+        f"changes are read as they were written: got {found.changes}"
+    )
+    assert found.study == row._replace(state="[6]"), "a change leaves the study as it was made, but for its state"
+    assert found.trials == [_running(0), _running(1)], "a change of the space changes no trial"
+
+
 def check_saved(make: MakeStorage) -> None:
     """Check that a whole study is written at once, and takes no other's place.
 
     make: as of `check_storage`.
     """
     trials = [_finish(_running(0), OUTCOMES[0], 1), _running(1), _finish(_running(2), OUTCOMES[1], 0)]
-    stored = StoredStudy(STUDY._replace(name="saved"), trials)
+    stored = StoredStudy(STUDY._replace(name="saved"), trials, (_space_change(1),))
     writer = make().save(stored)
     assert make().read("saved") == stored, "a study is saved as it is"
     assert _is_locked(make, stored.study), "who saved a study is its writer"
@@ -271,6 +293,10 @@ def check_saved(make: MakeStorage) -> None:
 
 def _running(number: int) -> TrialRow:
     return TrialRow(number, f'{{"a": {number}}}', '{"origin": "random"}', 1e9 + number / 3, 1)
+
+
+def _space_change(number: int) -> SpaceChange:
+    return SpaceChange('{"domain": "space"}', STUDY.method, "[]", number, '{"0": "a: why"}', 1e9 + number / 3, "0.0.1")
 
 
 def _finish(row: TrialRow, outcome: Outcome, told: int) -> TrialRow:

@@ -205,6 +205,7 @@ def _check_description(variable: Variable, values: Sequence[Columns]) -> None:
         rebuilt = type(variable).from_json(description)
     except DomainError:  # choices that are Python objects are in no file
         return
+    rebuilt.default_columns = variable.default_columns  # which is beside what `describe` says
     law = "from_json rebuilds an equal variable from describe"
     assert rebuilt == variable, f"{law}: {short_repr(described)} became {short_repr(rebuilt.describe())}"
     assert hash(rebuilt) == hash(variable), f"{law}: equal variables have equal hashes"

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import bostruct as bo
 from bostruct.outcome import Outcome
+from bostruct.storage import protocol
 from bostruct.storage.memory import MemoryStorage
 from bostruct.storage.protocol import StorageError, StoredStudy, StudyLocked, StudyRow, TrialRow, find_study
 from bostruct.testing import check_storage
@@ -72,23 +73,26 @@ class Writer:
         self._steps.take_back(*numbers)
         self._write()
 
+    def change_space(self, change, state):
+        self._steps.change_space(change, state)
+        self._write()
+
     @property
     def is_open(self):
         return self._steps.is_open
 
     def close(self):
-        if self.is_open:
-            self._steps.close()
-            self._lock.close()
+        self._steps.close()
+        self._lock.close()
 
     def _write(self):
         write_study(self.path, self._memory.read(None))
 
 
 def write_study(path, stored):
-    data = {"study": stored.study._asdict(), "trials": [row._asdict() for row in stored.trials]}
+    rows = {name: [row._asdict() for row in getattr(stored, name)] for name in ("trials", "changes")}
     draft = path.with_suffix(".draft")
-    draft.write_text(json.dumps(data, default=asdict))
+    draft.write_text(json.dumps(rows | {"study": stored.study._asdict()}, default=asdict))
     draft.rename(path)  # all of it, or nothing
 
 
@@ -97,7 +101,8 @@ def read_study(path):
     for row in data["trials"]:
         if (found := row["outcome"]) is not None:
             row["outcome"] = Outcome(**found | {name: tuple(found[name]) for name in ("values", "repeats")})
-    return StoredStudy(StudyRow(**data["study"]), [TrialRow(**row) for row in data["trials"]])
+    changes = tuple(protocol.SpaceChange(**row) for row in data.get("changes", ()))
+    return StoredStudy(StudyRow(**data["study"]), [TrialRow(**row) for row in data["trials"]], changes)
 
 
 def main():

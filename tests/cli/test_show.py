@@ -115,3 +115,30 @@ def test_every_status_is_counted(tmp_path):
     assert {status: facts[status] for status in STATUSES} == dict.fromkeys(STATUSES, 1)
     assert facts["trials"] == 4
     assert "4: 1 completed, 1 failed, 1 infeasible, 1 running" in call("show", tmp_path / "r.db").stdout
+
+
+def test_a_change_of_the_space_is_shown(tmp_path):
+    file, space = tmp_path / "r.db", {"a": ["x", "y"], "b": range(4)}
+    with bo.Study(space, method="random", seed=0, storage=file) as study:
+        for number in range(4):
+            study.add({"a": "x", "b": number}, float(number))
+    with pytest.warns(bo.SpaceChanged):
+        bo.Study({"a": ["x", "y", "z"], "b": range(1, 4)}, method="random", seed=0, storage=file).close()
+    shown, facts = call("show", file).stdout, as_json("show", file)
+    assert "changed a, b; 3 of 4 trials read" in shown
+    assert "1 trials, whose points are not in the space" in shown
+    assert (facts["unread"], facts["best_value"], len(facts["space_changes"])) == (1, 1.0, 1)
+    with pytest.warns(bo.SpaceChanged):
+        bo.Study({"a": ["x", "w"], "c": bool}, method="random", seed=0, storage=file).close()
+    assert as_json("show", file)["best_value"] is None
+    assert "lost b" in call("show", file).stdout
+
+
+def test_a_problem_whose_space_changed_is_noted_by_a_run(tmp_path):
+    line = ("run", SMALL, "--method", "random", "--storage", tmp_path / "r.db", "--name", "mine", "--trials")
+    name = next(iter(problems.load(SMALL).space.variables))
+    with bo.Study({name: bool, "gone": bool}, method="random", seed=0, storage=tmp_path / "r.db", name="mine") as study:
+        study.add({name: True, "gone": True}, 1.0)
+    again = call(*line, 3)
+    assert again.stderr.startswith("Note: study 'mine'")
+    assert "1 trials, whose points are not in the problem's space" in again.stdout

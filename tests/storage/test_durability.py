@@ -274,7 +274,7 @@ def test_a_study_of_another_version_goes_on_and_says_that_it_may_differ(tmp_path
     [
         ({"method": "annealing"}, "by bostruct 0.0.1, with another method"),
         ({"method": RandomSearch(bo.Space({"x": [1, 2]}))}, "by bostruct 0.0.1, with another method"),
-        ({"space": {"x": [1, 2, 3]}}, "with another domain"),  # and that alone: nothing goes on
+        ({"space": {"y": [1, 2, 3]}}, "with another domain"),  # and that alone: nothing goes on
     ],
 )
 def test_another_method_is_refused_with_the_version_of_the_file(tmp_path: Path, given: dict, message: str) -> None:

@@ -13,7 +13,7 @@ import bostruct as bo
 from bostruct.storage import migration
 from bostruct.storage.opening import connect
 from bostruct.storage.protocol import StorageError, TrialRow
-from bostruct.storage.schema import APPLICATION_ID, TABLES, read_version
+from bostruct.storage.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES, read_version
 from bostruct.storage.sqlite import SqliteStorage
 from tests.stored import damage
 
@@ -78,9 +78,23 @@ def test_an_old_study_goes_on_exactly_and_its_file_is_kept(file: Path) -> None:
     kept = SqliteStorage(file.with_name("runs.db.v1"))
     assert kept.read("mine") == before
     with closing(connect(file, read_only=True)) as connection:
-        assert read_version(connection) == 2
+        assert read_version(connection) == SCHEMA_VERSION
     assert SqliteStorage(file).read("mine").trials[:12] == before.trials[:12]
     assert SqliteStorage(file).read("mine").study.created == 1.5e9
+
+
+def test_a_file_of_schema_version_2_gains_a_table_and_is_kept(tmp_path: Path) -> None:
+    file = tmp_path / "runs.db"
+    with open_study(file) as study:
+        study.optimize(objective, 12)
+    damage(file, "DROP TABLE changes", "PRAGMA user_version = 2")
+    before = SqliteStorage(file).read("mine")
+    with bo.Study.load(file, read_only=True) as study:
+        assert len(study.trials) == 12
+    assert os.listdir(tmp_path) == ["runs.db"]
+    open_study(file).close()
+    assert sorted(os.listdir(tmp_path)) == ["runs.db", "runs.db.v2"]
+    assert SqliteStorage(file).read("mine") == before == SqliteStorage(tmp_path / "runs.db.v2").read("mine")
 
 
 def test_no_file_that_is_there_is_overwritten(file: Path) -> None:

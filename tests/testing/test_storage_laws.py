@@ -59,7 +59,7 @@ class Faulty:
     def read(self, name: str | None) -> StoredStudy:
         if self.fault == "makes what is read" and name == "nowhere":
             self.kept.begin(STUDY._replace(name=name))[1].close()
-        study, trials = self.kept.read(name)
+        study, trials, changes = self.kept.read(name)
         if self.fault == "rounds values":
             trials = [one._replace(started=round(one.started, 3)) for one in trials]
         if self.fault == "forgets costs":
@@ -69,7 +69,7 @@ class Faulty:
         if self.fault == "reads of its list" and name == "readers":
             self.__dict__.setdefault("list", trials)
             trials = self.__dict__["list"]
-        return StoredStudy(study, trials)
+        return StoredStudy(study, trials, () if self.fault == "forgets changes" else changes)
 
     def begin(self, row: Any) -> Any:
         if self.fault == "has two writers" and row.name in self.kept._kept:
@@ -159,6 +159,7 @@ FAULTS = (
     "lists seeds as floats",
     "counts a number twice",
     "writes when closed",
+    "forgets changes",
     "lacks a method of its writer",
 )
 
@@ -184,6 +185,7 @@ def test_the_faultless_pass() -> None:
         ("lists seeds as floats", "studies lists what read returns: got StudyRow"),
         ("counts a number twice", r"a trial taken back has one attempt less, however often it is named: got \[-1, 0\]"),
         ("writes when closed", "StorageError is raised where a closed writer inserts"),
+        ("forgets changes", "changes are read as they were written: got"),
         ("lacks a method of its writer", "a StudyWriter has reopen: FaultyWriter lacks them"),
     ],
 )

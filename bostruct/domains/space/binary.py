@@ -5,6 +5,7 @@ from __future__ import annotations
 from bostruct.contracts import Json, ParsedJson
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.graphs import CompleteGraph
+from bostruct.domains.space.variable import NO_DEFAULT
 from bostruct.domains.space.when import When
 
 
@@ -12,12 +13,13 @@ class Binary(ChoiceVariable):
     """A variable that is False or True (0 and 1 are understood).
 
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
 
     Raises DomainError.
     """
 
-    def __init__(self, *, when: When | None = None) -> None:
-        super().__init__((False, True), CompleteGraph(2), when)
+    def __init__(self, *, when: When | None = None, default: object = NO_DEFAULT) -> None:
+        super().__init__((False, True), CompleteGraph(2), when, default)
 
     def describe(self) -> dict[str, Json]:
         """Return nothing: all are equal."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import json
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,7 @@ from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, PointErr
 from bostruct.domains.space.choice_json import choice_to_json, is_json_scalar
 from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph, DyadicGraph, PathGraph, VariableGraph
 from bostruct.domains.space.scale import NumberGrid
-from bostruct.domains.space.variable import Variable
+from bostruct.domains.space.variable import NO_DEFAULT, Variable, hide_addresses
 from bostruct.domains.space.when import When, check_when
 
 
@@ -25,12 +26,20 @@ class ChoiceVariable(Variable):
     choices: the values, in order.
     graph: the choices that are one change apart; vertex v is choice v.
     when: the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
     """
 
-    def __init__(self, choices: Sequence[Presented], graph: VariableGraph, when: When | None = None) -> None:
+    def __init__(
+        self,
+        choices: Sequence[Presented],
+        graph: VariableGraph,
+        when: When | None = None,
+        default: object = NO_DEFAULT,
+    ) -> None:
         self.choices = choices
         self.graph = graph
         self.when = check_when(self.kind, when)
+        self.default_columns = self.read_default(default)
 
     def __repr__(self) -> str:
         return f"{self.kind}({short_repr(list(self.choices))})"
@@ -125,6 +134,28 @@ class ChoiceVariable(Variable):
         if type(vertex) is not int or not 0 <= vertex < self.size:
             raise PointError(f"expected a vertex in 0..{self.size - 1}, got {short_repr(data)}")
         return [vertex]
+
+    def decode_from(self, data: ParsedJson, description: ParsedJson) -> Sequence[int]:
+        """Rebuild the position of a choice that another variable encoded; PointError where this one has it not.
+
+        data: a choice, or a dict with its position among the other's choices.
+        description: what `to_json` of the other returned, whose kind may be another.
+
+        Python objects, which no file holds, are told apart by their `repr`.
+        """
+        if self.has_values_of(description) or type(self).encode is not ChoiceVariable.encode:
+            return super().decode_from(data, description)
+        if not isinstance(data, dict):
+            return self.parse(data)
+        theirs, vertex = description.get("choices"), data.get("vertex")
+        if not isinstance(theirs, list) or type(vertex) is not int or not 0 <= vertex < len(theirs):
+            raise PointError(f"expected a choice of before, got {short_repr(data)}")
+        names = [hide_addresses(json.dumps(choice)) for choice in theirs]
+        own = [] if isinstance(self.choices, NumberGrid) else [choice_to_json(choice) for choice in self.choices]
+        found = [i for i, choice in enumerate(own) if hide_addresses(json.dumps(choice)) == names[vertex]]
+        if len(found) != 1 or names.count(names[vertex]) != 1:
+            raise PointError(f"expected one of {short_repr(list(self.choices), 200)}, got {short_repr(theirs[vertex])}")
+        return found
 
     def enumerate(self) -> IntArray:
         """List all positions (size, 1)."""

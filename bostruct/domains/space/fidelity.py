@@ -9,12 +9,14 @@ from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, ParsedJson
 from bostruct.domains.space.choice_json import choices_from_json
 from bostruct.domains.space.choices import ChoiceVariable, check_choices, path_graph
+from bostruct.domains.space.variable import NO_DEFAULT
 
 
 class Fidelity(ChoiceVariable):
     """A variable for how thoroughly a point is evaluated: epochs, shares of the data, simulations (path graph).
 
     costs: positive numbers, ascending: what an evaluation costs at each fidelity, in any unit.
+    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
 
     Hyperband and successive halving raise it for points that do well; to all other methods it is an ordered variable.
     Raises DomainError.
@@ -22,12 +24,12 @@ class Fidelity(ChoiceVariable):
 
     ordered = True
 
-    def __init__(self, costs: Iterable[float]) -> None:
+    def __init__(self, costs: Iterable[float], *, default: object = NO_DEFAULT) -> None:
         values = check_choices("Fidelity", costs)
         numbers = all(type(cost) in (int, float) and math.isfinite(cost) and cost > 0 for cost in values)
         if not numbers or list(values) != sorted(values):
             raise DomainError(f"Fidelity: expected positive numbers in ascending order, got {short_repr(list(values))}")
-        super().__init__(values, path_graph(len(values)))
+        super().__init__(values, path_graph(len(values)), default=default)
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Fidelity:

@@ -6,6 +6,7 @@ from bostruct.contracts import Json, ParsedJson
 from bostruct.domains.space.choice_json import choices_from_json
 from bostruct.domains.space.choices import ChoiceVariable, check_choices
 from bostruct.domains.space.graphs import WeightedGraph, weighted_graph, weighted_graph_from_json
+from bostruct.domains.space.variable import NO_DEFAULT
 from bostruct.domains.space.when import When
 
 
@@ -15,15 +16,16 @@ class Graph(ChoiceVariable):
     graph: connected undirected `networkx.Graph` of 2 to 1000 nodes without loops; edges may have the attribute `weight`
         > 0.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
 
     Raises DomainError.
     """
 
     graph: WeightedGraph
 
-    def __init__(self, graph: object, *, when: When | None = None) -> None:
+    def __init__(self, graph: object, *, when: When | None = None, default: object = NO_DEFAULT) -> None:
         nodes, weighted = weighted_graph(graph)
-        super().__init__(check_choices("Graph", nodes), weighted, when)
+        super().__init__(check_choices("Graph", nodes), weighted, when, default)
 
     def describe(self) -> dict[str, Json]:
         """Return the nodes and the weighted edges as JSON."""

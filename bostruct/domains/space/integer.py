@@ -9,6 +9,7 @@ from bostruct.contracts import DomainError, IntArray, Json, ParsedJson
 from bostruct.domains.space.choices import ChoiceVariable, path_graph, to_python
 from bostruct.domains.space.graphs import MAX_CHOICES, DyadicGraph, GeometricGraph
 from bostruct.domains.space.scale import IntegerGrid
+from bostruct.domains.space.variable import NO_DEFAULT
 from bostruct.domains.space.when import When
 
 LARGEST = 2**53  # up to which float64 holds every integer
@@ -20,6 +21,7 @@ class Integer(ChoiceVariable):
     low, high: int from -2^53 to 2^53, low < high, at most 2^53 values.
     log: bool, True to draw, change and model them on the scale of their logarithms; then low is at least 1.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
 
     Up to 1000 integers without `log` are a path: a step up or down is one change, and every method accepts them.
     Others are numbers as those of `Real`: a change is a step of 1, or of 1/2, 1/4, ... of them; with `log` a step of a
@@ -30,7 +32,15 @@ class Integer(ChoiceVariable):
 
     ordered = True
 
-    def __init__(self, low: int, high: int, *, log: bool = False, when: When | None = None) -> None:
+    def __init__(
+        self,
+        low: int,
+        high: int,
+        *,
+        log: bool = False,
+        when: When | None = None,
+        default: object = NO_DEFAULT,
+    ) -> None:
         low = check_integer("low", low, -LARGEST, LARGEST)
         high = check_integer("high", high, -LARGEST, LARGEST)
         size = high - low + 1
@@ -41,11 +51,11 @@ class Integer(ChoiceVariable):
             raise DomainError(f"Integer: expected at most 2^53 values, got low={low}, high={high}")
         self.is_even = not log
         if log:
-            super().__init__(IntegerGrid(low, high, log), GeometricGraph(low, high), when)
+            super().__init__(IntegerGrid(low, high, log), GeometricGraph(low, high), when, default)
         elif size > MAX_CHOICES:
-            super().__init__(IntegerGrid(low, high, log), DyadicGraph(size, size.bit_length()), when)
+            super().__init__(IntegerGrid(low, high, log), DyadicGraph(size, size.bit_length()), when, default)
         else:
-            super().__init__(tuple(range(low, high + 1)), path_graph(size), when)
+            super().__init__(tuple(range(low, high + 1)), path_graph(size), when, default)
 
     def __repr__(self) -> str:
         grid = self._grid

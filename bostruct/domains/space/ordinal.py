@@ -9,6 +9,7 @@ from bostruct.contracts import Json, ParsedJson
 from bostruct.domains.space.choice_json import choices_from_json
 from bostruct.domains.space.choices import ChoiceVariable, check_choices, path_graph
 from bostruct.domains.space.graphs import MIN_WEIGHT
+from bostruct.domains.space.variable import NO_DEFAULT
 from bostruct.domains.space.when import When
 
 
@@ -18,16 +19,24 @@ class Ordinal(ChoiceVariable):
     choices: 2 to 1000 distinct values, in order.
     weight: float > 0, the weight of the graph's edges, which scales diffusion along them.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
 
     Raises DomainError and ValueError.
     """
 
     ordered = True
 
-    def __init__(self, choices: Iterable[object], weight: float = 1.0, *, when: When | None = None) -> None:
+    def __init__(
+        self,
+        choices: Iterable[object],
+        weight: float = 1.0,
+        *,
+        when: When | None = None,
+        default: object = NO_DEFAULT,
+    ) -> None:
         values = check_choices("Ordinal", choices)
         self.weight = check_number("weight", weight, MIN_WEIGHT)
-        super().__init__(values, path_graph(len(values), self.weight), when)
+        super().__init__(values, path_graph(len(values), self.weight), when, default)
 
     def describe(self) -> dict[str, Json]:
         """Return the choices, and the weight where it is not 1, as JSON."""

@@ -9,6 +9,7 @@ from bostruct.contracts import DomainError, Json, ParsedJson
 from bostruct.domains.space.choices import ChoiceVariable, to_python
 from bostruct.domains.space.graphs import DyadicGraph
 from bostruct.domains.space.scale import GRID_STEPS, RealGrid
+from bostruct.domains.space.variable import NO_DEFAULT
 from bostruct.domains.space.when import When
 
 
@@ -18,6 +19,7 @@ class Real(ChoiceVariable):
     low, high: finite numbers, low < high.
     log: bool, True to draw and change values on the scale of their logarithms; then low > 0.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
 
     Values lie on a grid of a trillion steps, to the nearest of which your own numbers are moved. `auto` and most other
     methods accept it; `combo`, `bocs`, `smbo` and `mcts` refuse it by name.
@@ -27,14 +29,22 @@ class Real(ChoiceVariable):
     ordered = True
     choices: RealGrid
 
-    def __init__(self, low: float, high: float, *, log: bool = False, when: When | None = None) -> None:
+    def __init__(
+        self,
+        low: float,
+        high: float,
+        *,
+        log: bool = False,
+        when: When | None = None,
+        default: object = NO_DEFAULT,
+    ) -> None:
         low, high = check_number("low", low) + 0.0, check_number("high", high) + 0.0  # -0.0 is 0.0
         if not low < high or (log and low <= 0.0) or not math.isfinite(high - low):
             raise DomainError(f"Real: expected low < high{', low above 0' if log else ''}; got low={low}, high={high}")
         span = math.log(high / low) if log else (high - low) / max(abs(low), abs(high))
         if span < GRID_STEPS * 1e-15:
             raise DomainError(f"Real: expected a range that float64 can divide finely, got low={low}, high={high}")
-        super().__init__(RealGrid(low, high, log), DyadicGraph(GRID_STEPS + 1), when)
+        super().__init__(RealGrid(low, high, log), DyadicGraph(GRID_STEPS + 1), when, default)
 
     def __repr__(self) -> str:
         grid = self.choices

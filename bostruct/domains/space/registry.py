@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bostruct.checks import has_capability, short_repr
-from bostruct.contracts import Domain, DomainError, ParsedJson
+from bostruct.contracts import Domain, DomainError, ParsedJson, PointError
 from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choices import to_python
@@ -94,6 +94,10 @@ def variable_from_json(name: str, data: ParsedJson) -> Variable:
         found = KINDS[kind].from_json(data)
         if "when" in data:
             found.when = when_from_json(data["when"])
+        if "default" in data:
+            found.default_columns = tuple(found.decode(data["default"]))
         return found
+    except PointError as error:
+        raise DomainError(f"{name}: default: {error}") from None
     except DomainError as error:
         raise DomainError(f"{name}: {error}") from None

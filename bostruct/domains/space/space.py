@@ -38,7 +38,7 @@ from bostruct.domains.space.decisions import (
 )
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.moves import Moves
-from bostruct.domains.space.points import check_names, check_row, encode_row, present_row, read_row
+from bostruct.domains.space.points import check_names, check_row, encode_row, present_row, read_row, reread_row
 from bostruct.domains.space.registry import is_part, variable, variable_from_json
 from bostruct.domains.space.scale import GRID_STEPS, NumberGrid
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
@@ -258,6 +258,17 @@ class Space:
         Constraints are not checked.
         """
         return read_row(self, check_names(self, data), lambda variable, value: variable.decode(value))
+
+    def decode_from(self, data: ParsedJson, description: ParsedJson) -> IntArray:
+        """Rebuild a point that a space of another description encoded; raise PointError where this one has it not.
+
+        data: what `encode` of the other space returned.
+        description: what `to_json` of the other space returned.
+
+        A variable that the point lacks has its default, and a value for which this space has no place must be the
+        default of its variable. Constraints are not checked.
+        """
+        return reread_row(self, data, description)
 
     def key(self, x: IntArray) -> Hashable:
         """Return the key of a point.

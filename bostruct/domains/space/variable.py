@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from types import MappingProxyType
 
 import numpy as np
 
-from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, Presented
+from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.when import When, when_to_json
 
 ABSENT = int(np.iinfo(np.int64).min)  # in each column of a variable that a point does not have
+BESIDE_VALUES = ("when", "default")  # of a variable's JSON, what says nothing of its values
+
+
+class NoDefault:
+    """The `default=` of a variable that has none, as None may be one of its values."""
+
+    def __repr__(self) -> str:
+        return "NO_DEFAULT"
+
+
+NO_DEFAULT = NoDefault()
 
 
 class Variable(ABC):
@@ -26,6 +38,7 @@ class Variable(ABC):
     ordered: bool = False  # True where the values have an order that means something
     when: When = MappingProxyType({})  # the conditions under which a point has the variable; empty for always
     is_even: bool = True  # False where `sample` draws some values more often than others
+    default_columns: tuple[int, ...] | None = None  # of the value that trials had before the variable existed
 
     @property
     def kind(self) -> str:
@@ -108,6 +121,41 @@ class Variable(ABC):
         data: dict; `to_json` adds the kind to it, which is not looked at.
         """
 
+    def read_default(self, default: object) -> tuple[int, ...] | None:
+        """Return the columns of a user's `default=`, None for none; raise DomainError where it is no value.
+
+        default: in the form of `present`, or `NO_DEFAULT`.
+        """
+        if isinstance(default, NoDefault):
+            return None
+        try:
+            return tuple(self.parse(default))
+        except PointError as error:
+            raise DomainError(f"{self.kind}: default: {error}") from None
+
+    def has_values_of(self, description: ParsedJson) -> bool:
+        """Tell whether a variable, as JSON, has these values, whatever its conditions and its default.
+
+        description: what `to_json` of a variable returned.
+        """
+        own, other = (
+            {name: part for name, part in one.items() if name not in BESIDE_VALUES}
+            for one in (self.to_json(), description)
+        )
+        return hide_addresses(json.dumps(own)) == hide_addresses(json.dumps(other))
+
+    def decode_from(self, data: ParsedJson, description: ParsedJson) -> Sequence[int]:
+        """Rebuild the columns of a value that another variable encoded; raise PointError where this one has it not.
+
+        data: what `encode` of the other returned.
+        description: what `to_json` of the other returned.
+
+        A kind that does not say more reads the values of variables that have its own.
+        """
+        if not self.has_values_of(description):
+            raise PointError(f"its values changed, and {self.kind} does not read those of before")
+        return self.decode(data)
+
     def fallback(self) -> Sequence[int]:
         """Return the columns of the value that the variable takes where a change of another makes it exist."""
         return self.sample(1, np.random.default_rng(0))[0].tolist()
@@ -117,9 +165,11 @@ class Variable(ABC):
         raise DomainError(f"{self.kind}: its values are not listed")
 
     def to_json(self) -> dict[str, Json]:
-        """Return the variable as JSON: its kind, what `describe` says, and its conditions where it has any."""
-        conditions = {"when": when_to_json(self.when)} if self.when else {}
-        return {"kind": self.kind, **self.describe(), **conditions}
+        """Return the variable as JSON: its kind, what `describe` says, and conditions and default where it has any."""
+        beside: dict[str, Json] = {"when": when_to_json(self.when)} if self.when else {}
+        if self.default_columns is not None:
+            beside["default"] = self.encode(self.default_columns)
+        return {"kind": self.kind, **self.describe(), **beside}
 
     def __len__(self) -> int:
         return self.size
@@ -131,3 +181,11 @@ class Variable(ABC):
 
     def __hash__(self) -> int:
         return hash((self.kind, self.size))
+
+
+def hide_addresses(text: str) -> str:
+    """Return a text without the places of objects in memory, which change from process to process.
+
+    text: any, such as the description of choices that are Python objects.
+    """
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", text)

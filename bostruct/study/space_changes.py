@@ -1,0 +1,296 @@
+"""Studies opened with another space than the one they were on: what is still data, and what goes on record."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+from itertools import chain
+from typing import NamedTuple
+
+from bostruct import __version__
+from bostruct.checks import short_repr
+from bostruct.contracts import Domain, Info, ParsedJson, Point, PointError
+from bostruct.domains.space.space import Space
+from bostruct.storage.json_text import dump, parse
+from bostruct.storage.protocol import SpaceChange, StorageError, StoredStudy, StudyRow, StudyWriter, TrialRow
+from bostruct.study.given_numbers import find_moved_numbers, restore_numbers
+from bostruct.study.history import Trial
+from bostruct.study.records import MALFORMED, check_same_study, check_study, is_same_description, read_trial, show_trial
+
+SHOWN_REASONS = 3
+
+
+class SpaceChanged(UserWarning):
+    """A study was opened with a space in which some of its trials cannot be read."""
+
+
+class Opening(NamedTuple):
+    """A study as a call speaks of it.
+
+    given: the call's row; where the space is another one, with what the change makes of the stored row.
+    change: of the space; None where there is none, or none that trials can follow.
+    """
+
+    given: StudyRow
+    change: SpaceChange | None
+
+
+class ReadTrial(NamedTuple):
+    """A trial as a study shows it.
+
+    trial: with the reason why its point cannot be read, or none.
+    point: as the domain holds it; None where it cannot be read.
+    text: the point as it is stored, JSON text.
+    """
+
+    trial: Trial
+    point: Point | None
+    text: str
+
+
+def current_row(stored: StoredStudy) -> StudyRow:
+    """Return the row of a study as it is since the last change of its space.
+
+    stored: the study.
+    """
+    if not stored.changes:
+        return stored.study
+    last = stored.changes[-1]
+    return stored.study._replace(domain=last.domain, method=last.method, initial=last.initial)
+
+
+def check_stored(stored: StoredStudy, where: str) -> StudyRow:
+    """Return the row of a study as it is now; raise StorageError where it, or what it was, is not the JSON it must be.
+
+    stored: the study.
+    where: name of the storage, for messages.
+    """
+    check_study(stored.study, where)
+    for change in stored.changes:
+        check_study(stored.study._replace(domain=change.domain, method=change.method, initial=change.initial), where)
+    parse_unread(stored, f"{where}: study {stored.study.name!r}")
+    return current_row(stored)
+
+
+def is_over(row: StudyRow, domain: Domain) -> bool:
+    """Tell whether a study is over a space; True for any other domain, which is never taken for a change.
+
+    row: of the study, as it is now.
+    domain: given for it.
+    """
+    return not isinstance(domain, Space) or is_same_description(row.domain, dump(domain.to_json()))
+
+
+def find_change(stored: StoredStudy, given: StudyRow, domain: Domain, where: str) -> Opening:
+    """Find what becomes of a study where a call gives it another space; nothing is written.
+
+    stored: the study, which was checked.
+    given: as the call speaks of it.
+    domain: of the call.
+    where: name of the storage, for messages.
+
+    Spaces that have no variable in common are no change of each other, and neither are other domains. Raises
+    StorageError where what is stored cannot be read.
+    """
+    row = current_row(stored)
+    if not isinstance(domain, Space) or is_over(row, domain):
+        return Opening(given, None)
+    if not set(_variables(parse(row.domain))) & set(domain.variables):
+        return Opening(given, None)
+    unread = {}
+    for one, description in zip(stored.trials, _descriptions(stored), strict=True):
+        try:
+            _reread(one.point, domain, description, f"{where}: study {row.name!r}: trial {one.number}")
+        except PointError as error:
+            unread[str(one.number)] = str(error)
+    initial = given.initial
+    if initial == "[]":
+        initial = dump(list(_reread_initial(row, domain, where)))
+    is_same = _is_same_kind(row.method, given.method)
+    agreed = given._replace(domain=row.domain, initial="[]", method=row.method if is_same else given.method)
+    count, now = len(stored.trials), time.time()
+    return Opening(agreed, SpaceChange(given.domain, given.method, initial, count, dump(unread), now, __version__))
+
+
+def open_with(
+    stored: StoredStudy, given: StudyRow, domain: Domain, store: StudyWriter, where: str, *, seed_given: bool
+) -> StoredStudy:
+    """Return a study as a call that speaks of it goes on with it; where the space is another one, that is written.
+
+    stored: the study.
+    given: as the call speaks of it.
+    domain: of the call.
+    store: the right to write the study.
+    where: name of the storage, for messages.
+    seed_given: False where the call leaves the seed unsaid.
+
+    Raises StudyMismatch where more than the space differs, StorageError where what is stored cannot be read. Warns of
+    `SpaceChanged` and `OtherVersion`.
+    """
+    row = check_stored(stored, where)
+    opening = find_change(stored, given, domain, where)
+    check_same_study(row, opening.given, where, seed_given=seed_given)
+    return record_change(stored, opening.change, store, given.state, where)
+
+
+def record_change(
+    stored: StoredStudy, change: SpaceChange | None, store: StudyWriter, state: str, where: str
+) -> StoredStudy:
+    """Write a change of the space, warn of `SpaceChanged` where trials cannot be read, and return the study.
+
+    stored: the study before.
+    change: as found; None for none.
+    store: the right to write it.
+    state: the searcher's first one, as JSON text; that of another space is not used.
+    where: name of the storage, for messages.
+    """
+    if change is None:
+        return stored
+    store.change_space(change, state)
+    if unread := parse(change.unread):
+        said = Counter(unread.values()).most_common(SHOWN_REASONS)
+        numbers = {reason: next(n for n, one in unread.items() if one == reason) for reason, _ in said}
+        reasons = "; ".join(f"{reason} (trial {numbers[reason]}; {count} such)" for reason, count in said)
+        warnings.warn(
+            f"study {stored.study.name!r} in {where}: {len(unread)} of {change.trials} trials cannot be read in the "
+            f"new space. They stay in the study, and are no data for the method: {reasons}",
+            SpaceChanged,
+            stacklevel=4,
+        )
+    return StoredStudy(stored.study._replace(state=state), stored.trials, (*stored.changes, change))
+
+
+def read_trials(stored: StoredStudy, domain: Domain, where: str) -> Iterator[ReadTrial]:
+    """Yield the trials of a study by number; raise StorageError, naming the trial, where one makes no sense.
+
+    stored: the study.
+    domain: that it is open with.
+    where: storage and study, for messages.
+    """
+    is_current = is_over(current_row(stored), domain)
+    known = parse_unread(stored, where) if is_current else None
+    own = dump(domain.to_json()) if isinstance(domain, Space) else None
+    for one, description in zip(stored.trials, _descriptions(stored), strict=True):
+        if known is not None and str(one.number) in known:
+            yield _read_unread(one, known[str(one.number)], where)
+        elif own is None or not isinstance(domain, Space) or is_same_description(description, own):
+            yield ReadTrial(*read_trial(one, domain, where), one.point)
+        else:
+            yield _read_elsewhere(one, domain, description, where, is_known=known is not None)
+
+
+def parse_unread(stored: StoredStudy, where: str) -> dict[str, str]:
+    """Return why trials cannot be read in a study's space, by number as text; raise StorageError.
+
+    stored: the study.
+    where: storage and study, for messages.
+    """
+    if not stored.changes:
+        return {}
+    try:
+        unread = parse(stored.changes[-1].unread)
+    except ValueError as error:
+        raise StorageError(f"{where} cannot be read: unread: {error}") from error
+    if not isinstance(unread, dict) or not all(isinstance(why, str) for why in unread.values()):
+        raise StorageError(f"{where} cannot be read: unread: expected reasons by number, got {short_repr(unread)}")
+    return unread
+
+
+def describe_change(before: str, after: str) -> str:
+    """Say in words what of a space changed.
+
+    before, after: descriptions of spaces, JSON text.
+    """
+    old, new = _variables(parse(before)), _variables(parse(after))
+    names = {
+        "gained": [name for name in new if name not in old],
+        "lost": [name for name in old if name not in new],
+        "changed": [name for name in new if name in old and dump(new[name]) != dump(old[name])],
+    }
+    said = [f"{what} {', '.join(those)}" for what, those in names.items() if those]
+    counts = [parse(text).get("constraints") for text in (before, after)]
+    if counts[0] != counts[1]:
+        said.append(f"constraints {counts[0]} to {counts[1]}")
+    return "; ".join(said) or "another order"
+
+
+def _descriptions(stored: StoredStudy) -> Iterator[str]:
+    """Yield the description of the space that each trial was asked in."""
+    spaces = [stored.study.domain, *(change.domain for change in stored.changes)]
+    ends = [*(change.trials for change in stored.changes), len(stored.trials)]
+    starts = [0, *ends]
+    return chain.from_iterable([text] * (end - start) for text, start, end in zip(spaces, starts, ends, strict=False))
+
+
+@lru_cache(maxsize=8)
+def _parse_description(text: str) -> ParsedJson:
+    return parse(text)
+
+
+def _variables(description: ParsedJson) -> dict[str, ParsedJson]:
+    """Return the variables of a space by name; none of another domain."""
+    variables = description.get("variables") if description.get("domain") == "space" else None
+    return variables if isinstance(variables, dict) else {}
+
+
+def _is_same_kind(stored: str, given: str) -> bool:
+    """Tell whether a method is the same on another space, where its settings may differ."""
+    a, b = parse(stored), parse(given)
+    if a["name"] is None and b["name"] is None:
+        return a["searcher"] == b["searcher"]
+    return a["name"] == b["name"] or (a["searcher"], a["settings"]) == (b["searcher"], b["settings"])
+
+
+def _reread(text: str, domain: Space, description: str, where: str, *, is_known: bool = False) -> Point:
+    """Read a point of another space; raise PointError where this one has it not, StorageError where it makes no sense.
+
+    Constraints are not asked again where it is known that they hold.
+    """
+    try:
+        point = domain.decode_from(parse(text), _parse_description(description))
+    except PointError:
+        raise
+    except MALFORMED as error:
+        raise StorageError(f"{where} cannot be read: {short_repr(error, 200)}") from error
+    if not is_known:
+        domain.check(point)
+    return point
+
+
+def _reread_initial(row: StudyRow, domain: Space, where: str) -> Iterator[ParsedJson]:
+    for data in parse(row.initial):
+        try:
+            yield domain.encode(_reread(dump(data), domain, row.domain, f"{where}: study {row.name!r}: initial"))
+        except PointError:
+            continue
+
+
+def _read_unread(row: TrialRow, why: str, where: str) -> ReadTrial:
+    """Return a trial whose point cannot be read, which shows what is stored."""
+    try:
+        shown = parse(row.point)
+    except ValueError as error:
+        raise StorageError(f"{where}: trial {row.number} cannot be read: {error}") from error
+    trial = show_trial(row, lambda info: restore_numbers(shown, info.get("given")), where)
+    return ReadTrial(replace(trial, unread=why), None, row.point)
+
+
+def _read_elsewhere(row: TrialRow, domain: Space, description: str, where: str, *, is_known: bool) -> ReadTrial:
+    """Return a trial of another space, with the numbers that were evaluated."""
+    try:
+        point = _reread(row.point, domain, description, f"{where}: trial {row.number}", is_known=is_known)
+    except PointError as error:
+        if is_known:
+            raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
+        return _read_unread(row, str(error), where)
+
+    def show(info: Info) -> ParsedJson:
+        presented = domain.present(point)
+        evaluated = restore_numbers(parse(row.point), info.get("given"))
+        return restore_numbers(presented, find_moved_numbers(evaluated, presented))
+
+    return ReadTrial(show_trial(row, show, where), point, row.point)

@@ -1,0 +1,373 @@
+"""Studies opened with another space: what is still data, what is not, and what goes on record."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import networkx
+import pytest
+
+import bostruct as bo
+from bostruct.contracts import BostructError, Suggestion
+from bostruct.searchers.random import RandomSearch
+from bostruct.storage.json_text import dump, parse
+from bostruct.storage.memory import MemoryStorage
+from bostruct.storage.protocol import StorageError, StudyMismatch
+from bostruct.storage.sqlite import SqliteStorage
+from bostruct.study.space_changes import SpaceChanged, current_row, describe_change
+from tests.stored import damage, forge
+
+OLD = {"a": ["x", "y"], "b": bo.Integer(0, 5)}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A study of six trials, two values of each choice, and one trial that is running."""
+    with bo.Study(OLD, method="random", seed=0, storage=tmp_path / "runs.db") as study:
+        for number in range(6):
+            study.add({"a": "xy"[number % 2], "b": number}, float(number))
+        study.ask()
+    return tmp_path / "runs.db"
+
+
+def open_study(file: Any, space: Any, **given: Any) -> bo.Study:
+    return bo.Study(space, **({"method": "random", "seed": 0, "storage": file} | given))
+
+
+def numbers_unread(study: bo.Study) -> list[int]:
+    return [trial.number for trial in study.trials[:6] if trial.unread is not None]
+
+
+def one_trial(before: Any, value: Any, after: Any) -> Any:
+    """Return the trial that a study over one variable beside another shows once that variable changed."""
+    place = MemoryStorage()
+    with bo.Study({"v": before, "w": bool}, method="random", seed=0, storage=place) as study:
+        study.add({"v": value, "w": True}, 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpaceChanged)
+        with bo.Study({"v": after, "w": bool}, method="random", seed=0, storage=place) as study:
+            return study.trials[0]
+
+
+CYCLE, LONGER = networkx.cycle_graph(4), networkx.cycle_graph(6)
+
+
+@pytest.mark.parametrize(
+    ("before", "value", "after"),
+    [
+        (["x", "y"], "y", ["z", "y", "x"]),
+        (["x", float("inf")], float("inf"), ["x", "y", float("inf")]),
+        ([(1, 2), (3, 4)], (3, 4), [(5, 6), (3, 4)]),
+        (bo.Ordinal([1, 2, 4]), 4, bo.Ordinal([1, 4, 8], weight=2.0)),
+        (bo.Integer(0, 5), 3, bo.Integer(-2, 5000)),
+        (bo.Integer(1, 9), 3, bo.Integer(2, 3, log=True)),
+        (bo.Integer(1, 9), 3, bo.Real(0.5, 9.5)),
+        (bo.Real(0.0, 1.0), 0.123456789123, bo.Real(-1e6, 1e6)),
+        (bo.Real(0.0, 1.0), 0.25, bo.Real(0.1, 0.5, log=True)),
+        (bool, True, [False, True, "maybe"]),
+        (bo.Graph(CYCLE), 3, bo.Graph(LONGER)),
+        (bo.Fidelity([1, 3, 9]), 3, bo.Fidelity([1, 3, 9, 27])),
+    ],
+)
+def test_a_value_that_the_variable_still_has_is_read_and_shown_as_it_was(before: Any, value: Any, after: Any) -> None:
+    trial = one_trial(before, value, after)
+    assert trial.unread is None
+    assert trial.point == {"v": value, "w": True}
+
+
+@pytest.mark.parametrize(
+    ("before", "value", "after"),
+    [
+        (["x", "y"], "y", ["x", "z"]),
+        (["x", float("inf")], float("inf"), ["x", float("-inf")]),
+        ([(1, 2), (3, 4)], (3, 4), [(1, 2), (5, 6)]),
+        (bo.Ordinal([1, 2, 4]), 4, bo.Ordinal([1, 2, 8])),
+        (bo.Integer(0, 5), 5, bo.Integer(0, 4)),
+        (bo.Real(0.0, 1.0), 0.75, bo.Real(0.0, 0.5)),
+        (bo.Real(0.0, 1.0), 0.75, bo.Integer(0, 1)),
+        (bo.Graph(LONGER), 5, bo.Graph(CYCLE)),
+        (bo.Fidelity([1, 3, 9]), 9, bo.Fidelity([1, 3])),
+    ],
+)
+def test_a_value_that_the_variable_has_no_more_is_no_data(before: Any, value: Any, after: Any) -> None:
+    trial = one_trial(before, value, after)
+    assert trial.unread is not None
+    assert trial.unread.startswith("v: expected")
+    assert trial.value == 1.0
+
+
+KINDS: list[tuple[Any, Any]] = [
+    (bo.Binary(default=True), True),
+    (bo.Categorical(["p", None], default=None), None),
+    (bo.Ordinal([1, 2, 4], default=2), 2),
+    (bo.Integer(0, 9, default=7), 7),
+    (bo.Integer(1, 10**6, log=True, default=10), 10),
+    (bo.Real(0.0, 1.0, default=0.25), 0.25),
+    (bo.Fidelity([1, 3], default=3), 3),
+    (bo.Graph(CYCLE, default=2), 2),
+]
+
+
+@pytest.mark.parametrize(("variable", "default"), KINDS, ids=lambda one: getattr(one, "kind", None))
+def test_each_kind_is_gained_with_its_default_and_lost_where_it_has_it(file: Path, variable: Any, default: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with open_study(file, OLD | {"new": variable}) as study:
+            assert [trial.point["new"] == default for trial in study.trials] == [True] * 7
+            other = next(x for x in variable.choices if x != default)
+            study.add({"a": "x", "b": 0, "new": default}, 1.0)
+            study.add({"a": "x", "b": 0, "new": other}, 1.0)
+    with pytest.warns(SpaceChanged, match="1 of 9 trials .* new: the space has no place for the trial's value"):
+        study = open_study(file, OLD)
+    with study:
+        assert [trial.unread is None for trial in study.trials] == [True] * 8 + [False]
+        assert study.trials[7].point == {"a": "x", "b": 0}
+
+
+def test_a_variable_without_a_default_leaves_no_old_trial_and_all_of_them_are_kept(file: Path) -> None:
+    before = SqliteStorage(file).read(None).trials
+    says = r"7 of 7 trials .* no data for the method: new: the trial has no value of it, and it has no default="
+    with pytest.warns(SpaceChanged, match=says) as said:
+        study = open_study(file, OLD | {"new": bool})
+    assert len(said) == 1
+    with study:
+        assert study.n_unread == 7
+        assert "7 trials, 7 of them not in its space" in repr(study)
+        assert study.trials[2].point == {"a": "x", "b": 2}
+        assert study.trials[2].value == 2.0
+        assert study.incumbent is None
+        assert len(study._ledger.history().completed) == len(study._ledger.history().seen) == 0
+        with pytest.raises(BostructError, match="no completed trial can be read in the study's space: 7 of 7 trials"):
+            study.best_trial  # noqa: B018
+        study.tell(study.ask(), 40.0)
+        assert study.best_trial.number == 7
+        assert study.result.recommended.trial.number == 7
+        assert "7 of 8 trials are not in it" in repr(study.result)
+    assert SqliteStorage(file).read(None).trials[:7] == [one._replace(attempts=one.attempts) for one in before]
+
+
+@pytest.mark.filterwarnings("ignore::bostruct.SpaceChanged")
+def test_conditions_are_gained_and_lost(file: Path) -> None:
+    with open_study(file, {"a": ["x", "y"], "b": bo.Integer(0, 5, when={"a": "x"}, default=1)}) as study:
+        assert numbers_unread(study) == [3, 5]  # y with another value than the default
+        assert study.trials[1].point == {"a": "y"}
+    with open_study(file, OLD) as study:
+        assert numbers_unread(study) == []
+    with open_study(file, OLD | {"c": bo.Integer(0, 3, when={"a": "y"})}) as study:
+        assert numbers_unread(study) == [1, 3, 5]  # `when` excludes it for the others
+        study.add({"a": "y", "b": 0, "c": 2}, 0.0)
+    with open_study(file, OLD | {"c": bo.Integer(0, 3, default=0)}) as study:
+        assert study.n_unread == 0
+        assert [trial.point["c"] for trial in study.trials] == [0] * 7 + [2]
+
+
+def test_a_constraint_leaves_out_what_breaks_it(file: Path) -> None:
+    with pytest.warns(SpaceChanged, match="breaks the constraint small"):
+        study = open_study(file, bo.Space(OLD, [small]))
+    with study:
+        assert numbers_unread(study) == [3, 4, 5]
+    with bo.Study.load(file, read_only=True) as study:  # which has no code
+        assert numbers_unread(study) == [3, 4, 5]
+        assert study.incumbent is not None
+    with open_study(file, OLD) as study:
+        assert study.n_unread == 0
+
+
+def small(point: dict[str, Any]) -> bool:
+    return point["b"] < 3
+
+
+def test_grown_and_shrunk_back_is_what_it_was(file: Path) -> None:
+    with bo.Study.load(file) as study:
+        before = study.trials
+    with pytest.warns(SpaceChanged):
+        open_study(file, {"a": ["y", "z"], "b": bo.Integer(0, 2)}).close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # nothing is said again
+        with open_study(file, {"a": ["y", "z"], "b": bo.Integer(0, 2)}) as study:
+            assert numbers_unread(study) == [0, 2, 3, 4, 5]
+        with open_study(file, OLD) as study:
+            assert study.trials == before
+            assert [change.trials for change in study.space_changes] == [7, 7]
+
+
+class Counting(RandomSearch):
+    """A search whose state must be that of its own space."""
+
+    def initial_state(self) -> Any:
+        return {"size": self.domain.size, "n": 0}
+
+    def suggest(self, history: Any, state: Any, rng: Any) -> Any:
+        assert state["size"] == self.domain.size
+        found = super().suggest(history, state, rng)
+        return Suggestion(found.point, {"size": state["size"], "n": state["n"] + 1}, found.info)
+
+
+def test_the_state_of_another_space_is_not_used(file: Path) -> None:
+    small_space, large = bo.Space({"a": bool}), bo.Space({"a": bool, "b": bo.Integer(0, 9, default=0)})
+    with open_study(file, small_space, method=Counting(small_space), name="mine") as study:
+        study.tell(study.ask(), 1.0)
+    with open_study(file, large, method=Counting(large), name="mine") as study:
+        assert parse(study._ledger.state) == {"size": 20, "n": 0}
+        study.ask()
+
+
+GROWN = {"a": ["x", "y", "z"], "b": bo.Integer(0, 9), "c": bo.Real(0.0, 1.0, default=0.5)}
+
+
+def value(point: dict[str, Any]) -> float:
+    return "xyz".index(point["a"]) + point["b"] / 7 + point.get("c", 0.5)
+
+
+@pytest.mark.parametrize("method", ["auto", "annealing"])
+def test_a_grown_study_that_is_resumed_equals_one_that_was_not(tmp_path: Path, method: str) -> None:
+    points = []
+    for cuts in ((12,), (5, 6, 8, 12)):
+        file = tmp_path / f"{len(cuts)}.db"
+        bo.minimize(value, OLD, 4, method=method, seed=1, storage=file)
+        for n_trials in cuts:
+            bo.minimize(value, GROWN, n_trials, method=method, seed=1, storage=file)
+        with bo.Study.load(file) as study:
+            points.append([(trial.point, trial.value) for trial in study.trials])
+    assert points[0] == points[1]
+    assert len(points[0]) == 12
+
+
+@pytest.mark.filterwarnings("ignore::bostruct.SpaceChanged")
+def test_a_running_trial_is_told_where_it_is_in_the_space_and_refused_where_not(file: Path) -> None:
+    with open_study(file, GROWN) as study:
+        trial = study.ask()
+        assert (trial.number, trial.point["c"]) == (6, 0.5)
+    with open_study(file, {"a": ["x", "y"], "new": bool}) as study:
+        with pytest.raises(ValueError, match="trial: expected one in the space of the study, but trial 6 is none"):
+            study.tell(6, 1.0)
+        assert study.ask().number == 7
+    with open_study(file, GROWN | {"new": bo.Binary(default=False)}) as study:
+        assert study.tell(study.ask(), 3.0).number == 6
+    told = SqliteStorage(file).read(None).trials[6].outcome
+    assert told is not None
+    assert told.value == 3.0
+
+
+def test_a_saved_copy_holds_the_changes_and_the_points_as_they_were_stored(file: Path, tmp_path: Path) -> None:
+    with open_study(file, GROWN) as study:
+        study.requeue(study.ask())
+        study.save(tmp_path / "copy.db")
+        expected = study.trials
+    stored, copy = (SqliteStorage(path).read(None) for path in (file, tmp_path / "copy.db"))
+    assert copy.changes == stored.changes
+    assert [one.point for one in copy.trials] == [one.point for one in stored.trials]
+    with bo.Study.load(tmp_path / "copy.db") as study:
+        assert study.trials[:6] == expected[:6]
+        assert study.domain == bo.Space(GROWN)
+
+
+def test_what_the_file_says_of_a_change(file: Path) -> None:
+    with pytest.warns(SpaceChanged):
+        open_study(file, bo.Space({"b": bo.Integer(0, 3), "a": ["x", "y"]})).close()
+    stored = SqliteStorage(file).read(None)
+    change = stored.changes[0]
+    assert parse(stored.study.domain) == json.loads(json.dumps(bo.Space(OLD).to_json()))
+    assert parse(current_row(stored).domain)["variables"]["b"] == {"kind": "Integer", "low": 0, "high": 3}
+    assert (change.trials, change.version) == (7, bo.__version__)
+    assert parse(change.unread)["4"] == "b: expected one of [0, 1, 2, 3], got 4"
+    assert describe_change(stored.study.domain, change.domain) == "changed b"
+    assert describe_change(change.domain, dump(bo.Space(GROWN, [small]).to_json())) == (
+        "gained c; changed a, b; constraints 0 to 1"
+    )
+
+
+@pytest.mark.filterwarnings("ignore::bostruct.SpaceChanged")
+def test_initial_points_follow_the_space(tmp_path: Path) -> None:
+    points = [{"a": "x", "b": 5}, {"a": "y", "b": 0}]
+    file = tmp_path / "runs.db"
+    open_study(file, OLD, initial_points=points).close()
+    narrow = {"a": ["x", "y"], "b": bo.Integer(0, 3), "c": bo.Binary(default=True)}
+    with open_study(file, narrow) as study:
+        assert study.ask().point == {"a": "y", "b": 0, "c": True}
+    with open_study(file, OLD, initial_points=points) as study:
+        study.ask()
+        assert study.ask().point == {"a": "x", "b": 5}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"space": {"z": [1, 2]}}, "with another domain"),
+        ({"space": GROWN, "seed": 1}, "with another seed"),
+        ({"space": GROWN, "method": "annealing"}, "with another method"),
+        ({"space": GROWN, "direction": "maximize"}, "with another direction"),
+        ({"space": bo.mlp_domain(), "method": "random"}, "with another domain"),
+    ],
+)
+def test_what_is_no_change_of_the_space_alone_is_refused(file: Path, given: Any, message: str) -> None:
+    before = file.read_bytes()
+    with pytest.raises(StudyMismatch, match=message):
+        open_study(file, **given)
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ('UPDATE changes SET unread = \'{"0": "a"}\'', "change 0 of its space is damaged"),
+        ("DELETE FROM changes", "its trials are not as they were written last"),
+        ("DELETE FROM trials WHERE number = 6", "its trials are not as they were written last"),
+    ],
+)
+def test_an_accident_to_a_change_is_found(file: Path, change: str, message: str) -> None:
+    open_study(file, GROWN).close()
+    damage(file, change)
+    for read_only in (True, False):
+        with pytest.raises(StorageError, match=message):
+            bo.Study.load(file, read_only=read_only)
+
+
+@pytest.mark.parametrize(
+    ("column", "given", "message"),
+    [
+        ("domain", "[]", "domain: got"),
+        ("domain", "{", "domain"),
+        ("method", "{}", "method: got"),
+        ("initial", "{}", "initial: got"),
+        ("initial", '[{"q": 1}]', "initial"),
+        ("trials", 99, "the changes of its space are after .99. of 7 trials"),
+        ("trials", -1, "trials: expected an integer from 0"),
+        ("unread", "[1]", "unread: expected reasons by number"),
+        ("unread", '{"0": 3}', "unread: expected reasons by number"),
+        ("unread", b"\0", "unread: expected text"),
+        ("changed", float("inf"), "changed: expected a finite number"),
+        ("number", 3, "number: expected 0, got 3"),
+    ],
+)
+def test_a_forged_change_is_refused_by_its_column(file: Path, column: str, given: Any, message: str) -> None:
+    open_study(file, GROWN).close()
+    forge(file, f"UPDATE changes SET {column} = ?", values=(given,))
+    for read_only in (True, False):
+        with pytest.raises(StorageError, match=message):
+            bo.Study.load(file, read_only=read_only)
+
+
+def test_a_forged_trial_of_another_space_is_refused(file: Path) -> None:
+    open_study(file, GROWN).close()
+    forge(file, "UPDATE trials SET point = '{\"a\": 1}' WHERE number = 2")
+    with pytest.raises(StorageError, match="trial 2 cannot be read"):
+        bo.Study.load(file)
+
+
+def test_reading_with_another_space_leaves_the_file_as_it_is(file: Path) -> None:
+    before = file.read_bytes()
+    with bo.Study.load(file, space={"a": ["x", "z"], "b": bo.Integer(0, 5)}, read_only=True) as study:
+        assert numbers_unread(study) == [1, 3, 5]
+        assert study.result.recommended.trial.number == 0
+    assert file.read_bytes() == before
+
+
+def test_a_table_of_trials_says_which_are_not_read(file: Path) -> None:
+    with pytest.warns(SpaceChanged), open_study(file, {"a": ["x", "z"], "b": bo.Integer(0, 5)}) as study:
+        rows = study.result.history.rows()
+    assert rows[1]["unread"] == "a: expected one of ['x', 'z'], got 'y'"
+    assert "unread" not in rows[0]
