@@ -119,12 +119,14 @@ class MaternFactor:
         load_compiled().sum_slopes(prepared.xs, prepared.ys, _rates(theta), prepared.is_same, half, slopes)
         return slopes
 
-    def vary_shares(self, theta: Array, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
+    def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
         """Return log K of m points and ys as a function of the shares of the m points, and its pullback.
 
         theta: (c,).
+        xs: positions of the m points (m, c), unused; every point has all numbers.
         ys: positions of n points (n, c).
         """
+        del xs  # all of them vary
         others, rates = shares_of(self.grids, ys), _rates(theta)
 
         def at(shares: Array) -> tuple[Array, Pullback]:
