@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.linalg.lapack import dpotrf, dpotri, dtrtri, dtrtrs  # pyright: ignore[reportAttributeAccessIssue]
 
 from bostruct.contracts import Array, NumericalError
@@ -101,6 +102,11 @@ def _ones(n: int) -> Array:
     return np.ones(n)
 
 
+@lru_cache(maxsize=4)
+def _below_diagonal(n: int) -> npt.NDArray[np.bool_]:
+    return np.tri(n, k=-1, dtype=bool)
+
+
 def solve_lower(lower: Array, right: Array) -> Array:
     """Return L^-1 right.
 
@@ -119,12 +125,14 @@ def inverse_lower(lower: Array) -> Array:
 
 
 def inverse_from_cholesky(lower: Array) -> Array:
-    """Return (L L')^-1, symmetric (n, n).
+    """Return (L L')^-1, symmetric (n, n), an array in C's order.
 
     lower: L (n, n), overwritten.
     """
-    half = np.tril(dpotri(lower, lower=1, overwrite_c=1)[0])
-    return half + np.tril(half, -1).T
+    half = dpotri(lower, lower=1, overwrite_c=1)[0]
+    inverse = np.ascontiguousarray(half.T)  # a view, where LAPACK answers in its own order
+    np.copyto(inverse, inverse.T, where=_below_diagonal(len(inverse)))
+    return inverse
 
 
 def evidence(build: Callable[[], Array], residual: Array, log_amplitude: float, ratio: float) -> Evidence:

@@ -95,6 +95,8 @@ class GraphEffect:
         xs: vertices (n, 1).
         ys: vertices (m, 1).
         """
+        if len(self.table) < len(xs):  # rows are quicker to gather than columns
+            return self.table[:, ys[:, 0]][xs[:, 0]]
         return self.table[xs[:, 0]][:, ys[:, 0]]
 
     def diag(self, xs: IntArray) -> Array:
