@@ -115,8 +115,12 @@ class MaternFactor:
         weighted: (n, m).
         """
         slopes = np.empty(self.n_variables)
-        half = 0.5 * (weighted + weighted.T) if prepared.is_same else np.ascontiguousarray(weighted)
-        load_compiled().sum_slopes(prepared.xs, prepared.ys, _rates(theta), prepared.is_same, half, slopes)
+        if prepared.is_same:
+            own = weighted + weighted.T
+            own *= 0.5
+        else:
+            own = np.ascontiguousarray(weighted)
+        load_compiled().sum_slopes(prepared.xs, prepared.ys, _rates(theta), prepared.is_same, own, slopes)
         return slopes
 
     def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
