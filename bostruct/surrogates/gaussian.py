@@ -14,13 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg.blas import dtrmm  # pyright: ignore[reportAttributeAccessIssue]
-from scipy.linalg.lapack import (  # pyright: ignore[reportAttributeAccessIssue]
-    dlauum,
-    dpotrf,
-    dpotri,
-    dtrtri,
-    dtrtrs,
-)
+from scipy.linalg.lapack import dlauum, dpotrf, dpotri, dtrtri, dtrtrs  # pyright: ignore[reportAttributeAccessIssue]
 
 from bostruct.contracts import Array, NumericalError
 
