@@ -341,7 +341,8 @@ class HasFeatures(Domain, Protocol):
 class HasContinuous(Domain, Protocol):
     """A domain with continuous coordinates: numbers, which a search may move by as little as it likes.
 
-    Each is given as a share of its range, from 0 to 1, on the scale on which the domain is even.
+    Each is given as a share of its range, from 0 to 1, on the scale on which the domain is even. A point may lack some
+    of them, as under conditions: such a share is NaN, is ignored where it is given, and no score depends on it.
     """
 
     @property
@@ -350,7 +351,7 @@ class HasContinuous(Domain, Protocol):
         ...
 
     def shares(self, xs: Batch) -> Array:
-        """Return the continuous coordinates of m points (m, c), in [0, 1].
+        """Return the continuous coordinates of m points (m, c), in [0, 1]; NaN where a point lacks one.
 
         xs: m points.
         """
@@ -359,10 +360,10 @@ class HasContinuous(Domain, Protocol):
     def with_shares(self, xs: Batch, shares: Array) -> Batch:
         """Return points with other continuous coordinates, moved to the nearest that the domain has, else unchanged.
 
-        Constraints are not looked at.
+        Constraints and conditions are not looked at: a point keeps the coordinates that it has, and gains none.
 
         xs: m points.
-        shares: (m, c), in [0, 1].
+        shares: (m, c), in [0, 1]; ignored where a point lacks the coordinate.
         """
         ...
 
@@ -517,7 +518,8 @@ class HasInputGradient(Kernel, Protocol):
     ) -> Callable[[Array], tuple[Array, Callable[[Array], Array]]]:
         """Return the Gram matrix K of xs and ys as a function of the continuous coordinates of xs.
 
-        Coordinates in which it has no gradient stay those of xs, and their derivatives are 0.
+        Coordinates in which it has no gradient stay those of xs, and their derivatives are 0. So are the derivatives in
+        coordinates that a point of xs lacks, whatever share is given for them.
 
         theta: (p,).
         xs: m points, whose other coordinates stay.

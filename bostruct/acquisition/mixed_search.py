@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import minimize
 
 from bostruct.acquisition.local_search import ascend, draw_with_neighbors, first_occurrences
@@ -119,19 +120,22 @@ class MixedSearch:
     ) -> tuple[Climbers, int]:
         """Move every point to where L-BFGS ends, if that is better; return the points and the number of gradients."""
         begin = domain.shares(climbers.points)
+        has = ~np.isnan(begin)  # the coordinates that a point lacks stay out of the climb
+        if not has.any():
+            return climbers, 0
         varied, evaluations = score.vary_shares(climbers.points), 0
 
         def loss(flat: Array) -> tuple[float, Array]:
             nonlocal evaluations
             evaluations += 1
-            values, gradient = varied(flat.reshape(begin.shape))
-            return -float(values.sum()), -gradient.ravel()
+            values, gradient = varied(_replace(begin, has, flat))
+            return -float(values.sum()), -gradient[has]
 
-        bounds = np.tile([0.0, 1.0], (begin.size, 1))
+        start = begin[has]
+        bounds = np.tile([0.0, 1.0], (start.size, 1))
         options = {"maxiter": self.most_steps, "maxfun": 2 * self.most_steps}
-        found = minimize(loss, begin.ravel(), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        end = np.clip(found.x.reshape(begin.shape), 0.0, 1.0)
-        points = _move(domain, climbers.points, begin, end)
+        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        points = _move(domain, climbers.points, begin, _replace(begin, has, np.clip(found.x, 0.0, 1.0)))
         scores = score(points)
         better = np.flatnonzero(scores > climbers.scores)
         taken = np.arange(len(scores))
@@ -158,6 +162,13 @@ class _OtherCoordinates:
         """Return the neighbors in the other coordinates, and the position in xs of each one's point."""
         del leaps
         return self._domain.sample_discrete_neighborhoods(xs, m, rng)
+
+
+def _replace(shares: Array, has: npt.NDArray[np.bool_], values: Array) -> Array:
+    """Return shares (m, c) with other values where points have the coordinate."""
+    replaced = shares.copy()
+    replaced[has] = values
+    return replaced
 
 
 def _move(domain: ContinuousNeighbors, points: Batch, begin: Array, end: Array) -> Batch:

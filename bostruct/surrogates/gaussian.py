@@ -12,11 +12,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri, dtrtri, dtrtrs  # pyright: ignore[reportAttributeAccessIssue]
+import numpy.typing as npt
+from scipy.linalg.blas import dtrmm  # pyright: ignore[reportAttributeAccessIssue]
+from scipy.linalg.lapack import dlauum, dpotrf, dpotri, dtrtri, dtrtrs  # pyright: ignore[reportAttributeAccessIssue]
 
 from bostruct.contracts import Array, NumericalError
 
 JITTER_LADDER = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # shares of the mean diagonal; the last is the bound
+UNBLOCKED = 64  # rows of a triangle that LAPACK inverts as fast as blocks do
 LOG_2_PI = math.log(2.0 * math.pi)
 
 
@@ -101,6 +104,11 @@ def _ones(n: int) -> Array:
     return np.ones(n)
 
 
+@lru_cache(maxsize=4)
+def _below_diagonal(n: int) -> npt.NDArray[np.bool_]:
+    return np.tri(n, k=-1, dtype=bool)
+
+
 def solve_lower(lower: Array, right: Array) -> Array:
     """Return L^-1 right.
 
@@ -119,12 +127,30 @@ def inverse_lower(lower: Array) -> Array:
 
 
 def inverse_from_cholesky(lower: Array) -> Array:
-    """Return (L L')^-1, symmetric (n, n).
+    """Return (L L')^-1, symmetric (n, n), an array in C's order.
 
     lower: L (n, n), overwritten.
     """
-    half = np.tril(dpotri(lower, lower=1, overwrite_c=1)[0])
-    return half + np.tril(half, -1).T
+    if len(lower) <= UNBLOCKED:
+        half = dpotri(lower, lower=1, overwrite_c=1)[0]
+    else:  # the same steps: L^-1, then L^-T L^-1
+        half = dlauum(_invert_in_blocks(lower), lower=1, overwrite_c=1)[0]
+    inverse = np.ascontiguousarray(half.T)  # a view, where LAPACK answers in its own order
+    np.copyto(inverse, inverse.T, where=_below_diagonal(len(inverse)))
+    return inverse
+
+
+def _invert_in_blocks(lower: Array) -> Array:
+    """Return L^-1 (n, n), above whose diagonal is rubbish: products of blocks take two thirds of LAPACK's time."""
+    n, k = len(lower), len(lower) // 2
+    if n <= UNBLOCKED:
+        return dtrtri(lower, lower=1)[0]
+    first, second = _invert_in_blocks(lower[:k, :k]), _invert_in_blocks(lower[k:, k:])
+    inverse = np.empty((n, n), order="F")
+    inverse[:k, :k], inverse[k:, k:] = first, second
+    between = dtrmm(-1.0, second, lower[k:, :k], lower=1)
+    inverse[k:, :k] = dtrmm(1.0, first, between, side=1, lower=1, overwrite_b=1)
+    return inverse
 
 
 def evidence(build: Callable[[], Array], residual: Array, log_amplitude: float, ratio: float) -> Evidence:

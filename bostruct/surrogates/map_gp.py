@@ -14,7 +14,7 @@ from bostruct.checks import check_integer, has_capability, missing_members
 from bostruct.contracts import Array, Batch, DifferentiablePrior, HasGradient, Info, NumericalError, Prepared, State
 from bostruct.surrogates.gaussian import cholesky, evidence_from, inverse_from_cholesky, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters, check_values
-from bostruct.surrogates.posterior import GaussianPosterior, fit_member
+from bostruct.surrogates.posterior import GaussianPosterior, member_from_gram
 from bostruct.surrogates.standardization import standardize
 
 LOG_NOISE_RANGE = (math.log(1e-6), math.log(10.0))  # of standardized values
@@ -28,11 +28,27 @@ class TrainingData(NamedTuple):
     kernel: of the points.
     prepared: what the kernel prepared of the n training points with themselves.
     values: (n,), standardized.
+    xs: the n points.
+    shift, scale: from the standardized values to the user's: shift + scale * value.
     """
 
     kernel: HasGradient
     prepared: Prepared
     values: Array
+    xs: Batch
+    shift: float
+    scale: float
+
+
+class Mode(NamedTuple):
+    """A mode of the hyperparameters.
+
+    packed: (1 + p,), log noise variance and theta.
+    info: the climb to it, on record.
+    """
+
+    packed: Array
+    info: Info
 
 
 @dataclass(frozen=True)
@@ -81,16 +97,42 @@ class MAPGP:
         Returns the posterior; log noise and theta as the state; the fit on record. Raises NumericalError.
         """
         del rng  # the climb is deterministic
+        fit = self.prepare(xs, values)
+        mode = self.find_mode(fit, state)
+        posterior, info = self.posterior_at(fit, mode)
+        return posterior, mode.packed.tolist(), info
+
+    def prepare(self, xs: Batch, values: Array) -> TrainingData:
+        """Standardize the values, and prepare the points: all that models of the same kernel share.
+
+        xs: n points.
+        values: (n,), in the user's units.
+        """
         check_values(values)
         standard, shift, scale = standardize(values, ROUNDING)
-        fit = TrainingData(self.kernel, self.kernel.prepare(xs), standard)
+        return TrainingData(self.kernel, self.kernel.prepare(xs), standard, xs, shift, scale)
+
+    def find_mode(self, fit: TrainingData, state: State) -> Mode:
+        """Climb to a mode from the last one, or from the prior's where that is higher.
+
+        fit: the training data.
+        state: None, or the last mode.
+        """
         starts = [self._start(), *([] if state is None else [np.array(state)])]
-        best, info = self._maximize(fit, starts)
-        log_noise, theta = float(best[0]), best[1:]
-        hyper = Hyperparameters(_profiled_mean(fit, theta, log_noise), 0.0, log_noise, theta)
-        one = fit_member(self.kernel, xs, fit.values - hyper.mean, hyper, 0.0)
-        info |= {"largest_jitter": one.jitter, "noise": math.exp(log_noise)}
-        return GaussianPosterior(self.kernel, xs, self.join, [one], 0.0, shift, scale), best.tolist(), info
+        return Mode(*self._maximize(fit, starts))
+
+    def posterior_at(self, fit: TrainingData, mode: Mode) -> tuple[GaussianPosterior, Info]:
+        """Return the posterior at a mode, and the fit on record; raises NumericalError.
+
+        fit: the training data.
+        mode: of its hyperparameters.
+        """
+        log_noise, theta = float(mode.packed[0]), mode.packed[1:]
+        gram = self.kernel.gram(theta, fit.prepared)
+        hyper = Hyperparameters(_profiled_mean(gram, fit.values, log_noise), 0.0, log_noise, theta)
+        one = member_from_gram(gram, fit.values - hyper.mean, hyper, 0.0)
+        info = mode.info | {"largest_jitter": one.jitter, "noise": math.exp(log_noise)}
+        return GaussianPosterior(self.kernel, fit.xs, self.join, [one], 0.0, fit.shift, fit.scale), info
 
     def log_posterior(self, fit: TrainingData, packed: Array) -> tuple[float, Array]:
         """Return the log posterior of the hyperparameters, and its gradient; Rasmussen and Williams 2006, (5.9).
@@ -107,7 +149,9 @@ class MAPGP:
         residual = fit.values - _generalized_mean(inverse, fit.values)
         weights = inverse @ residual
         evidence = evidence_from(determinant, float(residual @ weights), len(residual), 0.0)
-        cotangent = 0.5 * (np.outer(weights, weights) - inverse)
+        cotangent = np.outer(weights, weights)
+        cotangent -= inverse
+        cotangent *= 0.5
         prior, slope = self._log_prior(packed)
         return evidence + prior, slope + np.concatenate([[noise * np.trace(cotangent)], pullback(cotangent)])
 
@@ -127,17 +171,21 @@ class MAPGP:
         return np.concatenate([[self.initial_log_noise], *blocks])
 
     def _maximize(self, fit: TrainingData, starts: list[Array]) -> tuple[Array, Info]:
-        calls = 0
+        calls, at_starts = 0, dict[bytes, tuple[float, Array]]()
 
         def loss(packed: Array) -> tuple[float, Array]:
             nonlocal calls
-            calls += 1
-            value, gradient = self.log_posterior(fit, packed)
-            return -value, -gradient
+            if (key := packed.tobytes()) not in at_starts:
+                calls += 1
+                value, gradient = self.log_posterior(fit, packed)
+                return -value, -gradient
+            value, gradient = at_starts[key]
+            return value, gradient.copy()
 
         prior_mode = starts[0]
         bounds = [LOG_NOISE_RANGE, *((t - THETA_REACH, t + THETA_REACH) for t in prior_mode[1:])]
         try:
+            at_starts |= {start.tobytes(): loss(start) for start in starts}  # the climb asks for one of them again
             start = min(starts, key=lambda packed: loss(packed)[0])
             found = minimize(
                 loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": self.most_steps}
@@ -147,9 +195,9 @@ class MAPGP:
         return found.x, {"fit": "mode", "likelihoods": calls, "log_posterior": -float(found.fun)}
 
 
-def _profiled_mean(fit: TrainingData, theta: Array, log_noise: float) -> float:
-    lower, _ = cholesky(fit.kernel.gram(theta, fit.prepared).copy, math.exp(log_noise))
-    return _generalized_mean(inverse_from_cholesky(lower), fit.values)
+def _profiled_mean(gram: Array, values: Array, log_noise: float) -> float:
+    lower, _ = cholesky(gram.copy, math.exp(log_noise))
+    return _generalized_mean(inverse_from_cholesky(lower), values)
 
 
 def _generalized_mean(inverse: Array, values: Array) -> float:

@@ -48,17 +48,19 @@ class NoiseSelection:
         xs: n points.
         values: (n,), in the user's units, minimized.
         state: of `initial_state`, or what the last call returned.
-        rng: the only source of chance.
+        rng: unused; the climbs are deterministic.
 
         Returns the posterior, the state for the next call, and what goes on record. Raises NumericalError.
         """
         last = self._last_modes(state)
-        quiet = self.quiet.condition(xs, values, last[0], rng)
-        noisy = self.noisy.condition(xs, values, last[1], rng)
-        gain = noisy[2].get("log_posterior", -math.inf) + self.log_odds - quiet[2].get("log_posterior", -math.inf)
-        posterior, _, info = noisy if gain > 0.0 else quiet
-        likelihoods = quiet[2]["likelihoods"] + noisy[2]["likelihoods"]
-        return posterior, [quiet[1], noisy[1]], info | {"likelihoods": likelihoods}
+        del rng  # the climbs are deterministic
+        fit = self.quiet.prepare(xs, values)  # serves both, which have the same kernel
+        quiet, noisy = self.quiet.find_mode(fit, last[0]), self.noisy.find_mode(fit, last[1])
+        gain = noisy.info.get("log_posterior", -math.inf) + self.log_odds - quiet.info.get("log_posterior", -math.inf)
+        model, mode = (self.noisy, noisy) if gain > 0.0 else (self.quiet, quiet)
+        posterior, info = model.posterior_at(fit, mode)
+        likelihoods = quiet.info["likelihoods"] + noisy.info["likelihoods"]
+        return posterior, [quiet.packed.tolist(), noisy.packed.tolist()], info | {"likelihoods": likelihoods}
 
     def _last_modes(self, state: State) -> list[State]:
         """Return the last mode of each model; a study of version 0.1.0 had one model, whose mode serves both."""

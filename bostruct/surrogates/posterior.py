@@ -54,7 +54,17 @@ def fit_member(kernel: Kernel, xs: Batch, residual: Array | None, hyper: Hyperpa
     hyper: the sample.
     nugget: share of the amplitude added to the diagonal of K, at least 0.
     """
-    gram = kernel.gram(hyper.theta, kernel.prepare(xs))
+    return member_from_gram(kernel.gram(hyper.theta, kernel.prepare(xs)), residual, hyper, nugget)
+
+
+def member_from_gram(gram: Array, residual: Array | None, hyper: Hyperparameters, nugget: float) -> Member:
+    """Factor the Gram matrix of training points under one sample of the hyperparameters; raises NumericalError.
+
+    gram: K (n, n) at the sample's theta, which is only read.
+    residual: values less the mean (n,); None leaves the weights empty.
+    hyper: the sample.
+    nugget: share of the amplitude added to the diagonal of K, at least 0.
+    """
     ratio = hyper.ratio(nugget)
     lower, jitter = cholesky(gram.copy, ratio)
     whitener = inverse_lower(lower)

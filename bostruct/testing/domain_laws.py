@@ -191,13 +191,16 @@ def check_features(domain: HasFeatures, xs: Batch) -> None:
 def check_continuous(domain: HasContinuous, xs: Batch, rng: np.random.Generator) -> None:
     """Check that shares are in [0, 1] and lead back to their points, and that points move to the nearest shares.
 
+    A point that lacks a coordinate, whose share is NaN, lacks it whatever shares it is given.
+
     domain: with continuous coordinates, or none.
     xs: some of its points.
     rng: draws shares.
     """
     c, found = domain.n_continuous, domain.shares(xs)
     assert found.shape == (len(xs), c), f"shares are (m, c): expected {(len(xs), c)}, got {found.shape}"
-    assert np.all((found >= 0.0) & (found <= 1.0)), "shares are in [0, 1]"
+    lacks = np.isnan(found)
+    assert np.all(lacks | ((found >= 0.0) & (found <= 1.0))), "shares are in [0, 1], or NaN where a point lacks one"
     back = domain.with_shares(xs, found)  # large integers on a logarithmic scale are closer than two shares can be
     assert_close(domain.shares(back), found, SHARE_STEP, "a point with its own shares has these shares")
     moved = domain.with_shares(xs, rng.random(found.shape))
@@ -213,7 +216,10 @@ def check_continuous(domain: HasContinuous, xs: Batch, rng: np.random.Generator)
         assert not same(domain, x, xs[position]), "a neighbor is another point"
     for end in (0.0, 1.0):
         at_end = domain.shares(domain.with_shares(xs, np.full(found.shape, end)))
-        assert_close(at_end, np.full(found.shape, end), 1e-9, "shares of 0 and 1 are the ends of the range")
+        ends = np.where(lacks, np.nan, end)
+        assert_close(
+            at_end, ends, 1e-9, "shares of 0 and 1 are the ends of the range, where a point has the coordinate"
+        )
 
 
 def _listed_choices(domain: HasContinuous, xs: Batch) -> list[dict[str, float]]:

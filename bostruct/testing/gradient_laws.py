@@ -39,6 +39,8 @@ def check_input_gradient(
 ) -> None:
     """Check that a kernel at shares is the kernel at the points there, and that its pullback is its slope.
 
+    Where points lack coordinates, whatever shares are given for them change nothing.
+
     kernel: with gradients in continuous coordinates.
     domain: with continuous coordinates.
     xs: m points.

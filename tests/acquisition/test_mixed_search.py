@@ -44,6 +44,67 @@ def test_it_finds_the_maximum_of_both_parts():
         SPACE.check(x)
 
 
+CONDITIONAL = bo.Space(
+    {
+        "c": list("ab"),
+        "x": bo.Real(0, 1, when={"c": "a"}),
+        "y": bo.Real(0, 1, when={"c": "b"}),
+        "z": bo.Real(0, 1, when={"y": lambda y: y > 0.5}),
+    }
+)
+
+
+class Branches:
+    """A score of each number that a point has; z is worth having, where it is low."""
+
+    def __call__(self, xs):
+        return self.value(CONDITIONAL.shares(xs))
+
+    def upper_bounds(self, xs):
+        return self(xs)
+
+    def value(self, shares):
+        tops = np.where(np.isnan(shares), 0.0, -((shares - [0.25, 0.6, 0.1]) ** 2))
+        return tops.sum(axis=1) + ~np.isnan(shares[:, 2])
+
+    def vary_shares(self, xs):
+        lacks = np.isnan(CONDITIONAL.shares(xs))
+
+        def at(shares):
+            assert np.array_equal(np.isnan(shares), lacks), "coordinates that a point lacks stay out of the climb"
+            return self.value(shares), np.where(lacks, np.nan, -2.0 * (shares - [0.25, 0.6, 0.1]))
+
+        return at
+
+
+def test_each_point_climbs_in_the_numbers_that_it_has():
+    starts = CONDITIONAL.parse({"c": "a", "x": 0.9})[None]
+    found, info = MixedSearch(random=30, spray=2, ascents=8)(Branches(), CONDITIONAL, starts, np.random.default_rng(0))
+    np.testing.assert_allclose(CONDITIONAL.shares(found[:1])[0], [np.nan, 0.6, 0.1], atol=1e-6)
+    assert info["best_score"] == pytest.approx(1.0, abs=1e-9)
+    assert info["gradients"] > 0
+    for x in found:
+        CONDITIONAL.check(x)
+
+
+def test_points_without_any_number_climb_by_neighbors():
+    space = bo.Space({"c": list("abc"), "x": bo.Real(0, 1, when={"c": "a"})})
+
+    class OfChoice:
+        def __call__(self, xs):
+            return np.asarray(xs)[:, 0].astype(float)
+
+        upper_bounds = __call__
+
+        def vary_shares(self, xs):
+            return lambda shares: (self(xs), np.zeros(shares.shape))
+
+    starts = space.parse({"c": "b"})[None]
+    found, info = MixedSearch(random=1, ascents=1)(OfChoice(), space, starts, np.random.default_rng(7))
+    assert space.present(found[0]) == {"c": "c"}
+    assert info["best_score"] == 2.0
+
+
 def test_ends_that_constraints_forbid_are_left_for_the_way_to_them():
     space = bo.Space(SPACE.variables, [lambda p: p["x"] > -0.2])  # the maximum is at x = -0.4
     found, info = MixedSearch(random=20)(
@@ -55,7 +116,8 @@ def test_ends_that_constraints_forbid_are_left_for_the_way_to_them():
 
 
 @pytest.mark.parametrize(
-    "space", [bo.Space({"a": bool, "c": list("abc"), "k": range(5)}), SPACE, bo.Space({"x": bo.Real(0, 1)})]
+    "space",
+    [bo.Space({"a": bool, "c": list("abc"), "k": range(5)}), SPACE, bo.Space({"x": bo.Real(0, 1)}), CONDITIONAL],
 )
 def test_laws(space):
     check_maximizer(MixedSearch(random=20, spray=5, ascents=3, most=200), space, np.random.default_rng(0))

@@ -19,7 +19,7 @@ from bostruct.kernels.space.product import SpaceKernel
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR
 from bostruct.methods.default_kernels import variable_graphs
 from bostruct.study.threads import ThreadLimit
-from bostruct.surrogates.gaussian import JITTER_LADDER, cholesky, evidence, log_determinant
+from bostruct.surrogates.gaussian import JITTER_LADDER, cholesky, evidence, inverse_from_cholesky, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters
 from bostruct.surrogates.posterior import SMALLEST_VARIANCE, GaussianPosterior, fit_member
 from tests.kernels.space.test_diffusion import GOLDEN_POINTS
@@ -189,6 +189,15 @@ def test_factor_of_any_memory_order():
         np.testing.assert_allclose(np.tril(lower) @ np.tril(lower).T, matrix + 0.7 * np.eye(6), atol=1e-12)
         assert jitter == 0.0
         assert log_determinant(lower) == pytest.approx(np.linalg.slogdet(matrix + 0.7 * np.eye(6))[1])
+
+
+@pytest.mark.parametrize("n", [1, 2, 64, 65, 131, 300])
+def test_the_inverse_is_symmetric_and_that_of_the_matrix(n):
+    half = np.random.default_rng(n).normal(size=(n, n))
+    matrix = half @ half.T / n + 0.1 * np.eye(n)
+    inverse = inverse_from_cholesky(cholesky(matrix.copy, 0.0).lower)
+    assert np.array_equal(inverse, inverse.T)
+    assert np.allclose(inverse @ matrix, np.eye(n), atol=1e-11)
 
 
 def test_jitter_is_the_least_step_of_the_ladder_that_serves_and_is_reported():

@@ -43,7 +43,7 @@ def additive_values(space: bo.Space, xs, rng: np.random.Generator):
 
 
 def standardized(surrogate: MAPGP, xs, values) -> TrainingData:
-    return TrainingData(surrogate.kernel, surrogate.kernel.prepare(xs), (values - values.mean()) / values.std())
+    return surrogate.prepare(xs, values)
 
 
 @given(spaces(5), st.integers(3, 12), rngs())

@@ -12,7 +12,7 @@ import pytest
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import Array, IntArray, Json
-from bostruct.surrogates.map_gp import MAPGP
+from bostruct.surrogates.map_gp import MAPGP, Mode
 from bostruct.surrogates.noise_selection import NoiseSelection
 
 SPACE = bo.Space({f"b{i}": bool for i in range(10)} | {f"o{i}": bo.Ordinal(range(5)) for i in range(3)})
@@ -84,8 +84,13 @@ class Fitted:
     name: str
     info: dict[str, Json]
 
-    def condition(self, *_: Any) -> tuple[str, str, dict[str, Json]]:
-        return self.name, self.name, {"likelihoods": 2} | self.info
+    def prepare(self, *_: Any) -> None: ...
+
+    def find_mode(self, *_: Any) -> Mode:
+        return Mode(np.array([float(len(self.name)), float(self.name == "quiet")]), {"likelihoods": 2} | self.info)
+
+    def posterior_at(self, _: Any, mode: Mode) -> tuple[str, dict[str, Json]]:
+        return self.name, mode.info
 
 
 @pytest.mark.parametrize(("fits", "expected"), [(["quiet"], "quiet"), (["noisy"], "noisy"), ([], "quiet")])
@@ -93,7 +98,7 @@ def test_a_fit_that_failed_is_not_chosen_unless_both_did(fits: list[str], expect
     infos: dict[str, Any] = {part: {"log_posterior": -40.0} if part in fits else {} for part in ("quiet", "noisy")}
     quiet, noisy = (cast(MAPGP, Fitted(part, info)) for part, info in infos.items())
     found = NoiseSelection(quiet, noisy).condition(*make_data(0.0), [None, None], np.random.default_rng())
-    assert found == (expected, ["quiet", "noisy"], {"likelihoods": 4} | infos[expected])
+    assert found == (expected, [[5.0, 1.0], [5.0, 0.0]], {"likelihoods": 4} | infos[expected])
 
 
 def test_odds_are_a_finite_number() -> None:

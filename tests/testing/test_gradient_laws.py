@@ -38,15 +38,28 @@ def mixed_spaces(draw: st.DrawFn) -> bo.Space:
     return bo.Space({f"x{i}": one for i, one in enumerate(draw(st.permutations(chosen)))})
 
 
+@st.composite
+def conditional_numbers(draw: st.DrawFn) -> bo.Space:
+    """Numbers in branches, one of which asks for a number, beside one that every point has, or none."""
+    found = {
+        "inner": bo.Real(1e-3, 10, log=True, when={"low": lambda value: value > 0.5}),
+        "c": list("abde"),
+        "low": bo.Real(0, 1, when={"c": bo.OneOf("a", "b")}),
+        "high": bo.Integer(0, 10**9, when={"c": bo.OneOf("b", "d")}),
+        "order": bo.Ordinal([1, 2, 4], when={"c": "d"}),
+    }
+    return bo.Space(found | ({"always": draw(NUMBERS)} if draw(st.booleans()) else {}))
+
+
 def fit(space: bo.Space, rng: np.random.Generator, n: int = 12) -> Any:
     xs = space.sample(n, rng)
     return for_space(space).surrogate.condition(xs, rng.normal(size=n), None, rng)[0]
 
 
-@settings(max_examples=15, deadline=None)
-@given(mixed_spaces(), rngs())
+@settings(max_examples=20, deadline=None)
+@given(mixed_spaces() | conditional_numbers(), rngs())
 def test_kernels(space, rng):
-    xs, ys = space.sample(3, rng), space.sample(4, rng)
+    xs, ys = space.sample(5, rng), space.sample(6, rng)
     product, effects = space_kernel(space), main_effects(space)
     for kernel in (
         product,
@@ -58,8 +71,8 @@ def test_kernels(space, rng):
         check_input_gradient(kernel, space, xs, ys, rng.uniform(-1.5, 0.5, size=size), rng)
 
 
-@settings(max_examples=5, deadline=None)
-@given(mixed_spaces(), rngs())
+@settings(max_examples=8, deadline=None)
+@given(mixed_spaces() | conditional_numbers(), rngs())
 def test_posteriors_and_scores(space, rng):
     posterior, xs = fit(space, rng), space.sample(4, rng)
     check_prediction_gradient(posterior, space, xs, rng)

@@ -459,8 +459,8 @@ class Space:
 
     @cached_property
     def grids(self) -> dict[int, NumberGrid]:
-        """The continuous coordinates: numbers too many to list, which every point has, by the variable's position."""
-        grids = {i: number_grid(v) for i, v in enumerate(self.variables.values()) if not v.when}
+        """The continuous coordinates: numbers too many to list, by the variable's position."""
+        grids = {i: number_grid(v) for i, v in enumerate(self.variables.values())}
         return {i: grid for i, grid in grids.items() if grid is not None}
 
     @property
@@ -472,22 +472,30 @@ class Space:
         """Return the numbers of m points as shares of their ranges, each on its scale (m, c): `HasContinuous`.
 
         xs: integer rows (m, d).
+
+        The share of a number that a point has not is NaN.
         """
         rows = np.asarray(xs)
-        shares = np.empty((len(rows), len(self.grids)))
+        shares = np.full((len(rows), len(self.grids)), np.nan)
         for k, (i, grid) in enumerate(self.grids.items()):
-            shares[:, k] = grid.shares(rows[:, self.layout.starts[i]])
+            column = rows[:, self.layout.starts[i]]
+            has = column != ABSENT
+            shares[has, k] = grid.shares(column[has])
         return shares
 
     def with_shares(self, xs: IntArray, shares: Array) -> IntArray:
-        """Return points with other numbers, the nearest of their grids (m, d); constraints are not looked at.
+        """Return points with other numbers, the nearest of their grids (m, d), where they have them.
+
+        Constraints and conditions are not looked at.
 
         xs: integer rows (m, d).
-        shares: of the ranges, in [0, 1] (m, c).
+        shares: of the ranges, in [0, 1] (m, c); ignored where a point has not the number.
         """
         rows = np.array(xs, dtype=np.int64)
         for k, (i, grid) in enumerate(self.grids.items()):
-            rows[:, self.layout.starts[i]] = grid.nearest(shares[:, k])
+            column = self.layout.starts[i]
+            has = rows[:, column] != ABSENT
+            rows[has, column] = grid.nearest(shares[has, k])
         return rows
 
     def sample_discrete_neighborhoods(
@@ -495,18 +503,23 @@ class Space:
     ) -> tuple[SpaceBatch, IntArray]:
         """Draw neighbors as `sample_neighborhoods` does, in all variables but those on a grid as fine as a `Real`'s.
 
+        A change of such a number that makes other variables exist, or ends them, is among the neighbors.
+
         xs: integer rows (b, d).
         m: int, neighbors of one point at most, those in fine grids among them.
         rng: the only source of chance.
 
         Returns the batch and the positions of its points in xs, ascending: `HasContinuous`.
         """
-        batch, of = self.sample_neighborhoods(xs[:0] if self._is_fine.all() else xs, m, rng, leaps=True)
+        none_differ = self._is_fine.all() and not self.conditions
+        batch, of = self.sample_neighborhoods(xs[:0] if none_differ else xs, m, rng, leaps=True)
         if isinstance(batch, SingleChanges):
             kept = np.flatnonzero(~self._is_fine[batch.which])
         else:
-            differ = (batch != np.asarray(xs)[of])[:, self.layout.starts]
-            kept = np.flatnonzero((differ & ~self._is_fine).any(axis=1))
+            before, starts = np.asarray(xs)[of], self.layout.starts
+            differ = np.logical_or.reduceat(before != batch, starts, axis=1)
+            appears = (before[:, starts] == ABSENT) != (batch[:, starts] == ABSENT)
+            kept = np.flatnonzero(((differ & ~self._is_fine) | appears).any(axis=1))
         return batch[kept], of[kept]
 
     @cached_property
@@ -545,7 +558,7 @@ class Space:
 
     @cached_property
     def _is_fine(self) -> npt.NDArray[np.bool_]:
-        """The variables that every point has and whose steps are so small that no single step matters (d,)."""
+        """The variables whose steps are so small that no single step matters (d,)."""
         return np.array([i in self.grids and v.size > GRID_STEPS for i, v in enumerate(self.variables.values())])
 
     @cached_property

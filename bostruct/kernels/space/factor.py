@@ -111,13 +111,14 @@ class Factor(Protocol):
 class SmoothFactor(Factor, Protocol):
     """A factor of numbers, one column each, with gradients in their shares of their ranges."""
 
-    def vary_shares(self, theta: Array, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
+    def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
         """Return the sum of the logarithms of the kernels as a function of the shares of m points.
 
-        theta: (c,).
+        theta: the factor's parameters.
+        xs: own columns of m points (m, c), which say what numbers each point has.
         ys: own columns of n points (n, c).
 
         Returns a function from shares (m, c) to log K (m, n) and to the map from weights (m, n) to the gradient of
-        sum(weights * log K) in the shares (m, c).
+        sum(weights * log K) in the shares (m, c), 0 in numbers that a point has not.
         """
         ...

@@ -11,11 +11,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from bostruct.checks import has_capability
 from bostruct.contracts import Array, IntArray, Parameter
 from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
 from bostruct.domains.space.scale import NumberGrid
@@ -63,6 +64,22 @@ class EffectKernel(Protocol):
         ...
 
 
+@runtime_checkable
+class SmoothEffect(EffectKernel, Protocol):
+    """The effect kernel of one number that not every point has, with gradients in its share of its range."""
+
+    def vary_shares(self, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
+        """Return the kernel between values as a function of the shares of m points.
+
+        xs: own column of the m points (m, 1), which says which of them have the number.
+        ys: own column of n points (n, 1).
+
+        Returns a function from shares (m, 1) to the kernel (m, n), and to the map from weights (m, n) to the gradient
+        of the weighted sum in the shares (m, 1), 0 where a point has not the number.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class GraphEffect:
     """The centered effect of a variable on a graph.
@@ -78,6 +95,8 @@ class GraphEffect:
         xs: vertices (n, 1).
         ys: vertices (m, 1).
         """
+        if len(self.table) < len(xs):  # rows are quicker to gather than columns
+            return self.table[:, ys[:, 0]][xs[:, 0]]
         return self.table[xs[:, 0]][:, ys[:, 0]]
 
     def diag(self, xs: IntArray) -> Array:
@@ -176,22 +195,28 @@ class MainEffects:
         xs: m points, as rows.
         ys: n points, as rows.
         """
-        whole, own = self.prepare(xs, ys), self._numbers
-        if own is None:
-            return lambda shares: (self.gram(theta, whole), lambda _: np.zeros(shares.shape))
-        d, at = len(self.effects), [self.numbers.index(i) for i in own.variables]
-        fixed = whole - sum_effects(own.grids, xs[:, own.columns], ys[:, own.columns]) / d
-        varied = vary_effects(own.grids, ys[:, own.columns])
+        del theta  # there is none
+        d, varied, fixed = len(self.effects), [], self.prepare(xs, ys)
+        if (own := self._numbers) is not None:
+            fixed -= sum_effects(own.grids, xs[:, own.columns], ys[:, own.columns]) / d
+            at = [self.numbers.index(i) for i in own.variables]
+            varied.append((at, vary_effects(own.grids, ys[:, own.columns])))
+        for i, effect in self._conditional_numbers:
+            columns = self.layout.columns(i)
+            fixed -= effect.gram(xs[:, columns], ys[:, columns]) / d
+            varied.append(([self.numbers.index(i)], effect.vary_shares(xs[:, columns], ys[:, columns])))
 
         def at_shares(shares: Array) -> tuple[Array, Pullback]:
-            total, pull = varied(shares[:, at])
+            found = [(at, *vary(shares[:, at])) for at, vary in varied]
+            gram = sum((own / d for _, own, _ in found), start=fixed.copy())
 
             def pullback(cotangent: Array) -> Array:
                 slopes = np.zeros(shares.shape)
-                slopes[:, at] = pull(cotangent) / d
+                for at, _, pull in found:
+                    slopes[:, at] = pull(cotangent) / d
                 return slopes
 
-            return fixed + total / d, pullback
+            return gram, pullback
 
         return at_shares
 
@@ -306,3 +331,8 @@ class MainEffects:
         places[own] = np.arange(len(own))
         grids = tuple(one.grid for one in self.effects if isinstance(one, NumberEffect))
         return Numbers(own, grids, self.layout.starts[own].tolist(), places)
+
+    @cached_property
+    def _conditional_numbers(self) -> list[tuple[int, SmoothEffect]]:
+        """The numbers that not every point has: their positions in the space, and their effects."""
+        return [(i, one) for i, one in enumerate(self.effects) if has_capability(one, SmoothEffect)]

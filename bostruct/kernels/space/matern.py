@@ -115,16 +115,22 @@ class MaternFactor:
         weighted: (n, m).
         """
         slopes = np.empty(self.n_variables)
-        half = 0.5 * (weighted + weighted.T) if prepared.is_same else np.ascontiguousarray(weighted)
-        load_compiled().sum_slopes(prepared.xs, prepared.ys, _rates(theta), prepared.is_same, half, slopes)
+        if prepared.is_same:
+            own = weighted + weighted.T
+            own *= 0.5
+        else:
+            own = np.ascontiguousarray(weighted)
+        load_compiled().sum_slopes(prepared.xs, prepared.ys, _rates(theta), prepared.is_same, own, slopes)
         return slopes
 
-    def vary_shares(self, theta: Array, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
+    def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
         """Return log K of m points and ys as a function of the shares of the m points, and its pullback.
 
         theta: (c,).
+        xs: positions of the m points (m, c), unused; every point has all numbers.
         ys: positions of n points (n, c).
         """
+        del xs  # all of them vary
         others, rates = shares_of(self.grids, ys), _rates(theta)
 
         def at(shares: Array) -> tuple[Array, Pullback]:

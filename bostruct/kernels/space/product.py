@@ -178,7 +178,7 @@ class SpaceKernel:
             own = list(columns)
             if set(served) <= set(self.numbers) and has_capability(factor, SmoothFactor):
                 at = [self.numbers.index(v) for v in served]
-                smooth.append((at, factor.vary_shares(theta[parameters], ys[:, own])))
+                smooth.append((at, factor.vary_shares(theta[parameters], xs[:, own], ys[:, own])))
             else:
                 fixed += factor.log_gram(theta[parameters], factor.prepare(xs[:, own], ys[:, own]))
 

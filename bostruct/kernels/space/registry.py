@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from bostruct.checks import short_repr
+from bostruct.checks import has_capability, short_repr
 from bostruct.contracts import DomainError, Parameter, Prior
 from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.categorical import Categorical
@@ -21,9 +21,14 @@ from bostruct.domains.space.registry import KINDS
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
-from bostruct.kernels.space.conditional import ConditionalEffect, ConditionalFactor
+from bostruct.kernels.space.conditional import (
+    ConditionalEffect,
+    ConditionalFactor,
+    ConditionalNumber,
+    ConditionalNumberEffect,
+)
 from bostruct.kernels.space.diffusion import FactorSettings, graph_factors
-from bostruct.kernels.space.factor import Factor
+from bostruct.kernels.space.factor import Factor, SmoothFactor
 from bostruct.kernels.space.links import Link, LogLengthscale
 from bostruct.kernels.space.main_effects import EffectKernel, FactorEffect, GraphEffect, MainEffects
 from bostruct.kernels.space.matern import MaternFactor, NumberEffect
@@ -139,7 +144,8 @@ def product_kernel(
     if absence_prior is None:
         raise DomainError("absence_prior: expected a prior, because the space has variables with conditions")
     for k, (i, factor) in enumerate(conditional):
-        placed.append(PlacedFactor(ConditionalFactor(factor), (i,), _columns(domain.layout, (i,)), (domain.d + k,)))
+        around = ConditionalNumber(factor) if has_capability(factor, SmoothFactor) else ConditionalFactor(factor)
+        placed.append(PlacedFactor(around, (i,), _columns(domain.layout, (i,)), (domain.d + k,)))
     more = Parameter("absence_logit", len(conditional), absence_prior, 0.0)
     return SpaceKernel(tuple(placed), link.name, prior, initial, more, numbers)
 
@@ -157,7 +163,9 @@ def main_effects(domain: Space) -> MainEffects:
         effects.update(zip(own, make([variables[i] for i in own]), strict=True))
     for i, variable in enumerate(variables):
         if variable.when:
-            effects[i] = ConditionalEffect(effects[i])
+            effect = effects[i]
+            is_number = isinstance(effect, NumberEffect)
+            effects[i] = ConditionalNumberEffect(effect) if is_number else ConditionalEffect(effect)
     return MainEffects(tuple(effects[i] for i in range(domain.d)), domain.layout, tuple(domain.grids))
 
 
