@@ -45,7 +45,7 @@ def learn_from(searcher: Searcher, tasks: Sequence[PriorTask]) -> Searcher:
     The first points are the best of the earlier tasks, then a few random ones.
 
     searcher: a `BayesianSearch` whose surrogate is a GP at its mode: `auto` on a `Space` or on programs, or what
-        `bayesian` builds.
+        `bayesian` builds with a kernel that is given to it.
     tasks: at least one.
 
     Raises DomainError where the method has no such surrogate.

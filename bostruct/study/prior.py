@@ -48,14 +48,20 @@ def with_prior(searcher: Searcher, prior: Sequence[ParsedJson]) -> Searcher:
     searcher: of the study's method.
     prior: as of `describe_prior`.
 
-    Raises DomainError for a method that cannot.
+    Raises DomainError for a method that cannot, StorageError where a point is none of the searcher's domain.
     """
-    domain = searcher.domain
-    tasks = [
-        PriorTask(domain.join([domain.decode(point) for point in task["points"]]), np.array(task["values"], np.float64))
-        for task in prior
-    ]
+    tasks = [_decode_task(searcher.domain, task) for task in prior]
     return learn_from(searcher, tasks) if tasks else searcher
+
+
+def _decode_task(domain: Domain, task: ParsedJson) -> PriorTask:
+    try:
+        points = [domain.decode(point) for point in task["points"]]
+        for point in points:
+            domain.check(point)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise StorageError(f"the prior on record cannot be read: {error!r}") from error
+    return PriorTask(domain.join(points), np.array(task["values"], dtype=np.float64))
 
 
 def stored_prior(row: StudyRow) -> list[ParsedJson]:

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import bostruct as bo
+from bostruct import methods
 from bostruct.storage.json_text import dump, parse
 from bostruct.storage.protocol import StorageError, StudyMismatch
 from bostruct.storage.sqlite import SqliteStorage
-from bostruct.study.prior import MOST_TRIALS, select_trials, stored_prior
+from bostruct.study.prior import MOST_TRIALS, select_trials, stored_prior, with_prior
 
 SPACE = {"x": bo.Real(0.0, 1.0), "kind": ["a", "b", "c"], "width": bo.Ordinal([1, 2, 4, 8])}
 
@@ -86,6 +87,13 @@ def test_a_prior_that_makes_no_sense_is_no_study(file, prior: object) -> None:
     broken = row._replace(method=dump(parse(row.method) | {"prior": prior}))
     with pytest.raises(StorageError, match="prior"):
         stored_prior(broken)
+
+
+@pytest.mark.parametrize("point", [[0, 0], [0, 7, 0], "x", None, [0.5, {}, 0]])
+def test_a_point_on_record_that_is_none_of_the_space_is_refused(point: object) -> None:
+    searcher = methods.auto(bo.Space(SPACE))
+    with pytest.raises(StorageError, match="prior on record"):
+        with_prior(searcher, [{"points": [point], "values": [1.0]}])
 
 
 def test_the_best_and_an_even_spread_of_the_others_are_kept() -> None:

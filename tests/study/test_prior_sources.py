@@ -104,3 +104,10 @@ def test_too_many_studies_are_refused() -> None:
 def test_a_method_that_cannot_learn_says_which_can() -> None:
     with pytest.raises(DomainError, match="such as auto on a Space"):
         bo.minimize(value, SPACE, 3, method="random", prior=[make_study()])
+
+
+def test_a_search_for_the_largest_value_learns_from_another() -> None:
+    earlier = make_study(direction="maximize")
+    result = bo.maximize(value, SPACE, 2, seed=1, prior=[earlier])
+    assert [trial.origin for trial in result.trials] == ["initial", "initial"]
+    assert result.trials[0].point == earlier.best_point
