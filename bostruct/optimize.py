@@ -7,6 +7,7 @@ from concurrent.futures import Executor
 from typing import Any, NamedTuple, SupportsFloat
 
 from bostruct.contracts import Domain, Presented, Searcher
+from bostruct.study.prior_sources import PriorSource
 from bostruct.study.result import Result
 from bostruct.study.study import Callback, Direction, Place, Study
 
@@ -21,6 +22,7 @@ class StudyArguments(NamedTuple):
     name: of the study in its file; None for ``study``.
     initial_points: asked before any point of the method's own; None for none.
     threads: for model work, from 1; None leaves them alone.
+    prior: earlier studies to learn from, or None.
     """
 
     space: Domain | Mapping[str, object]
@@ -30,6 +32,7 @@ class StudyArguments(NamedTuple):
     name: str | None
     initial_points: Iterable[object] | None
     threads: int | None
+    prior: Iterable[PriorSource] | None
 
 
 class RunArguments(NamedTuple):
@@ -64,6 +67,7 @@ def minimize(
     name: str | None = None,
     initial_points: Iterable[object] | None = None,
     threads: int | None = 1,
+    prior: Iterable[PriorSource] | None = None,
     workers: int = 1,
     executor: Executor | None = None,
     trial_timeout: float | None = None,
@@ -84,6 +88,7 @@ def minimize(
     name: of the study in its file; None for ``study``.
     initial_points: asked before any point of the method's own; None for none.
     threads: for model work, from 1; None leaves them alone.
+    prior: earlier studies of related tasks that the model learns from, as of `Study`; None for none.
     workers: processes, or trials in flight with an executor; 1 without trial_timeout runs in this process.
     executor: any `concurrent.futures.Executor`.
     trial_timeout: seconds, from 0.001, after which the worker is killed and the trial fails; not with an executor.
@@ -95,7 +100,7 @@ def minimize(
 
     Raises what `Study` and `Study.optimize` raise.
     """
-    study_arguments = StudyArguments(space, method, seed, storage, name, initial_points, threads)
+    study_arguments = StudyArguments(space, method, seed, storage, name, initial_points, threads, prior)
     run_arguments = RunArguments(workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise)
     return _run_study("minimize", objective, n_trials, study_arguments, run_arguments)
 
@@ -111,6 +116,7 @@ def maximize(
     name: str | None = None,
     initial_points: Iterable[object] | None = None,
     threads: int | None = 1,
+    prior: Iterable[PriorSource] | None = None,
     workers: int = 1,
     executor: Executor | None = None,
     trial_timeout: float | None = None,
@@ -124,13 +130,13 @@ def maximize(
     objective: called with a point as the user wrote it, returns a number, or a `bostruct.outcome.Outcome`.
     space: a `Space`, a dict of variables, or any other domain.
     n_trials: finished trials that the study should have in the end, from 0; failed ones count.
-    method, seed, storage, name, initial_points, threads: settings of the study, as for `minimize`.
+    method, seed, storage, name, initial_points, threads, prior: settings of the study, as for `minimize`.
     workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise: settings of the run, as for
         `minimize`.
 
     Raises what `minimize` raises.
     """
-    study_arguments = StudyArguments(space, method, seed, storage, name, initial_points, threads)
+    study_arguments = StudyArguments(space, method, seed, storage, name, initial_points, threads, prior)
     run_arguments = RunArguments(workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise)
     return _run_study("maximize", objective, n_trials, study_arguments, run_arguments)
 

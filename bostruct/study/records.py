@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -29,6 +29,7 @@ from bostruct.storage.json_text import dump, parse
 from bostruct.storage.protocol import StorageError, StudyMismatch, StudyRow, TrialRow
 from bostruct.study.given_numbers import restore_numbers
 from bostruct.study.history import Trial
+from bostruct.study.prior import prior_for, with_prior
 
 # Errors of code that meets JSON of another form than it wrote.
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
@@ -121,7 +122,7 @@ def readable_searcher(given: str | Searcher | None, domain: Domain, row: StudyRo
     if isinstance(domain, JsonDomain):
         raise DomainError("its space cannot be read from the file, and was not given as space=")
     method = stored_method(row) if given is None else given
-    searcher = methods.searcher(method, domain)
+    searcher = with_prior(methods.searcher(method, domain), prior_for(row, domain))
     same = _same_method(row.method, dump(describe_method(method, searcher)))
     same = same and is_same_description(row.domain, dump(domain.to_json()))
     return searcher, row.state if same else dump(searcher.initial_state())
@@ -175,14 +176,16 @@ def check_domain(searcher: Searcher, domain: Domain) -> Searcher:
     return searcher
 
 
-def describe_method(method: str | Searcher, searcher: Searcher) -> Json:
-    """Return what sets a method apart from others, as JSON data: name, searcher and settings.
+def describe_method(method: str | Searcher, searcher: Searcher, prior: Sequence[Json] = ()) -> Json:
+    """Return what sets a method apart from others, as JSON data: name, searcher, settings, and what it learns from.
 
     method: by name, or the searcher.
     searcher: that it stands for.
+    prior: as of `bostruct.study.prior.describe_prior`; left away where there is none.
     """
     name = method if isinstance(method, str) else None
-    return {"name": name, "searcher": type(searcher).__name__, "settings": dict(searcher.settings())}
+    described = {"name": name, "searcher": type(searcher).__name__, "settings": dict(searcher.settings())}
+    return described | ({"prior": list(prior)} if prior else {})
 
 
 def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_given: bool) -> None:

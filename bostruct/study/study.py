@@ -28,6 +28,8 @@ from bostruct.storage.protocol import SpaceChange, Storage, StorageError, Stored
 from bostruct.study.history import Trial
 from bostruct.study.ledger import Ledger
 from bostruct.study.loop import RunSettings, run_trials
+from bostruct.study.prior import check_same_prior, describe_prior, prior_for, with_prior
+from bostruct.study.prior_sources import PriorSource, read_prior
 from bostruct.study.recommendation import Fit, Lazy
 from bostruct.study.records import (
     as_domain,
@@ -64,6 +66,9 @@ class Study:
     name: of the study in its file, a non-empty string.
     initial_points: asked before any point of the method's own; None for none.
     threads: for model work, from 1; None leaves them alone.
+    prior: earlier studies of related tasks that the model learns from: studies, results, or files with one study each,
+        in the same direction, whose points are points of this space; None for none. At most 150 trials are used, which
+        the study keeps. A study that is resumed needs no prior.
 
     Raises StudyMismatch where the stored study was made otherwise, StudyLocked where somebody else writes it,
     StorageError where the file cannot be used, PointError for a wrong initial point, TypeError, ValueError.
@@ -80,16 +85,16 @@ class Study:
         name: str = "study",
         initial_points: Iterable[object] | None = None,
         threads: int | None = 1,
+        prior: Iterable[PriorSource] | None = None,
     ) -> None:
         domain = as_domain(space)
-        searcher = check_domain(methods.searcher(method, domain), domain)
+        alone = check_domain(methods.searcher(method, domain), domain)
         check_choice("direction", direction, ("minimize", "maximize"))
-        if not isinstance(name, str) or not name or name != storable(name):
-            raise ValueError(f"name: expected a non-empty string of valid Unicode, got {short_repr(name)}")
+        searcher = with_prior(alone, tasks := describe_prior(domain, read_prior(prior, domain, direction)))
         given = StudyRow(
-            name=name,
+            name=_check_name(name),
             domain=dump(domain.to_json()),
-            method=dump(describe_method(method, searcher)),
+            method=dump(describe_method(method, searcher, tasks)),
             seed=int.from_bytes(os.urandom(4)) if seed is None else check_integer("seed", seed, 0),
             direction=direction,
             initial=dump(encode_points(domain, initial_points)),
@@ -101,6 +106,8 @@ class Study:
         place = open_storage(storage)
         stored, store = place.begin(given)
         try:
+            row = check_stored(stored, place.label)
+            searcher, given = _adopt_prior(row, given, method, alone, place.label)
             stored = open_with(stored, given, domain, store, place.label, seed_given=seed is not None)
             self._attach(place, stored, store, domain, searcher, limit)
             self._ledger.requeue_orphans()
@@ -455,6 +462,26 @@ class Study:
         trial = self._ledger.begin(found.point, found.info, found.state)
         self._fallbacks.note(f"study {self.name!r}", found.info)
         return trial
+
+
+def _check_name(name: object) -> str:
+    """Return a study's name; raise ValueError for what is none."""
+    if not isinstance(name, str) or not name or name != storable(name):
+        raise ValueError(f"name: expected a non-empty string of valid Unicode, got {short_repr(name)}")
+    return name
+
+
+def _adopt_prior(
+    stored: StudyRow, given: StudyRow, method: str | Searcher, alone: Searcher, where: str
+) -> tuple[Searcher, StudyRow]:
+    """Return the searcher that learns from the prior on record, and the study as a call speaks of it, with that prior.
+
+    Raises StudyMismatch where the call gives another one.
+    """
+    check_same_prior(stored, given, where)
+    tasks = prior_for(stored, alone.domain)
+    searcher = with_prior(alone, tasks)
+    return searcher, given._replace(method=dump(describe_method(method, searcher, tasks)))
 
 
 def _limited(threads: int | None) -> ThreadLimit:

@@ -1,0 +1,105 @@
+"""Methods that learn from earlier studies of related tasks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from bostruct.checks import has_capability
+from bostruct.contracts import Array, Batch, DependsOnTraining, Domain, DomainError, Searcher
+from bostruct.kernels.tasks import TaskBatch, TaskJoin, TaskKernel
+from bostruct.searchers.bayesian import BayesianSearch
+from bostruct.searchers.proposals import PoolFirst
+from bostruct.surrogates.map_gp import MAPGP, ROUNDING
+from bostruct.surrogates.noise_selection import NoiseSelection
+from bostruct.surrogates.output_warping import OutputWarping, compress_upper_tail
+from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.standardization import standardize
+from bostruct.surrogates.transfer import TransferLearning
+
+CORRELATION = Normal(1.0, 1.5)  # log odds of the correlation of an earlier task with the target
+LOG_SCALE = Normal(0.0, 0.5)  # of an earlier task, in units of the target's
+N_BEST = 2  # the best points of earlier tasks, asked first
+TINY = 1e-300  # values are divided by the largest, so that no square overflows, unless all are about 0
+N_INITIAL = 5  # points before the model is asked, these included
+
+
+class PriorTask(NamedTuple):
+    """The trials of an earlier task that a method learns from.
+
+    points: as the domain of the new study holds them, at least one.
+    values: one for each point, minimized.
+    """
+
+    points: Batch
+    values: Array
+
+
+def learn_from(searcher: Searcher, tasks: Sequence[PriorTask]) -> Searcher:
+    """Return a method that also learns from earlier tasks: `method="auto"` on a `Space` is such a method.
+
+    The first points are the best of the earlier tasks, then a few random ones.
+
+    searcher: a `BayesianSearch` whose surrogate is a GP at its mode: `auto` on a `Space` or on programs, or what
+        `bayesian` builds with a kernel that is given to it.
+    tasks: at least one.
+
+    Raises DomainError where the method has no such surrogate.
+    """
+    surrogate = searcher.surrogate if isinstance(searcher, BayesianSearch) else None
+    model = surrogate.surrogate if isinstance(surrogate, OutputWarping) else None
+    kernels = _kernels_of(model)
+    if not kernels or any(has_capability(kernel, DependsOnTraining) for kernel in kernels):
+        raise DomainError(
+            "method: expected one that learns from prior=, such as auto on a Space, got "
+            f"{type(searcher).__name__} on {type(searcher.domain).__name__}"
+            + (", whose kernel changes with the training points" if kernels else "")
+        )
+    assert isinstance(searcher, BayesianSearch)
+    assert isinstance(surrogate, OutputWarping)
+    assert isinstance(model, MAPGP | NoiseSelection)
+    domain, join = searcher.domain, TaskJoin(searcher.domain.join)
+    of_task = np.repeat(np.arange(1, len(tasks) + 1), [len(task.values) for task in tasks])
+    points = TaskBatch(domain.join(*(task.points for task in tasks)), of_task)
+    scaled = [task.values / max(float(np.max(np.abs(task.values))), TINY) for task in tasks]
+    warped = [standardize(compress_upper_tail(values, surrogate.beyond), ROUNDING).values for values in scaled]
+    transfer = TransferLearning(model, _with_tasks(model, len(tasks), join), points, np.concatenate(warped), join)
+    return replace(
+        searcher,
+        surrogate=replace(surrogate, surrogate=transfer),
+        n_initial=min(N_INITIAL, searcher.n_initial),
+        design=PoolFirst(_best_points(domain, tasks)),
+    )
+
+
+def _kernels_of(model: object) -> list[object]:
+    if isinstance(model, NoiseSelection):
+        return [model.quiet.kernel, model.noisy.kernel]
+    return [model.kernel] if isinstance(model, MAPGP) else []
+
+
+def _with_tasks(model: MAPGP | NoiseSelection, n_tasks: int, join: TaskJoin) -> MAPGP | NoiseSelection:
+    """Return the model of all tasks whose model of one task is given."""
+    if isinstance(model, NoiseSelection):
+        quiet, noisy = (_of_all_tasks(one, n_tasks, join) for one in (model.quiet, model.noisy))
+        return replace(model, quiet=quiet, noisy=noisy)
+    return _of_all_tasks(model, n_tasks, join)
+
+
+def _of_all_tasks(model: MAPGP, n_tasks: int, join: TaskJoin) -> MAPGP:
+    kernel = TaskKernel(model.kernel, n_tasks, CORRELATION, CORRELATION.mean, LOG_SCALE)
+    return replace(model, kernel=kernel, join=join)
+
+
+def _best_points(domain: Domain, tasks: Sequence[PriorTask]) -> Batch:
+    """Return the best points of the tasks, each once: the best of each task, then the second best, and so on."""
+    ranked = [domain.take(task.points, np.argsort(task.values, kind="stable")) for task in tasks]
+    rounds = itertools.zip_longest(*(list(one) for one in ranked))
+    listed = [x for one in rounds for x in one if x is not None]
+    first = {key: x for key, x in reversed(list(zip(domain.keys(listed), listed, strict=True)))}
+    ordered = list(dict.fromkeys(domain.keys(listed)))[:N_BEST]
+    return domain.join([first[key] for key in ordered])

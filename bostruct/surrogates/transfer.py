@@ -1,0 +1,90 @@
+"""A surrogate that learns the target task together with earlier tasks, unless the target is better explained alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bostruct.contracts import Array, Batch, Info, NumericalError, State
+from bostruct.surrogates.gaussian import evidence
+from bostruct.surrogates.map_gp import MAPGP, ROUNDING
+from bostruct.surrogates.noise_selection import NoiseSelection
+from bostruct.surrogates.posterior import GaussianPosterior
+from bostruct.surrogates.standardization import standardize
+
+
+@dataclass(frozen=True)
+class TransferLearning:
+    """A choice between two models: one of the target task alone, one of the target task and earlier tasks together.
+
+    The joint model is kept where the target's values are clearly more probable under it. For the joint model their
+    probability is conditional on the values of the earlier tasks. For the other it is that at the mode, times the
+    density of the prior there in units of its largest. So earlier tasks that do not help are ignored.
+
+    alone: model of the target task.
+    joint: model of all tasks, whose kernel has a factor for the task.
+    tasks: points of the earlier tasks, q of them, as `join` makes batches.
+    task_values: their values (q,), minimized, each task standardized on its own.
+    join: (points of the target, `tasks`) -> batch of both, in this order.
+    least_gain: the difference of the logarithms of the two probabilities above which the joint model is kept.
+    """
+
+    alone: MAPGP | NoiseSelection
+    joint: MAPGP | NoiseSelection
+    tasks: Batch
+    task_values: Array
+    join: Callable[..., Batch]
+    least_gain: float = 1.0
+
+    def initial_state(self) -> State:
+        return [self.alone.initial_state(), self.joint.initial_state()]
+
+    def condition(
+        self, xs: Batch, values: Array, state: State, rng: np.random.Generator
+    ) -> tuple[GaussianPosterior, State, Info]:
+        """Fit both models, each from its own last mode, and keep one of them.
+
+        xs: n points of the target task.
+        values: (n,), in the user's units, minimized.
+        state: of `initial_state`, or what the last call returned.
+        rng: the only source of chance.
+
+        Returns the posterior of the target task, the state for the next call, and what goes on record, where
+        ``transfer`` is true if the joint model was kept, and ``transfer_gain`` is the difference of the logarithms.
+
+        Raises NumericalError.
+        """
+        alone, alone_state, info = self.alone.condition(xs, values, state[0], rng)
+        try:
+            joint, joint_state, found, gain = self._condition_jointly(xs, values, state[1], rng)
+        except NumericalError:
+            return alone, [alone_state, state[1]], info | {"transfer": False}
+        gain -= info.get("log_posterior", -math.inf)
+        chosen = {"transfer": gain > self.least_gain, "likelihoods": info["likelihoods"] + found["likelihoods"]}
+        if math.isfinite(gain):
+            chosen["transfer_gain"] = gain
+        states = [alone_state, joint_state]
+        return (joint, states, found | chosen) if gain > self.least_gain else (alone, states, info | chosen)
+
+    def _condition_jointly(
+        self, xs: Batch, values: Array, state: State, rng: np.random.Generator
+    ) -> tuple[GaussianPosterior, State, Info, float]:
+        """Fit the joint model; return its posterior in the user's units, state, info, and the conditional evidence."""
+        standard, shift, scale = standardize(values, ROUNDING)
+        both, both_values = self.join(xs, self.tasks), np.concatenate([standard, self.task_values])
+        joint, state, info = self.joint.condition(both, both_values, state, rng)
+        told = self._conditional_evidence(joint, both_values, len(values))
+        return replace(joint, shift=shift + scale * joint.shift, scale=scale * joint.scale), state, info, told
+
+    def _conditional_evidence(self, joint: GaussianPosterior, values: Array, n: int) -> float:
+        """Return the log density of the first n values given all others; raise NumericalError."""
+        hyper, kernel = joint.members[0].hyper, joint.kernel
+        residual = (values - joint.shift) / joint.scale - hyper.mean
+        gram, ratio = kernel.gram(hyper.theta, kernel.prepare(joint.xs)), hyper.ratio(joint.nugget)
+        given = gram[n:, n:]
+        together = evidence(gram.copy, residual, hyper.log_amplitude, ratio).log_density
+        before = evidence(given.copy, residual[n:], hyper.log_amplitude, ratio).log_density
+        return together - before - n * math.log(joint.scale)
