@@ -13,11 +13,14 @@ import numpy as np
 
 from bostruct.checks import did_you_mean, has_capability, short_repr
 from bostruct.contracts import (
+    Domain,
     DomainError,
     HasMutation,
     HasNeighbors,
+    HasPool,
     Json,
     ParsedJson,
+    Point,
     PointError,
     Presented,
     SpaceExhausted,
@@ -37,6 +40,7 @@ OWN = ""  # the name of the part that holds the variables; a user's names are no
 MAX_ENUMERATED = 20_000
 REJECTION_DRAWS = 5_000  # before they are given up
 REJECTION_RATE = 20  # draws a valid one, up to which they go on beyond that
+POOL_TRIES = 100  # draws of what goes with a point of a pool
 TRIES = 20  # of a change that leads to no other valid point
 
 
@@ -68,8 +72,16 @@ class MixedSpace(Joint):
 
     @property
     def pool(self) -> list[JointPoint]:
-        """The pools of the parts side by side, those that satisfy the constraints; empty where no part has one."""
-        return self._keep_valid(self._settle(super().pool, None))
+        """The pools of the parts side by side; empty where no part has one.
+
+        Parts without a pool are drawn, the same in every study, and anew until the constraints hold. Points for which
+        they do not are left out.
+        """
+        rng, found = np.random.default_rng(0), []
+        for x in self._settle(super().pool, rng):
+            tries = (x if i == 0 else self._redraw(x, rng) for i in range(POOL_TRIES))
+            found += next(([y] for y in tries if self._is_valid(y)), [])
+        return found
 
     def count(self) -> Count:
         """Count the valid points.
@@ -80,8 +92,7 @@ class MixedSpace(Joint):
             return Exact(len(self._all))
         if self.constraints or self.tests:
             return AtLeast(1)
-        is_infinite = any(isinstance(d, Space | MixedSpace) and d.count() == INFINITE for d in self.domains)
-        return INFINITE if is_infinite or self.size == math.inf else Exact(int(self.size))
+        return count_product(self.domains)
 
     def sample(self, m: int, rng: np.random.Generator) -> list[JointPoint]:
         """Draw m valid points whose parts are independent, each drawn as its domain draws.
@@ -118,9 +129,10 @@ class MixedSpace(Joint):
                 left = [x for x in self._all if x.key not in seen]
                 if left:
                     return left[int(rng.integers(len(left)))]
-            elif (x := draw_unseen(self, seen, rng)) is not None:
+            elif (x := self._draw_unseen(seen, rng)) is not None:
                 return x
-        raise SpaceExhausted(f"no unseen point of the space was found; {len(seen)} were seen")
+        more = "" if self._is_enumerable else "; more may exist"
+        raise SpaceExhausted(f"no unseen point of the space was found; {len(seen)} were seen{more}")
 
     def check(self, x: object) -> None:
         """Raise PointError unless x is a valid point; the message names the variable, part or constraint.
@@ -177,11 +189,7 @@ class MixedSpace(Joint):
 
         Variables that the change of another part makes exist have their fallback values.
         """
-        around = [self._replace_part(x, i, d.neighbors(x.parts[i])) for i, d in enumerate(self.domains)]  # type: ignore[attr-defined]
-        settled = [self._settle(ys, None) for ys in around]
-        if self.tests:  # a test changes with its part, never alone
-            settled[0] = [y for y in settled[0] if y.key != x.key]
-        return self._keep_valid([y for ys in settled for y in dict((y.key, y) for y in ys).values()])
+        return self._keep_valid(self._near(x))
 
     def sample_neighbors(self, x: JointPoint, m: int, rng: np.random.Generator) -> list[JointPoint]:
         """Return `neighbors`, or m of them drawn without replacement where there are more.
@@ -190,10 +198,14 @@ class MixedSpace(Joint):
         m: int >= 0.
         rng: `numpy.random.Generator`.
         """
-        around = self.neighbors(x)
+        around = self._near(x)
         if len(around) <= m:
-            return around
-        return [around[i] for i in np.sort(rng.choice(len(around), size=m, replace=False, shuffle=False))]
+            return self._keep_valid(around)
+        kept: list[int] = []
+        for i in rng.permutation(len(around)).tolist():
+            if len(kept) < m and self._is_valid(around[i]):
+                kept.append(i)
+        return [around[i] for i in sorted(kept)]
 
     def mutate(self, x: JointPoint, rng: np.random.Generator) -> JointPoint:
         """Mutate one part, each with equal chance, to a valid point; raises DomainError where none is found.
@@ -208,7 +220,7 @@ class MixedSpace(Joint):
                 except DomainError:  # that part has no other point; the next may have
                     break
                 y = self._settle(self._replace_part(x, i, [part]), rng)[0]
-                if y.key != x.key and self._is_valid(y):
+                if y.key != x.key and self._has_same_tests(x, i, part) and self._is_valid(y):
                     return y
         raise DomainError(f"no valid point other than {short_repr(self.present(x), 200)} was found by a single change")
 
@@ -253,6 +265,38 @@ class MixedSpace(Joint):
     def _variables(self) -> Mapping[str, Variable]:
         return {} if self._own is None else self._own.variables
 
+    def _near(self, x: JointPoint) -> list[JointPoint]:
+        """Return the neighbors of x, valid or not."""
+        found = []
+        for i, domain in enumerate(self.domains):
+            parts = [part for part in domain.neighbors(x.parts[i]) if self._has_same_tests(x, i, part)]  # type: ignore[attr-defined]
+            found += self._settle(self._replace_part(x, i, parts), None)
+        return found
+
+    def _has_same_tests(self, x: JointPoint, i: int, part: Point) -> bool:
+        """Tell whether the variables that tests set are as before: they change with their part, never alone."""
+        return i > 0 or not self.tests or bool((part[self._test_columns] == x.parts[0][self._test_columns]).all())
+
+    @cached_property
+    def _test_columns(self) -> list[int]:
+        own = self._own
+        return [] if own is None else [int(own.layout.starts[own.positions[one.label]]) for one in self.tests]
+
+    def _draw_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> JointPoint | None:
+        try:
+            return draw_unseen(self, seen, rng)
+        except DomainError:  # none of many draws was valid; earlier ones were
+            if not seen:
+                raise
+            return None
+
+    def _redraw(self, x: JointPoint, rng: np.random.Generator) -> JointPoint:
+        """Return x with other parts in place of those whose domains have no pool."""
+        for i, domain in enumerate(self.domains):
+            if not has_capability(domain, HasPool):
+                x = self._replace_part(x, i, domain.sample(1, rng))[0]
+        return self._settle([x], rng)[0]
+
     def _draw(self, m: int, rng: np.random.Generator) -> list[JointPoint]:
         return self._settle(super().sample(m, rng), rng)
 
@@ -282,7 +326,7 @@ class MixedSpace(Joint):
         """
         if not self.tests or not xs or (own := self._own) is None:
             return list(xs)
-        columns = [own.layout.starts[own.positions[one.label]] for one in self.tests]
+        columns = self._test_columns
         rows = own.join(np.array([x.parts[0] for x in xs]))
         answers = np.array([[one.holds(x.parts[one.part]) for one in self.tests] for x in xs], dtype=np.int64)
         changed = np.flatnonzero((rows[:, columns] != answers).any(axis=1))
@@ -355,6 +399,26 @@ def mixed_space(values: Mapping[str, object], constraints: Sequence[Constraint] 
         variables, tests = split_conditions(variables, parts)
         parts = {OWN: Space(variables), **parts}
     return MixedSpace(tuple(parts), tuple(parts.values()), tuple(values), tuple(constraints), tests)
+
+
+def count_product(domains: Sequence[Domain]) -> Count:
+    """Count the points of a product of domains.
+
+    domains: those that count their points are asked, of others the size is taken.
+    """
+    total: Count = Exact(1)
+    for domain in domains:
+        if isinstance(domain, Space | MixedSpace):
+            own = domain.count()
+        elif isinstance(domain, Joint):
+            own = count_product(domain.domains)
+        else:
+            own = INFINITE if domain.size == math.inf else Exact(int(domain.size))
+        if INFINITE in (own, total):
+            return INFINITE
+        is_exact = isinstance(own, Exact) and isinstance(total, Exact)
+        total = Exact(int(own.count * total.count)) if is_exact else AtLeast(int(own.count * total.count))
+    return total
 
 
 Space.build_mixed = staticmethod(mixed_space)

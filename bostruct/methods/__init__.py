@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bostruct.checks import check_choice, missing_members, short_repr
-from bostruct.contracts import Domain, Searcher
+from bostruct.contracts import Domain, DomainError, Searcher
+from bostruct.domains.joint import Joint
 from bostruct.methods.auto import auto, for_programs, for_space
 from bostruct.methods.baselines import annealing, evolution, hill_climbing, random, regularized_evolution
 from bostruct.methods.bayesian import bayesian
@@ -14,6 +15,7 @@ from bostruct.methods.combo import combo
 from bostruct.methods.deeparchitect import mcts, smbo
 from bostruct.methods.hyperband import hyperband, model_based_hyperband, successive_halving
 from bostruct.methods.nasbot import map_surrogate, marginalized_surrogate, nasbot, published_nasbot
+from bostruct.methods.refusals import domain_label
 from bostruct.methods.smac import smac
 from bostruct.methods.tpe import tpe
 from bostruct.methods.wrs import wrs
@@ -72,7 +74,15 @@ def searcher(method: str | Searcher, domain: Domain) -> Searcher:
     """
     if isinstance(method, str):
         names = ("auto", *sorted(METHODS.keys() - {"auto"}))  # as a reader looks them up
-        built = METHODS[check_choice("method", method, names)](domain)
+        build = METHODS[check_choice("method", method, names)]
+        try:
+            built = build(domain)
+        except DomainError as error:
+            if not isinstance(domain, Joint):
+                raise
+            raise DomainError(
+                f"{error}; auto, annealing, evolution, regularized-evolution and random search {domain_label(domain)}"
+            ) from error
         if missing := missing_members(built, Searcher):
             raise TypeError(
                 f"method: {method!r} builds {short_repr(built)}, which is no searcher: it lacks {', '.join(missing)}"

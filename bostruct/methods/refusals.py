@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bostruct.contracts import Domain, DomainError
 from bostruct.domains.joint import Joint
+from bostruct.domains.mixed import MixedSpace
 from bostruct.domains.space.choices import number_grid
 from bostruct.domains.space.space import Space
 
@@ -13,6 +14,8 @@ def domain_label(domain: Domain) -> str:
 
     domain: any.
     """
+    if isinstance(domain, MixedSpace):
+        return "a Space with another domain inside"
     return "a joint domain" if isinstance(domain, Joint) else type(domain).__name__
 
 

@@ -58,7 +58,7 @@ def with_prior(searcher: Searcher, prior: Sequence[ParsedJson]) -> Searcher:
 def _decode_task(domain: Domain, task: ParsedJson) -> PriorTask:
     try:
         points = [domain.decode(point) for point in task["points"]]
-        for point in points:
+        for point in () if isinstance(domain, Space) and domain.constraints else points:  # they held when it was stored
             domain.check(point)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise StorageError(f"the prior on record cannot be read: {error!r}") from error
@@ -115,15 +115,16 @@ def _is_task(task: ParsedJson) -> bool:
     return all(isinstance(value, float) for value in values)
 
 
-def check_same_prior(stored: StudyRow, given: StudyRow, where: str) -> None:
+def check_same_prior(stored: StudyRow, now: Sequence[ParsedJson], given: StudyRow, where: str) -> None:
     """Raise StudyMismatch where a call gives another prior than the one on record.
 
     stored: the study as it was made.
+    now: its prior in the form of the space of the call.
     given: as the call speaks of it; no prior agrees with any.
     where: name of the storage, for messages.
     """
     known, prior = stored_prior(stored), stored_prior(given)
-    if not prior or dump(prior) == dump(known):
+    if not prior or dump(prior) in (dump(known), dump(now)):
         return
     counts = [", ".join(str(len(task["values"])) for task in tasks) or "none" for tasks in (known, prior)]
     other = " with other points or values" if counts[0] == counts[1] else ""

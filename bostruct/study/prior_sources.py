@@ -16,8 +16,9 @@ from bostruct.storage.protocol import Storage
 from bostruct.study.history import Trial
 from bostruct.study.ledger import Ledger
 from bostruct.study.prior import MOST_TRIALS
-from bostruct.study.records import JsonDomain, check_study, readable_domain
+from bostruct.study.records import JsonDomain, is_same_description, readable_domain
 from bostruct.study.result import Result
+from bostruct.study.space_changes import check_stored
 
 PriorSource = object  # a Study, a Result, the path of a file, or a Storage with one study
 Trials = tuple[str, tuple[Trial, ...]]  # of a study, after its direction
@@ -48,7 +49,7 @@ def _read_task(label: str, source: PriorSource, domain: Domain, direction: str) 
         raise ValueError(f"{label}: expected a study that is to {direction}, got one that is to {theirs}")
     points, values = [], []
     for trial in trials:
-        if trial.value is None:
+        if trial.value is None or trial.unread is not None:
             continue
         try:
             points.append(domain.parse(trial.point))
@@ -69,15 +70,15 @@ def _read_trials(label: str, source: PriorSource, domain: Domain) -> Trials:
         raise TypeError(
             f"{label}: expected a Study, a Result, or the path of a file with one study, got {short_repr(source)}"
         )
-    return found.direction, found.trials
+    return found.direction, tuple(found.trials[number] for number in sorted(found.order))  # those that `where` kept
 
 
 def _read_stored(label: str, source: str | os.PathLike[str] | Storage, domain: Domain) -> Trials:
     """Raise StorageError for a file that cannot be read, ValueError where only its own space can read its points."""
     place = open_storage(source)
     stored = place.read(None)
-    row = check_study(stored.study, place.label)
-    own = domain if row.domain == dump(domain.to_json()) else readable_domain(None, row)
+    row = check_stored(stored, place.label)
+    own = domain if is_same_description(row.domain, dump(domain.to_json())) else readable_domain(None, row)
     if isinstance(own, JsonDomain):
         raise ValueError(
             f"{label}: the file does not hold all of the study's space; open it with Study.load(..., space=..., "

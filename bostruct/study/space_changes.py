@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
@@ -97,16 +97,13 @@ def find_change(stored: StoredStudy, given: StudyRow, domain: Domain, where: str
     StorageError where what is stored cannot be read.
     """
     row = current_row(stored)
-    if not isinstance(domain, Space) or is_over(row, domain):
+    if not isinstance(domain, Space) or (is_over(row, domain) and not _has_predicates(domain)):
         return Opening(given, None)
     if not set(_variables(parse(row.domain))) & set(domain.variables):
         return Opening(given, None)
-    unread = {}
-    for one, description in zip(stored.trials, _descriptions(stored), strict=True):
-        try:
-            _reread(one.point, domain, description, f"{where}: study {row.name!r}: trial {one.number}")
-        except PointError as error:
-            unread[str(one.number)] = str(error)
+    unread = _find_unread(stored, domain, f"{where}: study {row.name!r}")
+    if is_over(row, domain) and unread.keys() == parse_unread(stored, where).keys():
+        return Opening(given, None)
     initial = given.initial
     if initial == "[]":
         initial = dump(list(_reread_initial(row, domain, where)))
@@ -114,6 +111,23 @@ def find_change(stored: StoredStudy, given: StudyRow, domain: Domain, where: str
     agreed = given._replace(domain=row.domain, initial="[]", method=row.method if is_same else given.method)
     count, now = len(stored.trials), time.time()
     return Opening(agreed, SpaceChange(given.domain, given.method, initial, count, dump(unread), now, __version__))
+
+
+def _has_predicates(domain: Space) -> bool:
+    """Tell whether conditions of a space are predicates, of which its description holds no more than the names."""
+    tests = [test for variable in domain.variables.values() for test in variable.when.values()]
+    return any(callable(test) for test in tests)
+
+
+def _find_unread(stored: StoredStudy, domain: Space, where: str) -> dict[str, str]:
+    """Return why trials cannot be read in a space, by number as text."""
+    unread = {}
+    for one, description in zip(stored.trials, _descriptions(stored), strict=True):
+        try:
+            _reread(one.point, domain, description, f"{where}: trial {one.number}")
+        except PointError as error:
+            unread[str(one.number)] = str(error)
+    return unread
 
 
 def open_with(
@@ -150,7 +164,6 @@ def record_change(
     """
     if change is None:
         return stored
-    store.change_space(change, state)
     if unread := parse(change.unread):
         said = Counter(unread.values()).most_common(SHOWN_REASONS)
         numbers = {reason: next(n for n, one in unread.items() if one == reason) for reason, _ in said}
@@ -161,6 +174,7 @@ def record_change(
             SpaceChanged,
             stacklevel=4,
         )
+    store.change_space(change, state)  # after the warning, which a caller may have turned into an error
     return StoredStudy(stored.study._replace(state=state), stored.trials, (*stored.changes, change))
 
 
@@ -215,15 +229,29 @@ def describe_change(before: str, after: str) -> str:
     counts = [parse(text).get("constraints") for text in (before, after)]
     if counts[0] != counts[1]:
         said.append(f"constraints {counts[0]} to {counts[1]}")
-    return "; ".join(said) or "another order"
+    return "; ".join(said) or ("a predicate" if before == after else "another order")
 
 
 def _descriptions(stored: StoredStudy) -> Iterator[str]:
     """Yield the description of the space that each trial was asked in."""
-    spaces = [stored.study.domain, *(change.domain for change in stored.changes)]
+    made = [stored.study.domain, *(change.domain for change in stored.changes)]
+    spaces = [_with_last_defaults(text, made[i + 1 :]) for i, text in enumerate(made)]
     ends = [*(change.trials for change in stored.changes), len(stored.trials)]
     starts = [0, *ends]
     return chain.from_iterable([text] * (end - start) for text, start, end in zip(spaces, starts, ends, strict=False))
+
+
+def _with_last_defaults(text: str, later: Sequence[str]) -> str:
+    """Return the description of a space whose variables have the defaults that they had last."""
+    if not later:
+        return text
+    description = parse(text)
+    for name, one in _variables(description).items():
+        for own in (_variables(_parse_description(other)).get(name) for other in later):
+            if own is not None:
+                one.pop("default", None)
+                one |= {"default": own["default"]} if "default" in own else {}
+    return dump(description)
 
 
 @lru_cache(maxsize=8)

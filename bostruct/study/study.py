@@ -106,8 +106,8 @@ class Study:
         place = open_storage(storage)
         stored, store = place.begin(given)
         try:
-            row = check_stored(stored, place.label)
-            searcher, given = _adopt_prior(row, given, method, alone, place.label)
+            check_stored(stored, place.label)
+            searcher, given = _adopt_prior(stored.study, given, method, alone, place.label)
             stored = open_with(stored, given, domain, store, place.label, seed_given=seed is not None)
             self._attach(place, stored, store, domain, searcher, limit)
             self._ledger.requeue_orphans()
@@ -476,10 +476,12 @@ def _adopt_prior(
 ) -> tuple[Searcher, StudyRow]:
     """Return the searcher that learns from the prior on record, and the study as a call speaks of it, with that prior.
 
+    stored: the study as it was made, whatever its space became since, so that no point of the prior is lost.
+
     Raises StudyMismatch where the call gives another one.
     """
-    check_same_prior(stored, given, where)
     tasks = prior_for(stored, alone.domain)
+    check_same_prior(stored, tasks, given, where)
     searcher = with_prior(alone, tasks)
     return searcher, given._replace(method=dump(describe_method(method, searcher, tasks)))
 

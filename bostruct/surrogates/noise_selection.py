@@ -34,6 +34,8 @@ class NoiseSelection:
 
     def __post_init__(self) -> None:
         check_number("log_odds", self.log_odds, -math.inf)
+        if self.quiet.kernel is not self.noisy.kernel and self.quiet.kernel != self.noisy.kernel:
+            raise ValueError("noisy: expected a model with the kernel of the quiet one, for they share their data")
 
     def initial_state(self) -> State:
         return [self.quiet.initial_state(), self.noisy.initial_state()]

@@ -207,3 +207,45 @@ def test_a_file_tells_a_space_without_predicates_and_refuses_others(tmp_path):
     bo.minimize(cost, TRAINED, 3, method="random", storage=tmp_path / "tests.db", progress=False)
     with pytest.raises(DomainError, match="the space has predicates, whose code no file holds"):
         bo.Study.load(tmp_path / "tests.db")
+
+
+def test_constraints_may_come_one_by_one():
+    assert len(bo.Space({"inner": INNER, "b": bool}, (rule for rule in [agrees])).constraints) == 1
+
+
+def test_a_pool_keeps_its_networks_under_constraints():
+    values = {"network": SMALL_MLP, "rate": bo.Real(0.0, 1.0)}
+    free, tight = bo.Space(values), bo.Space(values, [lambda point: point["rate"] < 0.2])
+    assert [x.parts[1] for x in tight.pool] == [x.parts[1] for x in free.pool]
+    assert all(tight.present(x)["rate"] < 0.2 for x in tight.pool)
+
+
+def test_counts_are_those_of_the_parts():
+    inner = bo.Space({"i": {"k": [1, 2, 3]}, "b": [1, 2, 3]}, [lambda point: point["b"] == 1])
+    assert bo.Space({"m": inner, "c": bool}).count() == Exact(6)
+    assert bo.Space({"m": bo.joint_domain({"p": {"x": bo.Real(0.0, 1.0)}}), "b": bool}).count() == INFINITE
+    assert bo.Space({"m": TRAINED, "b": bool}).count() == AtLeast(2)
+
+
+def test_a_neighbor_keeps_the_variables_that_a_part_brings():
+    """The binary variable of a test is no choice of its own: nothing goes back to a fallback value."""
+    space = bo.Space(
+        {
+            "inner": INNER,
+            "rate": bo.Ordinal(list(range(20)), when={"inner": is_deep}),
+            "momentum": bo.Ordinal(list(range(20)), when={"inner": is_deep}),
+        }
+    )
+    x = space.parse({"inner": {"depth": 2, "wide": False}, "rate": 17, "momentum": 2})
+    near = [space.present(y) for y in space.neighbors(x) if space.present(y)["inner"] == {"depth": 2, "wide": False}]
+    assert sorted((y["rate"], y["momentum"]) for y in near) == [(16, 2), (17, 1), (17, 3), (18, 2)]
+
+
+def test_a_list_of_domains_is_no_choice():
+    with pytest.raises(DomainError, match="network: expected choices that are values, got a list with a variable or a"):
+        bo.Space({"network": [SMALL_MLP, SMALL_CNN]})
+
+
+def test_a_method_that_cannot_search_names_some_that_can():
+    with pytest.raises(DomainError, match=r"annealing, evolution, .* and random search a Space with another"):
+        bo.minimize(cost, TRAINED, 1, method="smac", progress=False)

@@ -111,3 +111,26 @@ def test_a_search_for_the_largest_value_learns_from_another() -> None:
     result = bo.maximize(value, SPACE, 2, seed=1, prior=[earlier])
     assert [trial.origin for trial in result.trials] == ["initial", "initial"]
     assert result.trials[0].point == earlier.best_point
+
+
+def test_trials_that_were_left_out_of_a_result_stay_out() -> None:
+    study = make_study()
+    study.add({"x": 0.5, "k": "b"}, value=0.5)
+    kept = study.result.where(lambda point: point["k"] == "b")
+    (task,) = read_prior([kept], SPACE, "minimize")
+    assert task.values.tolist() == [trial.value for trial in study.trials if trial.point["k"] == "b"]
+    narrow = Space({"x": bo.Real(0.0, 1.0), "k": ["b", "c"]})
+    assert len(read_prior([kept], narrow, "minimize")[0].values) == len(task.values)
+
+
+def test_a_file_whose_space_changed_is_read_as_it_is_now(tmp_path) -> None:
+    study = make_study(storage=tmp_path / "runs.db")
+    study.add({"x": 0.5, "k": "b"}, value=0.5)
+    study.close()
+    changed = {"x": bo.Real(0.0, 1.0), "k": ["b", "c"], "late": bo.Integer(1, 9, default=4)}
+    with pytest.warns(bo.SpaceChanged):
+        study = bo.Study(changed, method="random", seed=3, storage=tmp_path / "runs.db")
+    study.close()
+    (task,) = read_prior([tmp_path / "runs.db"], Space(changed), "minimize")
+    assert task.values.tolist() == [trial.value for trial in study.trials if trial.unread is None]
+    assert 0 < len(task.values) < 7

@@ -371,3 +371,48 @@ def test_a_table_of_trials_says_which_are_not_read(file: Path) -> None:
         rows = study.result.history.rows()
     assert rows[1]["unread"] == "a: expected one of ['x', 'z'], got 'y'"
     assert "unread" not in rows[0]
+
+
+@pytest.mark.parametrize("first", [None, 1])
+def test_the_last_default_of_a_lost_variable_counts(tmp_path: Path, first: int | None) -> None:
+    """Old trials had no default, or another one, when they were asked."""
+    file = tmp_path / "own.db"
+    given = {} if first is None else {"default": first}
+    before = {"x": bo.Real(0.0, 1.0), "q": bo.Ordinal([1, 2, 4], **given)}
+    with bo.Study(before, method="random", seed=0, storage=file) as study:
+        for q in (1, 2, 4):
+            study.add({"x": 0.5, "q": q}, value=float(q))
+    with open_study(file, before | {"q": bo.Ordinal([1, 2, 4], default=2)}):
+        pass
+    with pytest.warns(bo.SpaceChanged), open_study(file, {"x": bo.Real(0.0, 1.0)}) as study:
+        assert [trial.value for trial in study.trials if trial.unread is None] == [2.0]
+
+
+def test_a_condition_whose_predicate_changed_leaves_out_what_it_contradicts(tmp_path: Path) -> None:
+    file = tmp_path / "own.db"
+
+    def make(least: float) -> dict[str, Any]:
+        return {"a": bo.Real(0.0, 1.0), "b": bo.Real(0.0, 1.0, when={"a": lambda a: a > least})}
+
+    with bo.Study(make(0.5), method="random", seed=0, storage=file) as study:
+        for point in ({"a": 0.6, "b": 0.1}, {"a": 0.9, "b": 0.2}, {"a": 0.1}):
+            study.add(point, value=1.0)
+    with pytest.warns(bo.SpaceChanged, match="1 of 3 trials"), open_study(file, make(0.8)) as study:
+        assert numbers_unread(study) == [0]
+    with open_study(file, make(0.8)) as study:
+        assert numbers_unread(study) == [0]
+    with open_study(file, make(0.5)) as study:
+        assert numbers_unread(study) == []
+
+
+def test_a_change_that_a_caller_refuses_is_not_written(tmp_path: Path) -> None:
+    file = tmp_path / "own.db"
+    with bo.Study({"k": ["a", "b"]}, method="random", seed=0, storage=file) as study:
+        study.add({"k": "a"}, value=1.0)
+    for _ in range(2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(bo.SpaceChanged):
+                bo.Study({"k": ["b", "c"]}, method="random", storage=file)
+    with open_study(file, {"k": ["a", "b"]}) as study:
+        assert not study.space_changes

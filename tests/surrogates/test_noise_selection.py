@@ -83,6 +83,7 @@ class Fitted:
 
     name: str
     info: dict[str, Json]
+    kernel: str = "of both"
 
     def prepare(self, *_: Any) -> None: ...
 
@@ -104,3 +105,9 @@ def test_a_fit_that_failed_is_not_chosen_unless_both_did(fits: list[str], expect
 def test_odds_are_a_finite_number() -> None:
     with pytest.raises(ValueError, match="log_odds: expected a finite number"):
         replace(selection(), log_odds=float("inf"))
+
+
+def test_models_with_different_kernels_are_refused() -> None:
+    quiet, noisy = (cast(MAPGP, Fitted(name, {}, name)) for name in ("quiet", "noisy"))
+    with pytest.raises(ValueError, match="noisy: expected a model with the kernel of the quiet one"):
+        NoiseSelection(quiet, noisy)

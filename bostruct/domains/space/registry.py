@@ -43,10 +43,17 @@ def variable(name: str, given: object) -> Variable:
         return given
     if given is bool:
         return Binary()
+    if isinstance(given, list | tuple) and any(isinstance(v, Variable) or has_capability(v, Domain) for v in given):
+        raise DomainError(
+            f"{name}: expected choices that are values, got a list with a variable or a domain. For one of several "
+            "domains give each a name of its own, and a choice that says which of them counts"
+        )
     pair = tuple(given.tolist()) if isinstance(given, np.ndarray) and given.ndim == 1 else given
     if isinstance(pair, tuple) and len(pair) == 2 and all(type(to_python(v)) in (int, float) for v in pair):
+        between = "numbers" if any(isinstance(v, float) for v in pair) else "integers"
+        kind = "Real" if between == "numbers" else "Integer"
         raise DomainError(
-            f"{name}: {pair} might be bounds or two choices; expected Integer{pair} for all integers between, or "
+            f"{name}: {pair} might be bounds or two choices; expected {kind}{pair} for all {between} between, or "
             f"the list {list(pair)} for the two"
         )
     try:

@@ -77,8 +77,7 @@ class Space:
 
     def __new__(cls, variables: Mapping[str, object] | None = None, constraints: Sequence[Constraint] = ()) -> Self:
         if cls.build_mixed and isinstance(variables, Mapping) and any(is_part(given) for given in variables.values()):
-            _check_arguments(variables, constraints)
-            return cls.build_mixed(variables, constraints)  # type: ignore[return-value]  # of a like type
+            return cls.build_mixed(variables, _check_arguments(variables, constraints))  # type: ignore[return-value]  # of a like type
         return super().__new__(cls)
 
     def __init__(self, variables: Mapping[str, object], constraints: Sequence[Constraint] = ()) -> None:

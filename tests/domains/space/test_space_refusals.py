@@ -192,7 +192,7 @@ def test_an_array_of_ordered_numbers_is_ordinal(numbers):
 
 @pytest.mark.parametrize("other", [np.eye(2), np.array([0, 5, 2]), np.array(3), np.array(["a", "b"]), np.array([True])])
 def test_an_array_whose_order_means_nothing_is_refused(other):
-    with pytest.raises(DomainError, match=r"x: expected .*an array of ascending numbers; got array"):
+    with pytest.raises(DomainError, match=r"x: expected .*an array of ascending numbers, .*; got array"):
         bo.Space({"x": other})
 
 
