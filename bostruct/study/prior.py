@@ -58,7 +58,7 @@ def with_prior(searcher: Searcher, prior: Sequence[ParsedJson]) -> Searcher:
 def _decode_task(domain: Domain, task: ParsedJson) -> PriorTask:
     try:
         points = [domain.decode(point) for point in task["points"]]
-        for point in () if isinstance(domain, Space) and domain.constraints else points:  # they held when it was stored
+        for point in () if getattr(domain, "constraints", ()) else points:  # they held when it was stored
             domain.check(point)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise StorageError(f"the prior on record cannot be read: {error!r}") from error
