@@ -36,6 +36,7 @@ import numpy as np
 import bostruct as bo
 from bostruct import methods, problems
 from bostruct.contracts import Array
+from bostruct.problems.branin import branin_at
 from bostruct.problems.fcnet import FCNET_DATA_SETS
 
 N_EARLIER = 60  # trials of the earlier study
@@ -78,18 +79,12 @@ def make_branin(seed: int) -> Family:
     """Make Branin the target, and shift it for the related task."""
     shift = np.random.default_rng([seed, 7]).uniform(-1.5, 1.5, 2)
     earlier: dict[str, Value] = {
-        "related": lambda point: 2.0 * branin(point["x"] + shift[0], point["y"] + shift[1]) + 50.0,
+        "related": lambda point: 2.0 * float(branin_at(point["x"] + shift[0], point["y"] + shift[1])) + 50.0,
         "unrelated": lambda point: abs(math.sin(3.0 * point["x"] + seed) * point["y"]) + point["x"],
-        "opposite": lambda point: -branin(point["x"], point["y"]),
+        "opposite": lambda point: -float(branin_at(point["x"], point["y"])),
     }
     space = bo.Space({"x": bo.Real(-5.0, 10.0), "y": bo.Real(0.0, 15.0)})
-    return Family(space, lambda point: branin(point["x"], point["y"]), earlier)
-
-
-def branin(x: float, y: float) -> float:
-    """Return the Branin function, whose minimum is 0.398."""
-    ridge = y - 5.1 / (4.0 * math.pi**2) * x * x + 5.0 / math.pi * x - 6.0
-    return ridge * ridge + 10.0 * (1.0 - 1.0 / (8.0 * math.pi)) * math.cos(x) + 10.0
+    return Family(space, lambda point: float(branin_at(point["x"], point["y"])), earlier)
 
 
 @cache

@@ -89,6 +89,14 @@ def check_choice(name: str, value: object, allowed: Any) -> Any:
     return value
 
 
+def hide_addresses(text: str) -> str:
+    """Return a text without the places of objects in memory, which change from process to process.
+
+    text: any, such as the description of choices that are Python objects.
+    """
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", text)
+
+
 def did_you_mean(given: object, names: Iterable[object]) -> str:
     """Write the end of a refusal that asks for the name most like the one given; nothing where none is like it.
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import bostruct as bo
+from bostruct.problems.branin import branin_at
 
 Point = Mapping[str, Any]
 
@@ -27,12 +28,6 @@ class Task(NamedTuple):
 
     space: bo.Space
     value: Callable[[Point], float]
-
-
-def branin(x: float, y: float) -> float:
-    """Return the Branin function, of minimum 0.398, at a point of [-5, 10] x [0, 15]."""
-    rise = y - 5.1 / (4.0 * math.pi**2) * x * x + 5.0 / math.pi * x - 6.0
-    return rise * rise + 10.0 * (1.0 - 1.0 / (8.0 * math.pi)) * math.cos(x) + 10.0
 
 
 def rosenbrock(x: np.ndarray) -> float:
@@ -87,7 +82,8 @@ def branin_task(seed: int) -> Task:
     """Make Branin."""
     del seed
     return Task(
-        bo.Space({"x": bo.Real(-5.0, 10.0), "y": bo.Real(0.0, 15.0)}), lambda point: branin(point["x"], point["y"])
+        bo.Space({"x": bo.Real(-5.0, 10.0), "y": bo.Real(0.0, 15.0)}),
+        lambda point: float(branin_at(point["x"], point["y"])),
     )
 
 
@@ -122,7 +118,7 @@ def mixed_branin(seed: int) -> Task:
 
     def value(point: Point) -> float:
         k, scale = int(point["place"].split()[1]), scales[int(point["scale"].split()[1])]
-        return scale * branin(point["x"] + places[k, 0], point["y"] + places[k, 1]) + heights[k]
+        return scale * float(branin_at(point["x"] + places[k, 0], point["y"] + places[k, 1])) + heights[k]
 
     return Task(space, value)
 
@@ -167,7 +163,6 @@ def _train(data: tuple[Any, ...], point: Point) -> float:
     from sklearn.metrics import log_loss
     from sklearn.neural_network import MLPClassifier
 
-    fitted, held_out, labels, expected = data
     fitted, held_out, labels, expected = data
     network = MLPClassifier(
         (point["units"],),
@@ -214,7 +209,6 @@ def _classify(data: tuple[Any, ...], point: Point) -> float:
     from sklearn.pipeline import make_pipeline
     from sklearn.svm import SVC
 
-    fitted, held_out, labels, expected = data
     fitted, held_out, labels, expected = data
     steps: list[Any] = [PCA(point["n_components"], whiten=True)] if point["scale"] == "whiten" else []
     if point["model"] == "svm":

@@ -132,18 +132,18 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
             *_its_point(result),
             ("best so far", f"{sparkline(incumbents)}  {span}"),
         ]
-    rows += _past_of(study)
+    rows += _past_of(facts)
     rows += [(what, path) for what, path in (("trials in", csv), ("picture", plot)) if path is not None]
     click.echo(format_pairs(rows))
 
 
-def _past_of(study: Study) -> list[tuple[str, str]]:
+def _past_of(facts: Facts) -> list[tuple[str, str]]:
     """Return rows that say how the study's space changed, and which version made it where that is another one."""
-    rows = [("space changed", text) for text in _describe_changes(study)]
-    if study.n_unread:
-        rows.append(("no data", f"{study.n_unread} trials, whose points are not in the space that the study now has"))
-    if study.version != __version__:
-        rows.append(("made by", f"bostruct {study.version}; this is {__version__}, whose suggestions may differ"))
+    rows = [("space changed", text) for text in facts["space_changes"]]
+    if facts["unread"]:
+        rows.append(("no data", f"{facts['unread']} trials, whose points are not in the space that the study now has"))
+    if facts["version"] != __version__:
+        rows.append(("made by", f"bostruct {facts['version']}; this is {__version__}, whose suggestions may differ"))
     return rows
 
 

@@ -216,8 +216,10 @@ class Joint:
 
     def to_json(self) -> Json:
         """Describe the domain as JSON."""
-        parts = {name: domain.to_json() for name, domain in zip(self.names, self.domains, strict=True)}
-        return {"domain": "joint", "parts": parts}
+        return {"domain": "joint", "parts": self._describe_parts()}
+
+    def _describe_parts(self) -> dict[str, Json]:
+        return {name: domain.to_json() for name, domain in zip(self.names, self.domains, strict=True)}
 
     def _from_mapping(self, data: object, read: Sequence[Callable[[ParsedJson], Point]]) -> JointPoint:
         if not isinstance(data, Mapping) or data.keys() != set(self.names):

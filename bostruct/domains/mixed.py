@@ -201,11 +201,8 @@ class MixedSpace(Joint):
         around = self._near(x)
         if len(around) <= m:
             return self._keep_valid(around)
-        kept: list[int] = []
-        for i in rng.permutation(len(around)).tolist():
-            if len(kept) < m and self._is_valid(around[i]):
-                kept.append(i)
-        return [around[i] for i in sorted(kept)]
+        valid = (i for i in rng.permutation(len(around)).tolist() if self._is_valid(around[i]))
+        return [around[i] for i in sorted(itertools.islice(valid, m))]
 
     def mutate(self, x: JointPoint, rng: np.random.Generator) -> JointPoint:
         """Mutate one part, each with equal chance, to a valid point; raises DomainError where none is found.
@@ -240,9 +237,8 @@ class MixedSpace(Joint):
 
     def to_json(self) -> Json:
         """Describe the space as JSON; of constraints and tests of parts it holds the number only."""
-        parts = {name: domain.to_json() for name, domain in zip(self.names, self.domains, strict=True)}
         rules = {"constraints": len(self.constraints), "tests": len(self.tests)}
-        return {"domain": "mixed", "parts": parts, "order": list(self.order), **rules}
+        return {"domain": "mixed", "parts": self._describe_parts(), "order": list(self.order), **rules}
 
     @property
     def _is_enumerable(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from bostruct.checks import short_repr
@@ -99,8 +99,9 @@ def split_conditions(
             if parent in parts:
                 made = PartTest(describe_when({parent: test}), positions[parent], name, parent, parts[parent], test)
                 own[_place(tests, made, {*variables, *parts})] = True
-        found[name] = one if own == dict(one.when) else copy.copy(one)
-        if found[name] is not one:
+        found[name] = one
+        if own != dict(one.when):
+            found[name] = copy.copy(one)
             found[name].when = own
     return found | {label: Binary() for label in tests}, tuple(tests.values())
 
@@ -111,5 +112,5 @@ def _place(tests: dict[str, PartTest], made: PartTest, taken: set[str]) -> str:
     while (label in tests and tests[label].test != made.test) or label in taken:
         label, number = f"{made.label} ({number})", number + 1
     if label not in tests:
-        tests[label] = PartTest(label, made.part, made.owner, made.name, made.domain, made.test)
+        tests[label] = replace(made, label=label)
     return label

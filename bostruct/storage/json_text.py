@@ -8,6 +8,9 @@ import numpy as np
 
 from bostruct.contracts import Json, ParsedJson
 
+# Errors of code that meets JSON of another form than it wrote.
+MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+
 
 def dump(value: object) -> str:
     """Return JSON text; numpy numbers and arrays as what they hold. Raises TypeError for what JSON cannot hold.

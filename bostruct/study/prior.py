@@ -10,7 +10,7 @@ from bostruct.checks import short_repr
 from bostruct.contracts import Array, Domain, ParsedJson, PointError, Searcher
 from bostruct.domains.space.space import Space
 from bostruct.methods.transfer import PriorTask, learn_from
-from bostruct.storage.json_text import dump, parse
+from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import StorageError, StudyMismatch, StudyRow
 
 MOST_TRIALS = 150  # of all earlier studies together
@@ -60,7 +60,7 @@ def _decode_task(domain: Domain, task: ParsedJson) -> PriorTask:
         points = [domain.decode(point) for point in task["points"]]
         for point in () if getattr(domain, "constraints", ()) else points:  # they held when it was stored
             domain.check(point)
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+    except MALFORMED as error:
         raise StorageError(f"the prior on record cannot be read: {error!r}") from error
     return PriorTask(domain.join(points), np.array(task["values"], dtype=np.float64))
 
@@ -99,7 +99,7 @@ def _reread_task(task: ParsedJson, domain: Space, description: ParsedJson) -> Pa
             domain.check(point)
         except PointError:
             continue
-        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        except MALFORMED as error:
             raise StorageError(f"the prior on record cannot be read: {error!r}") from error
         points.append(domain.encode(point))
         values.append(value)

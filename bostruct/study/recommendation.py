@@ -10,9 +10,8 @@ import numpy as np
 
 from bostruct.checks import has_capability
 from bostruct.contracts import Appraisal, BostructError, Domain, HasAppraisal, Json, NumericalError, Point, Searcher
-from bostruct.storage.json_text import parse
+from bostruct.storage.json_text import MALFORMED, parse
 from bostruct.study.history import History, Trial
-from bostruct.study.records import MALFORMED
 from bostruct.study.threads import ThreadLimit
 
 HALF_WIDTH = 1.959963984540054  # of a 95 % interval, in standard deviations of a normal distribution

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from bostruct import __version__, methods
-from bostruct.checks import has_capability, missing_members, short_repr
+from bostruct.checks import has_capability, hide_addresses, missing_members, short_repr
 from bostruct.contracts import (
     BostructError,
     Domain,
@@ -25,14 +24,11 @@ from bostruct.contracts import (
 from bostruct.domains.registry import domain_from_json
 from bostruct.domains.space.space import Space
 from bostruct.outcome import Outcome
-from bostruct.storage.json_text import dump, parse
+from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import StorageError, StudyMismatch, StudyRow, TrialRow
 from bostruct.study.given_numbers import restore_numbers
 from bostruct.study.history import Trial
 from bostruct.study.prior import prior_for, with_prior
-
-# Errors of code that meets JSON of another form than it wrote.
-MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
 
 class OtherVersion(UserWarning):
@@ -227,7 +223,7 @@ def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
     for field in ("domain", "direction", "method", "seed", "initial"):
         ours, theirs = getattr(stored, field), getattr(given, field)
         if isinstance(ours, str) and field != "direction":
-            ours, theirs = (parse(re.sub(r" at 0x[0-9a-fA-F]+", "", text)) for text in (ours, theirs))
+            ours, theirs = (parse(hide_addresses(text)) for text in (ours, theirs))
         if dump(ours) != dump(theirs):
             raise StudyMismatch(
                 f"study {stored.name!r} in {where} was made, by bostruct {stored.version}, with another {field}: "
@@ -245,7 +241,7 @@ def is_same_description(text: str, other: str) -> bool:
 
 @lru_cache(maxsize=16)
 def _compact(text: str) -> str:
-    return dump(parse(re.sub(r" at 0x[0-9a-fA-F]+", "", text)))
+    return dump(parse(hide_addresses(text)))
 
 
 def _difference(path: str, ours: ParsedJson, theirs: ParsedJson) -> str:

@@ -15,11 +15,11 @@ from bostruct import __version__
 from bostruct.checks import short_repr
 from bostruct.contracts import Domain, Info, ParsedJson, Point, PointError
 from bostruct.domains.space.space import Space
-from bostruct.storage.json_text import dump, parse
+from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import SpaceChange, StorageError, StoredStudy, StudyRow, StudyWriter, TrialRow
 from bostruct.study.given_numbers import find_moved_numbers, restore_numbers
 from bostruct.study.history import Trial
-from bostruct.study.records import MALFORMED, check_same_study, check_study, is_same_description, read_trial, show_trial
+from bostruct.study.records import check_same_study, check_study, is_same_description, read_trial, show_trial
 
 SHOWN_REASONS = 3
 

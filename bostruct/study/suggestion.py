@@ -23,10 +23,9 @@ from bostruct.contracts import (
     Suggestion,
 )
 from bostruct.domains.space.call_limit import limit_calls
-from bostruct.storage.json_text import dump, parse
+from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import StorageError
 from bostruct.study.ledger import Ledger
-from bostruct.study.records import MALFORMED
 
 log = logging.getLogger(__name__)
 

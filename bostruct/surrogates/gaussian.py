@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg.blas import dtrmm  # pyright: ignore[reportAttributeAccessIssue]
-from scipy.linalg.lapack import dlauum, dpotrf, dpotri, dtrtri, dtrtrs  # pyright: ignore[reportAttributeAccessIssue]
+from scipy.linalg.lapack import dlauum, dpotrf, dtrtri, dtrtrs  # pyright: ignore[reportAttributeAccessIssue]
 
 from bostruct.contracts import Array, NumericalError
 
@@ -129,12 +129,9 @@ def inverse_lower(lower: Array) -> Array:
 def inverse_from_cholesky(lower: Array) -> Array:
     """Return (L L')^-1, symmetric (n, n), an array in C's order.
 
-    lower: L (n, n), overwritten.
+    lower: L (n, n); what is above its diagonal is ignored.
     """
-    if len(lower) <= UNBLOCKED:
-        half = dpotri(lower, lower=1, overwrite_c=1)[0]
-    else:  # the same steps: L^-1, then L^-T L^-1
-        half = dlauum(_invert_in_blocks(lower), lower=1, overwrite_c=1)[0]
+    half = dlauum(_invert_in_blocks(lower), lower=1, overwrite_c=1)[0]  # L^-1, then L^-T L^-1
     inverse = np.ascontiguousarray(half.T)  # a view, where LAPACK answers in its own order
     np.copyto(inverse, inverse.T, where=_below_diagonal(len(inverse)))
     return inverse

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import short_repr
+from bostruct.checks import hide_addresses, short_repr
 from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.choice_json import choice_to_json, is_json_scalar
 from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph, DyadicGraph, PathGraph, VariableGraph
 from bostruct.domains.space.scale import NumberGrid
-from bostruct.domains.space.variable import NO_DEFAULT, Variable, hide_addresses
+from bostruct.domains.space.variable import NO_DEFAULT, Variable
 from bostruct.domains.space.when import When, check_when
 
 

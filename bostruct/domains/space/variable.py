@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from types import MappingProxyType
 
 import numpy as np
 
+from bostruct.checks import hide_addresses
 from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.when import When, when_to_json
 
@@ -181,11 +181,3 @@ class Variable(ABC):
 
     def __hash__(self) -> int:
         return hash((self.kind, self.size))
-
-
-def hide_addresses(text: str) -> str:
-    """Return a text without the places of objects in memory, which change from process to process.
-
-    text: any, such as the description of choices that are Python objects.
-    """
-    return re.sub(r" at 0x[0-9a-fA-F]+", "", text)
