@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,8 @@ Batch: TypeAlias = Any  # several of them: see above
 Prepared: TypeAlias = Any  # what a kernel needs to know of two batches, whatever its parameters
 State: TypeAlias = ParsedJson  # what the next step needs: plain JSON, so that it survives on disk exactly
 Info: TypeAlias = dict[str, ParsedJson]  # what a person wants to see, as JSON
+AnyVariable = TypeVar("AnyVariable", covariant=True)  # `bostruct.domains.space.variable.Variable` in this package
+AnyArchitecture = TypeVar("AnyArchitecture", covariant=True)  # `bostruct.domains.architecture.value.Architecture`
 
 
 class Domain(Protocol):
@@ -379,6 +381,56 @@ class HasContinuous(Domain, Protocol):
         rng: the only source of chance.
 
         Returns the neighbors, and for each the position in xs of its point, ascending.
+        """
+        ...
+
+
+@runtime_checkable
+class HasVariables(Domain, Protocol[AnyVariable]):
+    """A domain of variables: a point is an integer row, and each variable owns some columns of it.
+
+    The columns lie side by side in the order of the variables. For NumPy a batch is an integer array (m, n_columns).
+    Variables say how wide they are, and what their columns hold. Numbers too many to list are the continuous
+    coordinates of the domain, in the order of the variables.
+
+    variables: the variables by name, in order.
+    n_columns: the number of columns of a row.
+    """
+
+    @property
+    def variables(self) -> Mapping[str, AnyVariable]: ...
+
+    @property
+    def n_columns(self) -> int: ...
+
+
+@runtime_checkable
+class HasParts(Domain, Protocol):
+    """A domain of parts: a point has one point of each of several domains.
+
+    parts: the domains by name, in order.
+    """
+
+    @property
+    def parts(self) -> Mapping[str, Domain]: ...
+
+    def part(self, name: str, xs: Batch) -> Batch:
+        """Return the parts of that name of m points, as a batch of their own domain.
+
+        name: of the part, one of `parts`.
+        xs: m points.
+        """
+        ...
+
+
+@runtime_checkable
+class HasArchitectures(Domain, Protocol[AnyArchitecture]):
+    """A domain of architectures: its points are, or stand for, neural network architectures."""
+
+    def architectures(self, xs: Batch) -> Sequence[AnyArchitecture]:
+        """Return the architecture of each of m points; raise DomainError where a point stands for none.
+
+        xs: m points.
         """
         ...
 

@@ -10,6 +10,7 @@ from bostruct.checks import has_capability, missing_members, require
 from bostruct.contracts import (
     Domain,
     DomainError,
+    HasArchitectures,
     HasCandidates,
     HasChoices,
     HasContinuous,
@@ -20,8 +21,10 @@ from bostruct.contracts import (
     HasMutation,
     HasNeighborhoods,
     HasNeighbors,
+    HasParts,
     HasPool,
     HasTokens,
+    HasVariables,
 )
 from bostruct.language import D, SearchSpace, siso_module
 from tests.permutations import Described, Distant, Mutable, Permutations, Swaps
@@ -40,12 +43,15 @@ POSSESSIONS = [
     (
         SPACE,
         {HasCandidates, HasNeighbors, HasNeighborhoods, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions}
-        | {HasContinuous},
+        | {HasContinuous, HasVariables},
     ),
-    (NETWORKS, {HasMutation, HasPool}),
-    (SearchSpace(program), {HasNeighbors, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions}),
-    (bo.joint_domain({"a": SPACE, "b": SPACE}), {HasNeighbors, HasMutation, HasCrossover, HasPool}),
-    (bo.joint_domain({"a": SPACE, "b": NETWORKS}), {HasMutation, HasCrossover, HasPool}),
+    (NETWORKS, {HasMutation, HasPool, HasArchitectures}),
+    (
+        SearchSpace(program),
+        {HasNeighbors, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions, HasArchitectures},
+    ),
+    (bo.joint_domain({"a": SPACE, "b": SPACE}), {HasNeighbors, HasMutation, HasCrossover, HasPool, HasParts}),
+    (bo.joint_domain({"a": SPACE, "b": NETWORKS}), {HasMutation, HasCrossover, HasPool, HasParts}),
     (Permutations(4), set()),
     (Mutable(4), {HasMutation}),
     (Swaps(4), {HasMutation, HasNeighbors}),

@@ -55,7 +55,7 @@ ALLOWED: dict[str, set[str]] = {
     # The laws rebuild a domain from its description, and show a searcher a history.
     "testing": BASE
     | {"storage", "execution", "bostruct.domains.registry", "bostruct.study.history"}
-    | {"bostruct.domains.space.variable"},
+    | {"bostruct.domains.space.variable", "bostruct.domains.space.choices", "bostruct.domains.architecture.value"},
     "cli": ROOMS | {"door"},
     "door": ROOMS | {"cli"},  # bostruct/__init__.py, bostruct/__main__.py
 }

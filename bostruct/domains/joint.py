@@ -57,6 +57,11 @@ class Joint:
     domains: tuple[HasMutation, ...]
 
     @property
+    def parts(self) -> dict[str, HasMutation]:
+        """The domain of each part by name: `HasParts`."""
+        return dict(zip(self.names, self.domains, strict=True))
+
+    @property
     def size(self) -> float:
         """The product of the parts' sizes."""
         sizes = [domain.size for domain in self.domains]

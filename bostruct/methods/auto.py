@@ -11,15 +11,23 @@ from typing import Any, NamedTuple
 
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LogExpectedImprovement
-from bostruct.acquisition.local_search import LocalSearch
 from bostruct.acquisition.mixed_search import MixedSearch
 from bostruct.checks import has_capability, require
-from bostruct.contracts import Domain, HasChoices, HasDistances, HasFeatures, HasMutation, Searcher
-from bostruct.domains.space.space import Space
+from bostruct.contracts import (
+    Domain,
+    HasChoices,
+    HasContinuous,
+    HasDistances,
+    HasFeatures,
+    HasMutation,
+    HasVariables,
+    Searcher,
+)
+from bostruct.domains.space.variable import Variable
 from bostruct.kernels.algebra import WeightedSum
 from bostruct.kernels.space.registry import main_effects
 from bostruct.methods.baselines import evolution, random
-from bostruct.methods.bayesian import bayesian
+from bostruct.methods.bayesian import bayesian, default_search
 from bostruct.methods.default_kernels import (
     find_part_without_kernel,
     has_distance,
@@ -36,8 +44,6 @@ from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.noise_selection import NoiseSelection
 from bostruct.surrogates.output_warping import OutputWarping
 from bostruct.surrogates.priors import Normal
-
-LOCAL_SEARCH = LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000)
 
 log = logging.getLogger(__name__)
 
@@ -58,9 +64,9 @@ class Rule(NamedTuple):
 def auto(domain: Domain) -> Searcher:
     """Build the default method for what a domain can do.
 
-    1. A `Space`: `for_space`.
+    1. Variables, as a `Space` has them: `for_space`.
     2. Named choices and mutations, as programs have them: `for_programs`.
-    3. Architectures, and joint domains whose parts all have a kernel: `nasbot`.
+    3. Architectures with mutations, and domains of parts that all have a kernel: `nasbot`.
     4. Distances or features: `bayesian`, where negative eigenvalues of the kernel are clipped and go on record. So are
        named choices and architectures without mutations.
     5. Mutations: `evolution`.
@@ -81,8 +87,8 @@ def auto(domain: Domain) -> Searcher:
     return explain(rule.build(domain), note)
 
 
-def for_space(domain: Space) -> BayesianSearch:
-    """Build Bayesian optimization of a space: a GP at its mode, log EI, local search around the best points.
+def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
+    """Build Bayesian optimization of variables: a GP at its mode, log EI, local search around the best points.
 
     The kernel blends main effects with diffusion. Most objectives have main effects, and few data suffice for them. The
     prior of the diffusion is scaled by the number of variables. Values far worse than the median are compressed.
@@ -91,20 +97,24 @@ def for_space(domain: Space) -> BayesianSearch:
     four times the prior probability. Among points that do not repeat, little but the prior tells noise from a rough
     function; some 20 values of a function without noise overcome it. Labels of success and failure are taken for quiet.
 
-    domain: a `Space`.
+    Numbers that are too many to list are searched by gradients, in turn with the rest.
+
+    domain: of variables, such as a `Space`.
 
     Raises DomainError, naming a variable whose kind has no kernel.
     """
     kernel = WeightedSum(main_effects(domain), space_kernel(domain), Normal(0.4, 1.0), initial=0.4)
     quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0)  # log variances of standardized values
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
+    search = default_search(domain)
     return BayesianSearch(
         domain,
         OutputWarping(NoiseSelection(quiet, noisy, log_odds=math.log(4.0))),
         Feasible(Improvement(LogExpectedImprovement(), best_predicted), quiet, domain.join),
-        MixedSearch() if domain.n_continuous else LOCAL_SEARCH,
+        MixedSearch() if has_capability(domain, HasContinuous) and domain.n_continuous else search.maximizer,
         n_initial=10,
-        n_starts=5,
+        n_starts=search.n_starts,
+        surroundings=search.surroundings,
     )
 
 
@@ -138,7 +148,7 @@ def _note_without_model(method: str, domain: Domain) -> str:
 
 
 RULES = (
-    Rule(lambda domain: isinstance(domain, Space), for_space),
+    Rule(lambda domain: has_capability(domain, HasVariables), for_space),
     Rule(lambda domain: has_capability(domain, HasChoices) and has_capability(domain, HasMutation), for_programs),
     Rule(lambda domain: has_nasbot_kernel(domain) and has_capability(domain, HasMutation), nasbot),
     Rule(lambda domain: find_part_without_kernel(domain) is None, bayesian, _note_model),

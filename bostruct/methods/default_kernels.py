@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial, reduce
 
 import numpy as np
 
-from bostruct.checks import has_capability, missing_members, require
-from bostruct.contracts import Array, Domain, DomainError, HasChoices, HasDistances, HasFeatures, Similarity
+from bostruct.checks import has_capability, require
+from bostruct.contracts import (
+    Array,
+    Domain,
+    DomainError,
+    HasArchitectures,
+    HasChoices,
+    HasDistances,
+    HasFeatures,
+    HasParts,
+    HasVariables,
+    Similarity,
+)
 from bostruct.domains.architecture.value import Architecture
-from bostruct.domains.joint import Joint
-from bostruct.domains.language.errors import LanguageError
-from bostruct.domains.language.features import LRUCache
-from bostruct.domains.language.space import SearchSpace
-from bostruct.domains.language.trace import Trace
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.graphs import VariableGraph
 from bostruct.domains.space.space import Space
+from bostruct.domains.space.variable import Variable
 from bostruct.kernels.algebra import PartKernel, Product
 from bostruct.kernels.distance import DistanceKernel, FeatureDistance
 from bostruct.kernels.otmann.distance import otmann_distances
@@ -33,19 +41,20 @@ from bostruct.surrogates.priors import Normal, bounded_normal
 
 ABSENCE_PRIOR = Normal(0.0, 1.0)  # of the logit of the correlation between points with and without a variable
 N_SCALE_POINTS = 32  # points whose distances say what is far in a domain
+WITH_KERNEL = (HasVariables, HasChoices, HasDistances, HasFeatures, HasArchitectures)
 
 
 def default_kernel(part: Domain, settings: Otmann = REFERENCE) -> Similarity:
     """Build the default kernel of a domain: diffusion, choices, distances or features, or OTMANN of architectures.
 
-    part: a domain; a joint one gets the product of its parts' kernels.
+    part: a domain; one of several parts gets the product of their kernels.
     settings: of the OTMANN distance.
 
     Raises DomainError for any other domain.
     """
-    if isinstance(part, Joint):
+    if has_capability(part, HasParts):
         return joint_kernel(part, settings)
-    if isinstance(part, Space):
+    if has_capability(part, HasVariables):
         return space_kernel(part)
     if has_capability(part, HasChoices):
         return program_kernel(part)
@@ -66,27 +75,22 @@ def find_part_without_kernel(domain: Domain, name: str = "") -> str | None:
     domain: any.
     name: of the part that it is.
     """
-    if isinstance(domain, Joint):
-        parts = zip(domain.names, domain.domains, strict=True)
+    if has_capability(domain, HasParts):
+        parts = domain.parts.items()
         return next((found for own, part in parts if (found := find_part_without_kernel(part, own))), None)
-    known = isinstance(domain, Space) or has_capability(domain, HasChoices) or has_distance(domain)
-    if known or _draws_architectures(domain):
+    if any(has_capability(domain, one) for one in WITH_KERNEL):
         return None
     return type(domain).__name__ + (f" (the part {name!r})" if name else "")
 
 
 def has_nasbot_kernel(domain: Domain) -> bool:
-    """Tell whether a domain is of architectures, and has no distance of its own, or is joint, of parts with kernels.
+    """Tell whether a domain is of architectures without a distance of their own, or of parts that all have kernels.
 
     domain: any.
     """
-    if isinstance(domain, Joint):
+    if has_capability(domain, HasParts):
         return find_part_without_kernel(domain) is None
-    return not has_distance(domain) and _draws_architectures(domain)
-
-
-def _draws_architectures(domain: Domain) -> bool:
-    return all(isinstance(x, Architecture) for x in domain.sample(1, np.random.default_rng(0)))
+    return not has_distance(domain) and has_capability(domain, HasArchitectures)
 
 
 def distance_kernel(domain: Domain) -> DistanceKernel:
@@ -108,32 +112,32 @@ def distance_kernel(domain: Domain) -> DistanceKernel:
     return DistanceKernel(distance, bounded_normal(-math.log(typical), 1.0), -math.log(typical))
 
 
-def joint_kernel(domain: Joint, settings: Otmann = REFERENCE) -> Similarity:
-    """Build the kernel of a joint domain: the product of one default kernel for each part.
+def joint_kernel(domain: HasParts, settings: Otmann = REFERENCE) -> Similarity:
+    """Build the kernel of a domain of several parts: the product of one default kernel for each.
 
-    domain: its parts are spaces, programs, architectures, or joint.
+    domain: such as a joint one; each part has a default kernel.
     settings: of the OTMANN distance.
 
     Raises DomainError for any other part.
     """
     factors: list[Similarity] = []
-    for name, part in zip(domain.names, domain.domains, strict=True):
+    for name, part in domain.parts.items():
         factors.append(PartKernel(name or "variables", partial(domain.part, name), default_kernel(part, settings)))
     return reduce(Product, factors)
 
 
-def space_kernel(domain: Space) -> SpaceKernel:
-    """Build the product kernel of a space, whose log-normal lengthscales grow as the root of the number of variables.
+def space_kernel(domain: HasVariables[Variable]) -> SpaceKernel:
+    """Build the product kernel of variables, whose log-normal lengthscales grow as the root of the number of variables.
 
     The prior is that of Hvarfner et al. 2024, stated on the lengthscale that is equivalent to each edge weight. The
     mode is theirs. The spread is smaller than theirs; it was chosen among a few on random weighted Max-3-SAT, where the
     differences were hardly beyond chance.
 
-    domain: a `Space`. A number correlates by Matern-5/2 on the share of its range.
+    domain: of variables, such as a `Space`. A number correlates by Matern-5/2 on the share of its range.
 
     Raises DomainError, naming a variable whose kind has no kernel.
     """
-    prior = Normal(math.sqrt(2.0) + 0.5 * math.log(domain.d) - 3.0, 0.7)
+    prior = Normal(math.sqrt(2.0) + 0.5 * math.log(len(domain.variables)) - 3.0, 0.7)
     return product_kernel(
         domain, prior, LogLengthscale(), initial=prior.mean, unit_diagonal=True, absence_prior=ABSENCE_PRIOR
     )
@@ -171,28 +175,25 @@ def program_kernel(domain: HasChoices) -> TraceKernel:
 
 
 def architecture_kernel(domain: Domain, settings: Otmann = REFERENCE) -> Similarity:
-    """Build the OTMANN kernel of architectures, or of the architectures that programs stand for.
+    """Build the OTMANN kernel of architectures, or of the architectures that points stand for.
 
-    domain: of architectures, or a `SearchSpace` whose modules stand for layers.
+    domain: of architectures, or of points that stand for some, as programs do whose modules stand for layers.
     settings: of the OTMANN distance.
 
     Raises DomainError for anything else.
     """
-    can_draw = "sample" not in missing_members(domain, Domain)
-    xs = list(domain.sample(N_SCALE_POINTS, np.random.default_rng(0))) if can_draw else []
-    if isinstance(domain, SearchSpace):
-        layers: LRUCache[Trace, Architecture] = LRUCache(lambda x: domain.present(x).to_architecture())
-        try:
-            kernel = scaled_otmann([layers(x) for x in xs], settings)
-        except LanguageError as error:
-            raise DomainError(f"method: nasbot needs programs whose modules stand for layers: {error}") from error
-        return PartKernel("architecture", lambda batch: [layers(x) for x in batch], kernel)
-    if not xs or not all(isinstance(x, Architecture) for x in xs):
-        raise DomainError(f"method: nasbot needs a domain of architectures, got {domain_label(domain)}")
-    return scaled_otmann(xs, settings)
+    architectures = require(domain, HasArchitectures, "nasbot").architectures
+    xs = domain.sample(N_SCALE_POINTS, np.random.default_rng(0))
+    try:
+        found = architectures(xs)
+    except DomainError as error:
+        raise DomainError(f"method: nasbot needs architectures, and {error}") from error
+    kernel = scaled_otmann(found, settings)
+    are_points = all(x is one for x, one in zip(xs, found, strict=True))
+    return kernel if are_points else PartKernel("architecture", architectures, kernel)
 
 
-def scaled_otmann(xs: list[Architecture], settings: Otmann) -> OtmannKernel:
+def scaled_otmann(xs: Sequence[Architecture], settings: Otmann) -> OtmannKernel:
     """Build the OTMANN kernel whose priors of the rates fit the distances between some architectures.
 
     xs: architectures of one family, typical of the domain.

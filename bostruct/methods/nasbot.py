@@ -10,9 +10,9 @@ import numpy as np
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import ExpectedImprovement, LogExpectedImprovement
 from bostruct.acquisition.selection import by_fitness
-from bostruct.contracts import Array, Domain, DomainError, Similarity
+from bostruct.checks import has_capability
+from bostruct.contracts import Array, Domain, DomainError, HasParts, Similarity
 from bostruct.domains.architecture.domain import ArchitectureDomain
-from bostruct.domains.joint import Joint
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel, OtmannSumKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
 from bostruct.kernels.spectrum_clip import SpectrumClip
@@ -60,14 +60,15 @@ def nasbot(domain: Domain, fit: SurrogateBuilder = map_surrogate, settings: Otma
 
     Values far worse than the median are compressed before the surrogate sees them.
 
-    domain: of architectures, or of programs whose modules stand for layers; or joint, with a product of kernels: OTMANN
-        of architectures, diffusion over spaces, choices of programs.
+    domain: of architectures, or of programs whose modules stand for layers; or of several parts, with a product of
+        kernels: OTMANN of architectures, diffusion over variables, choices of programs.
     fit: builds the surrogate: `map_surrogate`, `marginalized_surrogate`, or your own.
     settings: of the OTMANN distance.
 
     Raises DomainError for any other domain.
     """
-    similarity = joint_kernel(domain, settings) if isinstance(domain, Joint) else architecture_kernel(domain, settings)
+    has_parts = has_capability(domain, HasParts)
+    similarity = joint_kernel(domain, settings) if has_parts else architecture_kernel(domain, settings)
     design, n_initial = initial_design(domain)
     return BayesianSearch(
         domain,

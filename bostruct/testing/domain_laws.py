@@ -15,6 +15,7 @@ from bostruct.contracts import (
     Batch,
     Domain,
     DomainError,
+    HasArchitectures,
     HasCandidates,
     HasChoices,
     HasContinuous,
@@ -25,8 +26,10 @@ from bostruct.contracts import (
     HasMutation,
     HasNeighborhoods,
     HasNeighbors,
+    HasParts,
     HasPool,
     HasTokens,
+    HasVariables,
     Point,
 )
 from bostruct.domains.registry import domain_from_json
@@ -53,6 +56,7 @@ from bostruct.testing.common import assert_close, check_array, is_raised, names_
 from bostruct.testing.member_laws import check_equality, check_members
 from bostruct.testing.ownership_laws import check_ownership, unchanged
 from bostruct.testing.refusal_laws import check_refusals
+from bostruct.testing.structure_laws import check_architectures, check_parts, check_variables
 from bostruct.testing.unseen_laws import check_uniform, check_unseen, draw_points
 
 SHARE_STEP = 1e-13  # below which shares count as equal
@@ -115,6 +119,16 @@ def _check_capabilities(domain: Domain, xs: Batch, points: list[Point] | None, r
         check_features(domain, xs)
     if has_capability(domain, HasContinuous):
         check_continuous(domain, xs, rng)
+    _check_structure(domain, xs)
+
+
+def _check_structure(domain: Domain, xs: Batch) -> None:
+    if has_capability(domain, HasVariables):
+        check_variables(domain, xs)
+    if has_capability(domain, HasParts):
+        check_parts(domain, xs)
+    if has_capability(domain, HasArchitectures):
+        check_architectures(domain, xs)
 
 
 def _check_changes(domain: Domain, x: Point, rng: np.random.Generator) -> None:

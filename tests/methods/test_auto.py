@@ -57,6 +57,37 @@ class Chosen(Permutations):
         raise AssertionError((x, names, rng))
 
 
+class Wrapped:
+    """A domain of somebody else: it answers as one of ours does, and is none of our classes."""
+
+    hidden = ("sample_neighborhoods", "neighbors", "sample_neighbors", "coordinates", "n_continuous")
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __getattr__(self, name):
+        if name in self.hidden or name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.inner, name)
+
+
+STRUCTURED = [
+    (Wrapped(bo.Space({"a": bool, "b": ["p", "q", "r"], "rate": bo.Real(0.0, 1.0)})), "variables"),
+    (Wrapped(SMALL_CNN), "architectures"),
+    (Wrapped(joint(bo.Space({"a": bool}), SMALL_CNN)), "parts"),
+]
+
+
+@pytest.mark.parametrize(("domain", "structure"), STRUCTURED, ids=[case[1] for case in STRUCTURED])
+def test_structure_is_asked_for_and_types_are_not(domain, structure):
+    assert not isinstance(domain, type(domain.inner))
+    found, ours = auto(domain), auto(domain.inner)
+    assert isinstance(found, BayesianSearch)
+    assert str(found.surrogate) == str(ours.surrogate) or structure != "variables"
+    result = bo.minimize(lambda point: float(len(str(point))), domain, n_trials=14, method=found, seed=0)
+    assert [trial.info.get("auto") for trial in result.trials] == [None] * 14
+
+
 CASES = [
     (Distant(5), BayesianSearch, "a Gaussian process, because Distant has distances"),
     (Described(5), BayesianSearch, "a Gaussian process, because Described has features"),

@@ -197,6 +197,13 @@ class ArchitectureDomain:
         """
         return Architecture.from_json(data, self.family)
 
+    def architectures(self, xs: Sequence[Architecture]) -> Sequence[Architecture]:
+        """Return the points themselves, which are architectures: `HasArchitectures`.
+
+        xs: sequence of points.
+        """
+        return xs
+
     def key(self, x: Architecture) -> Hashable:
         """Return the fingerprint of an architecture.
 

@@ -229,6 +229,13 @@ class TableDomain:
         """
         return [x for batch in batches for x in batch]
 
+    def architectures(self, xs: Sequence[Architecture]) -> Sequence[Architecture]:
+        """Return the points themselves, which are architectures: `HasArchitectures`.
+
+        xs: sequence of points.
+        """
+        return xs
+
     def neighbors(self, x: Architecture) -> list[Architecture]:
         """List all points one change away, in the order of the table.
 

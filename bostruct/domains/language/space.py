@@ -16,10 +16,11 @@ import numpy.typing as npt
 
 from bostruct.checks import check_choice, check_integer, short_repr
 from bostruct.contracts import DomainError, Infeasible, Json, ParsedJson, PointError, Presented, SpaceExhausted
+from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.counts import Exact, Infinite
 from bostruct.domains.language import changes, sampling
 from bostruct.domains.language.counting import count
-from bostruct.domains.language.errors import NoneFeasible, TooDeep
+from bostruct.domains.language.errors import LanguageError, NoneFeasible, TooDeep
 from bostruct.domains.language.features import LRUCache, coordinates, tokens
 from bostruct.domains.language.partial_program import COUNT_BUDGET, PartialProgram, check_generator
 from bostruct.domains.language.program import Program, build_program
@@ -314,6 +315,22 @@ class SearchSpace(PartialProgram):
             return self._trace(
                 sampling.sample_walk(sampling.follow_decisions(self._walk, made), rng, self.max_decisions)
             )
+
+    def architectures(self, xs: Iterable[Trace]) -> list[Architecture]:
+        """Return the architecture that each of m programs stands for: `HasArchitectures`.
+
+        xs: traces.
+
+        Raises DomainError where modules stand for no layers.
+        """
+        try:
+            return [self._architecture(x) for x in xs]
+        except LanguageError as error:
+            raise DomainError(f"these programs stand for none: {error}") from error
+
+    @cached_property
+    def _architecture(self) -> LRUCache[Trace, Architecture]:
+        return LRUCache(lambda x: self.present(x).to_architecture())
 
     def _walk_of(self, x: Mapping[str, Value]) -> Walk:
         """Return the finished walk of a trace; raises TraceError and Infeasible."""

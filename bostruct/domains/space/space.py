@@ -118,6 +118,11 @@ class Space:
         """The number of variables."""
         return len(self.variables)
 
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of a row: `HasVariables`."""
+        return self.layout.n_columns
+
     def count(self) -> Count:
         """Count the valid points.
 
@@ -194,7 +199,7 @@ class Space:
         m: int >= 0.
         rng: `numpy.random.Generator`.
         """
-        rows = rng.integers(0, self._bounds, size=(m, self.layout.n_columns))
+        rows = rng.integers(0, self._bounds, size=(m, self.n_columns))
         for i, v in self._own_drawing:
             rows[:, self.layout.columns(i)] = v.sample(m, rng)
         return self.conditions.settle_randomly(rows, rng)
@@ -297,9 +302,8 @@ class Space:
 
         batches: any number, as rows or as single changes; none give the empty batch.
         """
-        n_columns = self.layout.n_columns
-        rows = [np.asarray(b, dtype=np.int64).reshape(-1, n_columns) for b in batches]
-        return np.concatenate(rows) if rows else np.empty((0, n_columns), dtype=np.int64)
+        rows = [np.asarray(b, dtype=np.int64).reshape(-1, self.n_columns) for b in batches]
+        return np.concatenate(rows) if rows else np.empty((0, self.n_columns), dtype=np.int64)
 
     def neighbors(self, x: IntArray) -> IntArray:
         """List the valid points that differ from x in one variable by one change.

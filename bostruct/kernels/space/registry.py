@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from bostruct.checks import has_capability, short_repr
-from bostruct.contracts import DomainError, Parameter, Prior
+from bostruct.contracts import DomainError, HasVariables, Parameter, Prior
 from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choices import ChoiceVariable, number_grid
@@ -19,7 +19,6 @@ from bostruct.domains.space.ordinal import Ordinal
 from bostruct.domains.space.real import Real
 from bostruct.domains.space.registry import KINDS
 from bostruct.domains.space.single_changes import Layout
-from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
 from bostruct.kernels.space.conditional import (
     ConditionalEffect,
@@ -111,16 +110,16 @@ def register_variable(kind: type[Variable], kernels: VariableKernels) -> None:
 
 
 def product_kernel(
-    domain: Space,
+    domain: HasVariables[Variable],
     prior: Prior,
     link: Link,
     initial: float = 0.0,
     unit_diagonal: bool = False,
     absence_prior: Prior | None = None,
 ) -> SpaceKernel:
-    """Build the product of one factor for each variable of a space.
+    """Build the product of one factor for each variable of a domain.
 
-    domain: a `Space`.
+    domain: of variables, such as a `Space`.
     prior: of each theta_i.
     link: the meaning of theta, for variables on graphs.
     initial: theta_i at first.
@@ -131,29 +130,29 @@ def product_kernel(
     Raises DomainError, naming the variable whose kind has no kernel, and for conditions without `absence_prior`.
     """
     variables, settings = list(domain.variables.values()), FactorSettings(link, unit_diagonal)
+    layout, numbers = _layout(variables), _grids(variables)
     placed, conditional = [], []
     for kernels, own in _by_kernels(domain).items():
         always = [i for i in own if not variables[i].when]
         conditional += [(i, _single_factor(kernels, variables[i], settings)) for i in own if variables[i].when]
         for factor, served in kernels.factors([variables[i] for i in always], settings) if always else []:
             mine = tuple(always[j] for j in served)
-            placed.append(PlacedFactor(factor, mine, _columns(domain.layout, mine)))
-    numbers = tuple(domain.grids)
+            placed.append(PlacedFactor(factor, mine, _columns(layout, mine)))
     if not conditional:
         return SpaceKernel(tuple(placed), link.name, prior, initial, numbers=numbers)
     if absence_prior is None:
         raise DomainError("absence_prior: expected a prior, because the space has variables with conditions")
     for k, (i, factor) in enumerate(conditional):
         around = ConditionalNumber(factor) if has_capability(factor, SmoothFactor) else ConditionalFactor(factor)
-        placed.append(PlacedFactor(around, (i,), _columns(domain.layout, (i,)), (domain.d + k,)))
+        placed.append(PlacedFactor(around, (i,), _columns(layout, (i,)), (len(variables) + k,)))
     more = Parameter("absence_logit", len(conditional), absence_prior, 0.0)
     return SpaceKernel(tuple(placed), link.name, prior, initial, more, numbers)
 
 
-def main_effects(domain: Space) -> MainEffects:
-    """Build the linear kernel with one effect for each variable of a space; none where a point has not the variable.
+def main_effects(domain: HasVariables[Variable]) -> MainEffects:
+    """Build the linear kernel with one effect for each variable of a domain; none where a point has not the variable.
 
-    domain: a `Space`.
+    domain: of variables, such as a `Space`.
 
     Raises DomainError, naming the variable whose kind has no kernel.
     """
@@ -166,7 +165,7 @@ def main_effects(domain: Space) -> MainEffects:
             effect = effects[i]
             is_number = isinstance(effect, NumberEffect)
             effects[i] = ConditionalNumberEffect(effect) if is_number else ConditionalEffect(effect)
-    return MainEffects(tuple(effects[i] for i in range(domain.d)), domain.layout, tuple(domain.grids))
+    return MainEffects(tuple(effects[i] for i in range(len(variables))), _layout(variables), _grids(variables))
 
 
 def _factor_effects(kernels: VariableKernels, variables: Sequence[Variable]) -> list[EffectKernel]:
@@ -178,7 +177,16 @@ def _single_factor(kernels: VariableKernels, variable: Variable, settings: Facto
     return kernels.factors([variable], settings)[0][0]
 
 
-def _by_kernels(domain: Space) -> dict[VariableKernels, list[int]]:
+def _layout(variables: Sequence[Variable]) -> Layout:
+    return Layout(tuple(one.width for one in variables))
+
+
+def _grids(variables: Sequence[Variable]) -> tuple[int, ...]:
+    """Return the positions of the numbers that are too many to list: the continuous coordinates, in order."""
+    return tuple(i for i, one in enumerate(variables) if number_grid(one) is not None)
+
+
+def _by_kernels(domain: HasVariables[Variable]) -> dict[VariableKernels, list[int]]:
     """Return the variables that each entry of the registry serves, by position."""
     found: dict[VariableKernels, list[int]] = {}
     for i, (name, variable) in enumerate(domain.variables.items()):
