@@ -1,0 +1,1 @@
+"""The comparison of `auto` with its peers on bits, categories, orders, tables and sequences."""

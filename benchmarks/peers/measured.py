@@ -1,0 +1,113 @@
+"""Problems that were measured once and for all: run times of GPU kernels, yields of reactions, accuracies of cells."""
+
+from __future__ import annotations
+
+import csv
+import json
+import lzma
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import bostruct as bo
+from benchmarks.mixed.tasks import Point, Task
+from bostruct import problems
+
+DEVICES = {"convolution": ("A100", "A4000", "MI250X", "W6600"), "dedispersion": ("A100", "MI250X")}
+REACTIONS = {"suzuki_miyaura": 1.0, "buchwald_hartwig": 100.0}  # and the yield that is whole
+QUERIES = 3  # trainings of a cell
+
+
+def kernel_tuning(kernel: str, seed: int, data: Path) -> Task:
+    """Make the tuning of a GPU kernel: its run time in milliseconds, of the configurations that its conditions allow.
+
+    kernel: one of `DEVICES`.
+    seed: chooses the device.
+    data: the folder of the tables.
+
+    A configuration that did not run fails.
+    """
+    device = DEVICES[kernel][seed % len(DEVICES[kernel])]
+    with np.load(data / "kernel_tuning" / f"{kernel}.npz", allow_pickle=False) as held:
+        choices = json.loads(str(held[f"{device}_space"]))
+        rows, times = held[f"{device}_config"], held[f"{device}_ms"]
+    return _from_table(choices, [tuple(row) for row in rows.tolist()], times, "the configuration did not run", True)
+
+
+def reaction(name: str, seed: int, data: Path) -> Task:
+    """Make the choice of the parts of a reaction: minus its yield, as a share.
+
+    name: one of `REACTIONS`.
+    seed: unused, since the table is one; seeds differ in their initial points.
+    data: the folder of the tables.
+    """
+    del seed
+    with lzma.open(data / "reactions" / f"{name}.csv.xz", "rt", encoding="utf-8") as file:
+        head, *lines = list(csv.reader(file))
+    held = {part: sorted({line[i] for line in lines}) for i, part in enumerate(head[:-1])}
+    choices = {part: values for part, values in held.items() if len(values) > 1}
+    columns = [(head.index(part), {value: k for k, value in enumerate(values)}) for part, values in choices.items()]
+    rows = [tuple(codes[line[i]] for i, codes in columns) for line in lines]
+    yields = -np.array([float(line[-1]) for line in lines]) / REACTIONS[name]
+    return _from_table(choices, rows, yields, "the yield was not measured", False)
+
+
+def _from_table(
+    choices: dict[str, list[Any]], rows: Sequence[tuple[int, ...]], values: np.ndarray, why: str, ordered: bool
+) -> Task:
+    """Make a problem of a table; points that are not in it are no points, and a value that is not finite fails."""
+    table = dict(zip(rows, values.tolist(), strict=True))
+    codes = {name: {value: k for k, value in enumerate(held)} for name, held in choices.items()}
+
+    def row(point: Point) -> tuple[int, ...]:
+        return tuple(codes[name][point[name]] for name in choices)
+
+    def is_measured(point: Point) -> bool:
+        return row(point) in table
+
+    def value(point: Point) -> float:
+        found = table[row(point)]
+        if not np.isfinite(found):
+            raise bo.Infeasible(why)
+        return float(found)
+
+    whole = len(table) == np.prod([len(held) for held in choices.values()])
+    variables = {name: bo.Ordinal(held) if ordered and len(held) > 2 else held for name, held in choices.items()}
+    return Task(bo.Space(variables, () if whole else (is_measured,)), value)
+
+
+def nasbench201(seed: int, data: Path) -> Task:
+    """Make the choice of a cell of NAS-Bench-201 as six choices: its validation error on ImageNet-16-120, in percent.
+
+    seed: chooses which of the trainings is seen.
+    data: the folder of the tables.
+    """
+    with np.load(data / "nasbench201" / "nasbench201.npz", allow_pickle=False) as held:
+        edges, accuracies = held["edges"], held["in16_val_200ep"]
+    training = np.where(np.isnan(accuracies[:, seed % QUERIES]), accuracies[:, 0], accuracies[:, seed % QUERIES])
+    choices = {f"edge {i}": ["none", "skip", "conv1", "conv3", "pool"] for i in range(edges.shape[1])}
+    return _from_table(choices, [tuple(row) for row in edges.tolist()], 100.0 - training, "no value", False)
+
+
+def maxsat(name: str, seed: int, data: Path) -> Task:
+    """Make a weighted MaxSAT problem of a file, relabeled.
+
+    name: of the file.
+    seed: of the labels.
+    data: the folder of the tables.
+    """
+    problem = problems.load(f"maxsat:file={data / 'maxsat' / name},relabel={seed}")
+    assert isinstance(problem.space, bo.Space)
+    return Task(problem.space, problem.noise_free)
+
+
+MEASURED = {
+    **{f"kernel {name}": partial(kernel_tuning, name) for name in DEVICES},
+    **{f"reaction {name.partition('_')[0]}": partial(reaction, name) for name in REACTIONS},
+    "nas-bench-201": nasbench201,
+    "maxsat 43": partial(maxsat, "maxcut-hamming8-2.clq.wcnf"),
+    "maxsat 60": partial(maxsat, "frb-frb10-6-4.wcnf"),
+}
