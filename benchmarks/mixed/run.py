@@ -97,11 +97,12 @@ def draw_initial(space: Space, seed: int) -> list[Any]:
     seed: from 0.
     """
     rng = np.random.default_rng([seed, 7])
-    found: dict[Any, Any] = {}
+    xs = space.sample(N_INITIAL, rng)
+    found = dict(zip(space.keys(xs), xs, strict=True))
     while len(found) < N_INITIAL:
-        x = space.sample(1, rng)
-        found.setdefault(space.keys(x)[0], space.present(x[0]))
-    return list(found.values())
+        xs = space.sample(1, rng)
+        found.setdefault(space.keys(xs)[0], xs[0])
+    return [space.present(x) for x in found.values()]
 
 
 if __name__ == "__main__":
