@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.chaos.results import ROOT, Result
 from benchmarks.chaos.row import Row
-from benchmarks.speed.__main__ import machine
+from benchmarks.speed.__main__ import machine, put_between
 
 PAGE = ROOT / "docs" / "reliability.md"
-BEGIN, END = "<!-- chaos -->", "<!-- end chaos -->"
 
 
 def format_table(rows: Sequence[Row], results: Sequence[Result], form: str) -> str:
@@ -68,9 +66,6 @@ def write_page(page: Path, table: str, revisions: Sequence[str]) -> None:
     table: as of `format_table`.
     revisions: of the code, at which the cases were taken.
     """
-    text = page.read_text(encoding="utf-8")
-    pattern = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
-    if not pattern.search(text):
-        raise ValueError(f"{page.name}: expected the markers {BEGIN} and {END}")
     told = f"Revisions: {', '.join(revisions)}. {machine()}"
-    page.write_text(pattern.sub(lambda _: f"{BEGIN}\n{table}\n\n{told}\n{END}", text), encoding="utf-8")
+    text = put_between(page.read_text(encoding="utf-8"), "chaos", f"{table}\n\n{told}")
+    page.write_text(text, encoding="utf-8")

@@ -43,14 +43,14 @@ def take_cases(
     seconds: of wall time, after which no other case begins.
     """
     taken = {result["case"] for result in done if result["row"] == row.name}
-    began, revision = time.monotonic(), read_revision()
+    began, revision = time.monotonic(), read_revision("benchmarks/chaos")
     for case in cases:
         if time.monotonic() - began > seconds:
             return
         if case not in taken:
             result = take_case(row, case) | {"revision": revision}
             if file is not None:
-                _append(file, result)
+                append_result(file, result)
             yield result
 
 
@@ -69,10 +69,13 @@ def take_case(row: Row, case: str) -> Result:
     return {"row": row.name, "case": case, "faults": verdict.faults, "counts": verdict.counts, "seconds": seconds}
 
 
-def read_revision() -> str:
-    """Return the commit of the code, with a + where package or cases differ from it; "unknown" outside a repository."""
+def read_revision(benchmark: str) -> str:
+    """Return the commit of the code, with a + where it differs from the files; "unknown" outside a repository.
+
+    benchmark: folder of the benchmark, which counts beside the package.
+    """
     commit = _ask_git("rev-parse", "--short=10", "HEAD")
-    changed = _ask_git("status", "--porcelain", "--", "bostruct", "benchmarks/chaos")
+    changed = _ask_git("status", "--porcelain", "--", "bostruct", benchmark, ":!*.jsonl")
     return f"{commit or 'unknown'}{'+' if changed else ''}"
 
 
@@ -80,7 +83,8 @@ def _ask_git(*words: str) -> str:
     return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True).stdout.strip()
 
 
-def _append(file: Path, result: Result) -> None:
+def append_result(file: Path, result: Result) -> None:
+    """Add a line to a file, which other processes may add lines to at the same time."""
     file.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
     try:

@@ -1,9 +1,8 @@
 """One run: a search on an instance of a problem, in this process.
 
-    python -m benchmarks.mixed.run PROBLEM SEARCH SEED TRIALS SECONDS
+    python -m benchmarks.mixed.run PROBLEM SEARCH SEED TRIALS SECONDS [DATA]
 
-Prints a JSON object: the values in order, the CPU seconds that each suggestion took, and whether the run was cut
-because its suggestions had taken SECONDS in all.
+DATA is the folder of the tables. Prints the JSON of what `take` returns, which SECONDS limits.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bostruct import Space
+
 N_INITIAL = 10
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -24,8 +25,8 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_
 class Run(NamedTuple):
     """One run.
 
-    problem: a name in `benchmarks.mixed.tasks.TASKS`.
-    search: a name in `benchmarks.mixed.searches.SEARCHES`.
+    problem: a name in `benchmarks.mixed.groups.PROBLEMS`.
+    search: a name in `benchmarks.mixed.groups.ALL_SEARCHES`.
     seed: of the instance, the initial points and the search.
     trials: evaluations in all.
     """
@@ -46,18 +47,36 @@ def is_missing(errors: str) -> bool:
     return any(f"No module named '{name}'" in errors for name in ("optuna", "botorch", "smac", "ConfigSpace"))
 
 
-def take(run: Run, most_seconds: float) -> dict[str, Any]:
+def take(run: Run, most_seconds: float, data: Path | None) -> dict[str, Any]:
     """Run a search, and return what it found and what that cost.
 
     run: the run.
     most_seconds: of CPU for all suggestions, after which it is cut.
-    """
-    from benchmarks.mixed.searches import SEARCHES
-    from benchmarks.mixed.tasks import TASKS
+    data: the folder of the tables; None where the problem is none.
 
-    task = TASKS[run.problem](run.seed)
-    drawn = task.space.sample(N_INITIAL, np.random.default_rng([run.seed, 7]))
-    search = SEARCHES[run.search](task.space, [task.space.present(x) for x in drawn], run.seed)
+    Returns improvements, pairs of a trial from 1 and its value; the trials evaluated; whether the run was cut; the mean
+    CPU seconds of a suggestion after the initial points; and the CPU seconds of the whole process.
+    """
+    values, seconds = evaluate(run, most_seconds, data)
+    improvements = [[n + 1, value] for n, value in enumerate(values) if value < min(values[:n], default=np.inf)]
+    return {
+        "improvements": improvements,
+        "evaluated": len(values),
+        "cut": len(values) < run.trials,
+        "seconds": round(float(np.mean(seconds[N_INITIAL:] or seconds)), 5),
+        "process_seconds": round(time.process_time(), 2),
+    }
+
+
+def evaluate(run: Run, most_seconds: float, data: Path | None) -> tuple[list[float], list[float]]:
+    """Run a search, and return its values in order and the CPU seconds that each suggestion took.
+
+    run, most_seconds, data: as for `take`.
+    """
+    from benchmarks.mixed.groups import ALL_SEARCHES, make_task
+
+    task = make_task(run.problem, run.seed, data)
+    search = ALL_SEARCHES[run.search](task, draw_initial(task.space, run.seed), run.seed)
     values: list[float] = []
     seconds: list[float] = []
     before = time.process_time()
@@ -66,11 +85,27 @@ def take(run: Run, most_seconds: float) -> dict[str, Any]:
         seconds.append(time.process_time() - before)
         values.append(task.value(point))
         if len(values) == run.trials or sum(seconds) > most_seconds:
-            return {"values": values, "seconds": seconds, "cut": len(values) < run.trials}
+            return values, seconds
         before = time.process_time()
         point = search.send(values[-1])
 
 
+def draw_initial(space: Space, seed: int) -> list[Any]:
+    """Return the initial points of a seed, which are distinct: some searches would leave out a second one.
+
+    space: has at least as many points as there are initial ones.
+    seed: from 0.
+    """
+    rng = np.random.default_rng([seed, 7])
+    xs = space.sample(N_INITIAL, rng)
+    found = dict(zip(space.keys(xs), xs, strict=True))
+    while len(found) < N_INITIAL:
+        xs = space.sample(1, rng)
+        found.setdefault(space.keys(xs)[0], xs[0])
+    return [space.present(x) for x in found.values()]
+
+
 if __name__ == "__main__":
-    problem, search, seed, trials, most_seconds = sys.argv[1:]
-    print(json.dumps(take(Run(problem, search, int(seed), int(trials)), float(most_seconds))))
+    problem, search, seed, trials, most_seconds, *data = sys.argv[1:]
+    given = Run(problem, search, int(seed), int(trials))
+    print(json.dumps(take(given, float(most_seconds), Path(data[0]) if data else None)))

@@ -14,14 +14,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import bostruct as bo
-from benchmarks.mixed.tasks import Point
+from benchmarks.mixed.tasks import Point, Task
 
-Search = Generator[Point, float, None]
+Steps = Generator[Point, float, None]
+Search = Callable[[Task, Sequence[Point], int], Steps]  # of a task, the initial points and a seed
 
 
-def ours(method: str, space: bo.Space, initial: Sequence[Point], seed: int) -> Search:
+def ours(method: str, task: Task, initial: Sequence[Point], seed: int) -> Steps:
     """Search by a method of this package."""
-    study = bo.Study(space, method=method, seed=seed, initial_points=initial)
+    return ask_and_tell(bo.Study(task.space, method=method, seed=seed, initial_points=initial))
+
+
+def ask_and_tell(study: bo.Study) -> Steps:
+    """Yield what a study suggests, and tell it the values."""
     while True:
         trial = study.ask()
         study.tell(trial, (yield trial.point))
@@ -32,7 +37,7 @@ def exists(space: bo.Space, name: str, point: Point) -> bool:
     return all(parent in point and point[parent] == value for parent, value in space.variables[name].when.items())
 
 
-def optuna(sampler: str, space: bo.Space, initial: Sequence[Point], seed: int) -> Search:
+def optuna(sampler: str, task: Task, initial: Sequence[Point], seed: int) -> Steps:
     """Search by a sampler of Optuna, whose space is defined by running through it."""
     import optuna as peer
 
@@ -42,13 +47,14 @@ def optuna(sampler: str, space: bo.Space, initial: Sequence[Point], seed: int) -
     study = peer.create_study(
         sampler=getattr(peer.samplers, sampler)(seed=seed, n_startup_trials=len(initial), **options)
     )
+    variables = task.space.variables
     for point in initial:
-        study.enqueue_trial(dict(point))
+        study.enqueue_trial({name: _to_optuna(variables[name], value) for name, value in point.items()})
     while True:
         trial = study.ask()
         found: dict[str, Any] = {}
-        for name, variable in space.variables.items():
-            if exists(space, name, found):
+        for name, variable in variables.items():
+            if exists(task.space, name, found):
                 found[name] = _suggest(trial, name, variable)
         study.tell(trial, (yield found))
 
@@ -77,10 +83,16 @@ def _suggest(trial: Any, name: str, variable: Any) -> Any:
     if own := range_of(variable):
         suggest = trial.suggest_float if variable.kind == "Real" else trial.suggest_int
         return suggest(name, own.low, own.high, log=own.log)
+    if variable.ordered:  # this peer has integers for orders
+        return variable.choices[trial.suggest_int(name, 0, variable.size - 1)]
     return trial.suggest_categorical(name, variable.choices)
 
 
-def botorch(space: bo.Space, initial: Sequence[Point], seed: int) -> Search:
+def _to_optuna(variable: Any, value: Any) -> Any:
+    return variable.choices.index(value) if range_of(variable) is None and variable.ordered else value
+
+
+def botorch(task: Task, initial: Sequence[Point], seed: int) -> Steps:
     """Search by BoTorch's defaults: log EI on its GP, categories by their kernel, numbers by alternating steps."""
     import torch
     from botorch.acquisition import LogExpectedImprovement
@@ -93,7 +105,7 @@ def botorch(space: bo.Space, initial: Sequence[Point], seed: int) -> Search:
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     torch.manual_seed(seed)
-    coder = Coder(space)
+    coder = Coder(task.space)
     xs, values = [], []
     for point in initial:
         xs.append(coder.encode(point))
@@ -108,10 +120,10 @@ def botorch(space: bo.Space, initial: Sequence[Point], seed: int) -> Search:
         fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
         score = LogExpectedImprovement(model, best_f=y.max())
         bounds = torch.tensor(coder.bounds, dtype=torch.double).T
-        if coder.categories:
+        if coder.categories or coder.orders:
             choices = {i: list(range(n)) for i, n in coder.categories.items()}
             found, _ = optimize_acqf_mixed_alternating(
-                score, bounds, cat_dims=choices, q=1, raw_samples=512, num_restarts=10
+                score, bounds, coder.orders, choices, q=1, raw_samples=512, num_restarts=10
             )
         else:
             found, _ = optimize_acqf(score, bounds, q=1, num_restarts=10, raw_samples=512)
@@ -121,13 +133,20 @@ def botorch(space: bo.Space, initial: Sequence[Point], seed: int) -> Search:
 
 
 class Coder:
-    """Points as vectors: numbers as shares of their range, on their scale; categories and orders by their position."""
+    """Points as vectors: numbers and orders as shares of their range, on their scale; categories by their position.
+
+    categories: the number of choices of each category, by its place in the vector.
+    orders: the values that each order has in a vector, by its place there.
+    bounds: least and greatest value of each place.
+    """
 
     def __init__(self, space: bo.Space) -> None:
         self.variables = list(space.variables.items())
         if any(variable.when for _, variable in self.variables):
             raise ValueError("this peer has no conditions")
-        self.categories = {i: v.size for i, (_, v) in enumerate(self.variables) if range_of(v) is None}
+        chosen = {i: v for i, (_, v) in enumerate(self.variables) if range_of(v) is None}
+        self.categories = {i: v.size for i, v in chosen.items() if not v.ordered}
+        self.orders = {i: np.linspace(0.0, 1.0, v.size).tolist() for i, v in chosen.items() if v.ordered}
         self.bounds = [(0.0, self.categories.get(i, 2) - 1.0) for i in range(len(self.variables))]
 
     def encode(self, point: Point) -> np.ndarray:
@@ -141,21 +160,22 @@ class Coder:
     @staticmethod
     def _encode(variable: Any, value: Any) -> float:
         if (own := range_of(variable)) is None:
-            return float(list(variable.choices).index(value))
+            position = float(list(variable.choices).index(value))
+            return position / (variable.size - 1) if variable.ordered else position
         low, high, x = (np.log(v) if own.log else v for v in (own.low, own.high, value))
         return float((x - low) / (high - low))
 
     @staticmethod
     def _decode(variable: Any, x: float) -> Any:
         if (own := range_of(variable)) is None:
-            return variable.choices[round(x)]
+            return variable.choices[round(x * (variable.size - 1) if variable.ordered else x)]
         low, high = (np.log(v) if own.log else v for v in (own.low, own.high))
         value = low + min(max(x, 0.0), 1.0) * (high - low)
         value = float(min(max(np.exp(value) if own.log else value, own.low), own.high))
         return round(value) if variable.kind == "Integer" else value
 
 
-def smac(space: bo.Space, initial: Sequence[Point], seed: int) -> Search:
+def smac(task: Task, initial: Sequence[Point], seed: int) -> Steps:
     """Search by SMAC3's facade for hyperparameters, without its own initial design."""
     import tempfile
     from pathlib import Path
@@ -164,10 +184,10 @@ def smac(space: bo.Space, initial: Sequence[Point], seed: int) -> Search:
     from smac import HyperparameterOptimizationFacade, Scenario
     from smac.runhistory.dataclasses import TrialInfo, TrialValue
 
-    variables = {name: _smac_variable(peer_space, name, v) for name, v in space.variables.items()}
+    variables = {name: _smac_variable(peer_space, name, v) for name, v in task.space.variables.items()}
     configurations = peer_space.ConfigurationSpace(seed=seed)
     configurations.add(list(variables.values()))
-    for name, variable in space.variables.items():
+    for name, variable in task.space.variables.items():
         for parent, value in variable.when.items():
             configurations.add(peer_space.EqualsCondition(variables[name], variables[parent], value))
     scenario = Scenario(
@@ -204,7 +224,7 @@ def _to_plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-SEARCHES: dict[str, Callable[[bo.Space, Sequence[Point], int], Search]] = {
+SEARCHES: dict[str, Search] = {
     **{name: partial(ours, name) for name in ("auto", "smac", "evolution", "random")},
     "Optuna TPE": partial(optuna, "TPESampler"),
     "Optuna GP": partial(optuna, "GPSampler"),

@@ -1,4 +1,4 @@
-"""The problems: numbers alone, numbers mixed with categories, and pipelines whose numbers exist under conditions.
+"""Problems that need no file: numbers, numbers mixed with categories, pipelines with conditions, earlier tasks.
 
 Seed s of a problem is one instance: where the optimum lies, how categories are labeled, how data are split.
 """
@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import bostruct as bo
+from bostruct import problems
 from bostruct.problems.branin import branin_at
 
 Point = Mapping[str, Any]
+Value = Callable[[Point], float]
 
 
 class Task(NamedTuple):
@@ -24,10 +26,12 @@ class Task(NamedTuple):
 
     space: of the points.
     value: of a point.
+    earlier: values of the tasks of earlier studies, by their relation to this one; empty where there is none.
     """
 
     space: bo.Space
-    value: Callable[[Point], float]
+    value: Value
+    earlier: Mapping[str, Value] = {}
 
 
 def rosenbrock(x: np.ndarray) -> float:
@@ -79,12 +83,27 @@ def numbers(function: Callable[[np.ndarray], float], d: int, low: float, high: f
 
 
 def branin_task(seed: int) -> Task:
-    """Make Branin."""
-    del seed
-    return Task(
-        bo.Space({"x": bo.Real(-5.0, 10.0), "y": bo.Real(0.0, 15.0)}),
-        lambda point: float(branin_at(point["x"], point["y"])),
-    )
+    """Make Branin; the related earlier task is scaled, and shifted by up to 1.5 along each variable."""
+    shift = np.random.default_rng([seed, 7]).uniform(-1.5, 1.5, 2)
+    earlier: dict[str, Value] = {
+        "related": lambda point: 2.0 * float(branin_at(point["x"] + shift[0], point["y"] + shift[1])) + 50.0,
+        "unrelated": lambda point: abs(math.sin(3.0 * point["x"] + seed) * point["y"]) + point["x"],
+        "opposite": lambda point: -float(branin_at(point["x"], point["y"])),
+    }
+    space = bo.Space({"x": bo.Real(-5.0, 10.0), "y": bo.Real(0.0, 15.0)})
+    return Task(space, lambda point: float(branin_at(point["x"], point["y"])), earlier)
+
+
+def max3sat(seed: int) -> Task:
+    """Make Max-3-SAT; the unrelated earlier task is another instance, the related one has 0.3 of it added."""
+    spec = "max3sat:variables=28,clauses=140,seed={}"
+    own, other = (problems.load(spec.format(instance)) for instance in (seed, seed + 1000))
+    earlier: dict[str, Value] = {
+        "related": lambda point: own(point) + 0.3 * other(point),
+        "unrelated": other,
+        "opposite": lambda point: -own(point),
+    }
+    return Task(own.space, own, earlier)
 
 
 def mixed_ackley(seed: int) -> Task:
@@ -222,23 +241,3 @@ def _classify(data: tuple[Any, ...], point: Point) -> float:
         warnings.simplefilter("ignore")
         model = make_pipeline(*steps).fit(fitted, labels)
         return float(1.0 - model.score(held_out, expected))
-
-
-GROUPS: dict[str, dict[str, Callable[[int], Task]]] = {
-    "numbers": {
-        "branin": branin_task,
-        "hartmann-6": partial(numbers, hartmann, 6, 0.0, 1.0),
-        "levy-10": partial(numbers, levy, 10, -10.0, 10.0),
-        "rosenbrock-4": partial(numbers, rosenbrock, 4, -5.0, 10.0),
-    },
-    "mixed": {
-        "ackley, categories": mixed_ackley,
-        "branin, categories": mixed_branin,
-        "network on digits": partial(training, "digits"),
-        "network on breast_cancer": partial(training, "breast_cancer"),
-    },
-    "conditional": {
-        f"pipeline on {name}": partial(pipeline, name) for name in ("digits", "moons", "hastie", "clusters")
-    },
-}
-TASKS = {name: make for group in GROUPS.values() for name, make in group.items()}

@@ -70,11 +70,16 @@ def run(name: str, options: list[str]) -> subprocess.CompletedProcess[str]:
 
 def with_table(page: str, name: str, printed: str) -> str:
     """The page with the table between its markers renewed; raises ValueError where it has no markers for it."""
+    return put_between(page, name, f"{printed.strip()}\n\n{machine()}")
+
+
+def put_between(page: str, name: str, text: str) -> str:
+    """Return a page with the text between two markers replaced; raise ValueError where it has none of that name."""
     begin, end = f"<!-- {name} -->", f"<!-- end {name} -->"
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
     if not pattern.search(page):
-        raise ValueError(f"{PAGE.name}: expected the markers {begin} and {end}")
-    return pattern.sub(lambda _: f"{begin}\n{printed.strip()}\n\n{machine()}\n{end}", page)
+        raise ValueError(f"the page: expected the markers {begin} and {end}")
+    return pattern.sub(lambda _: f"{begin}\n{text}\n{end}", page)
 
 
 def machine() -> str:

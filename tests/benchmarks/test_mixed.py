@@ -1,15 +1,47 @@
-"""The comparison on numbers, categories and conditions: tasks, runs, what peers are handed, and verdicts."""
+"""The comparison on numbers, categories and conditions: tasks, runs, what peers are handed, verdicts and the page."""
 
+import json
 import math
+import pickle
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks.mixed.report import describe_difference, format_tables
-from benchmarks.mixed.run import N_INITIAL, Run, is_missing, take
+import bostruct as bo
+from benchmarks.mixed import __main__ as command
+from benchmarks.mixed import priors
+from benchmarks.mixed.convert import FCNET_AXES, HPOBENCH_AXES, convert, read_table
+from benchmarks.mixed.groups import GENERATED, GROUPS, PROBLEMS, TABLES, list_searches, make_task
+from benchmarks.mixed.record import append_run, format_command, read_file
+from benchmarks.mixed.report import compare, describe_difference, format_sections, write_page
+from benchmarks.mixed.run import N_INITIAL, Run, draw_initial, evaluate, is_missing, take
 from benchmarks.mixed.searches import Coder, exists
-from benchmarks.mixed.tasks import GROUPS, TASKS, ackley, hartmann, levy, rosenbrock
+from benchmarks.mixed.tables import FCNET, HPOBENCH, HPOBENCH_SETS
+from benchmarks.mixed.tasks import ackley, hartmann, levy, rosenbrock
 from bostruct.problems.branin import branin_at
+from bostruct.problems.fcnet import FCNET_DATA_SETS
+
+PAGE = Path(__file__).parents[2] / "docs" / "peers.md"
+
+
+def save_tables(folder: Path, rng: np.random.Generator) -> None:
+    """Write small tables in the format of the real ones."""
+    scores = [["alpha", [1e-3, 1e-2, 1e-1]], ["batch_size", [4, 16, 64, 256]], ["depth", [1, 2, 3]]]
+    errors = [["activation_fn_1", ["relu", "tanh"]], ["dropout_1", [0, 0.3, 0.6]], ["n_units_1", [16, 32, 64, 128]]]
+    for file, names, axes, trainings in ((HPOBENCH, HPOBENCH_SETS, scores, 5), (FCNET, FCNET_DATA_SETS, errors, 4)):
+        (folder / file).parent.mkdir()
+        shape = (*(len(values) for _, values in axes), trainings)
+        arrays = {name: rng.uniform(0.1, 1.0, shape).astype(np.float32) for name in names}
+        np.savez(folder / file, **arrays, space=json.dumps(axes))  # pyright: ignore[reportArgumentType]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("tables")
+    save_tables(folder, np.random.default_rng(0))
+    return folder
 
 
 def test_functions_have_their_published_minima():
@@ -21,23 +53,30 @@ def test_functions_have_their_published_minima():
     assert ackley(np.zeros(6)) == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("problem", [name for name in TASKS if not name.startswith(("network", "pipeline"))])
-def test_an_instance_is_a_function_of_its_seed(problem):
-    task, again = TASKS[problem](3), TASKS[problem](3)
+@pytest.mark.parametrize("problem", [name for name in PROBLEMS if not name.startswith(("network", "pipeline"))])
+def test_an_instance_is_a_function_of_its_seed(problem, data):
+    task, again = make_task(problem, 3, data), make_task(problem, 3, data)
     points = [task.space.present(x) for x in task.space.sample(5, np.random.default_rng(0))]
     assert [task.value(point) for point in points] == [again.value(point) for point in points]
 
 
 def test_searches_share_their_initial_points():
     runs = [Run("branin, categories", search, 1, N_INITIAL + 2) for search in ("auto", "random")]
-    found = [take(run, math.inf)["values"] for run in runs]
+    found = [evaluate(run, math.inf, None)[0] for run in runs]
     assert found[0][:N_INITIAL] == found[1][:N_INITIAL]
     assert found[0][N_INITIAL:] != found[1][N_INITIAL:]
 
 
+def test_initial_points_are_distinct(data):
+    points = draw_initial(make_task("fc-net naval_propulsion", 0, data).space, 0)  # 10 of 24
+    assert len({tuple(point.values()) for point in points}) == N_INITIAL
+
+
 def test_vectors_of_peers_are_points():
-    space = TASKS["network on digits"](0).space
+    space = GENERATED["network on digits"](0).space
     coder = Coder(space)
+    assert list(coder.categories.values()) == [3, 2]
+    assert list(coder.orders.values()) == [pytest.approx([0.0, 1 / 3, 2 / 3, 1.0])]
     for x in space.sample(50, np.random.default_rng(0)):
         point = space.present(x)
         vector = coder.encode(point)
@@ -48,30 +87,238 @@ def test_vectors_of_peers_are_points():
 
 
 def test_conditions_are_told_to_peers():
-    space = next(iter(GROUPS["conditional"].values()))(0).space
+    space = GENERATED[GROUPS["conditional"][0]](0).space
     for x in space.sample(30, np.random.default_rng(0)):
         point = space.present(x)
         assert [name for name in space.variables if exists(space, name, point)] == list(point)
 
 
+@pytest.mark.parametrize("problem", list(TABLES))
+def test_values_of_tables_are_trainings(problem, data):
+    task, other = make_task(problem, 1, data), make_task(problem, 1 + len(HPOBENCH_SETS), data)
+    name = HPOBENCH_SETS[1] if problem == "hpobench mlp" else problem.split()[1]
+    with np.load(data / (HPOBENCH if problem == "hpobench mlp" else FCNET)) as stored:
+        axes, cells = json.loads(str(stored["space"])), stored[name].astype(float)
+    trainings = -cells if problem == "hpobench mlp" else np.log10(cells)
+    points = [task.space.present(x) for x in task.space.sample(20, np.random.default_rng(0))]
+    for point in points:
+        row = tuple(values.index(point[axis]) for axis, values in axes)
+        assert task.value(point) in trainings[row]
+        assert other.value(point) in trainings[row]
+    assert [task.value(point) for point in points] != [other.value(point) for point in points]
+
+
+def test_orders_of_tables_are_ordered_and_texts_are_not(data):
+    assert [v.kind for v in make_task("hpobench mlp", 0, data).space.variables.values()] == ["Ordinal"] * 3
+    own = make_task("fc-net naval_propulsion", 0, data).space
+    assert [v.kind for v in own.variables.values()] == ["Categorical", "Ordinal", "Ordinal"]
+
+
+def test_the_earlier_task_of_a_table_is_each_other_data_set_in_turn(data):
+    own, *others = FCNET_DATA_SETS
+    point = {"activation_fn_1": "relu", "dropout_1": 0.3, "n_units_1": 64}
+    for seed, name in enumerate(others):
+        earlier = make_task(f"fc-net {own}", seed, data).earlier
+        assert list(earlier) == ["related"]
+        assert earlier["related"](point) == make_task(f"fc-net {name}", seed, data).value(point)
+
+
+def test_a_table_of_another_shape_is_refused(tmp_path):
+    (tmp_path / HPOBENCH).parent.mkdir()
+    np.savez(tmp_path / HPOBENCH, car=np.ones((2, 3, 5)), space=json.dumps([["alpha", [1, 2]], ["depth", [1, 2]]]))
+    with pytest.raises(ValueError, match=r"car: expected shape \(2, 2\) and trainings, got \(2, 3, 5\)"):
+        make_task("hpobench mlp", 0, tmp_path)
+
+
+SMALL_AXES = {"depth": (1, 2), "width": (16, 32, 64)}
+SMALL_TABLE = {f"{i}{j}": [i + j / 10 + k / 100 for k in range(4)] for i in range(2) for j in range(3)}
+
+
+def test_files_of_the_source_become_tables(tmp_path):
+    for folder, names in (("hpobench", HPOBENCH_SETS), ("hpolib", FCNET_DATA_SETS)):
+        (tmp_path / folder).mkdir()
+        for name in names:
+            (tmp_path / folder / f"{name}.pkl").write_bytes(pickle.dumps(SMALL_TABLE))
+    convert(tmp_path, tmp_path / "tables", SMALL_AXES, SMALL_AXES)
+    with np.load(tmp_path / "tables" / FCNET) as stored:
+        assert stored["naval_propulsion"][1, 2] == pytest.approx([1.2, 1.21, 1.22, 1.23])
+    point = {"depth": 2, "width": 64}
+    assert make_task("hpobench mlp", 0, tmp_path / "tables").value(point) in -np.array(
+        [1.2, 1.21, 1.22, 1.23], dtype=np.float32
+    )
+
+
+def test_the_tables_have_their_published_sizes():
+    assert math.prod(len(values) for values in HPOBENCH_AXES.values()) == 30_000
+    assert math.prod(len(values) for values in FCNET_AXES.values()) == 62_208
+
+
+@pytest.mark.parametrize("stored", [{**SMALL_TABLE, "13": [1.0]}, {"00": [1.0]}, [1.0]])
+def test_a_file_that_is_not_the_whole_table_is_refused(tmp_path, stored):
+    file = tmp_path / "car.pkl"
+    file.write_bytes(pickle.dumps(stored))
+    with pytest.raises(ValueError, match="expected a dict of the 6 configurations"):
+        read_table(file, SMALL_AXES)
+
+
+def test_a_file_that_would_run_code_is_refused(tmp_path):
+    file = tmp_path / "car.pkl"
+    file.write_bytes(pickle.dumps(Path("x")))
+    with pytest.raises(pickle.UnpicklingError, match="expected numbers and texts alone, got pathlib"):
+        read_table(file, SMALL_AXES)
+
+
+@pytest.mark.parametrize("search", ["Optuna TPE", "Optuna GP", "BoTorch", "SMAC3"])
+@pytest.mark.parametrize("problem", ["hpobench mlp", "fc-net naval_propulsion"])
+def test_peers_run_on_tables(problem, search, data):
+    pytest.importorskip({"BoTorch": "botorch", "SMAC3": "smac"}.get(search, "optuna"))
+    ours = evaluate(Run(problem, "random", 0, N_INITIAL), math.inf, data)[0]
+    theirs = evaluate(Run(problem, search, 0, N_INITIAL + 2), math.inf, data)[0]
+    assert theirs[:N_INITIAL] == ours
+
+
+def test_a_search_with_a_prior_begins_with_the_best_earlier_points(monkeypatch):
+    monkeypatch.setattr(priors, "N_EARLIER", 12)
+    task = GENERATED["max-3-sat"](0)
+    earlier = bo.minimize(task.earlier["related"], task.space, 12, seed=504, progress=False)
+    best = sorted(earlier.trials, key=lambda trial: task.earlier["related"](trial.point))[:2]
+    steps = priors.PRIORS["related prior"](task, [], 4)
+    points = [next(steps), steps.send(1.0)]
+    assert [dict(point) for point in points] == [dict(trial.point) for trial in best]
+
+
+def test_the_model_is_asked_after_five_points_where_there_are_five():
+    task = GENERATED["branin"](0)
+    initial = draw_initial(task.space, 0)
+    steps = priors.PRIORS["from 5 points"](task, initial, 0)
+    points = [next(steps), *(steps.send(float(n)) for n in range(5))]
+    assert points[:5] == initial[:5]
+    assert points[5] not in initial
+
+
+def test_groups_have_the_searches_that_can_take_them():
+    assert "BoTorch" not in list_searches("conditional", "pipeline on moons")
+    assert "BoTorch" in list_searches("mixed", "ackley, categories")
+    assert list_searches("transfer", "branin")[:3] == ["auto", "from 5 points", "related prior"]
+    assert list_searches("transfer", "fc-net naval_propulsion") == ["auto", "from 5 points", "related prior"]
+    for group, problems in GROUPS.items():
+        for problem in problems:
+            assert problem in PROBLEMS
+            assert "auto" in list_searches(group, problem)
+
+
+def test_a_run_is_kept_as_its_improvements():
+    run = Run("branin", "random", 0, 15)
+    values, found = evaluate(run, math.inf, None)[0], take(run, math.inf, None)
+    best = np.minimum.accumulate(values)
+    assert [min(v for k, v in found["improvements"] if k <= n + 1) for n in range(15)] == best.tolist()
+    assert (found["evaluated"], found["cut"]) == (15, False)
+
+
+def test_a_run_that_costs_too_much_is_cut():
+    found = take(Run("branin", "random", 0, 15), 0.0, None)
+    assert (found["evaluated"], found["cut"]) == (1, True)
+
+
+def test_runs_are_resumed_and_the_page_renewed(tmp_path, capsys, monkeypatch):
+    page, out = tmp_path / "peers.md", tmp_path / "runs.jsonl"
+    shutil.copy(PAGE, page)
+    given = ["--problems", "branin,hpobench mlp", "--searches", "auto,random", "--trials", "11", "--seeds", "2"]
+    asked = []
+    monkeypatch.setattr(command, "_take", lambda run, _: asked.append(run) or take(run, math.inf, None))
+    assert command.main([*given, "--out", str(out), "--page", str(page)]) == 0
+    assert asked == [Run("branin", search, seed, 11) for seed in (0, 1) for search in ("auto", "random")]
+    said = capsys.readouterr().err
+    assert "skipped: hpobench mlp" in said
+    assert "Apache-2.0" in said
+    text = page.read_text()
+    assert "| branin | random | 2 |" in text
+    assert str(tmp_path) not in text
+    assert "--out runs.jsonl --page peers.md" in text
+    asked.clear()
+    assert command.main([*given, "--out", str(out), "--page", str(page)]) == 0
+    assert asked == []
+    assert page.read_text() == text
+
+
+def test_a_run_is_a_process_of_its_own(tmp_path, data):
+    out = tmp_path / "runs.jsonl"
+    given = ["--problems", "hpobench mlp", "--searches", "random", "--trials", "11", "--seeds", "1"]
+    assert command.main([*given, "--data", str(data), "--out", str(out)]) == 0
+    conditions, runs = read_file(out)
+    run = Run("hpobench mlp", "random", 0, 11)
+    assert runs[run]["improvements"] == take(run, math.inf, data)["improvements"]
+    assert conditions[0]["versions"]["numpy"] == np.__version__
+    assert "--data" in conditions[0]["command"]
+
+
+def test_a_line_that_was_cut_short_is_dropped(tmp_path):
+    file = tmp_path / "runs.jsonl"
+    file.write_text('{"problem": "branin", "sea')
+    append_run(file, Run("branin", "auto", 0, 20), {"evaluated": 20})
+    assert read_file(file) == ([], {Run("branin", "auto", 0, 20): {"evaluated": 20}})
+
+
+def test_commands_name_no_folders():
+    assert format_command(["--data=/a/b", "--python", "/c/d", "--out", "x/y.jsonl"]) == (
+        "python -m benchmarks.mixed --data=b --python d --out x/y.jsonl"
+    )
+
+
 def test_verdicts():
-    assert describe_difference(np.array([1.0, 1.1, 0.9])).endswith("ahead")
-    assert describe_difference(np.array([-1.0, -1.1, -0.9])).endswith("**behind**")
-    assert describe_difference(np.array([1.0, -1.0, 0.5])).endswith("level")
+    assert describe_difference(np.array([1.0, 1.1, 0.9])).endswith("] worse")
+    assert describe_difference(np.array([-1.0, -1.1, -0.9])).endswith("] **better**")
+    assert describe_difference(np.array([1.0, -1.0, 0.5])).endswith("] level")
     assert describe_difference(np.array([1.0])) == ""
 
 
-def test_tables_say_what_is_missing_and_cut():
-    whole = {"values": [3.0] * 10 + [2.0] * 10, "seconds": [0.0] * 10 + [0.5] * 10, "cut": False}
-    runs = {
-        Run("branin", "auto", 0, 20): whole,
-        Run("branin", "auto", 1, 20): whole,
-        Run("branin", "SMAC3", 0, 20): {"missing": "No module named 'smac'"},
-        Run("branin", "BoTorch", 0, 20): {**whole, "cut": True},
-    }
-    text = format_tables(runs)
-    assert "| branin | auto | 2 | 2 |  | 0.500 |" in text
-    assert "SMAC3: No module named 'smac'" in text
-    assert "cut: BoTorch on branin, seed 0" in text
+def found_at(value: float, **others) -> dict:
+    return {"improvements": [[1, 3.0], [15, value]], "evaluated": 20, "cut": False, "seconds": 0.5} | others
+
+
+def test_tables_say_what_is_missing_cut_and_lost():
+    runs = {Run("branin", "auto", seed, 20): found_at(2.0) for seed in range(3)}
+    runs |= {Run("branin", "random", seed, 20): found_at(2.5 + 0.1 * seed) for seed in range(3)}
+    for search in ("Optuna GP", "Optuna TPE"):
+        runs |= {Run("branin", search, seed, 20): found_at(1.0 + 0.01 * seed) for seed in range(2)}
+    runs[Run("branin", "SMAC3", 0, 20)] = {"missing": "No module named 'smac'"}
+    runs[Run("branin", "BoTorch", 0, 20)] = found_at(0.0, cut=True)
+    sections = format_sections(runs, [])
+    assert "| branin | auto | 3 | 2 |  | 0.500 |" in sections["numbers"]
+    assert "Better than `auto` beyond chance: Optuna GP on branin at 20." not in sections["numbers"]
+    assert (
+        "Better than `auto` beyond chance: Optuna TPE on branin at 20, Optuna GP on branin at 20."
+        in sections["numbers"]
+    )
+    assert "| random | 20 | 1 | 0 | 0 |" in sections["summary"]
+    assert "| Optuna GP | 20 | 0 | 0 | 1 |" in sections["summary"]
+    assert "BoTorch" not in sections["summary"]
+    assert sections["record"] == ("- Not installed: SMAC3: No module named 'smac'\n- Cut: BoTorch on branin, seed 0\n")
     assert is_missing("ModuleNotFoundError: No module named 'smac'")
     assert not is_missing("ModuleNotFoundError: No module named 'scipy'")
+
+
+def test_the_worth_of_a_prior_is_told_for_the_tables():
+    runs = {}
+    for name, gain in (("naval_propulsion", -1.0), ("protein_structure", 0.5)):
+        for seed in range(3):
+            runs[Run(f"fc-net {name}", "auto", seed, 30)] = found_at(2.0)
+            runs[Run(f"fc-net {name}", "related prior", seed, 30)] = found_at(2.0 + gain + 0.01 * seed)
+    text = format_sections(runs, [])["transfer"]
+    assert "related prior on fc-net protein_structure at 20, related prior on fc-net protein_structure at 30." in text
+    assert "at 20 trials the mean is better on 1 of 2 data sets, beyond chance on 1; at 30 it is worse by more" in text
+    assert text.endswith("two standard errors on 1.")
+
+
+def test_pairs_are_of_the_seeds_that_both_have():
+    runs = {Run("branin", "auto", seed, 20): found_at(float(seed)) for seed in (0, 1)}
+    runs |= {Run("branin", "random", seed, 20): found_at(2.5) for seed in (1, 2)}
+    assert compare(runs, "branin", "random", 20).tolist() == [1.5]
+    assert compare(runs, "branin", "random", 10).tolist() == [0.0]
+
+
+def test_a_page_without_markers_is_refused(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("no markers")
+    with pytest.raises(ValueError, match="expected the markers <!-- summary -->"):
+        write_page(page, format_sections({}, []))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.chaos import __main__ as command
-from benchmarks.chaos.report import BEGIN, END, PAGE, count_faults, format_table, write_page
+from benchmarks.chaos.report import PAGE, count_faults, format_table, write_page
 from benchmarks.chaos.results import read_results, read_revision, take_case, take_cases
 from benchmarks.chaos.row import Row, Verdict, make_rng, numbered
 
@@ -36,7 +36,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     taken.clear()
     monkeypatch.setattr(command, "ROWS", {"toy": TOY})
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    page.write_text("before\n<!-- chaos -->\nold\n<!-- end chaos -->\nafter\n")
     return page
 
 
@@ -60,7 +60,7 @@ def test_the_long_form_goes_on_where_it_was_ended(page: Path, capsys: pytest.Cap
     text = page.read_text()
     assert "| toys | 50 of 50 | **1 lost**, 0 twice, **1 broken case** | 4,000 values |" in text
     assert text.startswith("before\n")
-    assert text.endswith(f"{END}\nafter\n")
+    assert text.endswith("<!-- end chaos -->\nafter\n")
     assert "old" not in text
     said = capsys.readouterr().out
     assert "toy, case 3: lost: a value" in said
@@ -97,8 +97,8 @@ def test_generators_are_those_of_their_words() -> None:
 
 def test_the_page_of_the_docs_has_the_markers() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    assert text.index(BEGIN) < text.index(END)
+    assert text.index("<!-- chaos -->") < text.index("<!-- end chaos -->")
 
 
 def test_results_name_the_commit_of_the_code() -> None:
-    assert re.fullmatch(r"([0-9a-f]{7,40}|unknown)\+?", read_revision())
+    assert re.fullmatch(r"([0-9a-f]{7,40}|unknown)\+?", read_revision("benchmarks/chaos"))

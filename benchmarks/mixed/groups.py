@@ -1,0 +1,74 @@
+"""All problems by group, and the searches that a group compares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from benchmarks.mixed import tables, tasks
+from benchmarks.mixed.priors import PRIORS
+from benchmarks.mixed.searches import SEARCHES, WITHOUT_CONDITIONS, Search
+from benchmarks.mixed.tasks import Task
+from bostruct.problems.fcnet import FCNET_DATA_SETS
+
+OURS = "auto"  # all others are compared with it
+GENERATED: dict[str, Callable[[int], Task]] = {
+    "branin": tasks.branin_task,
+    "hartmann-6": partial(tasks.numbers, tasks.hartmann, 6, 0.0, 1.0),
+    "levy-10": partial(tasks.numbers, tasks.levy, 10, -10.0, 10.0),
+    "rosenbrock-4": partial(tasks.numbers, tasks.rosenbrock, 4, -5.0, 10.0),
+    "ackley, categories": tasks.mixed_ackley,
+    "branin, categories": tasks.mixed_branin,
+    "network on digits": partial(tasks.training, "digits"),
+    "network on breast_cancer": partial(tasks.training, "breast_cancer"),
+    **{f"pipeline on {name}": partial(tasks.pipeline, name) for name in ("digits", "moons", "hastie", "clusters")},
+    "max-3-sat": tasks.max3sat,
+}
+TableMaker = Callable[[int, Path], Task]
+FCNETS: dict[str, TableMaker] = {f"fc-net {name}": partial(tables.fcnet_task, name) for name in FCNET_DATA_SETS}
+TABLES: dict[str, TableMaker] = {"hpobench mlp": tables.hpobench, **FCNETS}
+PROBLEMS = (*GENERATED, *TABLES)
+GROUPS: dict[str, tuple[str, ...]] = {
+    "numbers": ("branin", "hartmann-6", "levy-10", "rosenbrock-4"),
+    "mixed": (
+        *TABLES,
+        "network on digits",
+        "network on breast_cancer",
+        "ackley, categories",
+        "branin, categories",
+    ),
+    "conditional": tuple(name for name in GENERATED if name.startswith("pipeline")),
+    "transfer": (*FCNETS, "max-3-sat", "branin"),
+}
+ALL_SEARCHES: dict[str, Search] = SEARCHES | PRIORS
+
+
+def make_task(problem: str, seed: int, data: Path | None) -> Task:
+    """Make an instance of a problem.
+
+    problem: one of `PROBLEMS`.
+    seed: of the instance, from 0.
+    data: the folder of the tables; None for none.
+
+    Raises ValueError where a problem is a table and there is no folder, or the file is damaged; OSError where it is
+    missing.
+    """
+    if problem in GENERATED:
+        return GENERATED[problem](seed)
+    if data is None:
+        raise ValueError(f"{problem}: {tables.SKIPPED}")
+    return TABLES[problem](seed, data)
+
+
+def list_searches(group: str, problem: str) -> list[str]:
+    """Return the names of the searches that a group compares on a problem.
+
+    group: one of `GROUPS`.
+    problem: one of its problems.
+    """
+    if group == "transfer":
+        absent = ("unrelated prior", "opposite prior") if problem in FCNETS else ()
+        return [OURS, *(name for name in PRIORS if name not in absent)]
+    without = WITHOUT_CONDITIONS if group == "conditional" else ()
+    return [name for name in SEARCHES if name not in without]
