@@ -1,1 +1,1 @@
-"""Numbers, categories and conditions together: `auto` beside its peers."""
+"""`auto` beside its peers on numbers, categories and conditions together."""

@@ -1,120 +1,14 @@
-"""Compare `auto` with its peers on numbers, categories and conditions, and with itself where it has a prior.
+"""Compare `auto` with its peers on numbers, mixed with categories and under conditions, and with itself with a prior.
 
-    python -m benchmarks.mixed [--seeds 10] [--first-seed 0] [--trials 100] [--quick] [--python PYTHON] [--data DIR]
-        [--searches NAME,...] [--problems NAME,...] [--out FILE] [--page PAGE]
+    python -m benchmarks.mixed [OPTIONS OF benchmarks.peers]
 
-A seed is one instance of a problem and ten initial points, which all searches share but those with a prior: `auto` with
-a prior of 100 trials begins with points of the earlier study. Each run is a process of its own with one thread. FILE
-keeps a JSON line for each run, and runs that it holds are not repeated; a file is good for one revision of the package.
-The tables have the mean best value after 50 (with a prior 20) and 100 trials, the mean paired difference of each other
-search to `auto` with its 95 % interval, and CPU seconds a suggestion. Positive differences are gains of `auto`. PAGE is
-a page like docs/peers.md, whose tables are renewed from all runs of FILE.
-
-PYTHON is the interpreter of the peers, in whose environment botorch, optuna, smac and this package's dependencies are
-installed; by default the running one. A peer that is not installed there is left out, and the tables say so. DIR has
-the tables of trained perceptrons, see docs/peers.md; without it their problems are skipped.
+This is `python -m benchmarks.peers` for these groups of problems.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import subprocess
-import sys
-from collections.abc import Sequence
-from pathlib import Path
-
-from benchmarks.mixed.groups import ALL_SEARCHES, GROUPS, PROBLEMS, TABLES, list_searches
-from benchmarks.mixed.record import append_conditions, append_run, read_file
-from benchmarks.mixed.report import format_sections, write_page
-from benchmarks.mixed.run import Run, environment, is_missing
-from benchmarks.mixed.tables import SKIPPED
-
-ROOT = Path(__file__).parents[2]
-OUT = ROOT / "out" / "mixed.jsonl"
-MOST_SECONDS = 3_600.0  # of CPU for one run, after which it is cut, and printed as cut
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Return 0; print the tables."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    given = _parse(arguments)
-    done = read_file(given.out)[1]
-    missing = [run for run in _list_runs(given) if run not in done]
-    if missing:
-        append_conditions(given.out, given.python, arguments)
-    for run in missing:
-        found = _take(run, given)
-        append_run(given.out, run, found)
-        print(f"{run}: {found.get('missing') or found['improvements'][-1]}", file=sys.stderr)
-    conditions, done = read_file(given.out)
-    sections = format_sections({run: found for run, found in done.items() if run.trials == given.trials}, conditions)
-    print("\n\n".join(f"### {name}\n\n{text}" for name, text in sections.items()))
-    if given.page is not None:
-        write_page(given.page, sections)
-    return 0
-
-
-def _parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.mixed", description="auto beside its peers")
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--trials", type=int, default=100)
-    parser.add_argument("--quick", action="store_true", help="two seeds of four problems, 30 trials")
-    parser.add_argument("--python", default=sys.executable, help="interpreter that has the peers")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="the folder of the tables, see docs/peers.md")
-    parser.add_argument("--searches", default=",".join(ALL_SEARCHES))
-    parser.add_argument("--problems", default=",".join(PROBLEMS).replace(", ", " "))
-    parser.add_argument("--out", type=Path, default=OUT, metavar="FILE", help="a JSON line for each run")
-    parser.add_argument("--page", type=Path, help="a page whose tables are renewed, such as docs/peers.md")
-    given = parser.parse_args(arguments)
-    names = {name.replace(", ", " "): name for name in PROBLEMS}
-    given.searches, given.problems = given.searches.split(","), given.problems.split(",")
-    for option, chosen, allowed in (
-        ("--searches", given.searches, ALL_SEARCHES),
-        ("--problems", given.problems, names),
-    ):
-        if unknown := [name for name in chosen if name not in allowed]:
-            parser.error(f"{option}: expected some of {', '.join(allowed)}; got {', '.join(unknown)}")
-    given.problems = [names[name] for name in given.problems]
-    if given.quick:
-        given.seeds, given.trials = 2, 30
-        given.problems = ["branin", "hartmann-6", "branin, categories", "pipeline on moons"]
-    if given.data is None and (skipped := [name for name in given.problems if name in TABLES]):
-        print(f"skipped: {', '.join(skipped)}. These are tables: {SKIPPED}.", file=sys.stderr)
-        given.problems = [name for name in given.problems if name not in TABLES]
-    return given
-
-
-def _list_runs(given: argparse.Namespace) -> list[Run]:
-    """List the runs, seed by seed, so that a file that was cut short has pairs; no run twice."""
-    found = (
-        Run(problem, search, seed, given.trials)
-        for seed in range(given.first_seed, given.first_seed + given.seeds)
-        for group, problems in GROUPS.items()
-        for problem in problems
-        if problem in given.problems
-        for search in list_searches(group, problem)
-        if search in given.searches
-    )
-    return list(dict.fromkeys(found))
-
-
-def _take(run: Run, given: argparse.Namespace) -> dict:
-    data = [] if given.data is None else [str(given.data.resolve())]
-    ended = subprocess.run(
-        [given.python, "-m", "benchmarks.mixed.run", *map(str, run), str(MOST_SECONDS), *data],
-        cwd=ROOT,
-        env=environment(ROOT),
-        capture_output=True,
-        text=True,
-    )
-    if is_missing(ended.stderr):
-        return {"missing": ended.stderr.strip().splitlines()[-1]}
-    if ended.returncode:
-        raise RuntimeError(f"{run} failed:\n{ended.stderr[-3000:]}")
-    return json.loads(ended.stdout.splitlines()[-1])
-
+from benchmarks.peers.__main__ import main
+from benchmarks.peers.groups import MIXED
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(groups=MIXED))

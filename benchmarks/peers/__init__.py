@@ -1,1 +1,1 @@
-"""The comparison of `auto` with its peers on bits, categories, orders, tables and sequences."""
+"""The comparison of `auto` with its peers: problems, searches, runs and the page."""

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 import bostruct as bo
-from benchmarks.mixed.tasks import Point, Task
+from benchmarks.peers.tasks import Point, Task
 from bostruct import problems
 
 NK_VARIABLES, NK_CHOICES, NK_OTHERS = 30, 5, 3
@@ -48,9 +48,10 @@ def nk_landscape(seed: int) -> Task:
 
 
 def low_autocorrelation(seed: int) -> Task:
-    """Make the low autocorrelation of 50 signs: minus the merit factor, whose best is 8.170 (Packebusch and Mertens 2016).
+    """Make the low autocorrelation of 50 signs: minus the merit factor.
 
-    Which sign a bit stands for is drawn, since optima have patterns.
+    Its best value is -8.170 (Packebusch and Mertens 2016). Which sign a bit stands for is drawn, since optima have
+    patterns.
     """
     signs = np.random.default_rng([seed, 12]).choice([-1, 1], LABS_LENGTH)
 

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 import bostruct as bo
-from benchmarks.mixed.tasks import Point, Task, ackley
+from benchmarks.peers.tasks import Point, Task, ackley
 
 ACKLEY_VARIABLES, ACKLEY_LEVELS = 20, 11
 ROUGH, SMOOTH = 6.55, 1.0  # between levels: the published range of +-32.75, where the cosine misleads, and a bowl
@@ -41,9 +41,9 @@ def bowl(seed: int) -> Task:
 
 
 def ehrlich(seed: int) -> Task:
-    """Make an Ehrlich function (Stanton et al. 2024) of 15 letters: minus the product of how much of two motifs is there.
+    """Make an Ehrlich function (Stanton et al. 2024) of 15 letters: minus the product of the shares of two motifs.
 
-    A motif is four letters at given distances. A sequence counts for the place where most letters of the motif are met.
+    A motif is four letters at given distances. Its share is that of its letters which are met at the best place.
     A tenth of all steps from one letter to the next are banned. A sequence with one fails.
     """
     rng = np.random.default_rng([seed, 23])

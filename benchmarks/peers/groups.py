@@ -6,10 +6,13 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from benchmarks.mixed import tables, tasks
-from benchmarks.mixed.priors import PRIORS
-from benchmarks.mixed.searches import SEARCHES, WITHOUT_CONDITIONS, Search
-from benchmarks.mixed.tasks import Task
+from benchmarks.peers import tables, tasks
+from benchmarks.peers.bits import BITS
+from benchmarks.peers.measured import MEASURED
+from benchmarks.peers.orders import ORDERS
+from benchmarks.peers.priors import PRIORS
+from benchmarks.peers.searches import ON_CHOICES, SEARCHES, WITHOUT_CONDITIONS, Search
+from benchmarks.peers.tasks import Task
 from bostruct.problems.fcnet import FCNET_DATA_SETS
 
 OURS = "auto"  # all others are compared with it
@@ -24,15 +27,18 @@ GENERATED: dict[str, Callable[[int], Task]] = {
     "network on breast_cancer": partial(tasks.training, "breast_cancer"),
     **{f"pipeline on {name}": partial(tasks.pipeline, name) for name in ("digits", "moons", "hastie", "clusters")},
     "max-3-sat": tasks.max3sat,
+    **BITS,
+    **ORDERS,
 }
 TableMaker = Callable[[int, Path], Task]
 FCNETS: dict[str, TableMaker] = {f"fc-net {name}": partial(tables.fcnet_task, name) for name in FCNET_DATA_SETS}
-TABLES: dict[str, TableMaker] = {"hpobench mlp": tables.hpobench, **FCNETS}
+TRAINED: dict[str, TableMaker] = {"hpobench mlp": tables.hpobench, **FCNETS}
+TABLES: dict[str, TableMaker] = {**TRAINED, **MEASURED}
 PROBLEMS = (*GENERATED, *TABLES)
 GROUPS: dict[str, tuple[str, ...]] = {
     "numbers": ("branin", "hartmann-6", "levy-10", "rosenbrock-4"),
     "mixed": (
-        *TABLES,
+        *TRAINED,
         "network on digits",
         "network on breast_cancer",
         "ackley, categories",
@@ -40,8 +46,24 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "conditional": tuple(name for name in GENERATED if name.startswith("pipeline")),
     "transfer": (*FCNETS, "max-3-sat", "branin"),
+    "bits": tuple(BITS),
+    "orders": tuple(ORDERS),
+    "measured": tuple(MEASURED),
 }
-ALL_SEARCHES: dict[str, Search] = SEARCHES | PRIORS
+MIXED = ("numbers", "mixed", "conditional", "transfer")  # what `python -m benchmarks.mixed` compares
+CHOICES = ("bits", "orders", "measured")  # groups without numbers
+ALL_SEARCHES: dict[str, Search] = SEARCHES | ON_CHOICES | PRIORS
+# Of bits, with at most 3,000 monomials of two of them.
+WITH_BOCS = {
+    "max-3-sat 60/300",
+    "max-cut 28",
+    "contamination",
+    "ising",
+    "labs-50",
+    "features",
+    "maxsat 43",
+    "maxsat 60",
+}
 
 
 def make_task(problem: str, seed: int, data: Path | None) -> Task:
@@ -70,5 +92,8 @@ def list_searches(group: str, problem: str) -> list[str]:
     if group == "transfer":
         absent = ("unrelated prior", "opposite prior") if problem in FCNETS else ()
         return [OURS, *(name for name in PRIORS if name not in absent)]
-    without = WITHOUT_CONDITIONS if group == "conditional" else ()
-    return [name for name in SEARCHES if name not in without]
+    without = set(WITHOUT_CONDITIONS if group == "conditional" else ())
+    if problem not in WITH_BOCS:
+        without.add("bocs")
+    searches = SEARCHES | ON_CHOICES if group in CHOICES else SEARCHES
+    return [name for name in searches if name not in without]

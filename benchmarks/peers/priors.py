@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 import bostruct as bo
-from benchmarks.mixed.searches import Search, Steps, ask_and_tell
-from benchmarks.mixed.tasks import Point, Task
+from benchmarks.peers.searches import Search, Steps, ask_and_tell
+from benchmarks.peers.tasks import Point, Task
 from bostruct import methods
 
 N_EARLIER = 100  # trials of the earlier study

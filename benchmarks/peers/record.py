@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.chaos.results import append_result, read_results, read_revision
-from benchmarks.mixed.run import Run
+from benchmarks.peers.run import Run
 from benchmarks.speed.__main__ import machine
 
 PACKAGES = ("botorch", "gpytorch", "optuna", "smac", "torch", "scikit-learn", "scipy", "numpy")
@@ -54,7 +54,7 @@ def append_conditions(file: Path, python: str, arguments: Sequence[str]) -> None
     told = {
         "command": format_command(arguments),
         "machine": machine(),
-        "revision": read_revision("benchmarks/mixed"),
+        "revision": read_revision("benchmarks/peers"),
         "versions": json.loads(versions.stdout),
     }
     append_result(file, told)
@@ -62,7 +62,7 @@ def append_conditions(file: Path, python: str, arguments: Sequence[str]) -> None
 
 def format_command(arguments: Sequence[str]) -> str:
     """Return a command as anybody may repeat it: of an absolute path, the last name alone."""
-    return shlex.join(["python", "-m", "benchmarks.mixed", *(re.sub(r"(^|=)/.*/", r"\1", word) for word in arguments)])
+    return shlex.join(["python", "-m", "benchmarks.peers", *(re.sub(r"(^|=)/.*/", r"\1", word) for word in arguments)])
 
 
 def describe_conditions(conditions: Sequence[dict[str, Any]]) -> str:

@@ -1,6 +1,8 @@
 """The comparison on numbers, categories and conditions: tasks, runs, what peers are handed, verdicts and the page."""
 
+import itertools
 import json
+import lzma
 import math
 import pickle
 import shutil
@@ -10,16 +12,18 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from benchmarks.mixed import __main__ as command
-from benchmarks.mixed import priors
-from benchmarks.mixed.convert import FCNET_AXES, HPOBENCH_AXES, convert, read_table
-from benchmarks.mixed.groups import GENERATED, GROUPS, PROBLEMS, TABLES, list_searches, make_task
-from benchmarks.mixed.record import append_run, format_command, read_file
-from benchmarks.mixed.report import compare, describe_difference, format_sections, write_page
-from benchmarks.mixed.run import N_INITIAL, Run, draw_initial, evaluate, is_missing, take
-from benchmarks.mixed.searches import Coder, exists
-from benchmarks.mixed.tables import FCNET, HPOBENCH, HPOBENCH_SETS
-from benchmarks.mixed.tasks import ackley, hartmann, levy, rosenbrock
+from benchmarks.peers import __main__ as command
+from benchmarks.peers import priors
+from benchmarks.peers.convert import FCNET_AXES, HPOBENCH_AXES, convert, read_table
+from benchmarks.peers.groups import GENERATED, GROUPS, MIXED, PROBLEMS, TRAINED, list_searches, make_task
+from benchmarks.peers.measured import DEVICES, REACTIONS
+from benchmarks.peers.orders import SEQUENCE
+from benchmarks.peers.record import append_run, format_command, read_file
+from benchmarks.peers.report import compare, describe_difference, format_sections, write_page
+from benchmarks.peers.run import N_INITIAL, Run, draw_initial, evaluate, is_missing, take, value_of
+from benchmarks.peers.searches import Coder, exists, penalize
+from benchmarks.peers.tables import FCNET, HPOBENCH, HPOBENCH_SETS
+from benchmarks.peers.tasks import ackley, hartmann, levy, rosenbrock
 from bostruct.problems.branin import branin_at
 from bostruct.problems.fcnet import FCNET_DATA_SETS
 
@@ -35,6 +39,31 @@ def save_tables(folder: Path, rng: np.random.Generator) -> None:
         shape = (*(len(values) for _, values in axes), trainings)
         arrays = {name: rng.uniform(0.1, 1.0, shape).astype(np.float32) for name in names}
         np.savez(folder / file, **arrays, space=json.dumps(axes))  # pyright: ignore[reportArgumentType]
+
+    save_measured(folder, rng)
+
+
+def save_measured(folder: Path, rng: np.random.Generator) -> None:
+    """Write small tables of the problems that were measured once; some points are missing, and some failed."""
+    space, rows = {"x": [1, 2, 4, 8], "y": [0, 1]}, np.array([[i, j] for i in range(4) for j in range(2)][1:])
+    for name in ("kernel_tuning", "reactions", "nasbench201", "maxsat"):
+        (folder / name).mkdir()
+    for kernel, devices in DEVICES.items():
+        arrays: dict[str, np.ndarray] = {}
+        for device in devices:
+            times = np.where(np.arange(7) == 3, np.nan, rng.random(7))
+            arrays |= {f"{device}_space": np.array(json.dumps(space)), f"{device}_config": rows, f"{device}_ms": times}
+        np.savez(folder / "kernel_tuning" / f"{kernel}.npz", **arrays)  # pyright: ignore[reportArgumentType]
+    for name, whole in REACTIONS.items():
+        lines = [f"{a},same,{b},{whole * rng.random()}" for a in "PQR" for b in "STUVW"][1:]
+        with lzma.open(folder / "reactions" / f"{name}.csv.xz", "wt") as file:
+            file.write("\n".join(["first,only,second,yield", *lines]))
+    edges = np.array(list(itertools.product(range(5), repeat=6)), dtype=np.uint8)
+    accuracies = rng.uniform(10.0, 50.0, (len(edges), 3))
+    accuracies[::2, 2] = np.nan
+    np.savez(folder / "nasbench201" / "nasbench201.npz", edges=edges, in16_val_200ep=accuracies)
+    for name in ("maxcut-hamming8-2.clq.wcnf", "frb-frb10-6-4.wcnf"):
+        (folder / "maxsat" / name).write_text("p wcnf 4 3 100\n2 1 2 0\n3 -1 3 0\n1 -2 -3 4 0\n")
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +86,7 @@ def test_functions_have_their_published_minima():
 def test_an_instance_is_a_function_of_its_seed(problem, data):
     task, again = make_task(problem, 3, data), make_task(problem, 3, data)
     points = [task.space.present(x) for x in task.space.sample(5, np.random.default_rng(0))]
-    assert [task.value(point) for point in points] == [again.value(point) for point in points]
+    np.testing.assert_array_equal([value_of(task, one) for one in points], [value_of(again, one) for one in points])
 
 
 def test_searches_share_their_initial_points():
@@ -75,8 +104,8 @@ def test_initial_points_are_distinct(data):
 def test_vectors_of_peers_are_points():
     space = GENERATED["network on digits"](0).space
     coder = Coder(space)
-    assert list(coder.categories.values()) == [3, 2]
-    assert list(coder.orders.values()) == [pytest.approx([0.0, 1 / 3, 2 / 3, 1.0])]
+    assert list(coder.categories.values()) == [3]
+    assert list(coder.orders.values()) == [[0.0, 1.0], pytest.approx([0.0, 1 / 3, 2 / 3, 1.0])]
     for x in space.sample(50, np.random.default_rng(0)):
         point = space.present(x)
         vector = coder.encode(point)
@@ -93,7 +122,7 @@ def test_conditions_are_told_to_peers():
         assert [name for name in space.variables if exists(space, name, point)] == list(point)
 
 
-@pytest.mark.parametrize("problem", list(TABLES))
+@pytest.mark.parametrize("problem", list(TRAINED))
 def test_values_of_tables_are_trainings(problem, data):
     task, other = make_task(problem, 1, data), make_task(problem, 1 + len(HPOBENCH_SETS), data)
     name = HPOBENCH_SETS[1] if problem == "hpobench mlp" else problem.split()[1]
@@ -201,6 +230,9 @@ def test_groups_have_the_searches_that_can_take_them():
     assert "BoTorch" in list_searches("mixed", "ackley, categories")
     assert list_searches("transfer", "branin")[:3] == ["auto", "from 5 points", "related prior"]
     assert list_searches("transfer", "fc-net naval_propulsion") == ["auto", "from 5 points", "related prior"]
+    assert "bocs" in list_searches("bits", "ising")
+    assert "bocs" not in list_searches("bits", "qubo-80")
+    assert "combo" not in list_searches("mixed", "branin, categories")
     for group, problems in GROUPS.items():
         for problem in problems:
             assert problem in PROBLEMS
@@ -261,7 +293,7 @@ def test_a_line_that_was_cut_short_is_dropped(tmp_path):
 
 def test_commands_name_no_folders():
     assert format_command(["--data=/a/b", "--python", "/c/d", "--out", "x/y.jsonl"]) == (
-        "python -m benchmarks.mixed --data=b --python d --out x/y.jsonl"
+        "python -m benchmarks.peers --data=b --python d --out x/y.jsonl"
     )
 
 
@@ -322,3 +354,76 @@ def test_a_page_without_markers_is_refused(tmp_path):
     page.write_text("no markers")
     with pytest.raises(ValueError, match="expected the markers <!-- summary -->"):
         write_page(page, format_sections({}, []))
+
+
+def test_values_of_bits_by_hand():
+    task = GENERATED["labs-50"](5)
+    points = [task.space.present(x) for x in task.space.sample(2_000, np.random.default_rng(0))]
+    assert -8.170 < min(map(task.value, points)) < -1.5
+    quadratic = GENERATED["qubo-80"](1)
+    values = [
+        quadratic.value(quadratic.space.present(x)) for x in quadratic.space.sample(200, np.random.default_rng(0))
+    ]
+    assert 6.0 < np.std(values) < 12.0
+    landscape = GENERATED["nk 30x5"](2)
+    point = landscape.space.present(landscape.space.sample(1, np.random.default_rng(0))[0])
+    changed = point | {"v0": "c0" if point["v0"] != "c0" else "c1"}
+    assert 0.0 < abs(landscape.value(point) - landscape.value(changed)) < 10 / 30  # few shares change
+
+
+def test_the_optimum_of_ordinals_is_a_point_of_the_grid():
+    task = GENERATED["ackley 20x11, smooth"](3)
+    optimum = np.random.default_rng([3, 21]).integers(11, size=20)
+    assert task.value(task.space.present(optimum)) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_sequences_fail_or_have_a_share_of_each_motif():
+    task = GENERATED["ehrlich 15"](0)
+    found = [value_of(task, task.space.present(x)) for x in task.space.sample(500, np.random.default_rng(0))]
+    shares = {-i * j / 16 for i in range(5) for j in range(5)}
+    assert len(task.space.variables) == SEQUENCE
+    assert {value for value in found if not math.isnan(value)} <= shares
+    assert 0.3 < np.mean(np.isnan(found)) < 0.95
+
+
+def test_what_was_not_measured_is_no_point_and_what_failed_has_no_value(data):
+    task = make_task("kernel convolution", 0, data)
+    assert task.space.count().count == 7
+    values = [value_of(task, task.space.present(x)) for x in task.space.enumerate()]
+    assert sum(map(math.isnan, values)) == 1
+    assert math.isnan(value_of(task, {"x": 1, "y": 0}))
+    assert list(make_task("reaction suzuki", 0, data).space.variables) == ["first", "second"]
+    cells = make_task("nas-bench-201", 2, data)
+    assert cells.space.count().count == 5**6
+    assert 50.0 < value_of(cells, cells.space.present(cells.space.enumerate()[0])) < 90.0
+
+
+def test_a_peer_is_told_the_worst_value_where_there_is_none():
+    told = []
+
+    def spy(task, initial, seed):
+        del task, initial, seed
+        while True:
+            told.append((yield {}))
+
+    steps = penalize(spy, GENERATED["branin"](0), [], 0)
+    next(steps)
+    for value in (math.nan, 2.0, 5.0, math.nan, 1.0, math.nan):
+        steps.send(value)
+    assert told == [0.0, 2.0, 5.0, 5.0, 1.0, 5.0]
+
+
+def test_trials_without_a_value_are_told_as_such():
+    run = Run("ehrlich 15", "auto", 0, N_INITIAL + 3)
+    values = evaluate(run, math.inf, None)[0]
+    assert np.isnan(values).any()
+    assert take(run, math.inf, None)["improvements"][-1][1] == np.nanmin(values)
+
+
+def test_the_mixed_command_takes_its_groups_alone(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(command, "_take", lambda run, _: take(run, math.inf, None))
+    given = ["--quick", "--searches", "random", "--out", str(tmp_path / "runs.jsonl")]
+    assert command.main(given, MIXED) == 0
+    said = capsys.readouterr().out
+    assert "branin | random | 2" in said
+    assert "max-3-sat 60/300" not in said

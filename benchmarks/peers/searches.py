@@ -6,6 +6,7 @@ they are used: they may live in an environment of their own.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Generator, Sequence
 from functools import partial
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import bostruct as bo
-from benchmarks.mixed.tasks import Point, Task
+from benchmarks.peers.tasks import Point, Task
 
 Steps = Generator[Point, float, None]
 Search = Callable[[Task, Sequence[Point], int], Steps]  # of a task, the initial points and a seed
@@ -26,10 +27,25 @@ def ours(method: str, task: Task, initial: Sequence[Point], seed: int) -> Steps:
 
 
 def ask_and_tell(study: bo.Study) -> Steps:
-    """Yield what a study suggests, and tell it the values."""
+    """Yield what a study suggests, and tell it the values, or that there is none."""
     while True:
         trial = study.ask()
-        study.tell(trial, (yield trial.point))
+        value = yield trial.point
+        if math.isnan(value):
+            study.tell(trial, infeasible="no value")
+        else:
+            study.tell(trial, value)
+
+
+def penalize(search: Search, task: Task, initial: Sequence[Point], seed: int) -> Steps:
+    """Search by a peer that has no failures: it is told the worst value so far in their place, and 0 before any."""
+    steps = search(task, initial, seed)
+    point, worst = next(steps), -math.inf
+    while True:
+        value = yield point
+        worst = worst if math.isnan(value) else max(worst, value)
+        told = value if not math.isnan(value) else worst if math.isfinite(worst) else 0.0
+        point = steps.send(told)
 
 
 def exists(space: bo.Space, name: str, point: Point) -> bool:
@@ -99,7 +115,7 @@ def botorch(task: Task, initial: Sequence[Point], seed: int) -> Steps:
     from botorch.fit import fit_gpytorch_mll
     from botorch.models import MixedSingleTaskGP, SingleTaskGP
     from botorch.models.transforms import Standardize
-    from botorch.optim import optimize_acqf, optimize_acqf_mixed_alternating
+    from botorch.optim import optimize_acqf, optimize_acqf_discrete_local_search, optimize_acqf_mixed_alternating
     from gpytorch.mlls import ExactMarginalLogLikelihood
 
     warnings.simplefilter("ignore")
@@ -120,7 +136,12 @@ def botorch(task: Task, initial: Sequence[Point], seed: int) -> Steps:
         fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
         score = LogExpectedImprovement(model, best_f=y.max())
         bounds = torch.tensor(coder.bounds, dtype=torch.double).T
-        if coder.categories or coder.orders:
+        if len(coder.orders) == len(coder.bounds):  # numbers from short lists alone, as BoTorch advises for these
+            lists = [torch.tensor(own, dtype=torch.double) for own in coder.orders.values()]
+            found, _ = optimize_acqf_discrete_local_search(
+                score, q=1, discrete_choices=lists, num_restarts=20, raw_samples=4096, X_avoid=x
+            )
+        elif coder.categories or coder.orders:
             choices = {i: list(range(n)) for i, n in coder.categories.items()}
             found, _ = optimize_acqf_mixed_alternating(
                 score, bounds, coder.orders, choices, q=1, raw_samples=512, num_restarts=10
@@ -130,6 +151,11 @@ def botorch(task: Task, initial: Sequence[Point], seed: int) -> Steps:
         point = coder.decode(found[0].detach().numpy())
         xs.append(coder.encode(point))
         values.append((yield point))
+
+
+def is_order(variable: Any) -> bool:
+    """Tell whether a peer is to see a variable as a number: an order, and a bit, which is 0 or 1."""
+    return variable.ordered or variable.size == 2
 
 
 class Coder:
@@ -145,8 +171,8 @@ class Coder:
         if any(variable.when for _, variable in self.variables):
             raise ValueError("this peer has no conditions")
         chosen = {i: v for i, (_, v) in enumerate(self.variables) if range_of(v) is None}
-        self.categories = {i: v.size for i, v in chosen.items() if not v.ordered}
-        self.orders = {i: np.linspace(0.0, 1.0, v.size).tolist() for i, v in chosen.items() if v.ordered}
+        self.categories = {i: v.size for i, v in chosen.items() if not is_order(v)}
+        self.orders = {i: np.linspace(0.0, 1.0, v.size).tolist() for i, v in chosen.items() if is_order(v)}
         self.bounds = [(0.0, self.categories.get(i, 2) - 1.0) for i in range(len(self.variables))]
 
     def encode(self, point: Point) -> np.ndarray:
@@ -161,14 +187,14 @@ class Coder:
     def _encode(variable: Any, value: Any) -> float:
         if (own := range_of(variable)) is None:
             position = float(list(variable.choices).index(value))
-            return position / (variable.size - 1) if variable.ordered else position
+            return position / (variable.size - 1) if is_order(variable) else position
         low, high, x = (np.log(v) if own.log else v for v in (own.low, own.high, value))
         return float((x - low) / (high - low))
 
     @staticmethod
     def _decode(variable: Any, x: float) -> Any:
         if (own := range_of(variable)) is None:
-            return variable.choices[round(x * (variable.size - 1) if variable.ordered else x)]
+            return variable.choices[round(x * (variable.size - 1) if is_order(variable) else x)]
         low, high = (np.log(v) if own.log else v for v in (own.low, own.high))
         value = low + min(max(x, 0.0), 1.0) * (high - low)
         value = float(min(max(np.exp(value) if own.log else value, own.low), own.high))
@@ -226,9 +252,12 @@ def _to_plain(value: Any) -> Any:
 
 SEARCHES: dict[str, Search] = {
     **{name: partial(ours, name) for name in ("auto", "smac", "evolution", "random")},
-    "Optuna TPE": partial(optuna, "TPESampler"),
-    "Optuna GP": partial(optuna, "GPSampler"),
-    "BoTorch": botorch,
-    "SMAC3": smac,
+    "Optuna TPE": partial(penalize, partial(optuna, "TPESampler")),
+    "Optuna GP": partial(penalize, partial(optuna, "GPSampler")),
+    "BoTorch": partial(penalize, botorch),
+    "SMAC3": partial(penalize, smac),
 }
+ON_CHOICES: dict[str, Search] = {
+    name: partial(ours, name) for name in ("combo", "bocs", "hill-climbing", "annealing")
+}  # beside the others, where there are no numbers
 WITHOUT_CONDITIONS = ("BoTorch",)
