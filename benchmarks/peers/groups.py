@@ -92,7 +92,7 @@ def list_searches(group: str, problem: str) -> list[str]:
     if group == "transfer":
         absent = ("unrelated prior", "opposite prior") if problem in FCNETS else ()
         return [OURS, *(name for name in PRIORS if name not in absent)]
-    without = set(WITHOUT_CONDITIONS if group == "conditional" else ())
+    without: set[str] = set(WITHOUT_CONDITIONS if group == "conditional" else ())
     if problem not in WITH_BOCS:
         without.add("bocs")
     searches = SEARCHES | ON_CHOICES if group in CHOICES else SEARCHES
