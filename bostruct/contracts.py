@@ -311,6 +311,21 @@ class HasPool(Domain, Protocol):
 
 
 @runtime_checkable
+class HasMigration(Domain, Protocol):
+    """A domain that may change in the course of a study: it reads the points of its earlier forms."""
+
+    def decode_from(self, data: ParsedJson, description: ParsedJson) -> Point:
+        """Rebuild a point that another form of the domain encoded; raise PointError where this one has it not.
+
+        data: what `encode` of the other form returned, read back.
+        description: what `to_json` of the other form returned, read back.
+
+        The point need not be valid: `check` tells. Of JSON in another form comes what `decode` raises.
+        """
+        ...
+
+
+@runtime_checkable
 class HasDistances(Domain, Protocol):
     """A domain with distances between its points."""
 

@@ -17,6 +17,7 @@ from bostruct.contracts import (
     HasDecisions,
     HasDistances,
     HasFeatures,
+    HasMigration,
     HasMutation,
     HasNeighborhoods,
     HasNeighbors,
@@ -40,10 +41,11 @@ POSSESSIONS = [
     (
         SPACE,
         {HasCandidates, HasNeighbors, HasNeighborhoods, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions}
-        | {HasContinuous},
+        | {HasContinuous, HasMigration},
     ),
-    (NETWORKS, {HasMutation, HasPool}),
+    (NETWORKS, {HasMutation, HasPool, HasMigration}),
     (SearchSpace(program), {HasNeighbors, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions}),
+    (bo.Space({"a": SPACE, "b": NETWORKS}), {HasMutation, HasCrossover, HasPool, HasMigration}),
     (bo.joint_domain({"a": SPACE, "b": SPACE}), {HasNeighbors, HasMutation, HasCrossover, HasPool}),
     (bo.joint_domain({"a": SPACE, "b": NETWORKS}), {HasMutation, HasCrossover, HasPool}),
     (Permutations(4), set()),
