@@ -199,12 +199,14 @@ def group_reasons(unread: Mapping[str, str], contents: Sequence[Contents]) -> st
 
 def _find_subject(reason: str, contents: Sequence[Contents]) -> str:
     """Return the path of the variable that a reason is about; else the constraint that it names, else itself."""
-    for name in {name for one in contents for name in one.names if reason.startswith(f"{name}: ")}:
-        rest = reason.removeprefix(f"{name}: ")
-        inner = [read_contents(one.parts[name]) for one in contents if name in one.parts]
-        found = _find_subject(rest, inner) if inner else rest
-        return name if found == rest else f"{name}: {found}"
-    return reason.rpartition(BREAKS)[2]
+    named = [name for one in contents for name in one.names if reason.startswith(f"{name}: ")]
+    if not named:
+        return reason.rpartition(BREAKS)[2]
+    name = max(named, key=len)
+    rest = reason.removeprefix(f"{name}: ")
+    inner = [read_contents(one.parts[name]) for one in contents if name in one.parts]
+    found = _find_subject(rest, inner) if inner else rest
+    return name if found == rest else f"{name}: {found}"
 
 
 def read_trials(stored: StoredStudy, domain: Domain, where: str) -> Iterator[ReadTrial]:

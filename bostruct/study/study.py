@@ -67,8 +67,8 @@ class Study:
     initial_points: asked before any point of the method's own; None for none.
     threads: for model work, from 1; None leaves them alone.
     prior: earlier studies of related tasks that the model learns from: studies, results, or files with one study each,
-        in the same direction, whose points are points of this space; None for none. At most 150 trials are used, which
-        the study keeps. A study that is resumed needs no prior.
+        in the same direction; None for none. Their points are read as those of a space that changed; a warning says
+        which cannot be. At most 150 trials are used, which the study keeps. A study that is resumed needs no prior.
 
     Raises StudyMismatch where the stored study was made otherwise, StudyLocked where somebody else writes it,
     StorageError where the file cannot be used, PointError for a wrong initial point, TypeError, ValueError.
@@ -483,7 +483,8 @@ def _adopt_prior(
     tasks = prior_for(stored, alone.domain)
     check_same_prior(stored, tasks, given, where)
     searcher = with_prior(alone, tasks)
-    return searcher, given._replace(method=dump(describe_method(method, searcher, tasks)))
+    described, state = describe_method(method, searcher, tasks), searcher.initial_state()
+    return searcher, given._replace(method=dump(described), state=dump(state))
 
 
 def _limited(threads: int | None) -> ThreadLimit:
