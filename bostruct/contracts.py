@@ -856,6 +856,10 @@ class DomainError(BostructError, ValueError):
     """An error that says that a domain cannot be built, or cannot be used so."""
 
 
+class PredicateError(DomainError):
+    """An error that says that a constraint, or a condition of a variable, itself fails at a point."""
+
+
 class SpaceExhausted(BostructError):
     """An error that says that every point of the domain has been seen."""
 

@@ -24,6 +24,7 @@ from bostruct.contracts import (
     ParsedJson,
     Point,
     PointError,
+    PredicateError,
     Presented,
     SpaceExhausted,
 )
@@ -252,6 +253,8 @@ class MixedSpace(Joint):
             for _ in range(TRIES):
                 try:
                     part = self.domains[i].mutate(x.parts[i], rng)
+                except PredicateError:
+                    raise
                 except DomainError:  # that part has no other point; the next may have
                     break
                 y = self._settle(self._replace_part(x, i, [part]), rng)[0]
@@ -319,6 +322,8 @@ class MixedSpace(Joint):
     def _draw_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> JointPoint | None:
         try:
             return draw_unseen(self, seen, rng)
+        except PredicateError:
+            raise
         except DomainError:  # none of many draws was valid; earlier ones were
             if not seen:
                 raise
@@ -349,6 +354,8 @@ class MixedSpace(Joint):
         for _ in range(len(self.order)):
             try:
                 x = self.mutate(x, rng)
+            except PredicateError:
+                raise
             except DomainError:
                 break
         return x

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bostruct.checks import check_choice, missing_members, short_repr
-from bostruct.contracts import Domain, DomainError, Searcher
+from bostruct.contracts import Domain, DomainError, PredicateError, Searcher
 from bostruct.domains.joint import Joint
 from bostruct.methods.auto import auto, for_programs, for_space
 from bostruct.methods.baselines import annealing, evolution, hill_climbing, random, regularized_evolution
@@ -78,7 +78,7 @@ def searcher(method: str | Searcher, domain: Domain) -> Searcher:
         try:
             built = build(domain)
         except DomainError as error:
-            if not isinstance(domain, Joint):
+            if not isinstance(domain, Joint) or isinstance(error, PredicateError):
                 raise
             raise DomainError(
                 f"{error}; auto, annealing, evolution, regularized-evolution and random search {domain_label(domain)}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bostruct.checks import has_capability, short_repr
-from bostruct.contracts import Array, Domain, HasMigration, ParsedJson, PointError, Searcher
+from bostruct.contracts import Array, Domain, HasMigration, ParsedJson, PointError, PredicateError, Searcher
 from bostruct.methods.transfer import PriorTask, learn_from
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import StorageError, StudyMismatch, StudyRow
@@ -59,6 +59,8 @@ def _decode_task(domain: Domain, task: ParsedJson) -> PriorTask:
         points = [domain.decode(point) for point in task["points"]]
         for point in () if getattr(domain, "constraints", ()) else points:  # they held when it was stored
             domain.check(point)
+    except PredicateError:
+        raise
     except MALFORMED as error:
         raise StorageError(f"the prior on record cannot be read: {error!r}") from error
     return PriorTask(domain.join(points), np.array(task["values"], dtype=np.float64))
@@ -98,6 +100,8 @@ def _reread_task(task: ParsedJson, domain: HasMigration, description: ParsedJson
             domain.check(point)
         except PointError:
             continue
+        except PredicateError:
+            raise
         except MALFORMED as error:
             raise StorageError(f"the prior on record cannot be read: {error!r}") from error
         points.append(domain.encode(point))

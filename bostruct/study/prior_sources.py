@@ -124,7 +124,7 @@ def _say_unread(label: str, unread: dict[str, str], n_read: int, domain: Domain,
         f"{label}: {len(unread)} of {n_read + len(unread)} completed trials cannot be read in the new space. The "
         f"method does not learn from them:{group_reasons(unread, contents)}",
         SpaceChanged,
-        stacklevel=6,
+        stacklevel=7,
     )
 
 

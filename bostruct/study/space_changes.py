@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from bostruct import __version__
 from bostruct.checks import has_capability, short_repr
-from bostruct.contracts import Domain, HasMigration, Info, ParsedJson, Point, PointError
+from bostruct.contracts import Domain, HasMigration, Info, ParsedJson, Point, PointError, PredicateError
 from bostruct.domains.space.rereading import Contents, read_contents
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import SpaceChange, StorageError, StoredStudy, StudyRow, StudyWriter, TrialRow
@@ -108,7 +108,7 @@ def find_change(stored: StoredStudy, given: StudyRow, domain: Domain, where: str
     initial = given.initial
     if initial == "[]":
         initial = dump(list(_reread_initial(row, domain, where)))
-    is_same = _is_same_kind(row.method, given.method)
+    is_same = is_same_kind(row.method, given.method)
     agreed = given._replace(domain=row.domain, initial="[]", method=row.method if is_same else given.method)
     count, now = len(stored.trials), time.time()
     return Opening(agreed, SpaceChange(given.domain, given.method, initial, count, dump(unread), now, __version__))
@@ -173,7 +173,7 @@ def record_change(
             f"study {stored.study.name!r} in {where}: {len(unread)} of {change.trials} trials cannot be read in the "
             f"new space. They stay in the study, and are no data for the method:{group_reasons(unread, contents)}",
             SpaceChanged,
-            stacklevel=4,
+            stacklevel=5,
         )
     store.change_space(change, state)  # after the warning, which a caller may have turned into an error
     return StoredStudy(stored.study._replace(state=state), stored.trials, (*stored.changes, change))
@@ -298,8 +298,11 @@ def _parse_description(text: str) -> ParsedJson:
     return parse(text)
 
 
-def _is_same_kind(stored: str, given: str) -> bool:
-    """Tell whether a method is the same on another space, where its settings may differ."""
+def is_same_kind(stored: str, given: str) -> bool:
+    """Tell whether a method is the same on another space, where its settings may differ.
+
+    stored, given: as of `describe_method`, JSON text.
+    """
     a, b = parse(stored), parse(given)
     if a["name"] is None and b["name"] is None:
         return a["searcher"] == b["searcher"]
@@ -313,7 +316,7 @@ def _reread(text: str, domain: HasMigration, description: str, where: str, *, is
     """
     try:
         point = domain.decode_from(parse(text), _parse_description(description))
-    except PointError:
+    except (PointError, PredicateError):
         raise
     except MALFORMED as error:
         raise StorageError(f"{where} cannot be read: {short_repr(error, 200)}") from error

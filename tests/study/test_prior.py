@@ -74,6 +74,21 @@ def test_another_prior_is_refused(file) -> None:
         bo.Study(SPACE, seed=2, storage=file, name="alone", prior=[earlier()])
 
 
+def test_another_method_is_named_before_it_is_asked_to_learn_from_the_prior(file) -> None:
+    bo.minimize(value, SPACE, 6, seed=2, storage=file, prior=[earlier()])
+    before = file.read_bytes()
+    random = methods.searcher("random", bo.Space(SPACE))
+    for given in ({"method": "random"}, {"method": random}, {"space": SPACE | {"new": bo.Binary(default=True)}}):
+        call = {"space": SPACE, "method": "annealing"} | given
+        with pytest.raises(StudyMismatch, match=r"with another method: method.name is 'auto' there and .* here"):
+            bo.Study(**call, seed=2, storage=file)
+    with pytest.raises(StudyMismatch, match="with another method"):
+        bo.Study.load(file, method="random")
+    with pytest.raises(StudyMismatch, match="with another direction"):
+        bo.Study(SPACE, method="random", direction="maximize", storage=file)
+    assert file.read_bytes() == before
+
+
 def test_studies_without_a_prior_are_described_as_they_were(file) -> None:
     bo.minimize(value, SPACE, 1, seed=2, storage=file, prior=[])
     (row,) = SqliteStorage(file).studies()

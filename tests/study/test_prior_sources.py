@@ -80,6 +80,13 @@ def test_trials_of_another_space_are_read_where_they_can_be_and_the_others_are_n
     assert task.values.tolist() == [trial.value for trial in known]
 
 
+def test_the_warning_points_at_the_call() -> None:
+    study = make_study(Space(NESTED))
+    with pytest.warns(bo.SpaceChanged, match="inner: flip") as said:
+        bo.Study(SPACE, prior=[study])
+    assert said[0].filename == __file__
+
+
 def test_a_study_none_of_whose_trials_can_be_read_is_refused() -> None:
     with pytest.raises(PointError, match=r"prior\[0\]: trial 0 is no point of the new space: k: expected one of"):
         bo.Study({"x": bo.Real(0.0, 1.0), "k": ["c", "d"]}, prior=[make_study()])

@@ -429,6 +429,7 @@ def test_the_warning_has_one_line_for_each_variable_or_constraint_however_many_t
             study.add({"a": "xy"[b % 3 == 0], "b": b}, 0.0)
     with pytest.warns(SpaceChanged) as said:
         open_study(place, bo.Space({"a": ["x", "z"], "b": bo.Integer(0, 99)}, [is_even])).close()
+    assert said[0].filename == open_study.__code__.co_filename  # where the study is opened
     first, *lines = str(said[0].message).splitlines()
     assert first.endswith("are no data for the method:")
     assert lines[0].startswith("- b: expected one of [0, 1, 2, ")
@@ -446,3 +447,23 @@ def test_reasons_beyond_the_first_are_counted() -> None:
     assert lines[0] == "- v4: expected 4 (trial 4; 2 such)"
     assert len(lines) == SHOWN_REASONS + 1
     assert lines[-1] == "- and 3 more variables or constraints"
+
+
+class Racing(SqliteStorage):
+    """A file whose space another handle changes right before this one becomes its writer."""
+
+    def begin(self, row: Any) -> Any:
+        open_study(self._path, GROWN).close()
+        return super().begin(row)
+
+
+def test_a_space_that_another_handle_changed_meanwhile_is_not_written_back(file: Path) -> None:
+    says = "another writer changed the space of study 'study' while it was being opened; nothing was written; load it"
+    with pytest.raises(StorageError, match=says):
+        bo.Study.load(Racing(file))
+    assert len(SqliteStorage(file).read(None).changes) == 1
+    with bo.Study.load(Racing(file)) as study:  # whose change is the same again, and so none
+        assert study.domain == bo.Space(GROWN)
+        assert len(study.space_changes) == 1
+    with bo.Study.load(Racing(file), space=OLD) as study:  # a space that the caller gives is the caller's
+        assert study.domain == bo.Space(OLD)
