@@ -33,6 +33,7 @@ from bostruct.domains.joint import Joint, JointPoint, as_part, read_part
 from bostruct.domains.part_tests import PartTest, split_conditions
 from bostruct.domains.space.call_limit import call_limit, limit_calls, limit_search, release_calls
 from bostruct.domains.space.constraints import Constraint, ask
+from bostruct.domains.space.listed_draws import draw_listed
 from bostruct.domains.space.registry import is_part, variable
 from bostruct.domains.space.rereading import (
     NOTHING,
@@ -139,7 +140,9 @@ class MixedSpace(Joint):
             if self._is_enumerable:
                 left = [x for x in self._all if x.key not in seen]
                 if left:
-                    return left[int(rng.integers(len(left)))]
+                    spaces = [domain for domain in self.domains if isinstance(domain, Space)]
+                    rows = [np.array([x.parts[i] for x in left]) for i in range(len(spaces))]
+                    return left[int(draw_listed(spaces, rows, 1, rng)[0])]
             elif (x := self._draw_unseen(seen, rng)) is not None:
                 return x
         more = "" if self._is_enumerable else "; more may exist"
