@@ -313,6 +313,21 @@ class HasPool(Domain, Protocol):
 
 
 @runtime_checkable
+class HasMigration(Domain, Protocol):
+    """A domain that may change in the course of a study: it reads the points of its earlier forms."""
+
+    def decode_from(self, data: ParsedJson, description: ParsedJson) -> Point:
+        """Rebuild a point that another form of the domain encoded; raise PointError where this one has it not.
+
+        data: what `encode` of the other form returned, read back.
+        description: what `to_json` of the other form returned, read back.
+
+        The point need not be valid: `check` tells. Of JSON in another form comes what `decode` raises.
+        """
+        ...
+
+
+@runtime_checkable
 class HasDistances(Domain, Protocol):
     """A domain with distances between its points."""
 
@@ -891,6 +906,10 @@ class PointError(BostructError, ValueError):
 
 class DomainError(BostructError, ValueError):
     """An error that says that a domain cannot be built, or cannot be used so."""
+
+
+class PredicateError(DomainError):
+    """An error that says that a constraint, or a condition of a variable, itself fails at a point."""
 
 
 class SpaceExhausted(BostructError):

@@ -18,6 +18,7 @@ from bostruct.contracts import (
     HasDecisions,
     HasDistances,
     HasFeatures,
+    HasMigration,
     HasMutation,
     HasNeighborhoods,
     HasNeighbors,
@@ -43,13 +44,14 @@ POSSESSIONS = [
     (
         SPACE,
         {HasCandidates, HasNeighbors, HasNeighborhoods, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions}
-        | {HasContinuous, HasVariables},
+        | {HasContinuous, HasMigration, HasVariables},
     ),
-    (NETWORKS, {HasMutation, HasPool, HasArchitectures}),
+    (NETWORKS, {HasMutation, HasPool, HasMigration, HasArchitectures}),
     (
         SearchSpace(program),
         {HasNeighbors, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions, HasArchitectures},
     ),
+    (bo.Space({"a": SPACE, "b": NETWORKS}), {HasMutation, HasCrossover, HasPool, HasMigration, HasParts}),
     (bo.joint_domain({"a": SPACE, "b": SPACE}), {HasNeighbors, HasMutation, HasCrossover, HasPool, HasParts}),
     (bo.joint_domain({"a": SPACE, "b": NETWORKS}), {HasMutation, HasCrossover, HasPool, HasParts}),
     (Permutations(4), set()),

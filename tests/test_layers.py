@@ -45,8 +45,10 @@ ALLOWED: dict[str, set[str]] = {
     # It also limits the calls of predicates that a suggestion may make.
     "study": BASE
     | {"storage", "execution", "methods", "bostruct.domains.registry"}
-    | {"bostruct.domains.space.space", "bostruct.domains.space.call_limit"},
-    "analysis": BASE | {"study", "bostruct.surrogates.fanova"},
+    | {"bostruct.domains.space.space", "bostruct.domains.space.rereading", "bostruct.domains.space.call_limit"},
+    "analysis": BASE
+    | {"study", "bostruct.surrogates.fanova"}
+    | {"bostruct.domains.joint", "bostruct.domains.mixed"},  # whose parts have variables
     "problems": BASE | DOMAINS,
     "nas": BASE | DOMAINS,
     "language": BASE | {"domains.language", "domains.common"},

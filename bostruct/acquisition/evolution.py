@@ -15,7 +15,7 @@ import numpy as np
 
 from bostruct.acquisition.selection import ByRank
 from bostruct.checks import check_bool, check_integer, check_number
-from bostruct.contracts import Array, Batch, DomainError, HasMutation, Info, Score
+from bostruct.contracts import Array, Batch, DomainError, HasMutation, Info, PredicateError, Score
 
 Selection = Callable[[Array], Array]  # fitness (m,), in order of birth -> chances (m,)
 
@@ -116,6 +116,8 @@ def _mutate_each(domain: HasMutation, xs: Batch, parents: list[int], rng: np.ran
     for parent in parents:
         try:
             children.append(domain.mutate(xs[parent], rng))
+        except PredicateError:
+            raise
         except DomainError:  # bounds or constraints leave this parent no other point
             continue
     return domain.join(children)

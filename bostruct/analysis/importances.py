@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bostruct.checks import check_integer, has_capability, short_repr
-from bostruct.contracts import BostructError, HasChoices
+from bostruct.contracts import BostructError, Choice, Domain, HasChoices, Point
+from bostruct.domains.joint import Joint
+from bostruct.domains.mixed import MixedSpace
 from bostruct.study.result import Result
 from bostruct.surrogates.fanova import (
     TREES,
@@ -31,15 +34,19 @@ def importance(study: Study | Result, *, pairs: bool = False, trees: int = TREES
 
     By functional analysis of variance (Hutter et al. 2014) of a random forest on the completed trials, over the whole
     space, each value equally likely; a choice that only some programs have is absent as often as among the trials.
+    Variables of a part, another domain inside the space, have the names ``part.variable``. Parts that are not made of
+    named choices, such as networks, are left out.
 
     study: or a result, of which the trials that `where` kept count.
     pairs: also what any two variables explain together, beyond each by itself, largest first.
     trees: number of trees of the forest, from 1.
     seed: of the forest.
 
-    `importance(study).main["name"].share` is in [0, 1]; `.spread` is its standard deviation from tree to tree. Raises
-    BostructError for fewer than two completed trials, or for points that are not made of named choices; TypeError,
-    ValueError.
+    `importance(study).main["name"].share` is in [0, 1]; `.spread` is its standard deviation from tree to tree.
+    `importance(study).left_out` names the parts that were left out, which `print` shows, too.
+
+    Raises BostructError for fewer than two completed trials, or for points that are not made of named choices;
+    TypeError, ValueError.
     """
     check_integer("trees", trees, 1)
     result = getattr(study, "result", study)
@@ -50,17 +57,58 @@ def importance(study: Study | Result, *, pairs: bool = False, trees: int = TREES
         raise BostructError(
             "study: expected a result that knows its space; this one was pickled, pass the study itself"
         )
-    if not has_capability(domain, HasChoices):
+    if (left_out := _parts_without_choices(domain)) == ("",):
         raise BostructError(f"study: expected points made of named choices, got those of {short_repr(domain)}")
     completed = [
         trial for trial in (result.trials[number] for number in sorted(result.order)) if trial.value is not None
     ]
     if len(completed) < 2:
         raise BostructError(f"study: expected at least two completed trials, got {len(completed)}")
-    design, features = design_and_features([domain.coordinates(domain.parse(trial.point)) for trial in completed])
+    design, features = design_and_features([_list_choices(domain, domain.parse(trial.point)) for trial in completed])
     values = scale_to_unit(np.array([trial.value for trial in completed], dtype=np.float64))
     found = importances(grow_forest(design, values, seed, trees), features, pairs)
-    return Importances(_sort(found.main), _sort(found.pairs))
+    return Importances(_sort(found.main), _sort(found.pairs), left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class _PartChoice:
+    """A choice of a part of a point, under a path that begins with the name of the part; see `Choice`."""
+
+    path: str
+    kind: str
+    value: float
+    count: float
+    ordered: bool
+
+
+def _parts_without_choices(domain: Domain) -> tuple[str, ...]:
+    """Return the paths of the parts that are not made of named choices: the empty one where no part is."""
+    if has_capability(domain, HasChoices):
+        return ()
+    if not isinstance(domain, Joint):
+        return ("",)
+    named = zip(domain.names, domain.domains, strict=True)
+    lacking = [[_join(name, path) for path in _parts_without_choices(part)] for name, part in named]
+    if all(paths == [name] for name, paths in zip(domain.names, lacking, strict=True)):
+        return ("",)
+    return tuple(path for paths in lacking for path in paths)
+
+
+def _list_choices(domain: Domain, x: Point) -> list[Choice]:
+    """Return the choices of a point, those of its parts under their names; tests of parts are none."""
+    if has_capability(domain, HasChoices):
+        return list(domain.coordinates(x))
+    found: list[Choice] = []
+    parts = zip(domain.names, domain.domains, x.parts, strict=True) if isinstance(domain, Joint) else ()
+    tests = {one.label for one in domain.tests} if isinstance(domain, MixedSpace) else set()
+    for name, part, own in parts:
+        choices = [one for one in _list_choices(part, own) if name or one.path not in tests]
+        found += [_PartChoice(_join(name, one.path), one.kind, one.value, one.count, one.ordered) for one in choices]
+    return found
+
+
+def _join(name: str, path: str) -> str:
+    return ".".join(one for one in (name, path) if one)
 
 
 def _sort(effects: dict[Any, Effect]) -> dict[Any, Effect]:

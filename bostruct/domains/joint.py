@@ -24,6 +24,7 @@ from bostruct.contracts import (
     ParsedJson,
     Point,
     PointError,
+    PredicateError,
     Presented,
     SpaceExhausted,
 )
@@ -202,6 +203,8 @@ class Joint:
         for i in rng.permutation(len(self.domains)).tolist():
             try:
                 changed = self.domains[i].mutate(x.parts[i], rng)
+            except PredicateError:
+                raise
             except DomainError:  # that part has no other point; the next may have
                 continue
             return self._replace_part(x, i, [changed])[0]

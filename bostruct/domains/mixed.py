@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -11,10 +12,11 @@ from functools import cached_property
 
 import numpy as np
 
-from bostruct.checks import did_you_mean, has_capability, short_repr
+from bostruct.checks import did_you_mean, has_capability, hide_addresses, short_repr
 from bostruct.contracts import (
     Domain,
     DomainError,
+    HasMigration,
     HasMutation,
     HasNeighbors,
     HasPool,
@@ -22,6 +24,7 @@ from bostruct.contracts import (
     ParsedJson,
     Point,
     PointError,
+    PredicateError,
     Presented,
     SpaceExhausted,
 )
@@ -30,13 +33,22 @@ from bostruct.domains.joint import Joint, JointPoint, as_part, read_part
 from bostruct.domains.part_tests import PartTest, split_conditions
 from bostruct.domains.space.call_limit import call_limit, limit_calls, limit_search, release_calls
 from bostruct.domains.space.constraints import Constraint, ask
+from bostruct.domains.space.listed_draws import draw_listed
 from bostruct.domains.space.registry import is_part, variable
+from bostruct.domains.space.rereading import (
+    NOTHING,
+    OWN,
+    check_left_out,
+    check_part_left_out,
+    fill_row,
+    read_contents,
+    split_values,
+)
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
 from bostruct.domains.space.when import predicate_name
 from bostruct.domains.unseen import draw_unseen
 
-OWN = ""  # the name of the part that holds the variables; a user's names are not empty
 MAX_ENUMERATED = 20_000
 REJECTION_DRAWS = 5_000  # before they are given up
 REJECTION_RATE = 20  # draws a valid one, up to which they go on beyond that
@@ -128,7 +140,9 @@ class MixedSpace(Joint):
             if self._is_enumerable:
                 left = [x for x in self._all if x.key not in seen]
                 if left:
-                    return left[int(rng.integers(len(left)))]
+                    spaces = [domain for domain in self.domains if isinstance(domain, Space)]
+                    rows = [np.array([x.parts[i] for x in left]) for i in range(len(spaces))]
+                    return left[int(draw_listed(spaces, rows, 1, rng)[0])]
             elif (x := self._draw_unseen(seen, rng)) is not None:
                 return x
         more = "" if self._is_enumerable else "; more may exist"
@@ -182,6 +196,34 @@ class MixedSpace(Joint):
         """
         return self._read(data, "decode")
 
+    def decode_from(self, data: ParsedJson, description: ParsedJson) -> JointPoint:
+        """Rebuild a point that a space of another description encoded; raise PointError where this one has it not.
+
+        data: what `encode` of the other space returned.
+        description: what `to_json` of the other space returned, plain or mixed.
+
+        Variables are read as `Space.decode_from` reads them. So are those of parts that are spaces: a part that the
+        point lacks has the defaults of its variables, and one for which this space has no place must be at its
+        defaults. Any other part must be there, in both. Constraints are not checked: `HasMigration`.
+        """
+        theirs = read_contents(description)
+        values, parts = split_values(data, theirs)
+        others = {
+            name: _reread_part(name, domain, parts.pop(name, None), theirs.parts.get(name))
+            for name, domain in zip(self.names, self.domains, strict=True)
+            if name != OWN
+        }
+        for name, value in parts.items():
+            check_part_left_out(name, value, theirs.parts[name])
+        if (own := self._own) is None:
+            for name, value in values.items():
+                check_left_out(None, name, value, theirs.variables[name])
+            return self._point([others[name] for name in self.names])
+        answers = {one.label: bool(one.holds(others[self.names[one.part]])) for one in self.tests}
+        described = {label: own.variables[label].to_json() for label in answers}
+        row = fill_row(own, values | answers, {**theirs.variables, **described})
+        return self._point([row, *others.values()])
+
     def neighbors(self, x: JointPoint) -> list[JointPoint]:
         """List the valid points with a neighbor in one part: the first part's first, in its order.
 
@@ -214,6 +256,8 @@ class MixedSpace(Joint):
             for _ in range(TRIES):
                 try:
                     part = self.domains[i].mutate(x.parts[i], rng)
+                except PredicateError:
+                    raise
                 except DomainError:  # that part has no other point; the next may have
                     break
                 y = self._settle(self._replace_part(x, i, [part]), rng)[0]
@@ -281,6 +325,8 @@ class MixedSpace(Joint):
     def _draw_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> JointPoint | None:
         try:
             return draw_unseen(self, seen, rng)
+        except PredicateError:
+            raise
         except DomainError:  # none of many draws was valid; earlier ones were
             if not seen:
                 raise
@@ -311,6 +357,8 @@ class MixedSpace(Joint):
         for _ in range(len(self.order)):
             try:
                 x = self.mutate(x, rng)
+            except PredicateError:
+                raise
             except DomainError:
                 break
         return x
@@ -395,6 +443,25 @@ def mixed_space(values: Mapping[str, object], constraints: Sequence[Constraint] 
         variables, tests = split_conditions(variables, parts)
         parts = {OWN: Space(variables), **parts}
     return MixedSpace(tuple(parts), tuple(parts.values()), tuple(values), tuple(constraints), tests)
+
+
+def _reread_part(name: str, domain: Domain, data: ParsedJson, description: ParsedJson | None) -> Point:
+    """Read a part that another form of a space encoded; raise PointError, naming it, where its domain has it not.
+
+    description: of the domain that encoded it; None where there was no such part.
+    """
+    if description is None and not isinstance(domain, Space | MixedSpace):
+        raise PointError(f"{name}: the trial has no value of it, and a domain that is no space has no default=")
+    if has_capability(domain, HasMigration):
+        before = NOTHING if description is None else description
+        return read_part(name, lambda one: domain.decode_from(one, before), {} if description is None else data)
+    if _as_text(domain.to_json()) != _as_text(description):
+        raise PointError(f"{name}: its domain changed, and {type(domain).__name__} does not read the points of before")
+    return read_part(name, domain.decode, data)
+
+
+def _as_text(description: object) -> str:
+    return hide_addresses(json.dumps(description))
 
 
 def count_product(domains: Sequence[Domain]) -> Count:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from bostruct.checks import short_repr
-from bostruct.contracts import Domain, DomainError, Point, PointError
+from bostruct.contracts import Domain, DomainError, Point, PointError, PredicateError
 from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.variable import Variable
 from bostruct.domains.space.when import OneOf, describe_when, predicate_name
@@ -46,7 +46,7 @@ class PartTest:
 
         x: a point of the part's domain.
 
-        Raises DomainError where the predicate itself fails.
+        Raises PredicateError where the predicate itself fails.
         """
         key = self.domain.key(x)
         if key not in self._answers:
@@ -61,7 +61,7 @@ class PartTest:
             return bool(self.test(value))  # type: ignore[operator]
         except Exception as error:
             where = f"{self.owner}: when: {predicate_name(self.test)} failed for {self.name} = {short_repr(value)}"  # type: ignore[arg-type]
-            raise DomainError(f"{where}: {error!r}") from error
+            raise PredicateError(f"{where}: {error!r}") from error
 
     @cached_property
     def _keys(self) -> frozenset[Hashable] | None:

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpotrf  # pyright: ignore[reportAttributeAccessIssue]
 
-from bostruct.contracts import Array, Batch, Parameter, Prepared, Similarity
+from bostruct.checks import has_capability
+from bostruct.contracts import Array, Batch, HasGradient, HasLine, Parameter, Prepared
 
 NEGLIGIBLE = 1e-9  # of the mean diagonal: a negative eigenvalue as small as this is left to the jitter
 
@@ -45,10 +46,10 @@ class SpectrumClip:
     The second batch of `prepare` is the training points; the first alone are these with themselves. Where
     the Gram matrix of the training points is positive semi-definite, this is the similarity itself.
 
-    similarity: has a kernel's methods; its Gram matrices may be indefinite.
+    similarity: has a kernel's methods, and a line for `line`; its Gram matrices may be indefinite.
     """
 
-    similarity: Similarity
+    similarity: HasGradient
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -101,12 +102,17 @@ class SpectrumClip:
         i: position of the parameter that varies.
         prepared: of n and m points.
         gram: ignored.
+
+        Raises TypeError for a similarity without a line.
         """
         del gram  # what was clipped from it is not known
-        own = self.similarity.line(theta, i, prepared.own)
+        similarity = self.similarity
+        if not has_capability(similarity, HasLine):
+            raise TypeError(f"similarity: expected a method line, which {type(similarity).__name__} lacks")
+        own = similarity.line(theta, i, prepared.own)
         if prepared.across is None:
             return lambda value: clip(own(value))
-        across = self.similarity.line(theta, i, prepared.across)
+        across = similarity.line(theta, i, prepared.across)
         return lambda value: clip(own(value), across(value))
 
     def gram_and_pullback(self, theta: Array, prepared: SpectrumClipPair) -> tuple[Array, Callable[[Array], Array]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bostruct.checks import check_choice, has_capability, missing_members, short_repr
-from bostruct.contracts import Domain, DomainError, HasParts, Searcher
+from bostruct.contracts import Domain, DomainError, HasParts, PredicateError, Searcher
 from bostruct.methods.auto import auto, for_programs, for_space
 from bostruct.methods.baselines import annealing, evolution, hill_climbing, random, regularized_evolution
 from bostruct.methods.bayesian import bayesian
@@ -77,7 +77,7 @@ def searcher(method: str | Searcher, domain: Domain) -> Searcher:
         try:
             built = build(domain)
         except DomainError as error:
-            if not has_capability(domain, HasParts):
+            if not has_capability(domain, HasParts) or isinstance(error, PredicateError):
                 raise
             raise DomainError(
                 f"{error}; auto, annealing, evolution, regularized-evolution and random search {domain_label(domain)}"

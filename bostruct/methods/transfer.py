@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bostruct.checks import has_capability
-from bostruct.contracts import Array, Batch, DependsOnTraining, Domain, DomainError, Searcher
+from bostruct.contracts import Array, Batch, DependsOnTraining, Domain, DomainError, HasGradient, Searcher
+from bostruct.kernels.spectrum_clip import SpectrumClip
 from bostruct.kernels.tasks import TaskBatch, TaskJoin, TaskKernel
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.proposals import PoolFirst
@@ -18,8 +19,9 @@ from bostruct.surrogates.map_gp import MAPGP, ROUNDING
 from bostruct.surrogates.noise_selection import NoiseSelection
 from bostruct.surrogates.output_warping import OutputWarping, compress_upper_tail
 from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.psd_diagnostics import PSDDiagnostics
 from bostruct.surrogates.standardization import standardize
-from bostruct.surrogates.transfer import TransferLearning
+from bostruct.surrogates.transfer import TaskModel, TransferLearning
 
 CORRELATION = Normal(1.0, 1.5)  # log odds of the correlation of an earlier task with the target
 LOG_SCALE = Normal(0.0, 0.5)  # of an earlier task, in units of the target's
@@ -44,8 +46,8 @@ def learn_from(searcher: Searcher, tasks: Sequence[PriorTask]) -> Searcher:
 
     The first points are the best of the earlier tasks, then a few random ones.
 
-    searcher: a `BayesianSearch` whose surrogate is a GP at its mode: `auto` on a `Space` or on programs, or what
-        `bayesian` builds with a kernel that is given to it.
+    searcher: a `BayesianSearch` whose surrogate is a GP at its mode: `auto` on a `Space`, on programs, on networks, or
+        on a space with other domains inside, or what `bayesian` builds.
     tasks: at least one.
 
     Raises DomainError where the method has no such surrogate.
@@ -53,7 +55,7 @@ def learn_from(searcher: Searcher, tasks: Sequence[PriorTask]) -> Searcher:
     surrogate = searcher.surrogate if isinstance(searcher, BayesianSearch) else None
     model = surrogate.surrogate if isinstance(surrogate, OutputWarping) else None
     kernels = _kernels_of(model)
-    if not kernels or any(has_capability(kernel, DependsOnTraining) for kernel in kernels):
+    if not kernels or any(map(_changes_with_training, kernels)):
         raise DomainError(
             "method: expected one that learns from prior=, such as auto on a Space, got "
             f"{type(searcher).__name__} on {type(searcher.domain).__name__}"
@@ -61,7 +63,7 @@ def learn_from(searcher: Searcher, tasks: Sequence[PriorTask]) -> Searcher:
         )
     assert isinstance(searcher, BayesianSearch)
     assert isinstance(surrogate, OutputWarping)
-    assert isinstance(model, MAPGP | NoiseSelection)
+    assert isinstance(model, MAPGP | NoiseSelection | PSDDiagnostics)
     domain, join = searcher.domain, TaskJoin(searcher.domain.join)
     of_task = np.repeat(np.arange(1, len(tasks) + 1), [len(task.values) for task in tasks])
     points = TaskBatch(domain.join(*(task.points for task in tasks)), of_task)
@@ -76,23 +78,41 @@ def learn_from(searcher: Searcher, tasks: Sequence[PriorTask]) -> Searcher:
     )
 
 
-def _kernels_of(model: object) -> list[object]:
+def _kernels_of(model: object) -> list[HasGradient]:
+    """Return the kernels of a model that learns from earlier tasks; none of any other."""
     if isinstance(model, NoiseSelection):
         return [model.quiet.kernel, model.noisy.kernel]
-    return [model.kernel] if isinstance(model, MAPGP) else []
+    one = model.surrogate if isinstance(model, PSDDiagnostics) else model
+    return [one.kernel] if isinstance(one, MAPGP) else []
 
 
-def _with_tasks(model: MAPGP | NoiseSelection, n_tasks: int, join: TaskJoin) -> MAPGP | NoiseSelection:
+def _changes_with_training(kernel: HasGradient) -> bool:
+    """Tell whether a kernel of all tasks cannot be made: clipped kernels can, from the similarity that was clipped."""
+    return has_capability(kernel, DependsOnTraining) and not isinstance(kernel, SpectrumClip)
+
+
+def _with_tasks(model: TaskModel, n_tasks: int, join: TaskJoin) -> TaskModel:
     """Return the model of all tasks whose model of one task is given."""
     if isinstance(model, NoiseSelection):
         quiet, noisy = (_of_all_tasks(one, n_tasks, join) for one in (model.quiet, model.noisy))
         return replace(model, quiet=quiet, noisy=noisy)
-    return _of_all_tasks(model, n_tasks, join)
+    if isinstance(model, MAPGP):
+        return _of_all_tasks(model, n_tasks, join)
+    assert isinstance(model.surrogate, MAPGP)  # or it would have no kernels
+    surrogate = _of_all_tasks(model.surrogate, n_tasks, join)
+    kernel = surrogate.kernel
+    return PSDDiagnostics(surrogate, kernel.similarity if isinstance(kernel, SpectrumClip) else kernel)
 
 
 def _of_all_tasks(model: MAPGP, n_tasks: int, join: TaskJoin) -> MAPGP:
-    kernel = TaskKernel(model.kernel, n_tasks, CORRELATION, CORRELATION.mean, LOG_SCALE)
-    return replace(model, kernel=kernel, join=join)
+    return replace(model, kernel=_task_kernel(model.kernel, n_tasks), join=join)
+
+
+def _task_kernel(kernel: HasGradient, n_tasks: int) -> HasGradient:
+    """Return the kernel of all tasks; one that is clipped is clipped over all of them together, to stay a kernel."""
+    if isinstance(kernel, SpectrumClip):
+        return SpectrumClip(_task_kernel(kernel.similarity, n_tasks))
+    return TaskKernel(kernel, n_tasks, CORRELATION, CORRELATION.mean, LOG_SCALE)
 
 
 def _best_points(domain: Domain, tasks: Sequence[PriorTask]) -> Batch:

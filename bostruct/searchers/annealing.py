@@ -10,7 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from bostruct.checks import check_integer, check_number
-from bostruct.contracts import Array, DomainError, HasMutation, HistoryView, Json, Point, State, Suggestion
+from bostruct.contracts import (
+    Array,
+    DomainError,
+    HasMutation,
+    HistoryView,
+    Json,
+    Point,
+    PredicateError,
+    State,
+    Suggestion,
+)
 
 
 @dataclass(frozen=True)
@@ -102,6 +112,8 @@ class Annealing:
         for _ in range(self.free_steps):
             try:
                 proposal = self.domain.mutate(current, rng)
+            except PredicateError:
+                raise
             except DomainError:  # constraints leave no other point
                 return current, None
             key = self.domain.key(proposal)

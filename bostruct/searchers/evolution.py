@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 
 from bostruct.checks import check_integer
-from bostruct.contracts import Array, DomainError, HasMutation, HistoryView, Json, Point, State, Suggestion
+from bostruct.contracts import (
+    Array,
+    DomainError,
+    HasMutation,
+    HistoryView,
+    Json,
+    Point,
+    PredicateError,
+    State,
+    Suggestion,
+)
 from bostruct.searchers.bayesian import describe_part
 from bostruct.searchers.proposals import Design, fall_back, random_design
 
@@ -72,6 +82,8 @@ class EvolutionSearch:
         for parent in parents.tolist():
             try:
                 x = self.domain.mutate(history.completed[parent], rng)
+            except PredicateError:
+                raise
             except DomainError:  # bounds or constraints leave this parent no other point
                 continue
             if self.domain.key(x) not in history.seen:

@@ -19,6 +19,7 @@ from bostruct.contracts import (
     HistoryView,
     Json,
     Point,
+    PredicateError,
     State,
     Suggestion,
 )
@@ -90,6 +91,8 @@ def mutations_of(domain: HasMutation, x: Point, rng: np.random.Generator) -> Bat
     for _ in range(N_MUTATIONS):
         try:
             found.append(domain.mutate(x, rng))
+        except PredicateError:
+            raise
         except DomainError:  # bounds or constraints leave this point no other
             break
     return domain.join(found)

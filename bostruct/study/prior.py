@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bostruct.checks import short_repr
-from bostruct.contracts import Array, Domain, ParsedJson, PointError, Searcher
-from bostruct.domains.space.space import Space
+from bostruct.checks import has_capability, short_repr
+from bostruct.contracts import Array, Domain, HasMigration, ParsedJson, PointError, PredicateError, Searcher
 from bostruct.methods.transfer import PriorTask, learn_from
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import StorageError, StudyMismatch, StudyRow
@@ -60,6 +59,8 @@ def _decode_task(domain: Domain, task: ParsedJson) -> PriorTask:
         points = [domain.decode(point) for point in task["points"]]
         for point in () if getattr(domain, "constraints", ()) else points:  # they held when it was stored
             domain.check(point)
+    except PredicateError:
+        raise
     except MALFORMED as error:
         raise StorageError(f"the prior on record cannot be read: {error!r}") from error
     return PriorTask(domain.join(points), np.array(task["values"], dtype=np.float64))
@@ -85,13 +86,13 @@ def prior_for(row: StudyRow, domain: Domain) -> list[ParsedJson]:
     Raises StorageError where they make no sense.
     """
     prior = stored_prior(row)
-    if not prior or not isinstance(domain, Space) or dump(domain.to_json()) == row.domain:
+    if not prior or not has_capability(domain, HasMigration) or dump(domain.to_json()) == row.domain:
         return prior
     tasks = [_reread_task(task, domain, parse(row.domain)) for task in prior]
     return [task for task in tasks if task["points"]]
 
 
-def _reread_task(task: ParsedJson, domain: Space, description: ParsedJson) -> ParsedJson:
+def _reread_task(task: ParsedJson, domain: HasMigration, description: ParsedJson) -> ParsedJson:
     points, values = [], []
     for data, value in zip(task["points"], task["values"], strict=True):
         try:
@@ -99,6 +100,8 @@ def _reread_task(task: ParsedJson, domain: Space, description: ParsedJson) -> Pa
             domain.check(point)
         except PointError:
             continue
+        except PredicateError:
+            raise
         except MALFORMED as error:
             raise StorageError(f"the prior on record cannot be read: {error!r}") from error
         points.append(domain.encode(point))

@@ -3,35 +3,54 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import short_repr
-from bostruct.contracts import Domain, PointError
+from bostruct.checks import has_capability, short_repr
+from bostruct.contracts import Domain, HasMigration, ParsedJson, Point, PointError, Presented
+from bostruct.domains.space.rereading import read_contents
 from bostruct.methods.transfer import PriorTask
 from bostruct.storage.backends import open_storage
-from bostruct.storage.json_text import dump
+from bostruct.storage.json_text import dump, parse
 from bostruct.storage.protocol import Storage
 from bostruct.study.history import Trial
 from bostruct.study.ledger import Ledger
 from bostruct.study.prior import MOST_TRIALS
 from bostruct.study.records import JsonDomain, is_same_description, readable_domain
 from bostruct.study.result import Result
-from bostruct.study.space_changes import check_stored
+from bostruct.study.space_changes import SpaceChanged, check_stored, group_reasons
 
 PriorSource = object  # a Study, a Result, the path of a file, or a Storage with one study
-Trials = tuple[str, tuple[Trial, ...]]  # of a study, after its direction
+
+
+class EarlierTrials(NamedTuple):
+    """The trials of an earlier study.
+
+    direction: of the study.
+    domain: of its points; None where a result was pickled, which forgets it.
+    trials: by number.
+    """
+
+    direction: str
+    domain: Domain | None
+    trials: tuple[Trial, ...]
 
 
 def read_prior(given: Iterable[PriorSource] | None, domain: Domain, direction: str) -> list[PriorTask]:
     """Return the completed trials of each earlier study, as points of a domain and values to minimize.
 
+    Where the domain is a space, points of another space are read as those of a space that changed.
+
     given: studies, results, or files with one study each; None for none.
     domain: of the new study.
     direction: of the new study, which must be that of the others.
 
-    Raises TypeError, ValueError and PointError, naming the one that is wrong, and StorageError for a file.
+    Raises TypeError, ValueError and PointError, naming the one that is wrong, and StorageError for a file. Warns of
+    `SpaceChanged` where some points of a study cannot be read.
     """
     if given is None:
         return []
@@ -44,25 +63,73 @@ def read_prior(given: Iterable[PriorSource] | None, domain: Domain, direction: s
 
 
 def _read_task(label: str, source: PriorSource, domain: Domain, direction: str) -> PriorTask:
-    theirs, trials = _read_trials(label, source, domain)
+    """Read the trials of a study that can be read in a domain; warn of `SpaceChanged` where others cannot."""
+    theirs, own, trials = _read_trials(label, source, domain)
     if theirs != direction:
         raise ValueError(f"{label}: expected a study that is to {direction}, got one that is to {theirs}")
+    own = own if has_capability(own, Domain) and has_capability(domain, HasMigration) else None
+    read, unread = _PointReader(own, domain), dict[str, str]()
     points, values = [], []
     for trial in trials:
         if trial.value is None or trial.unread is not None:
             continue
         try:
-            points.append(domain.parse(trial.point))
+            points.append(read(trial.point))
         except PointError as error:
-            raise PointError(f"{label}: trial {trial.number} is no point of the new space: {error}") from error
-        values.append(trial.value if direction == "minimize" else -trial.value)
+            unread[str(trial.number)] = str(error)
+        else:
+            values.append(trial.value if direction == "minimize" else -trial.value)
+    if unread:
+        _say_unread(label, unread, len(points), domain, own)
     if not points:
         raise ValueError(f"{label}: expected a study with completed trials, got one of {len(trials)} without any")
     return PriorTask(domain.join(points), np.array(values, dtype=np.float64))
 
 
-def _read_trials(label: str, source: PriorSource, domain: Domain) -> Trials:
-    """Return direction and trials; raise TypeError for what has none."""
+class _PointReader:
+    """A function that reads points of an earlier study in a domain, by the rules of spaces that change.
+
+    own: the domain of the earlier study; None where the domain must read its points as they are.
+    domain: of the new study.
+
+    Raises PointError for a point that it cannot read.
+    """
+
+    def __init__(self, own: Domain | None, domain: Domain) -> None:
+        self._own, self._domain = own, domain
+
+    def __call__(self, point: Presented) -> Point:
+        own, domain = self._own, self._domain
+        try:
+            return domain.parse(point)
+        except PointError:
+            if own is None or not has_capability(domain, HasMigration):
+                raise
+        x = domain.decode_from(parse(dump(own.encode(own.parse(point)))), self._description)
+        domain.check(x)
+        return x
+
+    @cached_property
+    def _description(self) -> ParsedJson:
+        return None if self._own is None else parse(dump(self._own.to_json()))
+
+
+def _say_unread(label: str, unread: dict[str, str], n_read: int, domain: Domain, own: Domain | None) -> None:
+    """Warn of trials that are left out; raise PointError where all are, or where points must be read as they are."""
+    if not n_read or own is None:
+        number, why = next(iter(unread.items()))
+        raise PointError(f"{label}: trial {number} is no point of the new space: {why}")
+    contents = [read_contents(parse(dump(one.to_json()))) for one in (own, domain)]
+    warnings.warn(
+        f"{label}: {len(unread)} of {n_read + len(unread)} completed trials cannot be read in the new space. The "
+        f"method does not learn from them:{group_reasons(unread, contents)}",
+        SpaceChanged,
+        stacklevel=7,
+    )
+
+
+def _read_trials(label: str, source: PriorSource, domain: Domain) -> EarlierTrials:
+    """Return the trials of an earlier study; raise TypeError for what has none."""
     if isinstance(source, str | os.PathLike | Storage):
         return _read_stored(label, source, domain)
     found = source if isinstance(source, Result) else getattr(source, "result", None)
@@ -70,10 +137,11 @@ def _read_trials(label: str, source: PriorSource, domain: Domain) -> Trials:
         raise TypeError(
             f"{label}: expected a Study, a Result, or the path of a file with one study, got {short_repr(source)}"
         )
-    return found.direction, tuple(found.trials[number] for number in sorted(found.order))  # those that `where` kept
+    kept = tuple(found.trials[number] for number in sorted(found.order))  # of a result that `where` made
+    return EarlierTrials(found.direction, found.domain, kept)
 
 
-def _read_stored(label: str, source: str | os.PathLike[str] | Storage, domain: Domain) -> Trials:
+def _read_stored(label: str, source: str | os.PathLike[str] | Storage, domain: Domain) -> EarlierTrials:
     """Raise StorageError for a file that cannot be read, ValueError where only its own space can read its points."""
     place = open_storage(source)
     stored = place.read(None)
@@ -84,4 +152,4 @@ def _read_stored(label: str, source: str | os.PathLike[str] | Storage, domain: D
             f"{label}: the file does not hold all of the study's space; open it with Study.load(..., space=..., "
             "read_only=True), and give that"
         )
-    return row.direction, Ledger(own, stored, None, place.label).trials
+    return EarlierTrials(row.direction, own, Ledger(own, stored, None, place.label).trials)

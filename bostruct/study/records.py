@@ -18,6 +18,7 @@ from bostruct.contracts import (
     ParsedJson,
     Point,
     PointError,
+    PredicateError,
     Presented,
     Searcher,
 )
@@ -327,7 +328,7 @@ def check_study(row: StudyRow, where: str) -> StudyRow:
 
 
 def read_initial(row: StudyRow, domain: Domain, where: str) -> list[Point]:
-    """Return the user's own points as the domain holds them; raise StorageError, naming the study.
+    """Return the user's own points as the domain holds them; raise StorageError, naming the study, and PredicateError.
 
     row: of the study.
     domain: of its points.
@@ -335,6 +336,8 @@ def read_initial(row: StudyRow, domain: Domain, where: str) -> list[Point]:
     """
     try:
         return [domain.decode(data) for data in parse(row.initial)]
+    except PredicateError:
+        raise
     except MALFORMED as error:
         raise StorageError(f"{where} cannot be read: initial: {error!r}") from error
 
@@ -342,12 +345,16 @@ def read_initial(row: StudyRow, domain: Domain, where: str) -> list[Point]:
 def read_trial(row: TrialRow, domain: Domain, where: str) -> tuple[Trial, Point]:
     """Return a trial and its point as the domain holds it; raise StorageError, naming both, where that makes no sense.
 
+    Raises PredicateError where a condition fails.
+
     row: of the trial.
     domain: of its point.
     where: storage and study, for messages.
     """
     try:
         point = domain.decode(parse(row.point))
+    except PredicateError:
+        raise
     except MALFORMED as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
     return show_trial(row, lambda info: restore_numbers(domain.present(point), info.get("given")), where), point

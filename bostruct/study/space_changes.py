@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
 from bostruct import __version__
-from bostruct.checks import short_repr
-from bostruct.contracts import Domain, Info, ParsedJson, Point, PointError
-from bostruct.domains.space.space import Space
+from bostruct.checks import has_capability, short_repr
+from bostruct.contracts import Domain, HasMigration, Info, ParsedJson, Point, PointError, PredicateError
+from bostruct.domains.space.rereading import Contents, read_contents
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import SpaceChange, StorageError, StoredStudy, StudyRow, StudyWriter, TrialRow
 from bostruct.study.given_numbers import find_moved_numbers, restore_numbers
 from bostruct.study.history import Trial
 from bostruct.study.records import check_same_study, check_study, is_same_description, read_trial, show_trial
 
-SHOWN_REASONS = 3
+SHOWN_REASONS = 10
+BREAKS = " breaks "  # what a constraint is named after, in the reason why a point is not read
 
 
 class SpaceChanged(UserWarning):
-    """A study was opened with a space in which some of its trials cannot be read."""
+    """Some trials, of a study or of its prior, cannot be read in the space that the study is opened with."""
 
 
 class Opening(NamedTuple):
@@ -77,12 +77,12 @@ def check_stored(stored: StoredStudy, where: str) -> StudyRow:
 
 
 def is_over(row: StudyRow, domain: Domain) -> bool:
-    """Tell whether a study is over a space; True for any other domain, which is never taken for a change.
+    """Tell whether a study is over a domain; True for one that never changes in the course of a study.
 
     row: of the study, as it is now.
     domain: given for it.
     """
-    return not isinstance(domain, Space) or is_same_description(row.domain, dump(domain.to_json()))
+    return not has_capability(domain, HasMigration) or is_same_description(row.domain, dump(domain.to_json()))
 
 
 def find_change(stored: StoredStudy, given: StudyRow, domain: Domain, where: str) -> Opening:
@@ -93,13 +93,14 @@ def find_change(stored: StoredStudy, given: StudyRow, domain: Domain, where: str
     domain: of the call.
     where: name of the storage, for messages.
 
-    Spaces that have no variable in common are no change of each other, and neither are other domains. Raises
-    StorageError where what is stored cannot be read.
+    Spaces that have no name in common are no change of each other, and neither are other domains. Raises StorageError
+    where what is stored cannot be read.
     """
     row = current_row(stored)
-    if not isinstance(domain, Space) or (is_over(row, domain) and not _has_predicates(domain)):
+    new = parse(given.domain)
+    if not has_capability(domain, HasMigration) or (is_over(row, domain) and not _has_predicates(new)):
         return Opening(given, None)
-    if not set(_variables(parse(row.domain))) & set(domain.variables):
+    if not {*read_contents(parse(row.domain)).names} & {*read_contents(new).names}:
         return Opening(given, None)
     unread = _find_unread(stored, domain, f"{where}: study {row.name!r}")
     if is_over(row, domain) and unread.keys() == parse_unread(stored, where).keys():
@@ -107,19 +108,21 @@ def find_change(stored: StoredStudy, given: StudyRow, domain: Domain, where: str
     initial = given.initial
     if initial == "[]":
         initial = dump(list(_reread_initial(row, domain, where)))
-    is_same = _is_same_kind(row.method, given.method)
+    is_same = is_same_kind(row.method, given.method)
     agreed = given._replace(domain=row.domain, initial="[]", method=row.method if is_same else given.method)
     count, now = len(stored.trials), time.time()
     return Opening(agreed, SpaceChange(given.domain, given.method, initial, count, dump(unread), now, __version__))
 
 
-def _has_predicates(domain: Space) -> bool:
-    """Tell whether conditions of a space are predicates, of which its description holds no more than the names."""
-    tests = [test for variable in domain.variables.values() for test in variable.when.values()]
-    return any(callable(test) for test in tests)
+def _has_predicates(description: ParsedJson) -> bool:
+    """Tell whether conditions of a space are predicates, or test a part: its description holds no more than names."""
+    contents = read_contents(description)
+    tests = (test for variable in contents.variables.values() for test in variable.get("when", {}).values())
+    is_own = bool(description.get("tests")) or any("predicate" in test for test in tests)
+    return is_own or any(map(_has_predicates, contents.parts.values()))
 
 
-def _find_unread(stored: StoredStudy, domain: Space, where: str) -> dict[str, str]:
+def _find_unread(stored: StoredStudy, domain: HasMigration, where: str) -> dict[str, str]:
     """Return why trials cannot be read in a space, by number as text."""
     unread = {}
     for one, description in zip(stored.trials, _descriptions(stored), strict=True):
@@ -165,17 +168,45 @@ def record_change(
     if change is None:
         return stored
     if unread := parse(change.unread):
-        said = Counter(unread.values()).most_common(SHOWN_REASONS)
-        numbers = {reason: next(n for n, one in unread.items() if one == reason) for reason, _ in said}
-        reasons = "; ".join(f"{reason} (trial {numbers[reason]}; {count} such)" for reason, count in said)
+        contents = [read_contents(parse(text)) for text in (current_row(stored).domain, change.domain)]
         warnings.warn(
             f"study {stored.study.name!r} in {where}: {len(unread)} of {change.trials} trials cannot be read in the "
-            f"new space. They stay in the study, and are no data for the method: {reasons}",
+            f"new space. They stay in the study, and are no data for the method:{group_reasons(unread, contents)}",
             SpaceChanged,
-            stacklevel=4,
+            stacklevel=5,
         )
     store.change_space(change, state)  # after the warning, which a caller may have turned into an error
     return StoredStudy(stored.study._replace(state=state), stored.trials, (*stored.changes, change))
+
+
+def group_reasons(unread: Mapping[str, str], contents: Sequence[Contents]) -> str:
+    """Say why trials cannot be read, one line for each variable or constraint, those of most trials first.
+
+    unread: reasons by number of the trial.
+    contents: of the spaces whose names the reasons begin with.
+    """
+    grouped: dict[str, list[str]] = {}  # the numbers of the trials by what they lack
+    for number, reason in unread.items():
+        grouped.setdefault(_find_subject(reason, contents), []).append(number)
+    ordered = sorted(grouped.items(), key=lambda item: -len(item[1]))
+    lines = [
+        f"{unread[numbers[0]]} (trial {numbers[0]}; {len(numbers)} such)" for _, numbers in ordered[:SHOWN_REASONS]
+    ]
+    if more := len(ordered) - len(lines):
+        lines.append(f"and {more} more variables or constraints")
+    return "".join(f"\n- {line}" for line in lines)
+
+
+def _find_subject(reason: str, contents: Sequence[Contents]) -> str:
+    """Return the path of the variable that a reason is about; else the constraint that it names, else itself."""
+    named = [name for one in contents for name in one.names if reason.startswith(f"{name}: ")]
+    if not named:
+        return reason.rpartition(BREAKS)[2]
+    name = max(named, key=len)
+    rest = reason.removeprefix(f"{name}: ")
+    inner = [read_contents(one.parts[name]) for one in contents if name in one.parts]
+    found = _find_subject(rest, inner) if inner else rest
+    return name if found == rest else f"{name}: {found}"
 
 
 def read_trials(stored: StoredStudy, domain: Domain, where: str) -> Iterator[ReadTrial]:
@@ -187,11 +218,11 @@ def read_trials(stored: StoredStudy, domain: Domain, where: str) -> Iterator[Rea
     """
     is_current = is_over(current_row(stored), domain)
     known = parse_unread(stored, where) if is_current else None
-    own = dump(domain.to_json()) if isinstance(domain, Space) else None
+    own = dump(domain.to_json()) if has_capability(domain, HasMigration) else None
     for one, description in zip(stored.trials, _descriptions(stored), strict=True):
         if known is not None and str(one.number) in known:
             yield _read_unread(one, known[str(one.number)], where)
-        elif own is None or not isinstance(domain, Space) or is_same_description(description, own):
+        elif own is None or not has_capability(domain, HasMigration) or is_same_description(description, own):
             yield ReadTrial(*read_trial(one, domain, where), one.point)
         else:
             yield _read_elsewhere(one, domain, description, where, is_known=known is not None)
@@ -219,7 +250,7 @@ def describe_change(before: str, after: str) -> str:
 
     before, after: descriptions of spaces, JSON text.
     """
-    old, new = _variables(parse(before)), _variables(parse(after))
+    old, new = ({**one.variables, **one.parts} for one in (read_contents(parse(text)) for text in (before, after)))
     names = {
         "gained": [name for name in new if name not in old],
         "lost": [name for name in old if name not in new],
@@ -246,12 +277,20 @@ def _with_last_defaults(text: str, later: Sequence[str]) -> str:
     if not later:
         return text
     description = parse(text)
-    for name, one in _variables(description).items():
-        for own in (_variables(_parse_description(other)).get(name) for other in later):
+    _take_last_defaults(read_contents(description), [read_contents(_parse_description(other)) for other in later])
+    return dump(description)
+
+
+def _take_last_defaults(contents: Contents, later: Sequence[Contents]) -> None:
+    """Write the last default of each variable into its description."""
+    for name, one in contents.variables.items():
+        for own in (other.variables.get(name) for other in later):
             if own is not None:
                 one.pop("default", None)
                 one |= {"default": own["default"]} if "default" in own else {}
-    return dump(description)
+    for name, part in contents.parts.items():
+        known = [read_contents(other.parts[name]) for other in later if name in other.parts]
+        _take_last_defaults(read_contents(part), known)
 
 
 @lru_cache(maxsize=8)
@@ -259,28 +298,25 @@ def _parse_description(text: str) -> ParsedJson:
     return parse(text)
 
 
-def _variables(description: ParsedJson) -> dict[str, ParsedJson]:
-    """Return the variables of a space by name; none of another domain."""
-    variables = description.get("variables") if description.get("domain") == "space" else None
-    return variables if isinstance(variables, dict) else {}
+def is_same_kind(stored: str, given: str) -> bool:
+    """Tell whether a method is the same on another space, where its settings may differ.
 
-
-def _is_same_kind(stored: str, given: str) -> bool:
-    """Tell whether a method is the same on another space, where its settings may differ."""
+    stored, given: as of `describe_method`, JSON text.
+    """
     a, b = parse(stored), parse(given)
     if a["name"] is None and b["name"] is None:
         return a["searcher"] == b["searcher"]
     return a["name"] == b["name"] or (a["searcher"], a["settings"]) == (b["searcher"], b["settings"])
 
 
-def _reread(text: str, domain: Space, description: str, where: str, *, is_known: bool = False) -> Point:
+def _reread(text: str, domain: HasMigration, description: str, where: str, *, is_known: bool = False) -> Point:
     """Read a point of another space; raise PointError where this one has it not, StorageError where it makes no sense.
 
     Constraints are not asked again where it is known that they hold.
     """
     try:
         point = domain.decode_from(parse(text), _parse_description(description))
-    except PointError:
+    except (PointError, PredicateError):
         raise
     except MALFORMED as error:
         raise StorageError(f"{where} cannot be read: {short_repr(error, 200)}") from error
@@ -289,7 +325,7 @@ def _reread(text: str, domain: Space, description: str, where: str, *, is_known:
     return point
 
 
-def _reread_initial(row: StudyRow, domain: Space, where: str) -> Iterator[ParsedJson]:
+def _reread_initial(row: StudyRow, domain: HasMigration, where: str) -> Iterator[ParsedJson]:
     for data in parse(row.initial):
         try:
             yield domain.encode(_reread(dump(data), domain, row.domain, f"{where}: study {row.name!r}: initial"))
@@ -307,7 +343,7 @@ def _read_unread(row: TrialRow, why: str, where: str) -> ReadTrial:
     return ReadTrial(replace(trial, unread=why), None, row.point)
 
 
-def _read_elsewhere(row: TrialRow, domain: Space, description: str, where: str, *, is_known: bool) -> ReadTrial:
+def _read_elsewhere(row: TrialRow, domain: HasMigration, description: str, where: str, *, is_known: bool) -> ReadTrial:
     """Return a trial of another space, with the numbers that were evaluated."""
     try:
         point = _reread(row.point, domain, description, f"{where}: trial {row.number}", is_known=is_known)

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from html import escape
-from typing import Literal, SupportsFloat
+from typing import Literal, SupportsFloat, cast
 
 from bostruct import __version__, methods
 from bostruct.checks import check_choice, check_integer, check_number, short_repr
@@ -34,6 +34,7 @@ from bostruct.study.recommendation import Fit, Lazy
 from bostruct.study.records import (
     as_domain,
     blame_rebuilt,
+    check_agreement,
     check_domain,
     describe_method,
     encode_points,
@@ -45,7 +46,7 @@ from bostruct.study.records import (
 )
 from bostruct.study.result import Result
 from bostruct.study.saving import end, write_copy
-from bostruct.study.space_changes import check_stored, current_row, open_with
+from bostruct.study.space_changes import check_stored, current_row, is_same_kind, open_with
 from bostruct.study.suggestion import FallbackWatch, next_point
 from bostruct.study.threads import ThreadLimit
 
@@ -67,8 +68,8 @@ class Study:
     initial_points: asked before any point of the method's own; None for none.
     threads: for model work, from 1; None leaves them alone.
     prior: earlier studies of related tasks that the model learns from: studies, results, or files with one study each,
-        in the same direction, whose points are points of this space; None for none. At most 150 trials are used, which
-        the study keeps. A study that is resumed needs no prior.
+        in the same direction; None for none. Their points are read as those of a space that changed; a warning says
+        which cannot be. At most 150 trials are used, which the study keeps. A study that is resumed needs no prior.
 
     Raises StudyMismatch where the stored study was made otherwise, StudyLocked where somebody else writes it,
     StorageError where the file cannot be used, PointError for a wrong initial point, TypeError, ValueError.
@@ -87,6 +88,27 @@ class Study:
         threads: int | None = 1,
         prior: Iterable[PriorSource] | None = None,
     ) -> None:
+        self._open(space, method, seed, direction, storage, name, initial_points, threads, prior)
+
+    def _open(
+        self,
+        space: Domain | Mapping[str, object],
+        method: str | Searcher,
+        seed: int | None,
+        direction: Direction,
+        storage: Place | None,
+        name: str,
+        initial_points: Iterable[object] | None,
+        threads: int | None,
+        prior: Iterable[PriorSource] | None,
+        known: StudyRow | None = None,
+    ) -> None:
+        """Make the study, or go on with the stored one; arguments as of the class.
+
+        known: the stored study as it was when its space was taken from it; None where the space is the caller's.
+
+        Raises what the class raises, and StorageError where the space of the stored study is another one by now.
+        """
         domain = as_domain(space)
         alone = check_domain(methods.searcher(method, domain), domain)
         check_choice("direction", direction, ("minimize", "maximize"))
@@ -102,11 +124,10 @@ class Study:
             created=time.time(),
             version=__version__,
         )
-        limit = _limited(threads)
-        place = open_storage(storage)
+        limit, place = _limited(threads), open_storage(storage)
         stored, store = place.begin(given)
         try:
-            check_stored(stored, place.label)
+            _check_space_kept(check_stored(stored, place.label), known, place.label)
             searcher, given = _adopt_prior(stored.study, given, method, alone, place.label)
             stored = open_with(stored, given, domain, store, place.label, seed_given=seed is not None)
             self._attach(place, stored, store, domain, searcher, limit)
@@ -149,18 +170,14 @@ class Study:
             return study
         row = check_stored(place.read(name), place.label)
         domain = stored_domain(row) if space is None else as_domain(space)
+        method, direction = stored_method(row) if method is None else method, cast(Direction, row.direction)
+        known = row if space is None else None
+        study = cls.__new__(cls)
         try:
-            return cls(
-                domain,
-                method=stored_method(row) if method is None else method,
-                seed=row.seed,
-                direction=row.direction,  # type: ignore[arg-type]
-                storage=place,
-                name=row.name,
-                threads=threads,
-            )
+            study._open(domain, method, row.seed, direction, place, row.name, None, threads, None, known)
         except DomainError as error:
             raise error if space is not None else blame_rebuilt(domain, row, error) from error
+        return study
 
     def ask(self) -> Trial:
         """Return the next trial, running, and on disk.
@@ -471,6 +488,20 @@ def _check_name(name: object) -> str:
     return name
 
 
+def _check_space_kept(stored: StudyRow, known: StudyRow | None, where: str) -> None:
+    """Raise StorageError where the space of a study was changed since it was taken from the file.
+
+    stored: the study, now that nobody else can write it.
+    known: the study as it was read before; None where its space was not taken from it.
+    where: name of the storage, for messages.
+    """
+    if known is not None and stored.domain != known.domain:
+        raise StorageError(
+            f"{where}: another writer changed the space of study {stored.name!r} while it was being opened; nothing "
+            "was written; load it again"
+        )
+
+
 def _adopt_prior(
     stored: StudyRow, given: StudyRow, method: str | Searcher, alone: Searcher, where: str
 ) -> tuple[Searcher, StudyRow]:
@@ -478,12 +509,19 @@ def _adopt_prior(
 
     stored: the study as it was made, whatever its space became since, so that no point of the prior is lost.
 
-    Raises StudyMismatch where the call gives another one.
+    Raises StudyMismatch where the call gives another one, or a method that cannot learn from it, which the study was
+    not made with.
     """
     tasks = prior_for(stored, alone.domain)
+    try:
+        searcher = with_prior(alone, tasks)
+    except DomainError:  # most often the method is not the one that the study was made with
+        if not is_same_kind(stored.method, given.method):
+            check_agreement(stored, stored._replace(direction=given.direction, method=given.method), where)
+        raise
     check_same_prior(stored, tasks, given, where)
-    searcher = with_prior(alone, tasks)
-    return searcher, given._replace(method=dump(describe_method(method, searcher, tasks)))
+    described, state = describe_method(method, searcher, tasks), searcher.initial_state()
+    return searcher, given._replace(method=dump(described), state=dump(state))
 
 
 def _limited(threads: int | None) -> ThreadLimit:

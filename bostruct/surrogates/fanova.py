@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -54,18 +55,31 @@ class Effect(NamedTuple):
 
 
 class Importances(NamedTuple):
-    """Effects by name. main: of each variable by itself. pairs: of what two variables do together beyond that."""
+    """Effects by name.
+
+    main: of each variable by itself.
+    pairs: of what two variables do together beyond that.
+    left_out: the parts of points that are not made of named choices, and so have no effects here.
+    """
 
     main: dict[str, Effect]
     pairs: dict[tuple[str, str], Effect]
+    left_out: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         width = max(map(len, ["variable", *self._named()]))
         lines = [f"{name:<{width}}  {share:>5}  {spread:>6}" for name, share, spread in self._rows()]
+        if self.left_out:
+            lines.append(self._left_out_in_words)
         return "\n".join([f"{'variable':<{width}}  share  spread", *lines])
 
     def _repr_html_(self) -> str:
-        return html_table(self._rows(), ("variable", "share", "spread"))
+        words = f"<p>{escape(self._left_out_in_words)}</p>" if self.left_out else ""
+        return html_table(self._rows(), ("variable", "share", "spread")) + words
+
+    @property
+    def _left_out_in_words(self) -> str:
+        return f"left out, for not being made of named choices: {', '.join(self.left_out)}"
 
     def _named(self) -> dict[str, Effect]:
         return self.main | {" x ".join(both): effect for both, effect in self.pairs.items()}

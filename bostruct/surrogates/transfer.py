@@ -13,7 +13,10 @@ from bostruct.surrogates.gaussian import evidence
 from bostruct.surrogates.map_gp import MAPGP, ROUNDING
 from bostruct.surrogates.noise_selection import NoiseSelection
 from bostruct.surrogates.posterior import GaussianPosterior
+from bostruct.surrogates.psd_diagnostics import PSDDiagnostics
 from bostruct.surrogates.standardization import standardize
+
+TaskModel = MAPGP | NoiseSelection | PSDDiagnostics
 
 
 @dataclass(frozen=True)
@@ -32,8 +35,8 @@ class TransferLearning:
     least_gain: the difference of the logarithms of the two probabilities above which the joint model is kept.
     """
 
-    alone: MAPGP | NoiseSelection
-    joint: MAPGP | NoiseSelection
+    alone: TaskModel
+    joint: TaskModel
     tasks: Batch
     task_values: Array
     join: Callable[..., Batch]

@@ -1,4 +1,4 @@
-"""The laws of capabilities of a domain: tokens, choices, decisions, candidates and a pool."""
+"""The laws of capabilities of a domain: tokens, choices, decisions, candidates, a pool and migration."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from bostruct.contracts import (
     HasCandidates,
     HasChoices,
     HasDecisions,
+    HasMigration,
     HasPool,
     HasTokens,
     Infeasible,
@@ -22,7 +23,7 @@ from bostruct.contracts import (
     PointError,
 )
 from bostruct.testing.batch_laws import check_batch, keys_of, same
-from bostruct.testing.common import copy_batch
+from bostruct.testing.common import copy_batch, read_back
 from bostruct.testing.member_laws import CAPABILITIES
 from bostruct.testing.ownership_laws import unchanged
 
@@ -172,3 +173,15 @@ def check_pool_of(domain: HasPool, rng: np.random.Generator) -> None:
     check_valid(domain, pool, "pool")
     check_batch(domain, pool, rng)
     assert keys_of(domain, domain.pool) == keys_of(domain, pool), "pool holds the same points at each read"
+
+
+def check_migration(domain: HasMigration, xs: Batch) -> None:
+    """Check that a domain reads its own points as those of another form of it, which is equal.
+
+    domain: reads earlier forms of itself.
+    xs: some of its points.
+    """
+    description = read_back(domain.to_json())
+    for x in xs:
+        again = domain.decode_from(read_back(domain.encode(x)), description)
+        assert same(domain, again, x), f"decode_from of the domain's own form is decode: got {again!r} for {x!r}"

@@ -23,6 +23,7 @@ from bostruct.contracts import (
     HasDecisions,
     HasDistances,
     HasFeatures,
+    HasMigration,
     HasMutation,
     HasNeighborhoods,
     HasNeighbors,
@@ -37,6 +38,7 @@ from bostruct.testing.batch_laws import check_batch, keys_of, same
 from bostruct.testing.capability_laws import (
     check_candidates,
     check_decisions,
+    check_migration,
     check_named_choices,
     check_pool_of,
     check_same_capabilities,
@@ -117,6 +119,8 @@ def _check_capabilities(domain: Domain, xs: Batch, points: list[Point] | None, r
         check_distances(domain, xs)
     if has_capability(domain, HasFeatures):
         check_features(domain, xs)
+    if has_capability(domain, HasMigration):
+        check_migration(domain, xs)
     if has_capability(domain, HasContinuous):
         check_continuous(domain, xs, rng)
     _check_structure(domain, xs)

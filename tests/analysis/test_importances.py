@@ -9,7 +9,13 @@ import bostruct as bo
 from bostruct.analysis.importances import importance
 from bostruct.contracts import BostructError
 from bostruct.language import SearchSpace
+from tests.architectures import SMALL_CNN
 from tests.domains.language.more_programs import layers_of_kinds
+
+
+def is_deep(network):
+    return len(network.layers) > 9
+
 
 SPACE = bo.Space({"a": range(4), "b": ["x", "y", "z"], "c": bool})
 
@@ -57,6 +63,53 @@ def test_what_cannot_be_analyzed_is_refused():
     architectures = bo.Study(bo.mlp_domain(), method="random", seed=0)
     with pytest.raises(BostructError, match="made of named choices"):
         importance(architectures)
+
+
+MIXED = bo.Space(
+    {
+        "rate": bo.Real(0.0, 1.0),
+        "network": SMALL_CNN,
+        "inner": {"a": range(4), "b": ["x", "y"]},
+        "depth": bo.Integer(0, 9, when={"inner": lambda inner: inner["b"] == "x", "network": is_deep}),
+    }
+)
+
+
+def test_parts_of_a_mixed_space_have_variables_and_others_are_left_out_in_words():
+    study = study_of(MIXED, lambda point: 3.0 * point["inner"]["a"] + point["rate"] + (point["inner"]["b"] == "x"))
+    found = importance(study, pairs=True)
+    assert set(found.main) == {"rate", "inner.a", "inner.b", "depth"}
+    assert next(iter(found.main)) == "inner.a"
+    assert found.main["inner.a"].share > 0.8
+    assert found.left_out == ("network",)
+    assert repr(found).splitlines()[-1] == "left out, for not being made of named choices: network"
+    assert "<p>left out, for not being made of named choices: network</p>" in found._repr_html_()
+    assert importance(study.result) == importance(study)
+
+
+def test_the_shares_of_parts_are_those_of_the_same_variables_side_by_side():
+    plain = bo.Space({"a": range(4), "b": ["x", "y", "z"], "c": bool})
+    nested = bo.Space({"a": range(4), "inner": {"b": ["x", "y", "z"], "deeper": {"c": bool}}})
+    own, other = bo.Study(plain, method="random", seed=0), bo.Study(nested, method="random", seed=0)
+    for x in plain.enumerate():
+        point = plain.present(x)
+        value = point["a"] + 4.0 * (point["b"] == "y") * point["c"]
+        own.add(point, value)
+        other.add({"a": point["a"], "inner": {"b": point["b"], "deeper": {"c": point["c"]}}}, value)
+    found, expected = importance(other, pairs=True), importance(own, pairs=True)
+    names = {"a": "a", "b": "inner.b", "c": "inner.deeper.c"}
+    assert found.main == {names[name]: effect for name, effect in expected.main.items()}
+    assert found.pairs == {(names[a], names[b]): effect for (a, b), effect in expected.pairs.items()}
+    assert found.left_out == ()
+
+
+def test_joint_domains_and_parts_of_nothing_but_networks():
+    joint = bo.joint_domain({"network": SMALL_CNN, "training": {"rate": bo.Real(0.0, 1.0)}})
+    found = importance(study_of(joint, lambda point: point["training"]["rate"], 12))
+    assert (list(found.main), found.left_out) == (["training.rate"], ("network",))
+    networks = study_of(bo.Space({"a": SMALL_CNN, "b": bo.joint_domain({"c": SMALL_CNN})}), lambda _: 1.0, 3)
+    with pytest.raises(BostructError, match="made of named choices"):
+        importance(networks)
 
 
 def test_a_result_knows_its_space_and_may_be_a_part_of_the_trials():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pytest
@@ -11,11 +11,14 @@ import pytest
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import Array, DomainError, IntArray
+from bostruct.kernels.distance import DistanceKernel
 from bostruct.kernels.spectrum_clip import SpectrumClip
 from bostruct.language import D, SearchSpace, siso_module, siso_or, siso_repeat
 from bostruct.methods.transfer import N_BEST, N_INITIAL, PriorTask, learn_from
 from bostruct.study.history import History
+from bostruct.surrogates.priors import Normal
 from bostruct.testing import check_searcher
+from tests.architectures import SMALL_CNN
 
 BITS = bo.Space({f"b{i}": bool for i in range(20)})
 MIXED = bo.Space(
@@ -136,14 +139,65 @@ def test_methods_without_such_a_model_are_refused(method: str) -> None:
         learn_from(methods.searcher(method, BITS), [make_task(BITS, make_quadratic(1))])
 
 
+class Changing(NamedTuple):
+    """A kernel that is another for other training points, and is not clipped from a similarity."""
+
+    kernel: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.kernel, name)
+
+    def gram_and_diag(self, theta: Array, xs: Any, prepared: Any) -> Any:
+        return self.kernel.gram(theta, prepared), self.kernel.diag(theta, xs)
+
+
 def test_a_kernel_that_changes_with_the_training_points_is_refused() -> None:
     searcher: Any = methods.auto(BITS)
-    clipped = SpectrumClip(searcher.surrogate.surrogate.quiet.kernel.second)
-    changing = methods.bayesian(BITS, kernel=clipped)
+    changing = methods.bayesian(BITS, kernel=cast(Any, Changing(searcher.surrogate.surrogate.quiet.kernel.second)))
     with pytest.raises(
         DomainError, match=r"got BayesianSearch on Space, whose kernel changes with the training points"
     ):
         learn_from(changing, [make_task(BITS, make_quadratic(1))])
+
+
+NESTED = bo.Space({"kind": ["sgd", "adam"], "inner": {"a": bo.Integer(0, 9), "b": bool}})
+TRAINED = bo.Space({"rate": bo.Real(1e-5, 1e-1, log=True), "network": SMALL_CNN})
+
+
+@pytest.mark.parametrize("domain", [NESTED, TRAINED, SMALL_CNN, bo.joint_domain({"a": {"x": bool}, "b": SMALL_CNN})])
+def test_spaces_with_other_domains_inside_and_networks_learn_too(domain: Any) -> None:
+    task = make_task(domain, lambda xs: np.arange(float(len(xs))), n=12)
+    searcher = learn_from(methods.auto(domain), [task])
+    history = History.of(domain, domain.take(task.points, range(10)), task.values[:10])
+    suggestion = searcher.suggest(history, searcher.initial_state(), np.random.default_rng(1))
+    assert suggestion.info["origin"] == "model"
+    assert suggestion.info["transfer"]
+    assert suggestion.info["smallest_eigenvalue"] < 1.0
+
+
+def test_laws_of_a_searcher_of_a_space_with_another_inside() -> None:
+    check_searcher(make_learner, NESTED, lambda point: float(len(str(point))), np.random.default_rng(0), 8)
+
+
+def test_a_clipped_similarity_is_clipped_over_all_tasks_together() -> None:
+    """A fourth power breaks the triangle inequality, which makes the similarity indefinite."""
+
+    def distances(xs: Any, ys: Any) -> Array:
+        levels, others = (0.3 * np.asarray(batch, dtype=np.float64).sum(axis=1) for batch in (xs, ys))
+        return (levels[:, None] - others) ** 4
+
+    similarity = DistanceKernel(distances, Normal(0.0, 1.0), 0.0)
+    learner: Any = learn_from(
+        methods.bayesian(BITS, kernel=SpectrumClip(similarity)), [make_task(BITS, make_quadratic(1), n=10)]
+    )
+    transfer = learner.surrogate.surrogate
+    both = transfer.join(BITS.sample(10, np.random.default_rng(1)), transfer.tasks)
+    kernel, theta = transfer.joint.kernel, np.array([0.0, 1.0, 0.2])  # rate, log odds, log scale
+    raw = kernel.similarity.gram(theta, kernel.similarity.prepare(both))
+    assert np.linalg.eigvalsh(raw)[0] < -0.01
+    assert np.linalg.eigvalsh(kernel.gram(theta, kernel.prepare(both)))[0] > -1e-9
+    with pytest.raises(TypeError, match="similarity: expected a method line, which TaskKernel lacks"):
+        kernel.line(theta, 0, kernel.prepare(both))
 
 
 def test_a_search_without_warping_is_refused() -> None:

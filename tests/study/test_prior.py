@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from bostruct.storage.protocol import StorageError, StudyMismatch
 from bostruct.storage.sqlite import SqliteStorage
 from bostruct.study.prior import MOST_TRIALS, prior_for, select_trials, stored_prior, with_prior
 from bostruct.study.space_changes import current_row
+from tests.architectures import SMALL_CNN
 
 SPACE = {"x": bo.Real(0.0, 1.0), "kind": ["a", "b", "c"], "width": bo.Ordinal([1, 2, 4, 8])}
 
@@ -72,6 +74,21 @@ def test_another_prior_is_refused(file) -> None:
         bo.Study(SPACE, seed=2, storage=file, name="alone", prior=[earlier()])
 
 
+def test_another_method_is_named_before_it_is_asked_to_learn_from_the_prior(file) -> None:
+    bo.minimize(value, SPACE, 6, seed=2, storage=file, prior=[earlier()])
+    before = file.read_bytes()
+    random = methods.searcher("random", bo.Space(SPACE))
+    for given in ({"method": "random"}, {"method": random}, {"space": SPACE | {"new": bo.Binary(default=True)}}):
+        call = {"space": SPACE, "method": "annealing"} | given
+        with pytest.raises(StudyMismatch, match=r"with another method: method.name is 'auto' there and .* here"):
+            bo.Study(**call, seed=2, storage=file)
+    with pytest.raises(StudyMismatch, match="with another method"):
+        bo.Study.load(file, method="random")
+    with pytest.raises(StudyMismatch, match="with another direction"):
+        bo.Study(SPACE, method="random", direction="maximize", storage=file)
+    assert file.read_bytes() == before
+
+
 def test_studies_without_a_prior_are_described_as_they_were(file) -> None:
     bo.minimize(value, SPACE, 1, seed=2, storage=file, prior=[])
     (row,) = SqliteStorage(file).studies()
@@ -128,3 +145,35 @@ def test_a_prior_grows_with_the_space(file) -> None:
     assert kept == [{**point, "late": 4} for point in before[0]["points"] if point["kind"] != "c"]
     again = bo.minimize(lambda point: value(point) + point["late"], grown, 13, seed=2, storage=file)
     assert points(again)[:12] == points(result)
+
+
+MIXED = {"x": bo.Real(0.0, 1.0), "network": SMALL_CNN, "inner": {"flip": bool, "crop": [0, 2, 4]}}
+
+
+def mixed_value(point: dict[str, Any]) -> float:
+    return point["x"] + abs(len(point["network"].layers) - 9) + point["inner"]["crop"] + point["inner"]["flip"]
+
+
+def test_a_mixed_space_learns_from_a_prior_and_resumes_with_it(file) -> None:
+    before = bo.minimize(mixed_value, MIXED, 12, seed=1, method="evolution")
+    whole = bo.minimize(mixed_value, MIXED, 9, seed=2, prior=[before])
+    assert whole.trials[0].point == before.best_point
+    assert whole.trials[-1].info["transfer"] is not None
+    bo.minimize(mixed_value, MIXED, 6, seed=2, storage=file, prior=[before])
+    again = bo.minimize(mixed_value, MIXED, 9, seed=2, storage=file)
+    assert points(again) == points(whole)
+
+
+def test_the_prior_of_a_mixed_space_grows_with_it(file) -> None:
+    before = bo.minimize(mixed_value, MIXED, 12, seed=1, method="random")
+    bo.minimize(mixed_value, MIXED, 1, seed=2, storage=file, prior=[before])
+    grown = MIXED | {"inner": {"flip": bool, "crop": [0, 2], "hue": bo.Integer(0, 9, default=5)}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bo.SpaceChanged)  # of a trial with the crop 4, if there is one
+        result = bo.minimize(mixed_value, grown, 7, seed=2, storage=file)
+    kept = stored_prior(current_row(SqliteStorage(file).read("study")))[0]
+    read = [trial for trial in before.trials if trial.point["inner"]["crop"] < 4]
+    assert 0 < len(read) < 12
+    assert kept["values"] == [trial.value for trial in read]
+    assert [one["inner"] for one in kept["points"]] == [trial.point["inner"] | {"hue": 5} for trial in read]
+    assert points(bo.minimize(mixed_value, grown, 8, seed=2, storage=file))[:7] == points(result)

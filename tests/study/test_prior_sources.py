@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.space import Space
 from bostruct.storage.protocol import StorageError
 from bostruct.study.prior_sources import read_prior
+from tests.architectures import SMALL_CNN
 
 SPACE = Space({"x": bo.Real(0.0, 1.0), "k": ["a", "b"]})
 
@@ -66,10 +68,64 @@ def test_a_study_in_the_other_direction_is_refused() -> None:
         bo.Study(SPACE, direction="maximize", prior=[make_study()])
 
 
-def test_points_of_another_space_are_refused() -> None:
-    narrow = Space({"x": bo.Real(0.0, 1.0), "k": ["b", "c"]})
-    with pytest.raises(PointError, match=r"prior\[0\]: trial \d is no point of the new space: .*k"):
-        bo.Study(narrow, prior=[make_study()])
+def test_trials_of_another_space_are_read_where_they_can_be_and_the_others_are_named() -> None:
+    study = make_study()
+    study.add({"x": 0.5, "k": "b"}, value=0.5)
+    other = Space({"x": bo.Real(0.0, 1.0), "k": ["b", "c"], "late": bo.Integer(1, 9, default=4)})
+    known = [trial for trial in study.trials if trial.point["k"] == "b"]
+    says = rf"prior\[0\]: {7 - len(known)} of 7 completed trials .*\n- k: expected one of .* {7 - len(known)} such"
+    with pytest.warns(bo.SpaceChanged, match=says):
+        (task,) = read_prior([study], other, "minimize")
+    assert [other.present(x) for x in task.points] == [trial.point | {"late": 4} for trial in known]
+    assert task.values.tolist() == [trial.value for trial in known]
+
+
+def test_the_warning_points_at_the_call() -> None:
+    study = make_study(Space(NESTED))
+    with pytest.warns(bo.SpaceChanged, match="inner: flip") as said:
+        bo.Study(SPACE, prior=[study])
+    assert said[0].filename == __file__
+
+
+def test_a_study_none_of_whose_trials_can_be_read_is_refused() -> None:
+    with pytest.raises(PointError, match=r"prior\[0\]: trial 0 is no point of the new space: k: expected one of"):
+        bo.Study({"x": bo.Real(0.0, 1.0), "k": ["c", "d"]}, prior=[make_study()])
+    with pytest.raises(PointError, match=r"prior\[0\]: trial 0 is no point of the new space: new: .* no default="):
+        bo.Study({"x": bo.Real(0.0, 1.0), "k": ["a", "b"], "new": bool}, prior=[make_study()])
+
+
+def test_a_result_that_was_pickled_has_forgotten_its_space_and_is_read_as_it_is() -> None:
+    result = pickle.loads(pickle.dumps(make_study().result))
+    assert len(read_prior([result], SPACE, "minimize")[0].values) == 6
+    with pytest.raises(PointError, match=r"prior\[0\]: trial \d is no point of the new space: k: expected one of"):
+        read_prior([result], Space({"x": bo.Real(0.0, 1.0), "k": ["b", "c"]}), "minimize")
+
+
+NETWORKS = {"x": bo.Real(0.0, 1.0), "k": ["a", "b"], "network": SMALL_CNN}
+NESTED = {"x": bo.Real(0.0, 1.0), "k": ["a", "b"], "inner": {"flip": bo.Binary(default=False)}}
+
+
+def test_plain_and_mixed_spaces_read_each_other(tmp_path) -> None:
+    study = make_study(storage=tmp_path / "plain.db")
+    nested = Space(NESTED)
+    for source in (study, study.result, tmp_path / "plain.db"):
+        (task,) = read_prior([source], nested, "minimize")
+        assert [nested.present(x) for x in task.points] == [
+            one.point | {"inner": {"flip": False}} for one in study.trials
+        ]
+    mixed = make_study(nested, storage=tmp_path / "mixed.db")
+    kept = [trial for trial in mixed.trials if not trial.point["inner"]["flip"]]
+    assert 0 < len(kept) < 6
+    with pytest.warns(bo.SpaceChanged, match="inner: flip: the space has no place"):
+        (task,) = read_prior([tmp_path / "mixed.db"], SPACE, "minimize")
+    assert task.values.tolist() == [trial.value for trial in kept]
+
+
+def test_a_part_that_is_no_space_has_no_default() -> None:
+    with pytest.raises(PointError, match=r"prior\[0\]: trial 0 .* network: the trial has no value of it, and a domain"):
+        bo.Study(NETWORKS, prior=[make_study()])
+    with pytest.raises(PointError, match=r"prior\[0\]: trial 0 is no point of .*: network: the space has no"):
+        bo.Study(SPACE, prior=[make_study(NETWORKS)])
 
 
 def test_a_study_without_completed_trials_is_refused() -> None:

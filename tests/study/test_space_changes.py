@@ -12,12 +12,13 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import BostructError, Suggestion
+from bostruct.domains.space.rereading import read_contents
 from bostruct.searchers.random import RandomSearch
 from bostruct.storage.json_text import dump, parse
 from bostruct.storage.memory import MemoryStorage
 from bostruct.storage.protocol import StorageError, StudyMismatch
 from bostruct.storage.sqlite import SqliteStorage
-from bostruct.study.space_changes import SpaceChanged, current_row, describe_change
+from bostruct.study.space_changes import SHOWN_REASONS, SpaceChanged, current_row, describe_change, group_reasons
 from tests.stored import damage, forge
 
 OLD = {"a": ["x", "y"], "b": bo.Integer(0, 5)}
@@ -120,7 +121,7 @@ def test_each_kind_is_gained_with_its_default_and_lost_where_it_has_it(file: Pat
             other = next(x for x in variable.choices if x != default)
             study.add({"a": "x", "b": 0, "new": default}, 1.0)
             study.add({"a": "x", "b": 0, "new": other}, 1.0)
-    with pytest.warns(SpaceChanged, match="1 of 9 trials .* new: the space has no place for the trial's value"):
+    with pytest.warns(SpaceChanged, match=r"1 of 9 trials .*\n- new: the space has no place for the trial's value"):
         study = open_study(file, OLD)
     with study:
         assert [trial.unread is None for trial in study.trials] == [True] * 8 + [False]
@@ -129,7 +130,7 @@ def test_each_kind_is_gained_with_its_default_and_lost_where_it_has_it(file: Pat
 
 def test_a_variable_without_a_default_leaves_no_old_trial_and_all_of_them_are_kept(file: Path) -> None:
     before = SqliteStorage(file).read(None).trials
-    says = r"7 of 7 trials .* no data for the method: new: the trial has no value of it, and it has no default="
+    says = r"7 of 7 trials .* no data for the method:\n- new: the trial has no value of it, and it has no default="
     with pytest.warns(SpaceChanged, match=says) as said:
         study = open_study(file, OLD | {"new": bool})
     assert len(said) == 1
@@ -416,3 +417,53 @@ def test_a_change_that_a_caller_refuses_is_not_written(tmp_path: Path) -> None:
                 bo.Study({"k": ["b", "c"]}, method="random", storage=file)
     with open_study(file, {"k": ["a", "b"]}) as study:
         assert not study.space_changes
+
+
+def test_the_warning_has_one_line_for_each_variable_or_constraint_however_many_trials_there_are() -> None:
+    def is_even(point: dict[str, Any]) -> bool:
+        return point["b"] % 2 == 0
+
+    place = MemoryStorage()
+    with bo.Study({"a": ["x", "y"], "b": bo.Integer(0, 999)}, method="random", seed=0, storage=place) as study:
+        for b in range(300):
+            study.add({"a": "xy"[b % 3 == 0], "b": b}, 0.0)
+    with pytest.warns(SpaceChanged) as said:
+        open_study(place, bo.Space({"a": ["x", "z"], "b": bo.Integer(0, 99)}, [is_even])).close()
+    assert said[0].filename == open_study.__code__.co_filename  # where the study is opened
+    first, *lines = str(said[0].message).splitlines()
+    assert first.endswith("are no data for the method:")
+    assert lines[0].startswith("- b: expected one of [0, 1, 2, ")
+    assert lines[0].endswith(", got 100 (trial 100; 134 such)")
+    assert lines[1:] == [
+        "- a: expected one of ['x', 'z'], got 'y' (trial 0; 100 such)",
+        "- point: {'a': 'x', 'b': 1} breaks the constraint is_even (trial 1; 33 such)",
+    ]
+
+
+def test_reasons_beyond_the_first_are_counted() -> None:
+    contents = [read_contents(bo.Space({f"v{i}": bool for i in range(SHOWN_REASONS + 3)}).to_json())]
+    unread = {str(i): f"v{i}: expected {i}" for i in range(SHOWN_REASONS + 3)} | {"99": "v4: expected 9"}
+    lines = group_reasons(unread, contents).splitlines()[1:]
+    assert lines[0] == "- v4: expected 4 (trial 4; 2 such)"
+    assert len(lines) == SHOWN_REASONS + 1
+    assert lines[-1] == "- and 3 more variables or constraints"
+
+
+class Racing(SqliteStorage):
+    """A file whose space another handle changes right before this one becomes its writer."""
+
+    def begin(self, row: Any) -> Any:
+        open_study(self._path, GROWN).close()
+        return super().begin(row)
+
+
+def test_a_space_that_another_handle_changed_meanwhile_is_not_written_back(file: Path) -> None:
+    says = "another writer changed the space of study 'study' while it was being opened; nothing was written; load it"
+    with pytest.raises(StorageError, match=says):
+        bo.Study.load(Racing(file))
+    assert len(SqliteStorage(file).read(None).changes) == 1
+    with bo.Study.load(Racing(file)) as study:  # whose change is the same again, and so none
+        assert study.domain == bo.Space(GROWN)
+        assert len(study.space_changes) == 1
+    with bo.Study.load(Racing(file), space=OLD) as study:  # a space that the caller gives is the caller's
+        assert study.domain == bo.Space(OLD)

@@ -41,6 +41,11 @@ class Floats(bo.Space):
         return [one.astype(float) for one in super().tokens(xs)]
 
 
+class Forgets(bo.Space):
+    def decode_from(self, data, description):
+        return super().decode_from(data | {"a": False}, description)
+
+
 class RollsNothing(bo.Space):
     def roll_out(self, made, rng):
         del made, rng
@@ -118,6 +123,7 @@ class OtherDraws(bo.Space):
         (Negative, "tokens are hashes of 63 bits, at least 0: got -"),
         (TooFew, r"tokens returns a list of one array a point: got \["),
         (Floats, "tokens returns arrays of int64, one number a token: got "),
+        (Forgets, "decode_from of the domain's own form is decode: got "),
         (RollsNothing, "(roll_out returns valid points: got None|check raised TypeError)"),
         (RollsAnything, "roll_out (keeps the decisions made: expected|draws from)"),
         (Endless, "options is 0 once all decisions are made: got 1"),

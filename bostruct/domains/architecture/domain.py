@@ -204,6 +204,15 @@ class ArchitectureDomain:
         """
         return xs
 
+    def decode_from(self, data: ParsedJson, description: ParsedJson) -> Architecture:
+        """Rebuild an architecture that a domain of other bounds encoded; raises PointError: `HasMigration`.
+
+        data: what `encode` of the other domain returned.
+        description: of the other domain, which says nothing that an architecture does not say itself.
+        """
+        del description
+        return self.decode(data)
+
     def key(self, x: Architecture) -> Hashable:
         """Return the fingerprint of an architecture.
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.checks import did_you_mean, short_repr
-from bostruct.contracts import DomainError, IntArray, PointError
+from bostruct.contracts import DomainError, IntArray, PointError, PredicateError
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.condition_counts import PointCount, count_points, split_into_classes
 from bostruct.domains.space.graphs import MAX_CHOICES
@@ -56,7 +56,7 @@ class ParentTest:
 
         columns: of values that the parent has (m, width).
 
-        Raises DomainError where the predicate itself fails.
+        Raises PredicateError where the predicate itself fails.
         """
         if self._table is not None:
             return self._table[columns[:, 0]]
@@ -82,7 +82,7 @@ class ParentTest:
         except Exception as error:
             name = predicate_name(self.predicate)  # type: ignore[arg-type]
             where = f"{self.owner}: when: {name} failed for {self.name} = {short_repr(value)}"
-            raise DomainError(f"{where}: {error!r}") from error
+            raise PredicateError(f"{where}: {error!r}") from error
 
     @cached_property
     def _table(self) -> Mask | None:

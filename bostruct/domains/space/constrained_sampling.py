@@ -13,6 +13,7 @@ from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, IntArray
 from bostruct.domains.space.call_limit import call_limit, limit_search
 from bostruct.domains.space.constraints import ConstrainedProduct, valid_mask, work_limit
+from bostruct.domains.space.listed_draws import draw_listed
 from bostruct.domains.space.walks import random_walk
 from bostruct.domains.space.when import predicate_name
 
@@ -30,9 +31,9 @@ def sample_satisfying(space: ConstrainedProduct, m: int, rng: np.random.Generato
     m: int >= 0.
     rng: `numpy.random.Generator`.
 
-    Uniform and independent where at least one draw in 20 (in d / 2 for large spaces) is valid, or where the space can
-    be enumerated; elsewhere dependent draws of walks, some of them repeated where m exceeds what 60,000 calls of
-    predicates reach. Raises DomainError where no valid point is found.
+    Independent, each variable uniform on its scale, where at least one draw in 20 (in d / 2 for large spaces) is valid,
+    or where the space can be enumerated (`draw_listed`); elsewhere dependent draws of walks, some of them repeated
+    where m exceeds what 60,000 calls of predicates reach. Raises DomainError where no valid point is found.
     """
     found = sample_distinct(space, m, np.empty((0, space.layout.n_columns), dtype=np.int64), rng)
     return found if len(found) == m else found[rng.permutation(np.resize(np.arange(len(found)), m))]
@@ -91,7 +92,7 @@ def _sample_from_all(space: ConstrainedProduct, m: int, rng: np.random.Generator
     if not len(every):
         names = ", ".join(predicate_name(c) for c in space.constraints)
         raise DomainError(f"constraints: none of the {space.n_points} points satisfies all of {short_repr(names, 200)}")
-    return every[rng.integers(len(every), size=m)]
+    return every[draw_listed([space], [every], m, rng)]
 
 
 def _walk_from(space: ConstrainedProduct, starts: IntArray, m: int, thin: int, rng: np.random.Generator) -> IntArray:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.checks import short_repr
-from bostruct.contracts import DomainError, IntArray
+from bostruct.contracts import IntArray, PredicateError
 from bostruct.domains.space.call_limit import call_limit
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.conditions import Conditions
@@ -157,7 +157,7 @@ def ask(rule: Constraint, point: dict[str, Any], variables: Mapping[str, Variabl
     point: dict of the user's values, which the predicate may change.
     variables: of the space by name, for messages.
 
-    Raises DomainError where the predicate fails.
+    Raises PredicateError where the predicate fails.
     """
     call_limit().left -= 1
     try:
@@ -168,15 +168,15 @@ def ask(rule: Constraint, point: dict[str, Any], variables: Mapping[str, Variabl
 
 def _failure(
     rule: Constraint, point: dict[str, Any], variables: Mapping[str, Variable], error: Exception
-) -> DomainError:
+) -> PredicateError:
     """Say which rule failed, and where it asked for a variable that the point has not."""
     name = error.args[0] if isinstance(error, KeyError) and error.args else None
     if isinstance(name, str) and name in variables and name not in point:
-        return DomainError(
+        return PredicateError(
             f"constraint {predicate_name(rule)} asks for {name}, which {short_repr(point, 200)} has not: it exists "
             f"where {describe_when(variables[name].when)}; use point.get({name!r})"
         )
-    return DomainError(f"constraint {predicate_name(rule)} failed on {short_repr(point, 200)}: {error!r}")
+    return PredicateError(f"constraint {predicate_name(rule)} failed on {short_repr(point, 200)}: {error!r}")
 
 
 def _present_rows(space: ConstrainedProduct, xs: IntArray) -> Iterator[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bostruct.checks import check_bool, check_integer
-from bostruct.contracts import DomainError, IntArray, Json, ParsedJson
+from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson
 from bostruct.domains.space.choices import ChoiceVariable, path_graph, to_python
 from bostruct.domains.space.graphs import MAX_CHOICES, DyadicGraph, GeometricGraph
 from bostruct.domains.space.scale import IntegerGrid
@@ -75,6 +75,13 @@ class Integer(ChoiceVariable):
         rng: the only source of chance.
         """
         return super().sample(m, rng) if self._grid is None else self._grid.sample(m, rng)[:, None]
+
+    def chances(self, values: IntArray) -> Array:
+        """Return the chance with which `sample` draws each of some integers (m,).
+
+        values: positions of m integers (m, 1).
+        """
+        return super().chances(values) if self._grid is None else self._grid.chances(values[:, 0])
 
     def parse(self, value: object) -> list[int]:
         """Return the position of an integer; raises PointError for anything else.

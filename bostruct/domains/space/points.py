@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 
 import numpy as np
 
 from bostruct.checks import did_you_mean, short_repr
-from bostruct.contracts import IntArray, Json, ParsedJson, PointError, Presented
+from bostruct.contracts import IntArray, Json, PointError, Presented
 from bostruct.domains.space.constraints import ConstrainedProduct, count_satisfied_rules
 from bostruct.domains.space.variable import ABSENT, Variable
 from bostruct.domains.space.when import describe_when, predicate_name
@@ -90,56 +88,6 @@ def read_row(space: ConstrainedProduct, data: Mapping[str, object], read: Read) 
         except PointError as error:
             raise PointError(f"{name}: {error}") from None
     return row
-
-
-def reread_row(space: ConstrainedProduct, data: ParsedJson, description: ParsedJson) -> IntArray:
-    """Read a row from a point that a space of another description encoded (columns,); constraints are not looked at.
-
-    space: `Space`.
-    data: the point as JSON.
-    description: what `to_json` of the other space returned.
-
-    A variable that the point lacks has its default. A value for which the space has no place is left out where it is
-    the default of its variable, in this space or in the other. Raises PointError, naming the variable.
-    """
-    theirs = description["variables"]
-    if not isinstance(data, Mapping) or not data.keys() <= theirs.keys():
-        raise PointError(f"point: expected a dict of {short_repr(list(theirs), 200)}, got {short_repr(data)}")
-    row = np.full(space.layout.n_columns, ABSENT, dtype=np.int64)
-    variables, left = list(space.variables.items()), dict(data)
-    for i in space.conditions.order:
-        name, variable = variables[i]
-        if variable.when and not space.conditions.holds(i, row[None])[0]:
-            continue
-        try:
-            row[space.layout.columns(i)] = _reread_value(variable, left, name, theirs.get(name))
-        except PointError as error:
-            raise PointError(f"{name}: {error}") from None
-    for name, value in left.items():
-        _check_left_out(space.variables.get(name), name, value, theirs[name])
-    return row
-
-
-def _reread_value(variable: Variable, left: dict[str, ParsedJson], name: str, description: ParsedJson) -> Sequence[int]:
-    """Take the value of a variable from what is left of a point, its default where that has none."""
-    if name in left:
-        return variable.decode_from(left.pop(name), description)
-    if variable.default_columns is None:
-        raise PointError("the trial has no value of it, and it has no default=")
-    return variable.default_columns
-
-
-def _check_left_out(variable: Variable | None, name: str, value: ParsedJson, description: ParsedJson) -> None:
-    """Raise PointError unless a value for which a space has no place is the default of its variable."""
-    if "default" in description and json.dumps(description["default"]) == json.dumps(value):
-        return
-    own = None if variable is None else variable.default_columns
-    if variable is not None and own is not None:
-        with suppress(PointError):
-            if tuple(variable.decode_from(value, description)) == own:
-                return
-    why = "and it has no default=" if own is None and "default" not in description else "which is not its default"
-    raise PointError(f"{name}: the space has no place for the trial's value {short_repr(value)}, {why}")
 
 
 def present_row(space: ConstrainedProduct, x: IntArray) -> dict[str, Presented]:

@@ -151,6 +151,16 @@ class IntegerGrid(NumberGrid):
         logs = rng.uniform(math.log(self.low - 0.5), math.log(self.high + 0.5), size=m)
         return np.clip(np.rint(np.exp(logs)), self.low, self.high).astype(np.int64) - self.low
 
+    def chances(self, vertices: IntArray) -> Array:
+        """Return the chance with which `sample` draws each of some integers, as many.
+
+        vertices: positions on the grid, of any shape.
+        """
+        if not self.log:
+            return np.full(np.shape(vertices), 1.0 / len(self))
+        values = vertices + float(self.low)
+        return np.log((values + 0.5) / (values - 0.5)) / math.log((self.high + 0.5) / (self.low - 0.5))
+
     def shares(self, vertices: IntArray) -> Array:
         """Return the share of the range, on the grid's scale, at which integers lie, in [0, 1], as many.
 

@@ -38,8 +38,9 @@ from bostruct.domains.space.decisions import (
 )
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.moves import Moves
-from bostruct.domains.space.points import check_names, check_row, encode_row, present_row, read_row, reread_row
+from bostruct.domains.space.points import check_names, check_row, encode_row, present_row, read_row
 from bostruct.domains.space.registry import is_part, variable, variable_from_json
+from bostruct.domains.space.rereading import reread_row
 from bostruct.domains.space.scale import GRID_STEPS, NumberGrid
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
 from bostruct.domains.space.survey import survey_space
@@ -174,7 +175,7 @@ class Space:
         rng: `numpy.random.Generator`.
 
         Independent, each variable uniform on its scale given those that it depends on. Under tight constraints points
-        come from a list, uniform over the points, or from walks: see
+        come from a list, uniform over the points where no variable has a logarithmic scale, or from walks: see
         `bostruct.domains.space.constrained_sampling.sample_satisfying`. Raises DomainError where no valid point can be
         found.
         """
@@ -270,7 +271,7 @@ class Space:
         description: what `to_json` of the other space returned.
 
         A variable that the point lacks has its default, and a value for which this space has no place must be the
-        default of its variable. Constraints are not checked.
+        default of its variable. Constraints are not checked: `HasMigration`.
         """
         return reread_row(self, data, description)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from bostruct.contracts import IntArray, SpaceExhausted
 from bostruct.domains.space.constraints import ConstrainedProduct
+from bostruct.domains.space.listed_draws import draw_listed
 from bostruct.domains.space.walks import find_unseen_nearby
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 
@@ -51,7 +52,7 @@ def _sample_unseen_from_list(
     left = [row for row, key in enumerate(space.keys(every)) if key not in seen]
     if not left:
         raise SpaceExhausted(f"all {len(every)} points of the space have been seen")
-    return every[left[rng.integers(len(left))]].copy()
+    return every[left[int(draw_listed([space], [every[left]], 1, rng)[0])]].copy()
 
 
 def _first_unseen(space: ConstrainedProduct, x: IntArray, seen: AbstractSet[Hashable]) -> IntArray | None:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from bostruct.checks import hide_addresses
-from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, PointError, Presented
+from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.when import When, when_to_json
 
 ABSENT = int(np.iinfo(np.int64).min)  # in each column of a variable that a point does not have
@@ -57,6 +57,15 @@ class Variable(ABC):
         m: int >= 0.
         rng: the only source of chance.
         """
+
+    def chances(self, values: IntArray) -> Array:
+        """Return the chance with which `sample` draws each of some values (m,).
+
+        values: columns of m values (m, width).
+
+        A kind that is not even and does not say more counts as one that is.
+        """
+        return np.full(len(values), 1.0 / self.size)
 
     @abstractmethod
     def neighbors(self, columns: Sequence[int], leaps: bool = False) -> IntArray:

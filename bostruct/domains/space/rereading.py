@@ -1,0 +1,154 @@
+"""Points of a space as another form of it encoded them: with other values, variables or domains beside them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bostruct.checks import short_repr
+from bostruct.contracts import IntArray, ParsedJson, PointError
+from bostruct.domains.space.constraints import ConstrainedProduct
+from bostruct.domains.space.variable import ABSENT, Variable
+
+OWN = ""  # the part of a mixed space that holds its variables; the names that users give are not empty
+NOTHING: Mapping[str, Any] = {"domain": "space", "variables": {}, "constraints": 0}  # what a part was before it existed
+
+
+class Contents(NamedTuple):
+    """The values of a space, as its description names them; none of another domain.
+
+    variables: descriptions by name.
+    parts: descriptions of the other domains inside, by name.
+    """
+
+    variables: Mapping[str, ParsedJson]
+    parts: Mapping[str, ParsedJson]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all values, the variables first."""
+        return [*self.variables, *self.parts]
+
+
+def read_contents(description: ParsedJson) -> Contents:
+    """Return what the description of a space, plain or mixed, names.
+
+    description: what `to_json` of any domain returned.
+    """
+    if description.get("domain") == "space":
+        return Contents(_as_dict(description.get("variables")), {})
+    if description.get("domain") != "mixed":
+        return Contents({}, {})
+    parts, order = _as_dict(description.get("parts")), description.get("order", ())
+    own = _as_dict(_as_dict(parts.get(OWN)).get("variables"))
+    named = {name: one for name, one in own.items() if name in order}  # the others are tests of parts
+    return Contents(named, {name: part for name, part in parts.items() if name != OWN})
+
+
+def _as_dict(given: ParsedJson) -> dict[str, ParsedJson]:
+    return given if isinstance(given, dict) else {}
+
+
+def reread_row(space: ConstrainedProduct, data: ParsedJson, description: ParsedJson) -> IntArray:
+    """Read a row from a point that a space of another description encoded (columns,); constraints are not looked at.
+
+    space: `Space`.
+    data: the point as JSON.
+    description: what `to_json` of the other space returned, which may have other domains inside.
+
+    A variable that the point lacks has its default. A value for which the space has no place is left out where it is
+    the default of its variable, in this space or in the other. Raises PointError, naming the variable.
+    """
+    theirs = read_contents(description)
+    own, others = split_values(data, theirs)
+    row = fill_row(space, own, theirs.variables)
+    for name, value in others.items():
+        check_part_left_out(name, value, theirs.parts[name])
+    return row
+
+
+def split_values(data: ParsedJson, theirs: Contents) -> tuple[dict[str, ParsedJson], dict[str, ParsedJson]]:
+    """Return the variables of an encoded point, and its other parts; raise PointError for what is no such point.
+
+    data: JSON of any form.
+    theirs: of the space that encoded it.
+    """
+    if not isinstance(data, Mapping) or not theirs.parts.keys() <= data.keys() <= {*theirs.names}:
+        raise PointError(f"point: expected a dict of {short_repr(theirs.names, 200)}, got {short_repr(data)}")
+    own = {name: value for name, value in data.items() if name not in theirs.parts}
+    return own, {name: data[name] for name in theirs.parts}
+
+
+def fill_row(space: ConstrainedProduct, values: Mapping[str, ParsedJson], theirs: Mapping[str, ParsedJson]) -> IntArray:
+    """Read a row from encoded values of variables (columns,), as `reread_row` reads a whole point.
+
+    space: `Space`.
+    values: by name.
+    theirs: the descriptions of the variables that encoded them, by name.
+    """
+    row = np.full(space.layout.n_columns, ABSENT, dtype=np.int64)
+    variables, left = list(space.variables.items()), dict(values)
+    for i in space.conditions.order:
+        name, variable = variables[i]
+        if variable.when and not space.conditions.holds(i, row[None])[0]:
+            continue
+        try:
+            row[space.layout.columns(i)] = _reread_value(variable, left, name, theirs.get(name))
+        except PointError as error:
+            raise PointError(f"{name}: {error}") from None
+    for name, value in left.items():
+        check_left_out(space.variables.get(name), name, value, theirs[name])
+    return row
+
+
+def _reread_value(variable: Variable, left: dict[str, ParsedJson], name: str, description: ParsedJson) -> Sequence[int]:
+    """Take the value of a variable from what is left of a point, its default where that has none."""
+    if name in left:
+        return variable.decode_from(left.pop(name), description)
+    if variable.default_columns is None:
+        raise PointError("the trial has no value of it, and it has no default=")
+    return variable.default_columns
+
+
+def check_left_out(variable: Variable | None, name: str, value: ParsedJson, description: ParsedJson) -> None:
+    """Raise PointError unless a value for which a space has no place is the default of its variable.
+
+    variable: that the space has under this name; None for none.
+    name: of the variable, for the message.
+    value: encoded.
+    description: of the variable that encoded it.
+    """
+    if "default" in description and json.dumps(description["default"]) == json.dumps(value):
+        return
+    own = None if variable is None else variable.default_columns
+    if variable is not None and own is not None:
+        with suppress(PointError):
+            if tuple(variable.decode_from(value, description)) == own:
+                return
+    why = "and it has no default=" if own is None and "default" not in description else "which is not its default"
+    raise _no_place(name, value, why)
+
+
+def check_part_left_out(name: str, value: ParsedJson, description: ParsedJson) -> None:
+    """Raise PointError unless a part for which a space has no place is a space whose values are all at their defaults.
+
+    name: of the part, for the message.
+    value: encoded.
+    description: of the part's domain.
+    """
+    theirs = read_contents(description)
+    if not theirs.names:
+        raise _no_place(name, value, "and a domain that is no space has no default=")
+    own, others = split_values(value, theirs)
+    for inner, one in own.items():
+        check_left_out(None, f"{name}: {inner}", one, theirs.variables[inner])
+    for inner, one in others.items():
+        check_part_left_out(f"{name}: {inner}", one, theirs.parts[inner])
+
+
+def _no_place(name: str, value: ParsedJson, why: str) -> PointError:
+    return PointError(f"{name}: the space has no place for the trial's value {short_repr(value)}, {why}")
