@@ -78,10 +78,11 @@ def searcher(method: str | Searcher, domain: Domain) -> Searcher:
         try:
             built = build(domain)
         except DomainError as error:
-            if not isinstance(domain, Joint):
+            if not isinstance(domain, Joint) or "; auto" in str(error):  # which names methods that can
                 raise
             raise DomainError(
-                f"{error}; auto, annealing, evolution, regularized-evolution and random search {domain_label(domain)}"
+                f"{error}; auto, annealing, evolution, regularized-evolution, hill-climbing and random search "
+                f"{domain_label(domain)}"
             ) from error
         if missing := missing_members(built, Searcher):
             raise TypeError(

@@ -15,6 +15,7 @@ from bostruct.acquisition.local_search import LocalSearch
 from bostruct.acquisition.mixed_search import MixedSearch
 from bostruct.checks import has_capability, require
 from bostruct.contracts import Domain, HasChoices, HasDistances, HasFeatures, HasMutation, Searcher
+from bostruct.domains.joint import Joint
 from bostruct.domains.space.space import Space
 from bostruct.kernels.algebra import WeightedSum
 from bostruct.kernels.space.registry import main_effects
@@ -127,6 +128,11 @@ def for_programs(domain: HasChoices) -> BayesianSearch:
     )
 
 
+def _has_choices_of_its_own(domain: Domain) -> bool:
+    """Tell whether choices make up a domain that is no product of others, each of which has a kernel of its own."""
+    return has_capability(domain, HasChoices) and not isinstance(domain, Joint)
+
+
 def _note_model(domain: Domain) -> str:
     by_features = has_capability(domain, HasFeatures) and not has_capability(domain, HasDistances)
     how = "features" if by_features else "distances" if has_distance(domain) else "a kernel, and no mutations"
@@ -139,7 +145,7 @@ def _note_without_model(method: str, domain: Domain) -> str:
 
 RULES = (
     Rule(lambda domain: isinstance(domain, Space), for_space),
-    Rule(lambda domain: has_capability(domain, HasChoices) and has_capability(domain, HasMutation), for_programs),
+    Rule(lambda domain: _has_choices_of_its_own(domain) and has_capability(domain, HasMutation), for_programs),
     Rule(lambda domain: has_nasbot_kernel(domain) and has_capability(domain, HasMutation), nasbot),
     Rule(lambda domain: find_part_without_kernel(domain) is None, bayesian, _note_model),
     Rule(lambda domain: has_capability(domain, HasMutation), evolution, partial(_note_without_model, "evolution")),

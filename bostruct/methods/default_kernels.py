@@ -67,10 +67,10 @@ def find_part_without_kernel(domain: Domain, name: str = "") -> str | None:
     name: of the part that it is.
     """
     if isinstance(domain, Joint):
-        parts = zip(domain.names, domain.domains, strict=True)
+        parts = zip(domain.part_names, domain.domains, strict=True)
         return next((found for own, part in parts if (found := find_part_without_kernel(part, own))), None)
     known = isinstance(domain, Space) or has_capability(domain, HasChoices) or has_distance(domain)
-    if known or _draws_architectures(domain):
+    if known or draws_architectures(domain):
         return None
     return type(domain).__name__ + (f" (the part {name!r})" if name else "")
 
@@ -82,10 +82,14 @@ def has_nasbot_kernel(domain: Domain) -> bool:
     """
     if isinstance(domain, Joint):
         return find_part_without_kernel(domain) is None
-    return not has_distance(domain) and _draws_architectures(domain)
+    return not has_distance(domain) and draws_architectures(domain)
 
 
-def _draws_architectures(domain: Domain) -> bool:
+def draws_architectures(domain: Domain) -> bool:
+    """Tell whether the points of a domain are architectures.
+
+    domain: any.
+    """
     return all(isinstance(x, Architecture) for x in domain.sample(1, np.random.default_rng(0)))
 
 
@@ -117,7 +121,7 @@ def joint_kernel(domain: Joint, settings: Otmann = REFERENCE) -> Similarity:
     Raises DomainError for any other part.
     """
     factors: list[Similarity] = []
-    for name, part in zip(domain.names, domain.domains, strict=True):
+    for name, part in zip(domain.part_names, domain.domains, strict=True):
         factors.append(PartKernel(name or "variables", partial(domain.part, name), default_kernel(part, settings)))
     return reduce(Product, factors)
 

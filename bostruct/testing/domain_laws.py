@@ -23,6 +23,7 @@ from bostruct.contracts import (
     HasDistances,
     HasFeatures,
     HasMutation,
+    HasNamedDecisions,
     HasNeighborhoods,
     HasNeighbors,
     HasPool,
@@ -35,6 +36,7 @@ from bostruct.testing.capability_laws import (
     check_candidates,
     check_decisions,
     check_named_choices,
+    check_named_decisions,
     check_pool_of,
     check_same_capabilities,
     check_tokens,
@@ -97,6 +99,8 @@ def _check_capabilities(domain: Domain, xs: Batch, points: list[Point] | None, r
             check_named_choices(domain, x)
         if has_capability(domain, HasDecisions):
             check_decisions(domain, x, rng)
+        if has_capability(domain, HasNamedDecisions):
+            check_named_decisions(domain, x)
     check_sources(domain, xs[0], xs[1])
     if has_capability(domain, HasNeighbors):
         check_neighbor_chances(domain, xs[0], rng)
