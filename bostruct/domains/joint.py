@@ -379,9 +379,8 @@ class Joint:
         if len(changes) <= m:
             return self._keep_valid(self._apply(x, changes))
         found: dict[int, JointPoint] = {}
-        order = rng.permutation(len(changes)).tolist()
-        while len(found) < m and order:  # constraints are asked about no more points than needed
-            chosen = [order.pop() for _ in range(min(m - len(found), len(order)))]
+        order = iter(rng.permutation(len(changes)).tolist())
+        while len(found) < m and (chosen := list(islice(order, m - len(found)))):  # no more than needed are asked about
             born = zip(chosen, self._apply(x, [changes[k] for k in chosen]), strict=True)
             found |= {k: y for k, y in born if self._is_valid(y)}
         return [found[k] for k in sorted(found)]
