@@ -131,10 +131,18 @@ def missing_members(part: object, capability: type) -> list[str]:
     return [name for name in _members(capability) if isinstance(part, type) or not _has_member(part, name)]
 
 
+def members_of(capability: type) -> list[str]:
+    """List the methods and properties that a capability adds to those that it builds on.
+
+    capability: a protocol of `bostruct.contracts`.
+    """
+    return [name for name in vars(capability) if not name.startswith("_")]
+
+
 @lru_cache(maxsize=64)
 def _members(capability: type) -> tuple[str, ...]:
     bases = [base for base in capability.__mro__ if base is capability or base not in CONTRACTS]
-    return tuple(dict.fromkeys(name for base in reversed(bases) for name in vars(base) if not name.startswith("_")))
+    return tuple(dict.fromkeys(name for base in reversed(bases) for name in members_of(base)))
 
 
 def _has_member(part: object, name: str) -> bool:
@@ -170,12 +178,20 @@ def require(domain: Any, capability: type[Capability], method: str) -> Capabilit
     method: that asks.
     """
     if missing := missing_members(domain, capability):
-        first = re.split(r"[.:]\s|\.$", capability.__doc__ or capability.__name__, maxsplit=1)[0]
         raise DomainError(
-            f"method: {method} needs {first[:1].lower()}{first[1:]}, got {type(domain).__name__}, which lacks "
+            f"method: {method} needs {describe_need(capability)}, got {type(domain).__name__}, which lacks "
             f"{', '.join(missing)}"
         )
     return domain
+
+
+def describe_need(capability: type) -> str:
+    """Return the first words of a capability's docstring, as a part of a sentence.
+
+    capability: a protocol of `bostruct.contracts`.
+    """
+    first = re.split(r"[.:]\s|\.$", capability.__doc__ or capability.__name__, maxsplit=1)[0]
+    return first[:1].lower() + first[1:]
 
 
 def check_bool(name: str, value: object) -> bool:

@@ -289,6 +289,26 @@ class HasDecisions(Domain, Protocol):
 
 
 @runtime_checkable
+class HasNamedDecisions(HasChoices, HasDecisions, Protocol):
+    """A domain of named choices, decided one after another."""
+
+    def choice_after(self, made: Sequence[int]) -> Choice | None:
+        """Return the choice that is decided next, whatever its value; None after the last. Raises Infeasible.
+
+        made: positions chosen so far, from the first decision on.
+        """
+        ...
+
+    def decide(self, name: str, value: float) -> int:
+        """Return the decision that the value of a choice stands for.
+
+        name: the choice's path.
+        value: as `Choice.value`.
+        """
+        ...
+
+
+@runtime_checkable
 class HasCrossover(Domain, Protocol):
     """A domain whose points can be crossed."""
 

@@ -20,6 +20,7 @@ from bostruct.contracts import (
     HasFeatures,
     HasMigration,
     HasMutation,
+    HasNamedDecisions,
     HasNeighborhoods,
     HasNeighbors,
     HasParts,
@@ -44,15 +45,19 @@ POSSESSIONS = [
     (
         SPACE,
         {HasCandidates, HasNeighbors, HasNeighborhoods, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions}
-        | {HasContinuous, HasMigration, HasVariables},
+        | {HasContinuous, HasMigration, HasNamedDecisions, HasVariables},
     ),
     (NETWORKS, {HasMutation, HasPool, HasMigration, HasArchitectures}),
     (
         SearchSpace(program),
-        {HasNeighbors, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions, HasArchitectures},
+        {HasNeighbors, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions}
+        | {HasNamedDecisions, HasArchitectures},
     ),
     (bo.Space({"a": SPACE, "b": NETWORKS}), {HasMutation, HasCrossover, HasPool, HasMigration, HasParts}),
-    (bo.joint_domain({"a": SPACE, "b": SPACE}), {HasNeighbors, HasMutation, HasCrossover, HasPool, HasParts}),
+    (
+        bo.joint_domain({"a": SPACE, "b": SPACE}),
+        {HasNeighbors, HasMutation, HasCrossover, HasPool, HasParts, HasChoices, HasDecisions, HasNamedDecisions},
+    ),
     (bo.joint_domain({"a": SPACE, "b": NETWORKS}), {HasMutation, HasCrossover, HasPool, HasParts}),
     (Permutations(4), set()),
     (Mutable(4), {HasMutation}),

@@ -87,9 +87,9 @@ def _parts_without_choices(domain: Domain) -> tuple[str, ...]:
         return ()
     if not isinstance(domain, Joint):
         return ("",)
-    named = zip(domain.names, domain.domains, strict=True)
+    named = zip(domain.part_names, domain.domains, strict=True)
     lacking = [[_join(name, path) for path in _parts_without_choices(part)] for name, part in named]
-    if all(paths == [name] for name, paths in zip(domain.names, lacking, strict=True)):
+    if all(paths == [name] for name, paths in zip(domain.part_names, lacking, strict=True)):
         return ("",)
     return tuple(path for paths in lacking for path in paths)
 
@@ -99,7 +99,7 @@ def _list_choices(domain: Domain, x: Point) -> list[Choice]:
     if has_capability(domain, HasChoices):
         return list(domain.coordinates(x))
     found: list[Choice] = []
-    parts = zip(domain.names, domain.domains, x.parts, strict=True) if isinstance(domain, Joint) else ()
+    parts = zip(domain.part_names, domain.domains, x.parts, strict=True) if isinstance(domain, Joint) else ()
     tests = {one.label for one in domain.tests} if isinstance(domain, MixedSpace) else set()
     for name, part, own in parts:
         choices = [one for one in _list_choices(part, own) if name or one.path not in tests]

@@ -87,6 +87,12 @@ def example_domains() -> dict[str, Domain]:
     from bostruct.nas.spaces.wrs_cnn import reduced_wrs_cnn
 
     mixed = {"kind": ["x", "y", "z"], "depth": range(5), "wiring": bo.Graph(networkx.cycle_graph(5))}
+    training = {
+        "rate": bo.Real(1e-5, 1e-1, log=True),
+        "optimizer": ["sgd", "adam"],
+        "momentum": bo.Real(0.0, 0.99, when={"optimizer": "sgd"}),
+        "epochs": bo.Fidelity([1, 3, 9]),
+    }
     return {
         "bits": bo.Space({f"b{i}": bool for i in range(6)}),
         "categories, orders, graphs": bo.Space(mixed),
@@ -95,7 +101,8 @@ def example_domains() -> dict[str, Domain]:
         "with a Real": bo.Space(mixed | {"rate": bo.Real(0.0, 1.0)}),
         "with a Fidelity": bo.Space(mixed | {"epochs": bo.Fidelity([1, 3, 9])}),
         "architectures": bo.cnn_domain(),
-        "with another domain": bo.Space({"network": bo.cnn_domain(), "rate": [0.1, 0.01]}),
+        "with programs inside": bo.Space(training | {"program": SearchSpace(_chain)}),
+        "with architectures inside": bo.Space(training | {"network": bo.cnn_domain()}),
         "programs": SearchSpace(_chain),
         "programs without end": SearchSpace(_endless),
         "programs of layers": SearchSpace(reduced_wrs_cnn()),

@@ -53,14 +53,15 @@ class FidelityLevels:
         x: point of the domain.
         level: int, position among `costs`.
         """
-        part, _, space = self._fidelity_variables[0]
+        part = self._fidelity_variables[0][0]
         row = np.array(self._row(x), dtype=np.int64)
         row[self._column] = level
-        space.check(row)
-        if part is None:
-            return row
-        parts = [row if i == part else own for i, own in enumerate(x.parts)]
-        return self.domain.points([[own] for own in parts])[0]
+        found = row
+        if part is not None:
+            parts = [row if i == part else own for i, own in enumerate(x.parts)]
+            found = self.domain.points([[own] for own in parts])[0]
+        self.domain.check(found)
+        return found
 
     def at_target_fidelity(self, xs: Batch) -> Batch:
         """Return the same points at the highest fidelity, be they valid there or not.
@@ -98,7 +99,7 @@ class FidelityLevels:
     @cached_property
     def _column(self) -> int:
         _, name, space = self._fidelity_variables[0]
-        return list(space.variables).index(name)
+        return int(space.layout.starts[space.positions[name]])
 
     @cached_property
     def _fidelity_variables(self) -> list[tuple[int | None, str, Space]]:

@@ -6,20 +6,26 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from itertools import cycle, islice
+from functools import cached_property
+from itertools import cycle, groupby, islice
 from typing import Any, cast
 
 import numpy as np
 
-from bostruct.checks import has_capability, missing_members, short_repr
+from bostruct.checks import has_capability, members_of, missing_members, short_repr
 from bostruct.contracts import (
     Batch,
+    Choice,
     Domain,
     DomainError,
+    HasChoices,
     HasCrossover,
+    HasDecisions,
     HasMutation,
+    HasNamedDecisions,
     HasNeighbors,
     HasPool,
+    Infeasible,
     Json,
     ParsedJson,
     Point,
@@ -28,8 +34,14 @@ from bostruct.contracts import (
     Presented,
     SpaceExhausted,
 )
+from bostruct.domains.part_choices import PartChoices, PartDecisions
+from bostruct.domains.space.decisions import Coordinate
 from bostruct.domains.space.space import Space
 from bostruct.domains.unseen import draw_unseen
+
+OF_ALL_PARTS = (HasNeighbors, HasChoices, HasDecisions, HasNamedDecisions)
+LISTED_NEIGHBORS = 200  # of one part, so that up to as many are drawn by equal chances
+RESAMPLING_TRIES = 100  # draws of some choices until constraints hold
 
 
 @dataclass(frozen=True)
@@ -46,21 +58,28 @@ class JointPoint:
 
 @dataclass(frozen=True)
 class Joint:
-    """A product of named domains, as made by `joint_domain`: a `JointDomain`, or a `JointGraph`.
+    """A product of named domains, as made by `joint_domain`.
 
-    names: tuple of str, the names of the parts.
+    part_names: tuple of str, the names of the parts.
     domains: the domain of each part, in the same order.
 
-    A user writes, and an objective receives, a dict of the parts. A batch is a list.
+    A user writes, and an objective receives, a dict of the parts. A batch is a list. Neighbors, named choices and
+    decisions are there where all parts have them.
     """
 
-    names: tuple[str, ...]
+    part_names: tuple[str, ...]
     domains: tuple[HasMutation, ...]
+
+    def __post_init__(self) -> None:
+        for capability in OF_ALL_PARTS:
+            if not all(has_capability(domain, capability) for domain in self.domains):
+                for name in members_of(capability):  # a domain that sets a member to None does without it
+                    object.__setattr__(self, name, None)
 
     @property
     def parts(self) -> dict[str, HasMutation]:
         """The domain of each part by name: `HasParts`."""
-        return dict(zip(self.names, self.domains, strict=True))
+        return dict(zip(self.part_names, self.domains, strict=True))
 
     @property
     def size(self) -> float:
@@ -111,14 +130,14 @@ class Joint:
         x: anything.
         """
         if not isinstance(x, JointPoint) or len(x.parts) != len(self.domains):
-            raise PointError(f"point: expected one with the parts {', '.join(self.names)}, got {short_repr(x)}")
-        for name, domain, part in zip(self.names, self.domains, x.parts, strict=True):
+            raise PointError(f"point: expected one with the parts {', '.join(self.part_names)}, got {short_repr(x)}")
+        for name, domain, part in zip(self.part_names, self.domains, x.parts, strict=True):
             read_part(name, domain.check, part)
 
     def parse(self, point: object) -> JointPoint:
         """Read a point from a dict of what the parts' domains parse.
 
-        point: dict from every name in `names` to a point of that part.
+        point: dict from every name in `part_names` to a point of that part.
 
         Raises PointError, naming the part that is wrong.
         """
@@ -129,7 +148,7 @@ class Joint:
 
         x: `JointPoint`.
         """
-        parts = zip(self.names, self.domains, x.parts, strict=True)
+        parts = zip(self.part_names, self.domains, x.parts, strict=True)
         return {name: domain.present(part) for name, domain, part in parts}
 
     def encode(self, x: JointPoint) -> Json:
@@ -137,7 +156,7 @@ class Joint:
 
         x: `JointPoint`.
         """
-        parts = zip(self.names, self.domains, x.parts, strict=True)
+        parts = zip(self.part_names, self.domains, x.parts, strict=True)
         return {name: domain.encode(part) for name, domain, part in parts}
 
     def decode(self, data: ParsedJson) -> JointPoint:
@@ -179,10 +198,10 @@ class Joint:
     def part(self, name: str, xs: Iterable[JointPoint]) -> Batch:
         """Return the parts of that name, as a batch of their own domain.
 
-        name: str, one of `names`.
+        name: str, one of `part_names`.
         xs: joint points.
         """
-        i = self.names.index(name)
+        i = self.part_names.index(name)
         return self.domains[i].join([x.parts[i] for x in xs])
 
     def points(self, batches: Iterable[Batch]) -> list[JointPoint]:
@@ -222,17 +241,163 @@ class Joint:
             child.append(domain.crossover(a, b, rng) if has_capability(domain, HasCrossover) else whole)
         return self._point(child)
 
+    def neighbors(self, x: JointPoint) -> list[JointPoint]:
+        """List the valid points with a neighbor in one part: the first part's first, in its order.
+
+        x: `JointPoint`.
+        """
+        near = [domain.neighbors(part) for domain, part in zip(self.domains, x.parts, strict=True)]  # type: ignore[attr-defined]
+        return self._keep_valid(self._apply(x, self._changes(x, near)))
+
+    def sample_neighbors(self, x: JointPoint, m: int, rng: np.random.Generator) -> list[JointPoint]:
+        """Return `neighbors`, or m of them drawn without replacement where there are more.
+
+        x: `JointPoint`.
+        m: int >= 0.
+        rng: `numpy.random.Generator`.
+
+        A part that has more than m neighbors, and more than 200, counts as if it had so many.
+        """
+        most = max(m, LISTED_NEIGHBORS)
+        parts = zip(self.domains, x.parts, strict=True)
+        near = [domain.sample_neighbors(part, most, rng) for domain, part in parts]  # type: ignore[attr-defined]
+        return self._valid_changes(x, self._changes(x, near), m, rng)
+
+    def coordinates(self, x: JointPoint) -> list[Coordinate]:
+        """List the choices of all parts, the first part's first; `HasChoices`.
+
+        x: `JointPoint`.
+        """
+        return self._choices.coordinates(x.parts)
+
+    def names(self, x: JointPoint) -> tuple[str, ...]:
+        """List the paths of the choices of a point: that within the part, after the part's name and a dot.
+
+        x: `JointPoint`.
+        """
+        return self._choices.names_of(x.parts)
+
+    def resample(self, x: JointPoint, names: Sequence[str], rng: np.random.Generator) -> JointPoint:
+        """Return a valid point with these choices drawn anew, each as its part does; x where none is found.
+
+        x: `JointPoint`.
+        names: paths of choices.
+        rng: `numpy.random.Generator`.
+        """
+        by_part = self._choices.sort_by_part(names)
+        for _ in range(RESAMPLING_TRIES):
+            y = x
+            for i, own in by_part.items():
+                part = self.domains[i].resample(y.parts[i], own, rng)  # type: ignore[attr-defined]
+                y = self._replace_part(y, i, [part])[0]
+            y = self._settle([y], rng)[0]
+            if self._is_valid(y):
+                return y
+        return x
+
+    def decisions(self, x: JointPoint) -> tuple[int, ...]:
+        """Return the decisions of each part, the first part's last: `HasDecisions`.
+
+        x: `JointPoint`.
+        """
+        return self._decisions.of(x.parts)
+
+    def options(self, made: Sequence[int]) -> int:
+        """Count the choices that the next decision has; 0 where none is left. Raises Infeasible.
+
+        made: positions chosen so far.
+        """
+        return self._decisions.options(made)
+
+    def choice_after(self, made: Sequence[int]) -> Choice | None:
+        """Return the choice that is decided next; None after the last: `HasNamedDecisions`.
+
+        made: positions chosen so far.
+        """
+        i, own = self._decisions.split(made)[-1]
+        following = self.domains[i].choice_after(own)  # type: ignore[attr-defined]
+        return None if following is None else self._choices.rename(i, following)
+
+    def decide(self, name: str, value: float) -> int:
+        """Return the decision that the value of a choice stands for.
+
+        name: path of a choice.
+        value: as `Choice.value`.
+        """
+        ((i, (own,)),) = self._choices.sort_by_part([name]).items()
+        return self.domains[i].decide(own, value)  # type: ignore[attr-defined]
+
+    def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> JointPoint:
+        """Draw a valid point with these decisions first; raises Infeasible where none is found.
+
+        made: positions chosen so far.
+        rng: `numpy.random.Generator`.
+        """
+        for _ in range(RESAMPLING_TRIES):
+            x = self._settle([self._point(self._decisions.roll_out(made, rng))], rng)[0]
+            if self._is_valid(x):
+                return x
+        raise Infeasible(f"no valid point with the choices {tuple(made)} was found in {RESAMPLING_TRIES} draws")
+
     def to_json(self) -> Json:
         """Describe the domain as JSON."""
         return {"domain": "joint", "parts": self._describe_parts()}
 
     def _describe_parts(self) -> dict[str, Json]:
-        return {name: domain.to_json() for name, domain in zip(self.names, self.domains, strict=True)}
+        return {name: domain.to_json() for name, domain in zip(self.part_names, self.domains, strict=True)}
 
     def _from_mapping(self, data: object, read: Sequence[Callable[[ParsedJson], Point]]) -> JointPoint:
-        if not isinstance(data, Mapping) or data.keys() != set(self.names):
-            raise PointError(f"point: expected a dict with the keys {list(self.names)}, got {short_repr(data, 200)}")
-        return self._point([read_part(name, one, data[name]) for name, one in zip(self.names, read, strict=True)])
+        if not isinstance(data, Mapping) or data.keys() != set(self.part_names):
+            raise PointError(
+                f"point: expected a dict with the keys {list(self.part_names)}, got {short_repr(data, 200)}"
+            )
+        return self._point([read_part(name, one, data[name]) for name, one in zip(self.part_names, read, strict=True)])
+
+    @cached_property
+    def _choices(self) -> PartChoices:
+        return PartChoices(self.part_names, self.domains)
+
+    @cached_property
+    def _decisions(self) -> PartDecisions:
+        return PartDecisions(self.domains)
+
+    def _settle(self, xs: Sequence[JointPoint], rng: np.random.Generator | None) -> list[JointPoint]:
+        """Make parts agree with each other: those of a joint domain always do."""
+        del rng
+        return list(xs)
+
+    def _is_valid(self, x: JointPoint) -> bool:
+        """Tell whether parts that are valid make up a valid point: of a joint domain they always do."""
+        del x
+        return True
+
+    def _keep_valid(self, xs: Iterable[JointPoint]) -> list[JointPoint]:
+        return [x for x in xs if self._is_valid(x)]
+
+    def _changes(self, x: JointPoint, near: Sequence[Batch]) -> list[tuple[int, Point]]:
+        """Return the parts that may take the place of a part of x, each with the position of its part."""
+        del x
+        parts = zip(self.domains, near, strict=True)
+        return [(i, part) for i, (domain, batch) in enumerate(parts) for part in domain.join(batch)]
+
+    def _valid_changes(
+        self, x: JointPoint, changes: Sequence[tuple[int, Point]], m: int, rng: np.random.Generator
+    ) -> list[JointPoint]:
+        """Return x after each change that leads to a valid point, or m of these, drawn evenly, in their order."""
+        if len(changes) <= m:
+            return self._keep_valid(self._apply(x, changes))
+        found: dict[int, JointPoint] = {}
+        order = iter(rng.permutation(len(changes)).tolist())
+        while len(found) < m and (chosen := list(islice(order, m - len(found)))):  # no more than needed are asked about
+            born = zip(chosen, self._apply(x, [changes[k] for k in chosen]), strict=True)
+            found |= {k: y for k, y in born if self._is_valid(y)}
+        return [found[k] for k in sorted(found)]
+
+    def _apply(self, x: JointPoint, changes: Sequence[tuple[int, Point]]) -> list[JointPoint]:
+        """Return x with another part, for each of some changes, and with what follows from it."""
+        by_part = groupby(changes, key=lambda change: change[0])
+        born = [y for i, own in by_part for y in self._replace_part(x, i, [part for _, part in own])]
+        return self._settle(born, None)
 
     def _point(self, parts: Iterable[Point]) -> JointPoint:
         return self.points([[part] for part in parts])[0]
@@ -244,44 +409,6 @@ class Joint:
             JointPoint((*x.parts[before], part, *x.parts[after]), (*x.key[before], key, *x.key[after]))
             for part, key in zip(*_freeze(self.domains[i], batch), strict=True)
         ]
-
-
-@dataclass(frozen=True)
-class JointDomain(Joint):
-    """A joint domain in which some parts have no neighbors."""
-
-
-@dataclass(frozen=True)
-class JointGraph(Joint):
-    """A joint domain whose parts all have neighbors: the Cartesian product of their graphs."""
-
-    def neighbors(self, x: JointPoint) -> list[JointPoint]:
-        """List the points with a neighbor in one part: the first part's first, in its order.
-
-        x: `JointPoint`.
-        """
-        return [y for i, batch in enumerate(self._neighbors_of_parts(x)) for y in self._replace_part(x, i, batch)]
-
-    def sample_neighbors(self, x: JointPoint, m: int, rng: np.random.Generator) -> list[JointPoint]:
-        """Return `neighbors`, or m of them drawn without replacement where there are more.
-
-        x: `JointPoint`.
-        m: int >= 0.
-        rng: `numpy.random.Generator`.
-        """
-        around = self._neighbors_of_parts(x)
-        first = np.cumsum([0, *map(len, around)])
-        chosen = np.arange(first[-1])
-        if len(chosen) > m:
-            chosen = np.sort(rng.choice(len(chosen), size=m, replace=False, shuffle=False))
-        found = []
-        for i, batch in enumerate(around):
-            own = chosen[(first[i] <= chosen) & (chosen < first[i + 1])] - first[i]
-            found += self._replace_part(x, i, [batch[j] for j in own])
-        return found
-
-    def _neighbors_of_parts(self, x: JointPoint) -> list[Batch]:
-        return [domain.neighbors(part) for domain, part in zip(self.domains, x.parts, strict=True)]  # type: ignore[attr-defined]
 
 
 def joint_domain(parts: Mapping[str, object]) -> Joint:
@@ -300,8 +427,7 @@ def joint_domain(parts: Mapping[str, object]) -> Joint:
         if not isinstance(name, str) or not name:
             raise DomainError(f"parts: expected names that are non-empty strings, got {short_repr(name)}")
         domains.append(as_part(name, part))
-    form = JointGraph if all(has_capability(domain, HasNeighbors) for domain in domains) else JointDomain
-    return form(tuple(parts), tuple(domains))
+    return Joint(tuple(parts), tuple(domains))
 
 
 def as_part(name: str, given: object) -> HasMutation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,12 +14,13 @@ import numpy as np
 
 from bostruct.checks import did_you_mean, has_capability, hide_addresses, short_repr
 from bostruct.contracts import (
+    Batch,
     Domain,
     DomainError,
     HasMigration,
     HasMutation,
-    HasNeighbors,
     HasPool,
+    IntArray,
     Json,
     ParsedJson,
     Point,
@@ -30,6 +31,7 @@ from bostruct.contracts import (
 )
 from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
 from bostruct.domains.joint import Joint, JointPoint, as_part, read_part
+from bostruct.domains.part_choices import PartChoices, PartDecisions
 from bostruct.domains.part_tests import PartTest, split_conditions
 from bostruct.domains.space.call_limit import call_limit, limit_calls, limit_search, release_calls
 from bostruct.domains.space.constraints import Constraint, ask
@@ -45,7 +47,7 @@ from bostruct.domains.space.rereading import (
     split_values,
 )
 from bostruct.domains.space.space import Space
-from bostruct.domains.space.variable import Variable
+from bostruct.domains.space.variable import ABSENT, Variable
 from bostruct.domains.space.when import predicate_name
 from bostruct.domains.unseen import draw_unseen
 
@@ -60,7 +62,7 @@ TRIES = 20  # of a change that leads to no other valid point
 class MixedSpace(Joint):
     """A space some of whose values are other domains, as `bostruct.Space` builds it.
 
-    names: names of the parts; the variables, where there are some, are the first part, under the empty name.
+    part_names: names of the parts; the variables, where there are some, are the first part, under the empty name.
     domains: the domain of each part.
     order: the names that a user's dict has, in the order in which the user gave them.
     constraints: predicates of a point, which is a dict of the variables' values and the other parts.
@@ -72,13 +74,8 @@ class MixedSpace(Joint):
     constraints: tuple[Constraint, ...] = ()
     tests: tuple[PartTest, ...] = ()
 
-    def __post_init__(self) -> None:
-        if not all(has_capability(domain, HasNeighbors) for domain in self.domains):
-            for name in ("neighbors", "sample_neighbors"):  # a domain that sets a member to None does without it
-                object.__setattr__(self, name, None)
-
     def __repr__(self) -> str:
-        shown = {**self._variables, **{n: d for n, d in zip(self.names, self.domains, strict=True) if n}}
+        shown = {**self._variables, **{n: d for n, d in zip(self.part_names, self.domains, strict=True) if n}}
         rules = f", {len(self.constraints)} constraints" if self.constraints else ""
         return f"Space({short_repr({name: shown[name] for name in self.order}, 200)}{rules})"
 
@@ -155,7 +152,7 @@ class MixedSpace(Joint):
         """
         if not isinstance(x, JointPoint) or len(x.parts) != len(self.domains):
             raise PointError(f"point: expected one with {', '.join(self.order)}, got {short_repr(x)}")
-        for name, domain, part in zip(self.names, self.domains, x.parts, strict=True):
+        for name, domain, part in zip(self.part_names, self.domains, x.parts, strict=True):
             read_part(name, domain.check, part)
         if self._settle([x], None)[0] is not x:
             raise PointError(f"point: its variables disagree with {', '.join(one.label for one in self.tests)}")
@@ -210,7 +207,7 @@ class MixedSpace(Joint):
         values, parts = split_values(data, theirs)
         others = {
             name: _reread_part(name, domain, parts.pop(name, None), theirs.parts.get(name))
-            for name, domain in zip(self.names, self.domains, strict=True)
+            for name, domain in zip(self.part_names, self.domains, strict=True)
             if name != OWN
         }
         for name, value in parts.items():
@@ -218,33 +215,11 @@ class MixedSpace(Joint):
         if (own := self._own) is None:
             for name, value in values.items():
                 check_left_out(None, name, value, theirs.variables[name])
-            return self._point([others[name] for name in self.names])
-        answers = {one.label: bool(one.holds(others[self.names[one.part]])) for one in self.tests}
+            return self._point([others[name] for name in self.part_names])
+        answers = {one.label: bool(one.holds(others[self.part_names[one.part]])) for one in self.tests}
         described = {label: own.variables[label].to_json() for label in answers}
         row = fill_row(own, values | answers, {**theirs.variables, **described})
         return self._point([row, *others.values()])
-
-    def neighbors(self, x: JointPoint) -> list[JointPoint]:
-        """List the valid points with a neighbor in one part: the first part's first, in its order.
-
-        x: `JointPoint`.
-
-        Variables that the change of another part makes exist have their fallback values.
-        """
-        return self._keep_valid(self._near(x))
-
-    def sample_neighbors(self, x: JointPoint, m: int, rng: np.random.Generator) -> list[JointPoint]:
-        """Return `neighbors`, or m of them drawn without replacement where there are more.
-
-        x: `JointPoint`.
-        m: int >= 0.
-        rng: `numpy.random.Generator`.
-        """
-        around = self._near(x)
-        if len(around) <= m:
-            return self._keep_valid(around)
-        valid = (i for i in rng.permutation(len(around)).tolist() if self._is_valid(around[i]))
-        return [around[i] for i in sorted(itertools.islice(valid, m))]
 
     def mutate(self, x: JointPoint, rng: np.random.Generator) -> JointPoint:
         """Mutate one part, each with equal chance, to a valid point; raises DomainError where none is found.
@@ -271,10 +246,11 @@ class MixedSpace(Joint):
         x, y: `JointPoint`s.
         rng: `numpy.random.Generator`.
 
-        Returns x where no valid child is found.
+        A variable that another part makes exist has the value that x has, else that of y; one that neither has is
+        drawn. Returns x where no valid child is found.
         """
         for _ in range(TRIES):
-            child = self._settle([super().crossover(x, y, rng)], rng)[0]
+            child = self._settle([super().crossover(x, y, rng)], rng, (x, y))[0]
             if self._is_valid(child):
                 return child
         return x
@@ -299,19 +275,30 @@ class MixedSpace(Joint):
     @property
     def _own(self) -> Space | None:
         first = self.domains[0]
-        return first if self.names[0] == OWN and isinstance(first, Space) else None
+        return first if self.part_names[0] == OWN and isinstance(first, Space) else None
 
     @property
     def _variables(self) -> Mapping[str, Variable]:
         return {} if self._own is None else self._own.variables
 
-    def _near(self, x: JointPoint) -> list[JointPoint]:
-        """Return the neighbors of x, valid or not."""
-        found = []
-        for i, domain in enumerate(self.domains):
-            parts = [part for part in domain.neighbors(x.parts[i]) if self._has_same_tests(x, i, part)]  # type: ignore[attr-defined]
-            found += self._settle(self._replace_part(x, i, parts), None)
-        return found
+    @cached_property
+    def _choices(self) -> PartChoices:
+        own_names, hidden = tuple(self._variables), frozenset(one.label for one in self.tests)
+        return PartChoices(self.part_names, self.domains, own_names, hidden)
+
+    @cached_property
+    def _decisions(self) -> PartDecisions:
+        return PartDecisions(self.domains, self._answer) if self.tests else PartDecisions(self.domains)
+
+    def _answer(self, others: Sequence[Point]) -> dict[str, int]:
+        """Return the values of the variables that tests set, by name.
+
+        others: points of all parts but the first.
+        """
+        return {one.label: int(one.holds(others[one.part - 1])) for one in self.tests}
+
+    def _changes(self, x: JointPoint, near: Sequence[Batch]) -> list[tuple[int, Point]]:
+        return [(i, part) for i, part in super()._changes(x, near) if self._has_same_tests(x, i, part)]
 
     def _has_same_tests(self, x: JointPoint, i: int, part: Point) -> bool:
         """Tell whether the variables that tests set are as before: they change with their part, never alone."""
@@ -363,10 +350,13 @@ class MixedSpace(Joint):
                 break
         return x
 
-    def _settle(self, xs: Sequence[JointPoint], rng: np.random.Generator | None) -> list[JointPoint]:
+    def _settle(
+        self, xs: Sequence[JointPoint], rng: np.random.Generator | None, parents: Sequence[JointPoint] = ()
+    ) -> list[JointPoint]:
         """Make the variables of points agree with the tests of their other parts; points that do are returned as is.
 
         rng: draws the variables that a point gains; None for their fallback values.
+        parents: points whose variables are taken where they have them, the first ones first.
         """
         if not self.tests or not xs or (own := self._own) is None:
             return list(xs)
@@ -376,14 +366,20 @@ class MixedSpace(Joint):
         changed = np.flatnonzero((rows[:, columns] != answers).any(axis=1))
         moved = rows[changed]
         moved[:, columns] = answers[changed]
-        moved = own.conditions.settle_simply(moved) if rng is None else own.conditions.settle_randomly(moved, rng)
+        rows_of_parents = [x.parts[0] for x in parents]
+
+        def fill(i: int, k: int) -> IntArray:
+            columns = own.layout.columns(i)
+            known = (row[columns] for row in rows_of_parents if row[columns.start] != ABSENT)
+            if (values := next(known, None)) is None and rng is not None:
+                return own.conditions.variables[i].sample(k, rng)
+            return np.repeat([own.conditions.variables[i].fallback() if values is None else values], k, axis=0)
+
+        moved = own.conditions.settle(moved, fill)
         settled = list(xs)
         for i, row in zip(changed.tolist(), moved, strict=True):
             settled[i] = self._replace_part(xs[i], 0, [row])[0]
         return settled
-
-    def _keep_valid(self, xs: Iterable[JointPoint]) -> list[JointPoint]:
-        return [x for x in xs if self._is_valid(x)] if self.constraints else list(xs)
 
     def _is_valid(self, x: JointPoint) -> bool:
         """Tell whether all constraints hold; no point is valid, unasked, once the limit of calls is reached."""
@@ -395,7 +391,7 @@ class MixedSpace(Joint):
     def _write(self, x: JointPoint, form: str) -> dict[str, Json]:
         """Return a point as the domains' `present` or `encode` writes it, in the user's order."""
         found: dict[str, Json] = {}
-        for name, domain, part in zip(self.names, self.domains, x.parts, strict=True):
+        for name, domain, part in zip(self.part_names, self.domains, x.parts, strict=True):
             written = getattr(domain, form)(part)
             found |= written if name == OWN else {name: written}
         return {name: found[name] for name in self.order if name in found}
@@ -408,18 +404,18 @@ class MixedSpace(Joint):
         if unknown := [name for name in data if name not in self.order]:
             hint = did_you_mean(unknown[0], self.order)
             raise PointError(f"point: unknown name {short_repr(unknown[0])}; {expected}{hint}")
-        required = [n for n in self.order if n in self.names or not self._variables[n].when]
+        required = [n for n in self.order if n in self.part_names or not self._variables[n].when]
         if missing := [name for name in required if name not in data]:
             raise PointError(f"point: missing {', '.join(missing[:5])}; {expected}")
         others = {
             name: read_part(name, getattr(domain, form), data[name])
-            for name, domain in zip(self.names, self.domains, strict=True)
+            for name, domain in zip(self.part_names, self.domains, strict=True)
             if name != OWN
         }
         if self._own is None:
-            return self._point([others[name] for name in self.names])
-        own = {name: value for name, value in data.items() if name not in self.names}
-        own |= {one.label: one.holds(others[self.names[one.part]]) for one in self.tests}
+            return self._point([others[name] for name in self.part_names])
+        own = {name: value for name, value in data.items() if name not in self.part_names}
+        own |= {one.label: one.holds(others[self.part_names[one.part]]) for one in self.tests}
         return self._point([getattr(self._own, form)(own), *others.values()])
 
 

@@ -77,10 +77,12 @@ def searcher(method: str | Searcher, domain: Domain) -> Searcher:
         try:
             built = build(domain)
         except DomainError as error:
-            if not has_capability(domain, HasParts) or isinstance(error, PredicateError):
+            is_complete = isinstance(error, PredicateError) or "; auto" in str(error)  # it names methods that can
+            if is_complete or not has_capability(domain, HasParts):
                 raise
             raise DomainError(
-                f"{error}; auto, annealing, evolution, regularized-evolution and random search {domain_label(domain)}"
+                f"{error}; auto, annealing, evolution, regularized-evolution, hill-climbing and random search "
+                f"{domain_label(domain)}"
             ) from error
         if missing := missing_members(built, Searcher):
             raise TypeError(

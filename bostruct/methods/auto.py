@@ -20,6 +20,7 @@ from bostruct.contracts import (
     HasDistances,
     HasFeatures,
     HasMutation,
+    HasParts,
     HasVariables,
     Searcher,
 )
@@ -137,6 +138,11 @@ def for_programs(domain: HasChoices) -> BayesianSearch:
     )
 
 
+def _has_choices_of_its_own(domain: Domain) -> bool:
+    """Tell whether choices make up a domain that is no product of others, each of which has a kernel of its own."""
+    return has_capability(domain, HasChoices) and not has_capability(domain, HasParts)
+
+
 def _note_model(domain: Domain) -> str:
     by_features = has_capability(domain, HasFeatures) and not has_capability(domain, HasDistances)
     how = "features" if by_features else "distances" if has_distance(domain) else "a kernel, and no mutations"
@@ -149,7 +155,7 @@ def _note_without_model(method: str, domain: Domain) -> str:
 
 RULES = (
     Rule(lambda domain: has_capability(domain, HasVariables), for_space),
-    Rule(lambda domain: has_capability(domain, HasChoices) and has_capability(domain, HasMutation), for_programs),
+    Rule(lambda domain: _has_choices_of_its_own(domain) and has_capability(domain, HasMutation), for_programs),
     Rule(lambda domain: has_nasbot_kernel(domain) and has_capability(domain, HasMutation), nasbot),
     Rule(lambda domain: find_part_without_kernel(domain) is None, bayesian, _note_model),
     Rule(lambda domain: has_capability(domain, HasMutation), evolution, partial(_note_without_model, "evolution")),

@@ -68,10 +68,12 @@ def annealing(domain: Domain) -> Searcher:
 def hill_climbing(domain: Domain, best_improvement: bool = False) -> Searcher:
     """Build hill climbing: one-exchange local search with random restarts.
 
-    domain: any whose neighbors can be listed.
-    best_improvement: visit all neighbors before moving to the best of them; else move at the first improvement.
+    domain: any with mutations, or whose neighbors can be listed.
+    best_improvement: visit all neighbors before moving to the best of them, which asks for neighbors; else move at the
+        first improvement.
 
-    Raises DomainError for a domain without neighbors, TypeError.
+    Raises DomainError for a domain without either, TypeError.
     """
-    domain = require(domain, HasNeighbors, "hill-climbing")
-    return HillClimbing(domain, best_improvement=best_improvement)
+    if not best_improvement and not has_capability(domain, HasNeighbors):
+        return HillClimbing(require(domain, HasMutation, "hill-climbing"))
+    return HillClimbing(require(domain, HasNeighbors, "hill-climbing"), best_improvement=best_improvement)

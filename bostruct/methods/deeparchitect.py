@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bostruct.checks import require
 from bostruct.contracts import Domain, HasDecisions, HasTokens, Searcher
-from bostruct.methods.refusals import refuse_numbers
+from bostruct.methods.refusals import refuse_numbers, require_of_parts
 from bostruct.searchers.mcts import MCTS
 from bostruct.searchers.smbo import SMBO
 from bostruct.surrogates.hashed import HashedRidge
@@ -17,7 +16,7 @@ def smbo(domain: Domain) -> Searcher:
 
     Raises DomainError.
     """
-    domain = require(domain, HasTokens, "smbo")
+    domain = require_of_parts(domain, HasTokens, "smbo")
     refuse_numbers("smbo", domain)
     return SMBO(domain, HashedRidge(domain.tokens))
 
@@ -29,6 +28,6 @@ def mcts(domain: Domain) -> Searcher:
 
     Raises DomainError.
     """
-    domain = require(domain, HasDecisions, "mcts")
+    domain = require_of_parts(domain, HasDecisions, "mcts")
     refuse_numbers("mcts", domain)
     return MCTS(domain)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
+from bostruct.checks import describe_need, missing_members, require
 from bostruct.contracts import Domain, DomainError
 from bostruct.domains.joint import Joint
 from bostruct.domains.mixed import MixedSpace
 from bostruct.domains.space.choices import number_grid
 from bostruct.domains.space.space import Space
+
+Capability = TypeVar("Capability")
 
 
 def domain_label(domain: Domain) -> str:
@@ -19,21 +24,47 @@ def domain_label(domain: Domain) -> str:
     return "a joint domain" if isinstance(domain, Joint) else type(domain).__name__
 
 
+def require_of_parts(domain: Domain, capability: type[Capability], method: str) -> Capability:
+    """Return a domain that has a capability; raise DomainError for any other, naming the part that lacks it.
+
+    domain: any; a joint one has the capabilities that all its parts have.
+    capability: a protocol of `bostruct.contracts`.
+    method: that asks.
+    """
+    for name, part in _parts_of(domain):
+        if missing := missing_members(part, capability):
+            raise DomainError(
+                f"method: {method} needs {describe_need(capability)}, got {type(part).__name__} as the part "
+                f"{name!r}, which lacks {', '.join(missing)}"
+            )
+    return require(domain, capability, method)
+
+
+def _parts_of(domain: Domain) -> list[tuple[str, Domain]]:
+    """Return the parts of a joint domain, and theirs, by name; none of any other domain."""
+    if not isinstance(domain, Joint):
+        return []
+    named = zip(domain.part_names, domain.domains, strict=True)
+    return [found for name, part in named for found in (_parts_of(part) or [(name or "variables", part)])]
+
+
 def refuse_numbers(method: str, domain: Domain) -> None:
     """Raise DomainError, naming the variable, where a space has a `Real`, or integers that are not listed.
 
     method: name of one that cannot search such variables, for the message.
-    domain: any; only a `Space` is looked at.
+    domain: any; only a `Space`, and parts that are one, are looked at.
     """
+    for part in domain.domains if isinstance(domain, Joint) else ():
+        refuse_numbers(method, part)
     variables = domain.variables if isinstance(domain, Space) else {}
     for name, one in variables.items():
         if number_grid(one) is None:
             continue
         which = " of more than 1000 values, or with log=True" if one.kind == "Integer" else ""
         raise DomainError(
-            f"method: {method} cannot search the {one.kind} variable {name!r}{which}; auto, annealing, evolution "
-            "and random can, where it is in a Space alone also wrs, tpe, smac and hill-climbing; or give it as an "
-            "Ordinal of numbers"
+            f"method: {method} cannot search the {one.kind} variable {name!r}{which}; auto, annealing, evolution, "
+            "hill-climbing and random can, among named choices also smac, tpe and wrs; or give it as an Ordinal of "
+            "numbers"
         )
 
 

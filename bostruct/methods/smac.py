@@ -8,10 +8,11 @@ from functools import partial
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import ExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
-from bostruct.checks import require
-from bostruct.contracts import Array, Domain, HasChoices, IntArray
+from bostruct.checks import has_capability, require
+from bostruct.contracts import Array, Domain, HasMutation, HasNeighborhoods, IntArray
 from bostruct.domains.space.decisions import coordinate_values
 from bostruct.domains.space.space import Space
+from bostruct.methods.descriptions import describe_points
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.proposals import mutations_of, neighbors_of
 from bostruct.searchers.scores import Improvement
@@ -21,22 +22,23 @@ from bostruct.surrogates.forest import RandomForest
 def smac(domain: Domain) -> BayesianSearch:
     """Build a search like SMAC (Hutter, Hoos and Leyton-Brown 2011): random forest, EI, local search.
 
-    Local search starts from the best points and at random. On programs and joint domains evolution takes its place.
+    Local search starts from the best points and at random. Evolution takes its place where the neighbors of several
+    points cannot be listed at once, as on programs.
 
-    domain: any of named choices.
+    domain: with mutations, of named choices, features or architectures; or a joint domain or a `Space` of such parts.
 
     Raises DomainError.
     """
-    domain = require(domain, HasChoices, "smac")
-    is_space = isinstance(domain, Space)
+    choices = describe_points(require(domain, HasMutation, "smac"), "smac")
+    has_neighborhoods = has_capability(domain, HasNeighborhoods)
     return BayesianSearch(
         domain,
-        RandomForest(domain.coordinates, values=_values_of(domain)),
+        RandomForest(choices, values=_values_of(domain)),
         Improvement(ExpectedImprovement()),
-        LocalSearch(random=500, spray=100, ascents=10) if is_space else Evolution(),
+        LocalSearch(random=500, spray=100, ascents=10) if has_neighborhoods else Evolution(),
         n_initial=10,
-        n_starts=10 if is_space else None,
-        surroundings=neighbors_of if is_space else mutations_of,
+        n_starts=10 if has_neighborhoods else None,
+        surroundings=neighbors_of if has_neighborhoods else mutations_of,
     )
 
 

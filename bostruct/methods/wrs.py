@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from bostruct.checks import require
 from bostruct.contracts import Domain, HasChoices, Searcher
 from bostruct.domains.space.space import Space
+from bostruct.methods.refusals import require_of_parts
 from bostruct.searchers.wrs import WeightedRandomSearch
 from bostruct.surrogates.fanova import VarianceShares
 
@@ -21,7 +21,7 @@ def wrs(
 ) -> Searcher:
     """Build weighted random search (Florea and Andonie 2019), one variable changed at a time.
 
-    domain: any of named choices.
+    domain: any of named choices, such as a `Space`, programs, or a `Space` or joint domain of such parts.
     n_random: trials of the first phase, at least 2; published as the number of trials over e, which is 37 of 100.
     mode: how the variables that change are drawn: "shared" as published, "independent", "single", or "auto"; see
         `WeightedRandomSearch`.
@@ -30,7 +30,7 @@ def wrs(
 
     Raises DomainError, TypeError, ValueError.
     """
-    chosen = require(domain, HasChoices, "wrs")
+    chosen = require_of_parts(domain, HasChoices, "wrs")
     if isinstance(domain, Space) and (unknown := sorted(set(least or {}) - set(domain.variables))):
         raise ValueError(f"least: expected names of variables, {', '.join(domain.variables)}; got {unknown[0]!r}")
     return WeightedRandomSearch(chosen, VarianceShares(), n_random, mode, floor, least or {})

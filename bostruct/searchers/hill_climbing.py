@@ -6,23 +6,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.checks import check_bool, check_integer
-from bostruct.contracts import HasNeighbors, HistoryView, Json, Point, State, Suggestion
+from bostruct.checks import check_bool, check_integer, has_capability, require
+from bostruct.contracts import DomainError, HasMutation, HasNeighbors, HistoryView, Json, Point, State, Suggestion
+
+MUTATION_TRIES = 100  # of the center, where its neighbors cannot be listed
 
 
 @dataclass(frozen=True)
 class HillClimbing:
     """Hill climbing: visit the neighbors of the best point in random order, and move to what improves on it.
 
-    domain: with neighbors.
+    domain: with neighbors, or with mutations, which take their place where neighbors cannot be listed.
     n_initial: number of random points before the climb starts from the best of them, at least 1.
     best_improvement: visit all neighbors before moving to the best of them; else move at the first improvement.
 
     Where no neighbor of the center is unseen and none is better, the climb starts again at a random unseen point; it
-    then looks at values told since that moment only. Raises TypeError, ValueError.
+    then looks at values told since that moment only. So it does where 100 mutations of the center led to seen points
+    alone. Raises TypeError, ValueError.
     """
 
-    domain: HasNeighbors
+    domain: HasNeighbors | HasMutation
     n_initial: int = 20
     best_improvement: bool = False
 
@@ -63,10 +66,24 @@ class HillClimbing:
     def _unseen_neighbor(self, history: HistoryView, center: int, rng: np.random.Generator) -> Point | None:
         """Draw one of the unseen neighbors, uniformly; return None where all were seen."""
         x = history.completed[center]
+        if not has_capability(self.domain, HasNeighbors):
+            return self._unseen_mutation(history, x, rng)
         # Of one more neighbor than there are seen points, one is unseen: so these bounds lose nothing.
         for most in (16, len(history.seen) + 1):
             neighbors = self.domain.sample_neighbors(x, most, rng)
             unseen = [i for i, key in enumerate(self.domain.keys(neighbors)) if key not in history.seen]
             if unseen:
                 return neighbors[unseen[rng.integers(len(unseen))]]
+        return None
+
+    def _unseen_mutation(self, history: HistoryView, x: Point, rng: np.random.Generator) -> Point | None:
+        """Draw mutations until one is unseen; return None where none of 100 is."""
+        domain = require(self.domain, HasMutation, "hill-climbing")
+        for _ in range(MUTATION_TRIES):
+            try:
+                changed = domain.mutate(x, rng)
+            except DomainError:  # bounds or constraints leave this point no other
+                return None
+            if domain.key(changed) not in history.seen:
+                return changed
         return None

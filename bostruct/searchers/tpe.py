@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from bostruct.checks import check_integer, optional_import
 from bostruct.contracts import (
     Choice,
-    HasChoices,
-    HasDecisions,
+    HasNamedDecisions,
     HistoryView,
     Infeasible,
     Json,
@@ -26,31 +25,13 @@ from bostruct.searchers.proposals import fall_back
 ASKS = 32
 
 
-class NamedDecisions(HasChoices, HasDecisions, Protocol):
-    """A domain whose points are named choices, decided one after the other."""
-
-    def choice_after(self, made: Sequence[int]) -> Choice | None:
-        """Return the choice that is decided next, None after the last.
-
-        made: the decisions before it.
-        """
-        ...
-
-    def decide(self, name: str, value: float) -> int:
-        """Return the decision that the value of a coordinate stands for.
-
-        name: the coordinate's path.
-        value: as `Choice.value`.
-        """
-        ...
-
-
 @dataclass(frozen=True)
 class TPE:
     """Optuna's `TPESampler` as a searcher, told all trials anew at every suggestion; running trials count as bad.
 
-    Ordered choices are integers there, continuous ones floats. Where a suggested point was seen or breaks a constraint,
-    Optuna is asked again, 32 times at most.
+    Ordered choices are integers there, continuous ones floats. A choice whose number of values depends on others is one
+    parameter of Optuna's for each number. Where a suggested point was seen or breaks a constraint, Optuna is asked
+    again, 32 times at most.
 
     domain: its points are named choices, decided one after the other, which may open further ones.
     n_startup: number of random points first, at least 1; 10 as in Optuna.
@@ -58,7 +39,7 @@ class TPE:
     Raises TypeError, ValueError, and MissingExtra without Optuna.
     """
 
-    domain: NamedDecisions
+    domain: HasNamedDecisions
     n_startup: int = 10
 
     def __post_init__(self) -> None:
@@ -96,15 +77,16 @@ class TPE:
             seed = int(rng.integers(2**31))
             sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=self.n_startup, constant_liar=True)
             study = optuna.create_study(sampler=sampler)
+            counts: dict[str, float] = {}
             known = [(x, float(value)) for x, value in zip(history.completed, history.values, strict=True)]
             for x, value in [*known, *((x, None) for x in history.running)]:
-                study.add_trial(_as_trial(self.domain.coordinates(x), value))
+                study.add_trial(_as_trial(self.domain.coordinates(x), value, counts))
         finally:
             optuna.logging.set_verbosity(levels)
         for _ in range(ASKS):
             trial, made = study.ask(), list[int]()
             while (one := self.domain.choice_after(made)) is not None:
-                made.append(self.domain.decide(one.path, _suggest(trial, one)))
+                made.append(self.domain.decide(one.path, _suggest(trial, one, counts)))
             try:
                 yield self.domain.roll_out(made, rng)
             except Infeasible:
@@ -122,21 +104,32 @@ def _distribution(one: Choice) -> Any:
     return optuna.distributions.CategoricalDistribution(range(last + 1))
 
 
-def _suggest(trial: Any, one: Choice) -> float:
+def _parameter(one: Choice, counts: dict[str, float]) -> str:
+    """Return the name of a choice in Optuna: its path, and its number of values where the first one had another.
+
+    one: a choice.
+    counts: the number of values of the first choice met at each path, which this adds to.
+    """
+    is_first = counts.setdefault(one.path, one.count) == one.count
+    return one.path if is_first else f"{one.path} of {one.count:g}"
+
+
+def _suggest(trial: Any, one: Choice, counts: dict[str, float]) -> float:
     """Have Optuna choose a value of one coordinate."""
+    name = _parameter(one, counts)
     if math.isinf(one.count):
-        return trial.suggest_float(one.path, 0.0, 1.0)
+        return trial.suggest_float(name, 0.0, 1.0)
     last = int(one.count) - 1
-    return trial.suggest_int(one.path, 0, last) if one.ordered else trial.suggest_categorical(one.path, range(last + 1))
+    return trial.suggest_int(name, 0, last) if one.ordered else trial.suggest_categorical(name, range(last + 1))
 
 
-def _as_trial(choices: Any, value: float | None) -> Any:
+def _as_trial(choices: Any, value: float | None, counts: dict[str, float]) -> Any:
     import optuna
 
     running = optuna.trial.TrialState.RUNNING
     return optuna.trial.create_trial(
         state=running if value is None else optuna.trial.TrialState.COMPLETE,
         value=value,
-        params={one.path: one.value if math.isinf(one.count) else int(one.value) for one in choices},
-        distributions={one.path: _distribution(one) for one in choices},
+        params={_parameter(one, counts): one.value if math.isinf(one.count) else int(one.value) for one in choices},
+        distributions={_parameter(one, counts): _distribution(one) for one in choices},
     )

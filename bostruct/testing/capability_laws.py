@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 
@@ -16,6 +17,7 @@ from bostruct.contracts import (
     HasChoices,
     HasDecisions,
     HasMigration,
+    HasNamedDecisions,
     HasPool,
     HasTokens,
     Infeasible,
@@ -134,6 +136,29 @@ def check_decisions(domain: HasDecisions, x: Point, rng: np.random.Generator) ->
     assert same(domain, reached, x), f"roll_out of all decisions returns their point: expected {x!r}, got {reached!r}"
     for n_kept in sorted({0, 1, len(way) // 2, len(way) - 1} & set(range(len(way)))):
         _check_roll_out(domain, way[:n_kept], rng)
+
+
+def check_named_decisions(domain: HasNamedDecisions, x: Point) -> None:
+    """Check that decisions are about the choices of their point, each with as many values as `options` counts.
+
+    A continuous choice has as many values as the domain tells apart.
+
+    domain: of named choices, decided one after another.
+    x: one of its points.
+    """
+    way = domain.decisions(x)
+    choices = {one.path: one for one in domain.coordinates(x)}
+    for n_made, decision in enumerate(way):
+        following = domain.choice_after(way[:n_made])
+        assert following is not None, f"choice_after names the choice of each decision: got None for {n_made} of {way}"
+        one = choices.pop(following.path, None)
+        assert one is not None, f"decisions are about the choices of their point, each once: got {following.path}"
+        assert following.count == one.count, f"choice_after counts values as coordinates does: of {one.path}"
+        is_counted = math.isinf(one.count) or one.count == domain.options(way[:n_made])
+        assert is_counted, f"options counts the values of the choice that is decided next: of {one.path}"
+        found = domain.decide(one.path, one.value)
+        assert found == decision, f"decide returns the decision of a value: expected {decision}, got {found}"
+    assert domain.choice_after(way) is None, f"choice_after is None once all decisions are made: after {way}"
 
 
 def _check_roll_out(domain: HasDecisions, kept: tuple[int, ...], rng: np.random.Generator) -> None:

@@ -127,7 +127,7 @@ def have_branches(domain: Domain, points: Iterable[Point]) -> bool:
     domain: any.
     points: of the domain.
     """
-    if callable(getattr(domain, "names", None)):  # of a joint domain they are a tuple
+    if callable(getattr(domain, "names", None)):
         named = cast(HasChoices, domain)
         return len({frozenset(named.names(x)) for x in points}) > 1
     return len({_list_names(domain.present(x)) for x in points}) > 1

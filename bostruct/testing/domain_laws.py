@@ -25,6 +25,7 @@ from bostruct.contracts import (
     HasFeatures,
     HasMigration,
     HasMutation,
+    HasNamedDecisions,
     HasNeighborhoods,
     HasNeighbors,
     HasParts,
@@ -40,6 +41,7 @@ from bostruct.testing.capability_laws import (
     check_decisions,
     check_migration,
     check_named_choices,
+    check_named_decisions,
     check_pool_of,
     check_same_capabilities,
     check_tokens,
@@ -103,6 +105,8 @@ def _check_capabilities(domain: Domain, xs: Batch, points: list[Point] | None, r
             check_named_choices(domain, x)
         if has_capability(domain, HasDecisions):
             check_decisions(domain, x, rng)
+        if has_capability(domain, HasNamedDecisions):
+            check_named_decisions(domain, x)
     check_sources(domain, xs[0], xs[1])
     if has_capability(domain, HasNeighbors):
         check_neighbor_chances(domain, xs[0], rng)

@@ -8,6 +8,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import PointError
 from bostruct.domains.fidelity import FidelityLevels
+from tests.wide_variable import Order
 
 TIED = bo.Space({"x": range(20), "epochs": bo.Fidelity([1, 3, 9])}, [lambda p: p["epochs"] >= 3 or p["x"] < 10])
 JOINT = bo.joint_domain({"first": {"a": bool, "b": bool}, "training": TIED})
@@ -25,6 +26,26 @@ def test_a_fidelity_may_be_tied_to_the_rest(method, domain):
     assert result.n_completed == 40
     if method == "hyperband":
         assert any(trial.point.get("training", trial.point)["x"] >= 10 for trial in result.trials)
+
+
+def test_a_constraint_of_the_whole_space_is_kept():
+    space = bo.Space(
+        {"x": range(20), "epochs": bo.Fidelity([1, 3, 9]), "inner": {"b": bool}},
+        [lambda p: p["epochs"] >= 3 or not p["inner"]["b"]],
+    )
+    with pytest.raises(PointError, match="breaks the constraint"):
+        FidelityLevels(space).at_level(space.parse({"x": 1, "epochs": 9, "inner": {"b": True}}), 0)
+    result = bo.minimize(lambda p: p["x"] + p["inner"]["b"], space, 30, method="hyperband", seed=0, progress=False)
+    assert all(trial.point["epochs"] >= 3 or not trial.point["inner"]["b"] for trial in result.trials)
+
+
+def test_a_fidelity_may_come_after_a_variable_of_several_columns():
+    space = bo.Space({"order": Order("abc"), "epochs": bo.Fidelity([1, 3, 9])})
+    levels = FidelityLevels(space)
+    x = space.sample(1, np.random.default_rng(0))[0]
+    moved = levels.at_level(x, 2)
+    assert space.present(moved) == space.present(x) | {"epochs": 9}
+    assert levels.level(moved) == 2
 
 
 @pytest.mark.parametrize("domain", [TIED, JOINT])

@@ -8,13 +8,17 @@ import pytest
 
 import bostruct as bo
 from bostruct.checks import has_capability
-from bostruct.contracts import DomainError, HasMutation, HasNeighbors, PointError, SpaceExhausted
+from bostruct.contracts import DomainError, HasMutation, HasNeighbors, Infeasible, PointError, SpaceExhausted
 from bostruct.domains.counts import INFINITE, AtLeast, Exact
 from bostruct.domains.mixed import MixedSpace
 from bostruct.domains.space.space import Space
+from bostruct.language import D, SearchSpace, siso_module, siso_optional, siso_sequential
+from bostruct.methods import METHODS
 from bostruct.testing import check_domain
 from bostruct.testing.change_laws import check_crossover, check_mutation
+from bostruct.testing.searcher_laws import check_searcher
 from tests.architectures import SMALL_CNN, SMALL_MLP
+from tests.methods.mixed_space import NESTED, nested_objective
 from tests.permutations import Permutations
 
 WIDE = bo.OneOf({"depth": 2, "wide": True}, {"depth": 3, "wide": True})
@@ -48,6 +52,11 @@ TRAINED = bo.Space(
 )
 
 
+def endless():
+    layer = siso_module("Layer", {"units": D(list(range(200)))})
+    return siso_sequential([layer, siso_optional(endless, D([0, 1]))])
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(4)
@@ -67,7 +76,7 @@ def list_by_hand() -> list[dict]:
 
 
 class TestLaws:
-    @pytest.mark.parametrize("space", [SMALL, TRAINED, bo.Space({"a": SMALL_MLP, "b": SMALL_CNN, "c": bool})])
+    @pytest.mark.parametrize("space", [SMALL, TRAINED, bo.Space({"a": SMALL_MLP, "b": SMALL_CNN, "c": bool}), NESTED])
     def test_a_mixed_space_is_a_domain(self, space, rng):
         assert isinstance(space, MixedSpace)
         check_domain(space, rng, rebuildable=not space.constraints and not space.tests)
@@ -100,6 +109,49 @@ class TestLaws:
                     both = shown.keys() & other.keys()
                     assert sum(shown[name] != other[name] for name in both) <= 1
             assert len(SMALL.sample_neighbors(x, 2, rng)) == min(2, len(around))
+
+    def test_all_decisions_lead_to_all_points(self, rng):
+        """The tree of decisions, walked whole; leaves that break the constraint are refused."""
+        found, begun = [], [()]
+        while begun:
+            made = begun.pop()
+            if n := SMALL.options(made):
+                begun += [(*made, one) for one in range(n)]
+                continue
+            try:
+                found.append(SMALL.roll_out(made, rng))
+            except Infeasible:
+                continue
+            assert SMALL.decisions(found[-1]) == made
+        expected = [SMALL.key(SMALL.parse(point)) for point in list_by_hand()]
+        assert sorted(SMALL.keys(found)) == sorted(expected)
+
+    def test_choices_go_by_the_names_of_their_parts(self, rng):
+        x = SMALL.parse({"optimizer": "sgd", "inner": {"depth": 2, "wide": False}, "momentum": 0.5})
+        assert SMALL.names(x) == ("optimizer", "momentum", "inner.depth", "inner.wide")
+        y = SMALL.resample(x, ["inner.depth"], rng)
+        assert SMALL.present(y)["inner"]["depth"] in (1, 3)
+        assert SMALL.present(y).get("momentum", 0.5) == 0.5
+
+    def test_names_with_dots_are_told_apart(self, rng):
+        space = bo.Space({"a.b": [1, 2], "a": {"b": [3, 4], "c.d": bool}, "a.c": {"d": [5, 6]}})
+        check_domain(space, rng)
+        x = space.parse({"a.b": 1, "a": {"b": 3, "c.d": True}, "a.c": {"d": 5}})
+        assert space.names(x) == ("a.b", "a..b", "a..c.d", "a.c..d")
+        assert space.present(space.resample(x, ["a..b"], rng))["a"]["b"] == 4
+
+    def test_a_child_has_the_values_of_its_parents(self, rng):
+        space = bo.Space({"inner": INNER, "rate": bo.Ordinal(list(range(50)), when={"inner": is_deep})})
+        x = space.parse({"inner": {"depth": 1, "wide": False}})
+        y = space.parse({"inner": {"depth": 3, "wide": True}, "rate": 37})
+        rates = [space.present(space.crossover(x, y, rng)).get("rate") for _ in range(40)]
+        assert set(rates) == {None, 37}
+
+    def test_neighbors_of_a_large_part_are_drawn_without_listing_them(self, rng):
+        space = bo.Space({"program": SearchSpace(endless), "b": bool})
+        x = space.sample(1, rng)[0]
+        drawn = space.sample_neighbors(x, 16, rng)
+        assert len({y.key for y in drawn}) == 16
 
     def test_branches_have_equal_chance(self, rng):
         """Whether momentum exists depends on a part; its three values are equally likely where it does."""
@@ -190,13 +242,20 @@ def cost(point: dict) -> float:
     return abs(math.log10(point["rate"]) + 3.0) + 0.1 * abs(network - 6) + abs(point.get("decay", 0.3) - 0.2)
 
 
-@pytest.mark.parametrize("method", ["auto", "random", "evolution", "regularized-evolution"])
+@pytest.mark.parametrize("method", ["auto", "random", "evolution", "regularized-evolution", "smac", "hill-climbing"])
 def test_a_study_goes_on_from_disk(method, tmp_path):
     path = tmp_path / "runs.db"
     whole = bo.minimize(cost, TRAINED, n_trials=14, method=method, seed=1, progress=False)
     bo.minimize(cost, TRAINED, n_trials=12, method=method, seed=1, storage=path, progress=False)
     resumed = bo.minimize(cost, TRAINED, n_trials=14, method=method, seed=1, storage=path, progress=False)
     assert [trial.point for trial in resumed.trials] == [trial.point for trial in whole.trials]
+
+
+@pytest.mark.parametrize("method", ["smac", "wrs", "tpe", "hill-climbing", "annealing"])
+def test_methods_of_named_choices_keep_the_laws_of_searchers(method, rng):
+    if method == "tpe":
+        pytest.importorskip("optuna")
+    check_searcher(METHODS[method], NESTED, nested_objective, rng, n_trials=14)
 
 
 def test_a_file_tells_a_space_without_predicates_and_refuses_others(tmp_path):
@@ -247,5 +306,7 @@ def test_a_list_of_domains_is_no_choice():
 
 
 def test_a_method_that_cannot_search_names_some_that_can():
-    with pytest.raises(DomainError, match=r"annealing, evolution, .* and random search a Space with another"):
-        bo.minimize(cost, TRAINED, 1, method="smac", progress=False)
+    with pytest.raises(
+        DomainError, match=r"the part 'network', .* annealing, .* and random search a Space with another"
+    ):
+        bo.minimize(cost, TRAINED, 1, method="wrs", progress=False)

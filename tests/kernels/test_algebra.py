@@ -48,7 +48,9 @@ def test_laws_of_a_kernel(rng):
 
 def test_laws_of_a_part_alone_and_of_three(rng):
     domain = bo.joint_domain({"a": {"x": bool, "y": range(3)}, "b": {"z": ["p", "q", "r"]}, "c": TRAINING})
-    parts = [seen_through(domain, *part) for part in zip(domain.names, map(diffusion, domain.domains), strict=True)]
+    parts = [
+        seen_through(domain, *part) for part in zip(domain.part_names, map(diffusion, domain.domains), strict=True)
+    ]
     check_kernel(parts[0], domain, rng, reach=1.5)
     check_kernel(Product(parts[0], Product(parts[1], parts[2])), domain, rng, reach=1.5)
 
@@ -57,7 +59,7 @@ def test_the_formula(rng):
     kernel = networks_kernel()
     xs, ys = NETWORKS.sample(5, rng), NETWORKS.sample(4, rng)
     theta = np.concatenate([np.full(4, -11.0), np.full(4, 0.3), [0.1, -0.2, 0.5]])
-    (first, a), (second, b) = ([NETWORKS.part(name, zs) for zs in (xs, ys)] for name in NETWORKS.names)
+    (first, a), (second, b) = ([NETWORKS.part(name, zs) for zs in (xs, ys)] for name in NETWORKS.part_names)
     architecture = OTMANN.gram(theta[:8], OTMANN.prepare(first, a))
     training = diffusion(TRAINING).gram(theta[8:], diffusion(TRAINING).prepare(second, b))
     np.testing.assert_array_equal(kernel.gram(theta, kernel.prepare(xs, ys)), architecture * training)
@@ -78,7 +80,7 @@ def test_diffusion_over_parts_is_diffusion_over_the_space_of_all_their_variables
     whole = bo.Space({**first.variables, **second.variables})
     domain = bo.joint_domain({"first": first, "second": second})
     product = Product(
-        *(seen_through(domain, *part) for part in zip(domain.names, map(diffusion, domain.domains), strict=True))
+        *(seen_through(domain, *part) for part in zip(domain.part_names, map(diffusion, domain.domains), strict=True))
     )
     theta = rng.normal(size=4)
     xs = domain.sample(8, rng)

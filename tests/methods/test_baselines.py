@@ -105,5 +105,7 @@ def test_hill_climbing_refuses_a_domain_without_neighbors():
         def sample_unseen(self, seen, rng):
             raise NotImplementedError
 
-    with pytest.raises(DomainError, match="hill-climbing needs a domain whose neighbors can be listed, got Listless"):
+    with pytest.raises(DomainError, match="hill-climbing needs a domain whose points can be changed at random, got L"):
         hill_climbing(Listless())
+    with pytest.raises(DomainError, match="hill-climbing needs a domain whose neighbors can be listed, got Arch"):
+        hill_climbing(bo.mlp_domain(), best_improvement=True)

@@ -35,7 +35,11 @@ def test_published_settings():
     [
         (smbo, bo.mlp_domain(), "smbo needs a domain whose points have tokens, got ArchitectureDomain"),
         (mcts, bo.mlp_domain(), "mcts needs a domain of decisions one after another, got ArchitectureDomain"),
-        (mcts, bo.joint_domain({"a": bo.mlp_domain(), "b": {"x": bool}}), "mcts needs .*, got JointDomain"),
+        (
+            mcts,
+            bo.joint_domain({"a": bo.mlp_domain(), "b": {"x": bool}}),
+            "mcts needs .* one after another, got Arch.* as the part 'a'",
+        ),
         (smbo, bo.Space({"r": bo.Real(0.0, 1.0)}), "smbo cannot search the Real variable 'r'"),
         (mcts, bo.Space({"r": bo.Real(0.0, 1.0)}), "mcts cannot search the Real variable 'r'"),
     ],

@@ -57,9 +57,14 @@ def test_the_first_real_variable_is_named_with_what_can_search_it():
             methods.searcher(method, RATES)
 
 
-@pytest.mark.parametrize("domain", [BITS, PROGRAMS, bo.mlp_domain(), bo.joint_domain({"a": RATES, "b": BITS})])
+@pytest.mark.parametrize("domain", [BITS, PROGRAMS, bo.mlp_domain(), bo.joint_domain({"a": PROGRAMS, "b": BITS})])
 def test_what_is_no_space_with_a_real_passes(domain):
     refuse_numbers("mcts", domain)
+
+
+def test_a_real_variable_of_a_part_is_named():
+    with pytest.raises(DomainError, match=r"mcts cannot search the Real variable 'rate'; auto, .* can, .*numbers$"):
+        methods.searcher("mcts", bo.joint_domain({"a": BITS, "b": bo.joint_domain({"c": RATES})}))
 
 
 @pytest.mark.parametrize(

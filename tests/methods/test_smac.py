@@ -9,13 +9,16 @@ import bostruct as bo
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import DomainError
+from bostruct.domains.architecture.summary import summarize
 from bostruct.language import SearchSpace
 from bostruct.methods.smac import smac
 from bostruct.searchers.proposals import mutations_of, neighbors_of
 from bostruct.testing.searcher_laws import check_exhausts, check_searcher
 from examples.language_figures import figure_4
+from tests.architectures import GOLDEN
 from tests.domains.language.more_programs import shallow_and_wide
 from tests.methods.mixed_space import SPACE, objective
+from tests.permutations import Mutable
 
 
 def test_searcher_laws():
@@ -49,6 +52,52 @@ def test_a_table_of_coordinates_is_given_on_spaces_alone():
     assert smac(SearchSpace(figure_4)).surrogate.values is None
 
 
-def test_points_without_named_choices_are_refused():
-    with pytest.raises(DomainError, match="smac needs a domain of named choices, got ArchitectureDomain"):
-        smac(bo.mlp_domain())
+def network_cost(point):
+    return (
+        abs(len(point["network"]) - 11) + abs(np.log10(sum(point["network"].masses)) - 5.0) + abs(point["rate"] - 0.3)
+    )
+
+
+def test_it_is_worth_running_where_architectures_are_described_by_a_few_numbers():
+    space = bo.Space({"network": bo.mlp_domain(), "rate": bo.Real(0.0, 1.0)})
+    ours, theirs = (
+        [bo.minimize(network_cost, space, 40, method=method, seed=s, progress=False).best_value for s in range(3)]
+        for method in ("smac", "random")
+    )
+    assert np.mean(ours) < 0.7 * np.mean(theirs)
+
+
+def test_summaries_of_architectures_tell_changes_apart():
+    rng = np.random.default_rng(0)
+    for x in bo.cnn_domain().sample(20, rng):
+        y = bo.cnn_domain().mutate(x, rng)
+        assert list(summarize(x)) == list(summarize(y))
+        assert summarize(x) != summarize(y) or len(x) == len(y)
+    assert summarize(GOLDEN["a"])["layers of conv3"] == 3.0
+    assert summarize(GOLDEN["a"])["units"] == pytest.approx(np.log1p(16 + 16 + 32 + 32 + 16))
+
+
+class Featured(Mutable):
+    def features(self, xs):
+        return np.array(xs, dtype=np.float64) * 1e200
+
+
+def test_features_stand_for_choices():
+    space = bo.Space({"order": Featured(4), "b": bool})
+    result = bo.minimize(lambda p: p["order"][0] + p["b"], space, 16, method="smac", seed=0, progress=False)
+    assert result.best_value == 0
+
+
+@pytest.mark.parametrize(
+    ("domain", "got"),
+    [
+        (Mutable(4), "Mutable$"),
+        (bo.Space({"b": bool, "order": Mutable(4)}), "Mutable in the part 'order'$"),
+        (bo.Space({"inner": bo.Space({"b": bool, "own": Mutable(4)})}), "Mutable in the part 'own'$"),
+    ],
+)
+def test_points_that_nothing_describes_are_refused(domain, got):
+    with pytest.raises(
+        DomainError, match=f"smac needs a domain of named choices, features or architectures, got {got}"
+    ):
+        smac(domain)

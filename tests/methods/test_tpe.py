@@ -1,4 +1,4 @@
-"""TPE as it is built: a Space alone, and that it is worth running."""
+"""TPE as it is built: on named choices alone, and that it is worth running."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import DomainError
+from bostruct.language import D, SearchSpace, siso_module, substitution_module
 from bostruct.methods.tpe import tpe
 from bostruct.searchers.tpe import TPE
-from tests.methods.mixed_space import SPACE, objective
+from tests.methods.mixed_space import NESTED, SPACE, nested_objective, objective
 
 
 def test_it_is_the_searcher_with_its_defaults():
@@ -24,7 +25,37 @@ def test_it_beats_random_search():
     assert np.mean(ours) < 0.6 * np.mean(theirs)
 
 
-@pytest.mark.parametrize("domain", [bo.mlp_domain(), bo.joint_domain({"a": {"x": bool}, "b": {"y": bool}})])
-def test_a_domain_that_is_no_space_is_refused(domain):
-    with pytest.raises(DomainError, match="tpe needs a Space, got"):
+def test_it_is_worth_running_on_a_space_with_another_space_and_a_program_inside():
+    pytest.importorskip("optuna")
+    ours, theirs = (
+        [bo.minimize(nested_objective, NESTED, 80, method=method, seed=s, progress=False).best_value for s in range(4)]
+        for method in ("tpe", "random")
+    )
+    assert np.mean(ours) < 0.85 * np.mean(theirs)
+
+
+def test_a_choice_may_have_as_many_values_as_another_choice_says():
+    pytest.importorskip("optuna")
+
+    def sized(chosen):
+        return siso_module("Layer", {"size": D(list(range(chosen["n"])))})
+
+    def layer():
+        n = D([2, 3, 4], name="n")
+        return substitution_module("Sized", sized, {"n": n}, ["in"], ["out"])
+
+    result = bo.minimize(lambda p: float(len(str(p))), SearchSpace(layer), 9, method="tpe", seed=0, progress=False)
+    assert len(result.trials) == 9  # all there are
+
+
+@pytest.mark.parametrize(
+    ("domain", "part"),
+    [
+        (bo.mlp_domain(), "got ArchitectureDomain, which lacks decisions"),
+        (bo.Space({"a": bool, "net": bo.mlp_domain()}), "got ArchitectureDomain as the part 'net'"),
+        (bo.joint_domain({"a": {"x": bool}, "b": bo.joint_domain({"c": bo.mlp_domain()})}), "as the part 'c'"),
+    ],
+)
+def test_a_domain_without_named_decisions_is_refused(domain, part):
+    with pytest.raises(DomainError, match=f"tpe needs a domain of named choices, decided one after another.*{part}"):
         tpe(domain)

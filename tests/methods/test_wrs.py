@@ -9,6 +9,7 @@ from bostruct.contracts import DomainError
 from bostruct.methods.wrs import wrs
 from bostruct.searchers.wrs import WeightedRandomSearch
 from bostruct.surrogates.fanova import VarianceShares
+from tests.methods.mixed_space import NESTED, nested_objective
 
 SPACE = bo.Space({"a": range(5), "b": bool})
 
@@ -27,6 +28,14 @@ def test_a_least_number_of_trials_is_of_a_variable_there_is():
 def test_points_without_named_choices_are_refused():
     with pytest.raises(DomainError, match="wrs needs a domain of named choices, got ArchitectureDomain"):
         wrs(bo.mlp_domain())
+
+
+def test_it_searches_spaces_with_other_domains_inside_and_names_the_part_that_it_cannot():
+    result = bo.minimize(nested_objective, NESTED, 60, method="wrs", seed=0, progress=False)
+    other = bo.minimize(nested_objective, NESTED, 60, method="random", seed=0, progress=False)
+    assert result.best_value < other.best_value
+    with pytest.raises(DomainError, match=r"wrs needs a domain of named choices, got .* the part 'net'"):
+        wrs(bo.Space({"b": bool, "net": bo.mlp_domain()}))
 
 
 @pytest.mark.parametrize("setting", [{"n_random": 1}, {"mode": "both"}, {"floor": 0.0}])

@@ -99,6 +99,21 @@ class OutsidePool(bo.Space):
         return self.sample(3, OTHER()) + 100
 
 
+class OtherWay(bo.Space):
+    def choice_after(self, made):
+        return super().choice_after(made[:-1])
+
+
+class Unending(bo.Space):
+    def choice_after(self, made):
+        return super().choice_after(made) or super().choice_after(())
+
+
+class Undecided(bo.Space):
+    def decide(self, name, value):
+        return super().decide(name, value) + 1
+
+
 class Unnamed(bo.Space):
     def names(self, x):
         return list(super().names(x))[::-1]
@@ -134,6 +149,9 @@ class OtherDraws(bo.Space):
         (OtherCandidates, "sample_candidates draws from the generator given, and from nothing else: "),
         (OtherPool, "(pool holds the same points at each read|no method changes a point)"),
         (OutsidePool, "(pool returns valid points: got|check raised PointError)"),
+        (OtherWay, "decisions are about the choices of their point, each once: got a"),
+        (Unending, "choice_after is None once all decisions are made: after "),
+        (Undecided, "decide returns the decision of a value: expected "),
         (Unnamed, r"names lists the paths of the choices: got "),
         (Forgetful, "resample of no choice keeps the point: expected "),
         (OtherDraws, "resample draws from the generator given, and from nothing else: "),

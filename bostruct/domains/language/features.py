@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.domains.language.graph import Fragment
+from bostruct.domains.language.hyperparameters import Discrete
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
 from bostruct.domains.space.decisions import Coordinate, token
@@ -70,7 +71,16 @@ def coordinates(walk: Walk) -> tuple[Coordinate, ...]:
     walk: choices that were made are read, those left are not.
     """
     pairs = zip(walk.chosen, walk.values.values(), strict=True)
-    return tuple(Coordinate(h.path, choice_kind(h.path), h.positions[v], len(h.values), h.ordered) for h, v in pairs)
+    return tuple(coordinate_of(h, h.positions[v]) for h, v in pairs)
+
+
+def coordinate_of(h: Discrete, position: int) -> Coordinate:
+    """Return a choice as a coordinate.
+
+    h: the hyperparameter that is chosen.
+    position: of its value among those that it can have.
+    """
+    return Coordinate(h.path, choice_kind(h.path), position, len(h.values), h.ordered)
 
 
 def tokens(walk: Walk) -> npt.NDArray[np.int64]:

@@ -21,7 +21,7 @@ from bostruct.domains.counts import Exact, Infinite
 from bostruct.domains.language import changes, sampling
 from bostruct.domains.language.counting import count
 from bostruct.domains.language.errors import LanguageError, NoneFeasible, TooDeep
-from bostruct.domains.language.features import LRUCache, coordinates, tokens
+from bostruct.domains.language.features import LRUCache, coordinate_of, coordinates, tokens
 from bostruct.domains.language.partial_program import COUNT_BUDGET, PartialProgram, check_generator
 from bostruct.domains.language.program import Program, build_program
 from bostruct.domains.language.trace import Trace
@@ -304,6 +304,26 @@ class SearchSpace(PartialProgram):
         with _as_infeasible():
             h = sampling.follow_decisions(self._walk, made).next()
         return 0 if h is None else len(h.values)
+
+    def choice_after(self, made: Sequence[int]) -> Coordinate | None:
+        """Return the choice that is made next, at its first value; None at an end: `HasNamedDecisions`.
+
+        made: positions of the values chosen so far.
+
+        Raises Infeasible, as `options` does.
+        """
+        with _as_infeasible():
+            h = sampling.follow_decisions(self._walk, made).next()
+        return None if h is None else coordinate_of(h, 0)
+
+    def decide(self, name: str, value: float) -> int:
+        """Return the decision that the value of a choice stands for, which is its position.
+
+        name: path of a choice.
+        value: as in `coordinates`.
+        """
+        del name
+        return round(value)
 
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> Trace:
         """Draw a trace that begins with these choices; raises Infeasible, as `options` does.

@@ -9,7 +9,7 @@ from bostruct.contracts import DomainError, IntArray
 from bostruct.domains.space.adjacency import Adjacency
 from bostruct.domains.space.call_limit import call_limit
 from bostruct.domains.space.constraints import ConstrainedProduct, valid_mask
-from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch, pad_columns
+from bostruct.domains.space.single_changes import SingleChanges, pad_columns
 from bostruct.domains.space.variable import ABSENT
 from bostruct.domains.space.walks import random_walk
 
@@ -27,6 +27,7 @@ class Moves:
     def __init__(self, space: ConstrainedProduct) -> None:
         self.space = space
         self.adjacency = Adjacency(list(space.variables.values()), space.layout)
+        self.is_parent = np.isin(np.arange(space.d), list(space.conditions.parents))  # on which others depend (d,)
         self.variable_of = np.repeat(np.arange(space.d), space.layout.widths)  # the variable of each column
 
     def neighbors(self, x: IntArray) -> IntArray:
@@ -39,7 +40,7 @@ class Moves:
 
     def sample_neighborhoods(
         self, xs: IntArray, m: int, rng: np.random.Generator, leaps: bool
-    ) -> tuple[SpaceBatch, IntArray]:
+    ) -> tuple[SingleChanges, IntArray]:
         """Draw neighbors of each point, and tell which point each of them belongs to.
 
         xs: integer rows (b, columns).
@@ -47,7 +48,8 @@ class Moves:
         rng: the only source of chance.
         leaps: bool, True for long steps too.
 
-        Returns the batch, of single changes where the space has no conditions, and positions in xs, ascending.
+        Returns the batch of single changes, and positions in xs, ascending. A change that makes other variables exist,
+        or ends them, is given with the point that it leads to as its base, of which it changes nothing.
         """
         if not len(xs):
             none = np.empty(0, dtype=np.int64)
@@ -57,7 +59,7 @@ class Moves:
         which = np.concatenate([own for own, _ in found])
         base = np.array(xs, dtype=np.int64)  # of its own, which never changes
         changes = SingleChanges(base, of, which, pad_columns([values for _, values in found]), self.space.layout)
-        return (self.space.conditions.settle_simply(changes.rows()) if self.space.conditions else changes), of
+        return (self._settle(changes) if self.space.conditions else changes), of
 
     def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
         """Return a valid point one change away (columns,), or a few changes away where constraints leave none so near.
@@ -96,6 +98,17 @@ class Moves:
             if self._is_valid(child):
                 return child
         return np.array(x, dtype=np.int64)
+
+    def _settle(self, changes: SingleChanges) -> SingleChanges:
+        """Return the changes with what follows from them by the conditions."""
+        asked = np.flatnonzero(self.is_parent[changes.which])
+        rows = changes[asked].rows()
+        settled = self.space.conditions.settle_simply(rows.copy())
+        switches = (settled != rows).any(axis=1)
+        of = changes.of.copy()
+        of[asked[switches]] = len(changes.base) + np.arange(np.count_nonzero(switches))
+        base = np.concatenate([changes.base, settled[switches]])
+        return SingleChanges(base, of, changes.which, changes.values, changes.layout)
 
     def _is_valid(self, row: IntArray) -> bool:
         return not self.space.constraints or bool(valid_mask(self.space, row[None])[0])

@@ -98,7 +98,7 @@ class SingleChanges:
 
     base: integer rows (b, columns), which never change.
     of: (m,), the base row of each row.
-    which: (m,), the variable that differs.
+    which: (m,), the variable that differs, which both rows have; its columns may be the same.
     values: (m, w), the new columns of that variable; of a variable narrower than w the last column is repeated.
     layout: the columns of each variable.
 

@@ -332,7 +332,8 @@ class Space:
     ) -> tuple[SpaceBatch, IntArray]:
         """Draw `sample_neighbors` of each point as one batch, and tell which point each of them belongs to.
 
-        The batch is of single changes where the space has no conditions, else of rows.
+        The batch is of single changes. A change that makes other variables exist, or ends them, has the point that it
+        leads to as its base, of which it changes nothing.
 
         xs: integer rows (b, d).
         m: int, neighbors of one point at most.
@@ -516,14 +517,9 @@ class Space:
         Returns the batch and the positions of its points in xs, ascending: `HasContinuous`.
         """
         none_differ = self._is_fine.all() and not self.conditions
-        batch, of = self.sample_neighborhoods(xs[:0] if none_differ else xs, m, rng, leaps=True)
-        if isinstance(batch, SingleChanges):
-            kept = np.flatnonzero(~self._is_fine[batch.which])
-        else:
-            before, starts = np.asarray(xs)[of], self.layout.starts
-            differ = np.logical_or.reduceat(before != batch, starts, axis=1)
-            appears = (before[:, starts] == ABSENT) != (batch[:, starts] == ABSENT)
-            kept = np.flatnonzero(((differ & ~self._is_fine) | appears).any(axis=1))
+        batch, of = self._moves.sample_neighborhoods(xs[:0] if none_differ else xs, m, rng, leaps=True)
+        switches = batch.of != of  # others than the one changed
+        kept = np.flatnonzero(switches | ~self._is_fine[batch.which])
         return batch[kept], of[kept]
 
     @cached_property

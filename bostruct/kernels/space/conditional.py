@@ -36,13 +36,17 @@ class ConditionalPair(NamedTuple):
 
 
 class ConditionalChanges(NamedTuple):
-    """Changes of the variable, as the batches before and after them, each compared with the same points.
+    """Changes of the variable, which the points have before and after them.
 
-    before, after: pairs of r changes and m points.
+    y_has: positions of the points among m that have the variable, too; compared with others, a change makes none.
+    shape: (r, m).
+    before, after: what the variable's own factor made of the values before and after, and of the points that have it.
     """
 
-    before: ConditionalPair
-    after: ConditionalPair
+    y_has: IntArray
+    shape: tuple[int, int]
+    before: Prepared
+    after: Prepared
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ class ConditionalFactor:
         c = expit(theta[1])
         log_gram[prepared.x_has] += np.log(c)
         log_gram[:, prepared.y_has] += np.log(c)  # twice where both have it, which is overwritten
-        log_gram[np.ix_(prepared.x_has, prepared.y_has)] = np.log(self._both(theta, c, prepared)[1])
+        log_gram[np.ix_(prepared.x_has, prepared.y_has)] = np.log(self._both(theta, c, prepared.inner)[1])
         return log_gram
 
     def log_diag(self, theta: Array, xs: IntArray) -> Array:
@@ -113,7 +117,7 @@ class ConditionalFactor:
         weighted: (n, m).
         """
         c = expit(theta[1])
-        own, both = self._both(theta, c, prepared)
+        own, both = self._both(theta, c, prepared.inner)
         cotangent = weighted[np.ix_(prepared.x_has, prepared.y_has)] / both
         inner = self.inner.gradient(theta[:1], prepared.inner, cotangent * own * (1.0 - c**2))
         n_one = weighted[prepared.x_has].sum() + weighted[:, prepared.y_has].sum()
@@ -145,11 +149,12 @@ class ConditionalFactor:
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> ConditionalChanges:
         """Prepare the values before and after each change.
 
-        changes: r changes.
+        changes: r changes, of points that have the variable and keep it.
         ys: own columns of m points (m, w).
         """
-        width = ys.shape[1]
-        return ConditionalChanges(*(self.prepare(own[:, :width], ys) for own in (changes.before, changes.after)))
+        width, y_has = ys.shape[1], find_present(ys)
+        before, after = (self.inner.prepare(own[:, :width], ys[y_has]) for own in (changes.before, changes.after))
+        return ConditionalChanges(y_has, (len(changes.which), len(ys)), before, after)
 
     def log_change(self, theta: Array, prepared: ConditionalChanges) -> Array:
         """Return by how much each change adds to log K (r, m).
@@ -157,11 +162,17 @@ class ConditionalFactor:
         theta: (2,).
         prepared: of `prepare_changes`.
         """
-        return self.log_gram(theta, prepared.after) - self.log_gram(theta, prepared.before)
+        change, c = np.zeros(prepared.shape), expit(theta[1])
+        before, after = (self._both(theta, c, inner)[1] for inner in (prepared.before, prepared.after))
+        change[:, prepared.y_has] = np.log(after / before)
+        return change
 
-    def _both(self, theta: Array, c: float, prepared: ConditionalPair) -> tuple[Array, Array]:
-        """Return the variable's own kernel, and k, between points that have it."""
-        own = np.exp(self.inner.log_gram(theta[:1], prepared.inner))
+    def _both(self, theta: Array, c: float, inner: Prepared) -> tuple[Array, Array]:
+        """Return the variable's own kernel, and k, between points that have it.
+
+        inner: what its own factor made of them.
+        """
+        own = np.exp(self.inner.log_gram(theta[:1], inner))
         return own, c**2 + (1.0 - c**2) * own
 
 

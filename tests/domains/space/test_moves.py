@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import bostruct as bo
 from bostruct.domains.space.moves import Moves
 from bostruct.domains.space.single_changes import SingleChanges
-from tests.conditional_spaces import finite_space, training_space
+from tests.conditional_spaces import conditional_spaces, finite_space, training_space
 
 
 def test_neighbors_gain_fallback_values_and_lose_what_has_no_condition_left():
@@ -32,16 +34,49 @@ def test_mutations_draw_what_they_make_exist():
     assert drawn == set(range(1, 10))
 
 
-def test_batches_are_single_changes_where_there_are_no_conditions():
-    plain = bo.Space({"a": bool, "b": [1, 2, 3]})
-    rng = np.random.default_rng(0)
-    assert isinstance(plain.sample_neighborhoods(plain.sample(3, rng), 5, rng)[0], SingleChanges)
+def test_a_change_that_switches_others_has_where_it_leads_as_its_base():
     space = training_space()
-    rows, of = space.sample_neighborhoods(space.sample(3, rng), 5, rng)
-    assert isinstance(rows, np.ndarray)
-    assert len(rows) == len(of)
-    for row in rows:
-        space.check(row)
+    x = space.parse({"optimizer": "sgd", "momentum": 0.4, "layers": 1})
+    batch, of = space.sample_neighborhoods(x[None], 1_000, np.random.default_rng(0))
+    assert isinstance(batch, SingleChanges)
+    shown = [space.present(y) for y in batch]
+    switched = [shown[i] for i in np.flatnonzero(batch.of != of)]
+    assert {"optimizer": "adam", "beta": 0.99, "layers": 1} in switched
+    assert {"optimizer": "sgd", "momentum": 0.4, "layers": 2, "width_2": 4} in switched
+    assert all(point.keys() != {"optimizer", "momentum", "layers"} for point in switched)
+    assert all(shown[i].keys() == space.present(x).keys() for i in np.flatnonzero(batch.of == of))
+    assert len(batch.base) == 1 + len(switched)
+
+
+@given(st.one_of(conditional_spaces(), st.builds(training_space)), st.integers(0, 99), st.sampled_from([3, 1_000]))
+@settings(max_examples=30, deadline=None)
+def test_batches_hold_the_changes_as_rows_would(space, seed, most):
+    """The rows that all conditions were asked about, in the same order, by the same draws."""
+    rng, again = np.random.default_rng(seed), np.random.default_rng(seed)
+    xs = space.sample(3, rng)
+    assert np.array_equal(space.sample(3, again), xs)
+    batch, _ = space.sample_neighborhoods(xs, most, rng)
+    rows = []
+    for x in xs:
+        which, values = Moves(space).adjacency.single_changes(x)
+        chosen = np.arange(len(which))
+        if len(which) > most:
+            chosen = np.sort(again.choice(len(which), size=most, replace=False, shuffle=False))
+        for i in chosen:
+            row = x.copy()
+            row[space.layout.columns(which[i])] = values[i]
+            rows.append(space.conditions.settle_simply(row[None])[0])
+    assert np.array_equal(np.asarray(batch), np.array(rows))
+    assert np.array_equal(np.asarray(batch[::2]), np.array(rows)[::2])
+
+
+def test_fine_numbers_change_only_where_they_switch_others():
+    space = training_space()
+    x = space.parse({"optimizer": "sgd", "momentum": 0.4, "layers": 1})
+    near, _ = space.sample_discrete_neighborhoods(x[None], 1_000, np.random.default_rng(0))
+    momenta = [point for point in map(space.present, near) if point.get("momentum", 0.4) != 0.4]
+    assert momenta
+    assert all("nesterov" in point for point in momenta)
 
 
 def test_no_points_have_no_neighborhoods():

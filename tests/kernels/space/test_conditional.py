@@ -95,7 +95,7 @@ def test_lines_follow_one_parameter(i, carried):
 
 
 def test_changes_are_after_minus_before():
-    before, after = np.array([[0], [ABSENT]]), np.array([[40], [100]])
+    before, after = np.array([[0], [7]]), np.array([[40], [100]])
     changes = FACTOR.prepare_changes(VariableChanges(np.zeros(2, dtype=np.int64), before, after), XS)
     expected = FACTOR.log_gram(THETA, FACTOR.prepare(after, XS)) - FACTOR.log_gram(THETA, FACTOR.prepare(before, XS))
     assert np.allclose(FACTOR.log_change(THETA, changes), expected)

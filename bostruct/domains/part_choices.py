@@ -1,0 +1,178 @@
+"""The choices and decisions of points of several parts, side by side, under paths that say whose they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bostruct.contracts import Choice, Point
+from bostruct.domains.language.features import LRUCache
+from bostruct.domains.space.decisions import Coordinate
+
+
+@dataclass(frozen=True)
+class PartChoices:
+    """The named choices of several parts, each under the name of its part, a dot, and its own path.
+
+    names: of the parts. The choices of a part without a name keep their paths.
+    domains: of the parts, with named choices.
+    own_names: other names that paths must not be taken for.
+    hidden: paths in the first part that are no choices of the whole.
+    """
+
+    names: Sequence[str]
+    domains: Sequence[Any]
+    own_names: Sequence[str] = ()
+    hidden: frozenset[str] = frozenset()
+
+    def coordinates(self, parts: Sequence[Point]) -> list[Coordinate]:
+        """List the choices of a point.
+
+        parts: a point of each domain.
+        """
+        pairs = enumerate(zip(self.domains, parts, strict=True))
+        found = [(i, one) for i, (domain, part) in pairs for one in domain.coordinates(part)]
+        return [self.rename(i, one) for i, one in found if i or one.path not in self.hidden]
+
+    def names_of(self, parts: Sequence[Point]) -> tuple[str, ...]:
+        """List the paths of the choices of a point.
+
+        parts: a point of each domain.
+        """
+        pairs = enumerate(zip(self.domains, parts, strict=True))
+        found = [(i, path) for i, (domain, part) in pairs for path in domain.names(part)]
+        return tuple(self._prefixes[i] + path for i, path in found if i or path not in self.hidden)
+
+    def rename(self, i: int, one: Choice) -> Coordinate:
+        """Return a choice under the path and the kind that it has in the whole.
+
+        i: position of its part.
+        one: choice of that part.
+        """
+        prefix = self._prefixes[i]
+        return Coordinate(prefix + one.path, prefix + one.kind, one.value, one.count, one.ordered)
+
+    def sort_by_part(self, paths: Sequence[str]) -> dict[int, list[str]]:
+        """Return the paths within each part, by its position; parts without any are left out.
+
+        paths: of choices.
+        """
+        found: dict[int, list[str]] = {}
+        for path in paths:
+            named = (i for i, prefix in enumerate(self._prefixes) if prefix and path.startswith(prefix))
+            i = next(named, self._prefixes.index("") if "" in self._prefixes else -1)
+            if i < 0:
+                raise KeyError(path)
+            found.setdefault(i, []).append(path.removeprefix(self._prefixes[i]))
+        return found
+
+    @cached_property
+    def _prefixes(self) -> list[str]:
+        """The names of the parts, each with more dots behind it than any name has in a row, so that paths differ."""
+        runs = [len(run) for name in (*self.names, *self.own_names) for run in re.findall(r"\.+", name)]
+        dots = "." * (1 + max(runs, default=0))
+        return [name + dots if name else "" for name in self.names]
+
+
+def no_facts(parts: Sequence[Point]) -> Mapping[str, int]:
+    """Return no decisions of the first part: what is known of it where it does not depend on others.
+
+    parts: points of the other parts, ignored.
+    """
+    del parts
+    return {}
+
+
+@dataclass(frozen=True)
+class PartDecisions:
+    """The decisions of several parts one after another: those of the first part last, for it may depend on others.
+
+    domains: of the parts, with decisions.
+    facts: points of the other parts, in their order -> the decisions of the first part that follow from them, by path.
+        Where there are any, the first domain tells which choice is decided next.
+    """
+
+    domains: Sequence[Any]
+    facts: Callable[[Sequence[Point]], Mapping[str, int]] = field(default=no_facts)
+
+    def of(self, parts: Sequence[Point]) -> tuple[int, ...]:
+        """Return the decisions that lead to a point.
+
+        parts: a point of each domain.
+        """
+        known = self.facts(parts[1:])
+        way = list(self.domains[0].decisions(parts[0]))
+        free = [k for k in range(len(way)) if not known or self.domains[0].choice_after(way[:k]).path not in known]
+        others = [
+            one for domain, part in zip(self.domains[1:], parts[1:], strict=True) for one in domain.decisions(part)
+        ]
+        return (*others, *(way[k] for k in free))
+
+    def options(self, made: Sequence[int]) -> int:
+        """Count the choices that the next decision has; 0 where none is left. Raises Infeasible.
+
+        made: positions chosen so far.
+        """
+        i, own = self.split(made)[-1]
+        return self._options((i, tuple(own)))
+
+    def split(self, made: Sequence[int]) -> list[tuple[int, list[int]]]:
+        """Return the decisions of each part that was begun, with its position; the last one may have more.
+
+        made: positions chosen so far.
+        """
+        left, found = list(made), list[tuple[int, list[int]]]()
+        for i in range(1, len(self.domains)):
+            n = next((n for n in range(len(left) + 1) if not self._options((i, tuple(left[:n])))), None)
+            found.append((i, left[:n]))
+            if n is None:
+                return found
+            left = left[n:]
+        return [*found, (0, self._with_facts(left, found))]
+
+    def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> list[Point]:
+        """Draw a point of each part that begins with these decisions; what follows from other parts may be wrong.
+
+        made: positions chosen so far.
+        rng: the only source of chance.
+        """
+        given = dict(self.split(made))
+        return [domain.roll_out(given.get(i, ()), rng) for i, domain in enumerate(self.domains)]
+
+    def _with_facts(self, left: list[int], others: Sequence[tuple[int, list[int]]]) -> list[int]:
+        """Return the decisions of the first part: those left, and between them those that follow from other parts."""
+        first = self.domains[0]
+        known = self.facts([self._point((i, tuple(own))) for i, own in others])
+        if not known:
+            return left
+        left, way = list(left), list[int]()
+        while (following := first.choice_after(way)) is not None:
+            if following.path in known:
+                way.append(known[following.path])
+            elif left:
+                way.append(left.pop(0))
+            else:
+                break
+        return way + left
+
+    @cached_property
+    def _options(self) -> LRUCache[tuple[int, tuple[int, ...]], int]:
+        return LRUCache(self._count_options)
+
+    @cached_property
+    def _point(self) -> LRUCache[tuple[int, tuple[int, ...]], Point]:
+        return LRUCache(self._replay)
+
+    def _count_options(self, asked: tuple[int, tuple[int, ...]]) -> int:
+        i, made = asked
+        return self.domains[i].options(made)
+
+    def _replay(self, asked: tuple[int, tuple[int, ...]]) -> Point:
+        """Return the point that all decisions of a part lead to."""
+        i, made = asked
+        return self.domains[i].roll_out(made, np.random.default_rng(0))
