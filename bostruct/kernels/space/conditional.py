@@ -16,9 +16,8 @@ from scipy.special import expit
 
 from bostruct.contracts import Array, IntArray, Prepared
 from bostruct.domains.space.variable import ABSENT
-from bostruct.kernels.space.factor import Factor, Pullback, SmoothFactor, VariableChanges
+from bostruct.kernels.space.factor import Factor, VariableChanges
 from bostruct.kernels.space.main_effects import EffectKernel
-from bostruct.kernels.space.matern import NumberEffect, vary_effects
 
 
 class ConditionalPair(NamedTuple):
@@ -166,43 +165,6 @@ class ConditionalFactor:
 
 
 @dataclass(frozen=True)
-class ConditionalNumber(ConditionalFactor):
-    """The factor of one number that not every point has, with gradients in its share where a point has it.
-
-    inner: the factor of the number alone.
-    """
-
-    inner: SmoothFactor
-
-    def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
-        """Return log K of m points and ys as a function of the shares of the m points, and its pullback.
-
-        theta: (2,).
-        xs: own column of the m points (m, 1), which says which of them have the number.
-        ys: own column of n points (n, 1).
-        """
-        x_has, c = find_present(xs), expit(theta[1])
-        both = np.ix_(x_has, find_present(ys))
-        fixed = self.log_gram(theta, self.prepare(xs, ys))
-        varied = self.inner.vary_shares(theta[:1], xs[x_has], ys[both[1][0]])
-
-        def at_shares(shares: Array) -> tuple[Array, Pullback]:
-            log_own, pull = varied(shares[x_has])
-            own = (1.0 - c**2) * np.exp(log_own)
-            total, log_gram = c**2 + own, fixed.copy()
-            log_gram[both] = np.log(total)
-
-            def pullback(weighted: Array) -> Array:
-                slopes = np.zeros(shares.shape)
-                slopes[x_has] = pull(weighted[both] * own / total)
-                return slopes
-
-            return log_gram, pullback
-
-        return at_shares
-
-
-@dataclass(frozen=True)
 class ConditionalEffect:
     """The effect of a variable that not every point has: none where it is absent.
 
@@ -229,40 +191,6 @@ class ConditionalEffect:
         diagonal, has = np.zeros(len(xs)), find_present(xs)
         diagonal[has] = self.inner.diag(xs[has])
         return diagonal
-
-
-@dataclass(frozen=True)
-class ConditionalNumberEffect(ConditionalEffect):
-    """The effect of a number that not every point has, with gradients in its share where a point has it.
-
-    inner: the effect of the number alone.
-    """
-
-    inner: NumberEffect
-
-    def vary_shares(self, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
-        """Return the effect as a function of the shares of m points, as `SmoothEffect` says.
-
-        xs: own column of the m points (m, 1), which says which of them have the number.
-        ys: own column of n points (n, 1).
-        """
-        x_has, y_has = find_present(xs), find_present(ys)
-        both = np.ix_(x_has, y_has)
-        varied = vary_effects((self.inner.grid,), ys[y_has])
-
-        def at_shares(shares: Array) -> tuple[Array, Pullback]:
-            own, pull = varied(shares[x_has])
-            gram = np.zeros((len(shares), len(ys)))
-            gram[both] = own
-
-            def pullback(weighted: Array) -> Array:
-                slopes = np.zeros(shares.shape)
-                slopes[x_has] = pull(weighted[both])
-                return slopes
-
-            return gram, pullback
-
-        return at_shares
 
 
 def find_present(xs: IntArray) -> IntArray:

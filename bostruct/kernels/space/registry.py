@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from bostruct.checks import has_capability, short_repr
+from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, Parameter, Prior
 from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.categorical import Categorical
@@ -21,14 +21,10 @@ from bostruct.domains.space.registry import KINDS
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
-from bostruct.kernels.space.conditional import (
-    ConditionalEffect,
-    ConditionalFactor,
-    ConditionalNumber,
-    ConditionalNumberEffect,
-)
+from bostruct.kernels.space.conditional import ConditionalEffect, ConditionalFactor
+from bostruct.kernels.space.conditional_numbers import ConditionalNumbers
 from bostruct.kernels.space.diffusion import FactorSettings, graph_factors
-from bostruct.kernels.space.factor import Factor, SmoothFactor
+from bostruct.kernels.space.factor import Factor
 from bostruct.kernels.space.links import Link, LogLengthscale
 from bostruct.kernels.space.main_effects import EffectKernel, FactorEffect, GraphEffect, MainEffects
 from bostruct.kernels.space.matern import MaternFactor, NumberEffect
@@ -143,11 +139,24 @@ def product_kernel(
         return SpaceKernel(tuple(placed), link.name, prior, initial, numbers=numbers)
     if absence_prior is None:
         raise DomainError("absence_prior: expected a prior, because the space has variables with conditions")
-    for k, (i, factor) in enumerate(conditional):
-        around = ConditionalNumber(factor) if has_capability(factor, SmoothFactor) else ConditionalFactor(factor)
-        placed.append(PlacedFactor(around, (i,), _columns(domain.layout, (i,)), (domain.d + k,)))
+    placed += _place_conditional(domain, conditional)
     more = Parameter("absence_logit", len(conditional), absence_prior, 0.0)
     return SpaceKernel(tuple(placed), link.name, prior, initial, more, numbers)
+
+
+def _place_conditional(domain: Space, factors: Sequence[tuple[int, Factor]]) -> list[PlacedFactor]:
+    """Place the factors of variables with conditions, all numbers in one, each with its second parameter."""
+    placed, numbers = [], list[tuple[int, int, MaternFactor]]()
+    for more, (i, factor) in enumerate(factors, start=domain.d):
+        if isinstance(factor, MaternFactor):
+            numbers.append((i, more, factor))
+        else:
+            placed.append(PlacedFactor(ConditionalFactor(factor), (i,), _columns(domain.layout, (i,)), (more,)))
+    if numbers:
+        own, more, alone = zip(*numbers, strict=True)
+        together = ConditionalNumbers(tuple(grid for factor in alone for grid in factor.grids))
+        placed.append(PlacedFactor(together, own, _columns(domain.layout, own), more))
+    return placed
 
 
 def main_effects(domain: Space) -> MainEffects:
@@ -165,7 +174,7 @@ def main_effects(domain: Space) -> MainEffects:
         if variable.when:
             effect = effects[i]
             is_number = isinstance(effect, NumberEffect)
-            effects[i] = ConditionalNumberEffect(effect) if is_number else ConditionalEffect(effect)
+            effects[i] = NumberEffect(effect.grid, True) if is_number else ConditionalEffect(effect)
     return MainEffects(tuple(effects[i] for i in range(domain.d)), domain.layout, tuple(domain.grids))
 
 
