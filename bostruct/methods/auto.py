@@ -38,6 +38,7 @@ from bostruct.surrogates.output_warping import OutputWarping
 from bostruct.surrogates.priors import Normal
 
 LOCAL_SEARCH = LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000)
+NUMBERS_TOLERANCE = 1e-6  # of fits to spaces with numbers: half the likelihoods, and less than 0.001 nats lost
 
 log = logging.getLogger(__name__)
 
@@ -97,6 +98,8 @@ def for_space(domain: Space) -> BayesianSearch:
     """
     kernel = WeightedSum(main_effects(domain), space_kernel(domain), Normal(0.4, 1.0), initial=0.4)
     quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0)  # log variances of standardized values
+    if domain.n_continuous:
+        quiet = replace(quiet, tolerance=NUMBERS_TOLERANCE)
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
     return BayesianSearch(
         domain,
