@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import expit
 
 from bostruct.contracts import Array, IntArray, Prepared
@@ -130,7 +131,7 @@ class ConditionalFactor:
         """
         c = expit(theta[1])
         own, both = self._both(theta, c, prepared)
-        weighted = _sum_by_value(_sum_by_value(weighted, prepared.xs.at).T, prepared.ys.at).T
+        weighted = _sum_by_value(_sum_by_value(weighted, prepared.xs).T, prepared.ys).T
         cotangent = weighted[np.ix_(prepared.x_has, prepared.y_has)] / both
         inner = self.inner.gradient(theta[:1], prepared.inner, cotangent * own * (1.0 - c**2))
         n_one = weighted[prepared.x_has].sum() + weighted[:, prepared.y_has].sum()
@@ -241,7 +242,8 @@ def _spread(table: Array, rows: IntArray, columns: IntArray) -> Array:
     return table[:, columns][rows]  # columns first, while there are few rows: rows are quicker to gather
 
 
-def _sum_by_value(weighted: Array, at: IntArray) -> Array:
-    """Return the sums of the rows that share a value, each of which occurs (u, m)."""
-    order = np.argsort(at, kind="stable")
-    return np.add.reduceat(weighted[order], np.flatnonzero(np.diff(at[order], prepend=-1)), axis=0)
+def _sum_by_value(weighted: Array, xs: DistinctValues) -> Array:
+    """Return the sums of the rows that share a value (u, m), in one pass however many values there are."""
+    n = len(xs.at)
+    holds = csr_array((np.ones(n), xs.at, np.arange(n + 1)), shape=(n, len(xs.values)))
+    return holds.T @ weighted

@@ -7,8 +7,9 @@ are one product of matrices. The kernels between points with a number are multip
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -37,13 +38,13 @@ class ConditionalNumbersPair(NamedTuple):
     """Two batches, of which some points have some of the numbers.
 
     x_has, y_has: 1 where a point has a number, else 0, (n, c) and (m, c).
-    pairs: of each number; of one batch with itself those below the diagonal.
+    pairs: number -> its pairs; of one batch with itself those below the diagonal, which are kept for many thetas.
     is_same: True for one batch with itself.
     """
 
     x_has: Array
     y_has: Array
-    pairs: tuple[PresentPairs, ...]
+    pairs: Callable[[int], PresentPairs]
     is_same: bool
 
 
@@ -113,8 +114,9 @@ class ConditionalNumbers:
         """
         x_has, x_shares = self._read_points(xs)
         y_has, y_shares = (x_has, x_shares) if ys is None else self._read_points(ys)
-        columns = zip(x_shares, x_has.T, y_shares, y_has.T, strict=True)
-        pairs = tuple(_find_pairs(*one, is_same=ys is None) for one in columns)
+        pairs = partial(_find_pairs, x_shares, x_has.T, y_shares, y_has.T, is_same=ys is None)
+        if ys is None:
+            pairs = [pairs(i) for i in range(self.n_variables)].__getitem__
         return ConditionalNumbersPair(x_has.astype(np.float64), y_has.astype(np.float64), pairs, ys is None)
 
     def log_gram(self, theta: Array, prepared: ConditionalNumbersPair, without: int | None = None) -> Array:
@@ -124,36 +126,8 @@ class ConditionalNumbers:
         prepared: of n and m points.
         without: position of a parameter, whose number is left out; None for none.
         """
-        kept = [i for i in range(self.n_variables) if without is None or i != without % self.n_variables]
-        kernels = (kernel.gram for kernel in self._compare_pairs(theta, prepared.pairs, kept))
-        return self._multiply(theta, prepared, kept, kernels)
-
-    def log_gram_and_pullback(self, theta: Array, prepared: ConditionalNumbersPair) -> tuple[Array, Pullback]:
-        """Return log K (n, m), and the map from weights (n, m) to the gradient of sum(weights * log K) in theta (2 c,).
-
-        theta: (2 c,).
-        prepared: of n and m points.
-        """
-        every = range(self.n_variables)
-        kernels = list(self._compare_pairs(theta, prepared.pairs, every))
-
-        def pullback(weighted: Array) -> Array:
-            x_has, y_has, pairs, is_same = prepared
-            of_one = weighted.sum(axis=1) @ x_has + weighted.sum(axis=0) @ y_has
-            of_one -= 2.0 * np.einsum("nc,nc->c", x_has, weighted @ y_has)
-            flat = (weighted + weighted.T if is_same else weighted).ravel()
-            of_rates, of_both = np.empty(self.n_variables), np.empty(self.n_variables)
-            for i, kernel in enumerate(kernels):
-                weights = flat.take(pairs[i].at)
-                relative = weights / kernel.gram
-                of_both[i] = relative.sum() - weights.sum()
-                of_rates[i] = np.dot(_lengthscale_slope(kernel), relative)
-            c = expit(theta[self.n_variables :])
-            # (1 - k0) (1 - c) = (1 - k) / (1 + c): nothing is divided by 1 - c, which may be 0
-            of_logits = 2.0 * c**2 / (1.0 + c) * of_both + (1.0 - c) * of_one
-            return np.concatenate([(1.0 - c**2) / 3.0 * of_rates, of_logits])
-
-        return self._multiply(theta, prepared, every, (kernel.gram for kernel in kernels)), pullback
+        left_out = None if without is None else without % self.n_variables
+        return self._multiply(theta, prepared, [i for i in range(self.n_variables) if i != left_out])
 
     def gradient(self, theta: Array, prepared: ConditionalNumbersPair, weighted: Array) -> Array:
         """Return the gradient of sum(weighted * log K) in theta (2 c,).
@@ -162,7 +136,21 @@ class ConditionalNumbers:
         prepared: of n and m points.
         weighted: (n, m).
         """
-        return self.log_gram_and_pullback(theta, prepared)[1](weighted)
+        x_has, y_has, pairs, is_same = prepared
+        of_one = weighted.sum(axis=1) @ x_has + weighted.sum(axis=0) @ y_has
+        of_one -= 2.0 * np.einsum("nc,nc->c", x_has, weighted @ y_has)
+        flat = (weighted + weighted.T if is_same else weighted).ravel()
+        rates, c = self._read_parameters(theta)
+        of_rates, of_both = np.empty(self.n_variables), np.empty(self.n_variables)
+        for i in range(self.n_variables):
+            near, at = pairs(i)
+            kernel, weights = _compare(near * rates[i], c[i]), flat.take(at)
+            relative = weights / kernel.gram
+            of_both[i] = relative.sum() - weights.sum()
+            of_rates[i] = np.dot(_lengthscale_slope(kernel), relative)
+        # (1 - k0) (1 - c) = (1 - k) / (1 + c): nothing is divided by 1 - c, which may be 0
+        of_logits = 2.0 * c**2 / (1.0 + c) * of_both + (1.0 - c) * of_one
+        return np.concatenate([(1.0 - c**2) / 3.0 * of_rates, of_logits])
 
     def log_diag(self, theta: Array, xs: IntArray) -> Array:
         """Return zeros (n,): a point correlates fully with itself.
@@ -184,15 +172,13 @@ class ConditionalNumbers:
         gram: K (n, m).
         carried: True where `gram` holds the kernel of that number at `theta`.
         """
-        place, k = divmod(i, self.n_variables)
-        alone, one = ConditionalNumbers(self.grids[k : k + 1]), slice(k, k + 1)
-        pair = prepared._replace(x_has=prepared.x_has[:, one], y_has=prepared.y_has[:, one], pairs=prepared.pairs[one])
-        own = theta[[k, k + self.n_variables]]
-        rest = gram / np.exp(alone.log_gram(own, pair)) if carried else gram
+        k = i % self.n_variables
+        moved = np.array(theta, dtype=np.float64)
+        rest = gram / np.exp(self._multiply(moved, prepared, [k])) if carried else gram
 
         def along(t: float) -> Array:
-            own[place] = t
-            found = alone.log_gram(own, pair)
+            moved[i] = t
+            found = self._multiply(moved, prepared, [k])
             return np.multiply(np.exp(found, out=found), rest, out=found)
 
         return along
@@ -259,40 +245,47 @@ class ConditionalNumbers:
         """Return one over the lengthscale, and c, of each number, (c,) each."""
         return np.exp(-theta[: self.n_variables]), expit(theta[self.n_variables :])
 
-    def _compare_pairs(
-        self, theta: Array, pairs: Sequence[PresentPairs], kept: Iterable[int]
-    ) -> Iterable[NumberKernel]:
+    def _multiply(self, theta: Array, prepared: ConditionalNumbersPair, kept: Sequence[int]) -> Array:
+        """Return log K (n, m) of some of the numbers."""
         rates, c = self._read_parameters(theta)
-        return (_compare(pairs[i].near * rates[i], c[i]) for i in kept)
-
-    def _multiply(
-        self, theta: Array, prepared: ConditionalNumbersPair, kept: Sequence[int], kernels: Iterable[Array]
-    ) -> Array:
-        """Return log K (n, m) of some of the numbers, from their kernels between points that have them."""
-        x_has, y_has, own = prepared.x_has[:, kept], prepared.y_has[:, kept], log_expit(theta[self.n_variables :])[kept]
+        own = log_expit(theta[self.n_variables :])[kept]
+        x_has, y_has = prepared.x_has[:, kept], prepared.y_has[:, kept]
         log_gram = (x_has * (-2.0 * own)) @ y_has.T  # takes back what the next two add where both have a number
         log_gram += (x_has @ own)[:, None]
         log_gram += y_has @ own
         product, least = np.ones(log_gram.size), 0.0
-        for i, log_c, gram in zip(kept, own, kernels, strict=True):
+        for i, log_c in zip(kept, own, strict=True):
+            near, at = prepared.pairs(i)
             least += 2.0 * log_c  # no entry's logarithm is below
             if least < -LARGEST_LOG:
                 _add_logs(product, prepared.is_same, log_gram)
                 product, least = np.ones(log_gram.size), 2.0 * log_c
-            at = prepared.pairs[i].at
-            product[at] = product.take(at) * gram
+            product[at] = product.take(at) * _compare(near * rates[i], c[i]).gram
         _add_logs(product, prepared.is_same, log_gram)
         return log_gram
 
 
+def _add_logs(product: Array, is_same: bool, log_gram: Array) -> None:
+    """Add the logarithm of a flat product to a matrix; of one batch with itself it holds what is below the diagonal."""
+    logs = np.log(product, out=product).reshape(log_gram.shape)
+    log_gram += logs
+    if is_same:
+        log_gram += logs.T
+
+
 def _find_pairs(
-    x: Array, x_has: npt.NDArray[np.bool_], y: Array, y_has: npt.NDArray[np.bool_], *, is_same: bool
+    x: Array, x_has: npt.NDArray[np.bool_], y: Array, y_has: npt.NDArray[np.bool_], i: int, *, is_same: bool
 ) -> PresentPairs:
-    """Return the pairs of points that both have one number, of one batch with itself those below the diagonal."""
-    rows, columns = np.flatnonzero(x_has), np.flatnonzero(y_has)
-    near = np.subtract.outer(ROOT * x[rows], ROOT * y[columns])
+    """Return the pairs of points that both have number i.
+
+    x, x_has: shares of all numbers, and which of them there are (c, n).
+    y, y_has: the same (c, m).
+    is_same: True for one batch with itself, of which the pairs below the diagonal count.
+    """
+    rows, columns = np.flatnonzero(x_has[i]), np.flatnonzero(y_has[i])
+    near = np.subtract.outer(ROOT * x[i, rows], ROOT * y[i, columns])
     np.negative(np.abs(near, out=near), out=near)
-    at = np.add.outer(rows * len(y), columns)
+    at = np.add.outer(rows * y.shape[1], columns)
     if is_same:
         below = np.tri(len(rows), k=-1, dtype=bool)
         return PresentPairs(near[below], at[below])
@@ -324,11 +317,3 @@ def _lengthscale_slope(kernel: NumberKernel) -> Array:
     slope *= kernel.near
     slope *= kernel.fade
     return slope
-
-
-def _add_logs(product: Array, is_same: bool, log_gram: Array) -> None:
-    """Add the logarithm of a flat product to a matrix; of one batch with itself it holds what is below the diagonal."""
-    logs = np.log(product, out=product).reshape(log_gram.shape)
-    log_gram += logs
-    if is_same:
-        log_gram += logs.T

@@ -108,19 +108,6 @@ class Factor(Protocol):
 
 
 @runtime_checkable
-class HasPullback(Factor, Protocol):
-    """A factor whose gradient shares work with its matrix."""
-
-    def log_gram_and_pullback(self, theta: Array, prepared: Prepared) -> tuple[Array, Pullback]:
-        """Return `log_gram`, and the map from weights (n, m) to `gradient`.
-
-        theta: the factor's parameters.
-        prepared: what `prepare` returned for n and m points.
-        """
-        ...
-
-
-@runtime_checkable
 class SmoothFactor(Factor, Protocol):
     """A factor of numbers, one column each, with gradients in their shares of their ranges."""
 

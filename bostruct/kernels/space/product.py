@@ -6,9 +6,9 @@ no kind of variable: variables of one kind share a `Factor`, which sees their co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from bostruct.checks import has_capability
 from bostruct.contracts import Array, IntArray, Parameter, Prepared, Prior
 from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch
-from bostruct.kernels.space.factor import Factor, HasPullback, Pullback, SmoothFactor, VariableChanges
+from bostruct.kernels.space.factor import Factor, Pullback, SmoothFactor, VariableChanges
 from bostruct.kernels.space.incremental import LastCall
 
 SMALLEST_REUSABLE = 1e-260  # doubles end at 1e-308
@@ -155,18 +155,13 @@ class SpaceKernel:
         theta: (p,).
         prepared: of n and m points.
         """
-        found = [
-            _log_gram_and_pullback(placed.factor, theta[own], part)
-            for placed, own, part in zip(self.factors, self._parameters, prepared.parts, strict=True)
-        ]
-        log_gram = _add_up((own for own, _ in found), prepared.shape)
-        gram = np.exp(log_gram, out=log_gram)
+        gram = self.gram(theta, prepared)
 
         def pullback(cotangent: Array) -> Array:
             weighted = cotangent * gram
             gradient = np.empty(len(self._home))
-            for own, (_, pull) in zip(self._parameters, found, strict=True):
-                gradient[own] = pull(weighted)
+            for placed, own, part in zip(self.factors, self._parameters, prepared.parts, strict=True):
+                gradient[own] = placed.factor.gradient(theta[own], part, weighted)
             return gradient
 
         return gram, pullback
@@ -224,11 +219,11 @@ class SpaceKernel:
     def _log_gram(self, theta: Array, prepared: SpacePair, without: int | None = None) -> Array:
         """Return log K (n, m); without: a parameter whose variable is left out."""
         at, place = self._home[without] if without is not None else (None, None)
-        parts = enumerate(zip(self.factors, self._parameters, prepared.parts, strict=True))
-        found = (
-            placed.factor.log_gram(theta[own], part, place if k == at else None) for k, (placed, own, part) in parts
-        )
-        return _add_up(found, prepared.shape)
+        total: Array | None = None
+        for k, (placed, part) in enumerate(zip(self.factors, prepared.parts, strict=True)):
+            own = placed.factor.log_gram(theta[self._parameters[k]], part, place if k == at else None)
+            total = own if total is None else np.add(total, own, out=total)
+        return np.zeros(prepared.shape) if total is None else total
 
     def _log_gram_of_changes(self, theta: Array, prepared: ChangesPair) -> Array:
         known, key = prepared.base.log_grams, theta.tobytes()
@@ -272,18 +267,3 @@ class SpaceKernel:
     @cached_property
     def _place_of(self) -> IntArray:
         return np.array([place for _, place in self._home], dtype=np.int64)
-
-
-def _add_up(log_grams: Iterable[Array], shape: tuple[int, int]) -> Array:
-    """Return the sum of matrices, the first of which is overwritten; zeros for none."""
-    total: Array | None = None
-    for own in log_grams:
-        total = own if total is None else np.add(total, own, out=total)
-    return np.zeros(shape) if total is None else total
-
-
-def _log_gram_and_pullback(factor: Factor, theta: Array, prepared: Prepared) -> tuple[Array, Pullback]:
-    """Return log K of a factor, and the map from weights to the gradient of the weighted sum in theta."""
-    if has_capability(factor, HasPullback):
-        return factor.log_gram_and_pullback(theta, prepared)
-    return factor.log_gram(theta, prepared), partial(factor.gradient, theta, prepared)
