@@ -38,7 +38,7 @@ from bostruct.surrogates.output_warping import OutputWarping
 from bostruct.surrogates.priors import Normal
 
 LOCAL_SEARCH = LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000)
-NUMBERS_TOLERANCE = 1e-6  # of fits to spaces with numbers: half the likelihoods, and less than 0.001 nats lost
+NUMBERS_TOLERANCE = 1e-6  # of fits to spaces with numbers: half the likelihoods, and less than 0.002 nats lost
 
 log = logging.getLogger(__name__)
 
