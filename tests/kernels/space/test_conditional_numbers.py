@@ -88,7 +88,7 @@ def test_lines_follow_one_parameter(batches, i, carried, rng):
     others = rng.random(log_gram.shape) + 0.5
     alone = log_gram - FACTOR.log_gram(THETA, pair, without=i)
     along = FACTOR.line(i, THETA, pair, others * np.exp(alone) if carried else others, carried=carried)
-    for t in (1.1, THETA[i]):
+    for t in (1.1, float(THETA[i])):
         moved = np.where(np.arange(6) == i, t, THETA)
         own = FACTOR.log_gram(moved, pair) - FACTOR.log_gram(moved, pair, without=i)
         assert_allclose(along(t), others * np.exp(own), rtol=1e-10)
