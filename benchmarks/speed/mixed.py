@@ -2,9 +2,10 @@
 
     python -m benchmarks.speed.mixed [--check]
 
-30 reals; and 10 bits, 10 categories of 5 choices and 10 reals. The objective is a sum of one smooth or rough effect for
-each variable and of products of neighboring ones. Data are n - 60 random points and 60 changes of the best of them, so
-that lengthscales differ. Each suggestion is told before the next is timed.
+30 reals; 10 bits, 10 categories of 5 choices and 10 reals; and 10 categories, 10 reals, and 10 reals that each exist
+for three of the five choices of a category. The objective is a sum of one smooth or rough effect for each variable and
+of products of neighboring ones; a real that a point lacks counts as 0. Data are n - 60 random points and 60 changes of
+the best of them, so that lengthscales differ. Each suggestion is told before the next is timed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 import bostruct as bo
 from benchmarks.speed.report import Row, at_most, main, median, plain_row, time_call
 from bostruct.contracts import Array, IntArray
+from bostruct.domains.space.variable import ABSENT
 from bostruct.methods.auto import auto
 from bostruct.study.history import History
 
@@ -26,6 +28,11 @@ SPACES = {
         {f"b{i}": bool for i in range(10)}
         | {f"c{i}": list("pqrst") for i in range(10)}
         | {f"x{i}": bo.Real(0, 1) for i in range(10)}
+    ),
+    "10 categories, 10 reals, 10 conditional reals": bo.Space(
+        {f"c{i}": list("pqrst") for i in range(10)}
+        | {f"x{i}": bo.Real(0, 1) for i in range(10)}
+        | {f"y{i}": bo.Real(0, 1, when={f"c{i}": bo.OneOf("p", "q", "r")}) for i in range(10)}
     ),
 }
 
@@ -42,7 +49,7 @@ def measure(miniature: bool) -> list[Row]:
 
 def evaluate(space: bo.Space, xs: IntArray) -> Array:
     """The objective at m points (m,)."""
-    at = xs / (np.array([one.size for one in space.variables.values()]) - 1.0)
+    at = np.where(xs == ABSENT, 0, xs) / (np.array([one.size for one in space.variables.values()]) - 1.0)
     weights = 1.0 / np.arange(1, space.d + 1)
     effects = np.abs(at - 0.3) ** 1.5 @ weights
     return effects + 0.3 * (np.sin(5.0 * at[:, :-1]) * at[:, 1:]) @ weights[1:]

@@ -46,6 +46,8 @@ from bostruct.surrogates.noise_selection import NoiseSelection
 from bostruct.surrogates.output_warping import OutputWarping
 from bostruct.surrogates.priors import Normal
 
+NUMBERS_TOLERANCE = 1e-6  # of fits to spaces with numbers: half the likelihoods, and less than 0.002 nats lost
+
 log = logging.getLogger(__name__)
 
 
@@ -106,13 +108,16 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     """
     kernel = WeightedSum(main_effects(domain), space_kernel(domain), Normal(0.4, 1.0), initial=0.4)
     quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0)  # log variances of standardized values
+    has_numbers = has_capability(domain, HasContinuous) and domain.n_continuous > 0
+    if has_numbers:
+        quiet = replace(quiet, tolerance=NUMBERS_TOLERANCE)
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
     search = default_search(domain)
     return BayesianSearch(
         domain,
         OutputWarping(NoiseSelection(quiet, noisy, log_odds=math.log(4.0))),
         Feasible(Improvement(LogExpectedImprovement(), best_predicted), quiet, domain.join),
-        MixedSearch() if has_capability(domain, HasContinuous) and domain.n_continuous else search.maximizer,
+        MixedSearch() if has_numbers else search.maximizer,
         n_initial=10,
         n_starts=search.n_starts,
         surroundings=search.surroundings,

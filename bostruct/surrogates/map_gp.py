@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-from bostruct.checks import check_integer, has_capability, missing_members
+from bostruct.checks import check_integer, check_number, has_capability, missing_members
 from bostruct.contracts import Array, Batch, DifferentiablePrior, HasGradient, Info, NumericalError, Prepared, State
 from bostruct.surrogates.gaussian import cholesky, evidence_from, inverse_from_cholesky, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters, check_values
@@ -62,9 +62,10 @@ class MAPGP:
     noise_prior: of the log noise variance of standardized values.
     initial_log_noise: where the climb to the mode starts, log variance of standardized values.
     most_steps: of L-BFGS, at least 1.
+    tolerance: the climb ends where a step raises the log density by at most this share of it, at least 0.
 
     Raises TypeError for a kernel without a gradient, or with a prior that has none; TypeError or ValueError for
-    `most_steps`.
+    `most_steps` and `tolerance`.
     """
 
     kernel: HasGradient
@@ -72,9 +73,11 @@ class MAPGP:
     noise_prior: DifferentiablePrior
     initial_log_noise: float
     most_steps: int = 60
+    tolerance: float = 1e7 * float(np.finfo(np.float64).eps)  # L-BFGS-B's own for moderate accuracy
 
     def __post_init__(self) -> None:
         check_integer("most_steps", self.most_steps, 1)
+        check_number("tolerance", self.tolerance, 0.0)
         if missing := missing_members(self.kernel, HasGradient):
             raise TypeError(f"kernel: a mode needs {', '.join(missing)}, which {type(self.kernel).__name__} lacks")
         for block in self.kernel.parameters:
@@ -183,13 +186,12 @@ class MAPGP:
             return value, gradient.copy()
 
         prior_mode = starts[0]
+        options = {"maxiter": self.most_steps, "ftol": self.tolerance}
         bounds = [LOG_NOISE_RANGE, *((t - THETA_REACH, t + THETA_REACH) for t in prior_mode[1:])]
         try:
             at_starts |= {start.tobytes(): loss(start) for start in starts}  # the climb asks for one of them again
             start = min(starts, key=lambda packed: loss(packed)[0])
-            found = minimize(
-                loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": self.most_steps}
-            )
+            found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         except NumericalError as error:
             return prior_mode, {"fit": f"prior mode, because {error}", "likelihoods": calls}
         return found.x, {"fit": "mode", "likelihoods": calls, "log_posterior": -float(found.fun)}

@@ -17,6 +17,7 @@ from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.evolution import EvolutionSearch
 from bostruct.searchers.random import RandomSearch
 from bostruct.study.threads import ThreadLimit
+from bostruct.surrogates.map_gp import MAPGP
 from bostruct.testing.searcher_laws import check_exhausts, check_searcher
 from tests.architectures import SMALL_CNN
 from tests.domains.test_joint import joint
@@ -144,6 +145,13 @@ def test_the_search_follows_what_the_domain_offers():
     assert isinstance(bayesian(TwoSided(4)).maximizer, Evolution)
     assert isinstance(bayesian(Described(4)).maximizer, Sampling)
     assert bayesian(bo.Space({"a": bool})).maximizer.leaps
+
+
+def test_fits_of_numbers_alone_are_coarse():
+    """Suggestions of bits and categories stay what they were, to the last bit."""
+    for variables, tolerance in (({"a": bool}, MAPGP.tolerance), ({"a": bool, "x": bo.Real(0, 1)}, 1e-6)):
+        models = auto(bo.Space(variables)).surrogate.surrogate
+        assert (models.quiet.tolerance, models.noisy.tolerance) == (tolerance, tolerance)
 
 
 def test_what_is_no_domain_or_has_no_kernel_is_refused():

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import platform
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -304,3 +307,27 @@ def test_a_chance_of_success_needs_a_logarithm():
     with pytest.raises(ValueError, match=r"score: .* a logarithm.* got Improvement\(acquisition=ExpectedImprovement"):
         dataclasses.replace(plain.score, score=Improvement(ExpectedImprovement()))
     assert dataclasses.replace(plain.score, score=plain.score).is_logarithm
+
+
+FAULTS = """
+import resource
+import numpy as np
+import bostruct as bo
+
+def count_faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(20):
+        [np.ones((300, 300)) for _ in range(8)]
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+bo.minimize(lambda point: float(point["a"]), {name: bool for name in "abcdef"}, 11, seed=0, progress=False)
+count_faults()
+print(count_faults())
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries keep or return memory as they will")
+def test_a_model_has_freed_matrices_kept_for_the_next_ones():
+    """The system clears pages that are given back and taken again: 20 rounds of 8 matrices of 176 pages."""
+    done = subprocess.run([sys.executable, "-c", FAULTS], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 1_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -139,6 +140,19 @@ def test_a_mode_carries_over_and_is_found_again_in_fewer_steps():
     assert warm["likelihoods"] < cold["likelihoods"]
     np.testing.assert_allclose(again, state, atol=0.05)
     np.testing.assert_allclose(second.predict(xs).mean, first.predict(xs).mean, atol=0.02)
+
+
+def test_a_coarse_climb_takes_fewer_likelihoods_to_nearly_the_same_density():
+    rng = np.random.default_rng(2)
+    space = bo.Space({f"x{i}": bool for i in range(8)} | {"o": range(9)})
+    xs = space.sample(40, rng)
+    fine = surrogate_of(space)
+    fit, coarse = standardized(fine, xs, additive_values(space, xs, rng)), replace(fine, tolerance=1e-5)
+    exact, near = fine.find_mode(fit, None).info, coarse.find_mode(fit, None).info
+    assert near["likelihoods"] < exact["likelihoods"]
+    assert exact["log_posterior"] - 0.02 < near["log_posterior"] <= exact["log_posterior"]
+    with pytest.raises(ValueError, match=r"tolerance: expected a finite number in \[0.0, inf\], got -1"):
+        replace(fine, tolerance=-1)
 
 
 @pytest.mark.parametrize("constant", [0.0, 0.1, -1e12, 1e-12])

@@ -11,12 +11,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import has_capability
 from bostruct.contracts import Array, IntArray, Parameter
 from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
 from bostruct.domains.space.scale import NumberGrid
@@ -60,22 +59,6 @@ class EffectKernel(Protocol):
         """Return the kernel of each value with itself (n,).
 
         xs: own columns of n points (n, w).
-        """
-        ...
-
-
-@runtime_checkable
-class SmoothEffect(EffectKernel, Protocol):
-    """The effect kernel of one number that not every point has, with gradients in its share of its range."""
-
-    def vary_shares(self, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
-        """Return the kernel between values as a function of the shares of m points.
-
-        xs: own column of the m points (m, 1), which says which of them have the number.
-        ys: own column of n points (n, 1).
-
-        Returns a function from shares (m, 1) to the kernel (m, n), and to the map from weights (m, n) to the gradient
-        of the weighted sum in the shares (m, 1), 0 where a point has not the number.
         """
         ...
 
@@ -196,24 +179,21 @@ class MainEffects:
         ys: n points, as rows.
         """
         del theta  # there is none
-        d, varied, fixed = len(self.effects), [], self.prepare(xs, ys)
-        if (own := self._numbers) is not None:
-            fixed -= sum_effects(own.grids, xs[:, own.columns], ys[:, own.columns]) / d
-            at = [self.numbers.index(i) for i in own.variables]
-            varied.append((at, vary_effects(own.grids, ys[:, own.columns])))
-        for i, effect in self._conditional_numbers:
-            columns = self.layout.columns(i)
-            fixed -= effect.gram(xs[:, columns], ys[:, columns]) / d
-            varied.append(([self.numbers.index(i)], effect.vary_shares(xs[:, columns], ys[:, columns])))
+        d, fixed, own = len(self.effects), self.prepare(xs, ys), self._numbers
+        if own is None:
+            return lambda shares: (fixed.copy(), lambda _: np.zeros(shares.shape))
+        at, xs, ys = [self.numbers.index(i) for i in own.variables], xs[:, own.columns], ys[:, own.columns]
+        fixed -= sum_effects(own.grids, xs, ys) / d
+        vary = vary_effects(own.grids, xs, ys)
 
         def at_shares(shares: Array) -> tuple[Array, Pullback]:
-            found = [(at, *vary(shares[:, at])) for at, vary in varied]
-            gram = sum((own / d for _, own, _ in found), start=fixed.copy())
+            gram, pull = vary(shares[:, at])
+            gram /= d
+            gram += fixed
 
             def pullback(cotangent: Array) -> Array:
                 slopes = np.zeros(shares.shape)
-                for at, _, pull in found:
-                    slopes[:, at] = pull(cotangent) / d
+                slopes[:, at] = pull(cotangent) / d
                 return slopes
 
             return gram, pullback
@@ -270,8 +250,7 @@ class MainEffects:
         xs: n points.
         """
         del theta
-        pairs = zip(self.effects, self._is_complete, strict=True)
-        uneven = [i for i, (one, complete) in enumerate(pairs) if not complete and not isinstance(one, NumberEffect)]
+        uneven = [i for i, one in enumerate(self.effects) if not _has_unit_diagonal(one)]
         total = np.full(len(xs), float(len(self.effects) - len(uneven)))  # of complete graphs and numbers each is 1
         rows = xs.rows() if uneven and isinstance(xs, SingleChanges) else xs
         for i in uneven:
@@ -332,7 +311,8 @@ class MainEffects:
         grids = tuple(one.grid for one in self.effects if isinstance(one, NumberEffect))
         return Numbers(own, grids, self.layout.starts[own].tolist(), places)
 
-    @cached_property
-    def _conditional_numbers(self) -> list[tuple[int, SmoothEffect]]:
-        """The numbers that not every point has: their positions in the space, and their effects."""
-        return [(i, one) for i, one in enumerate(self.effects) if has_capability(one, SmoothEffect)]
+
+def _has_unit_diagonal(effect: EffectKernel) -> bool:
+    if isinstance(effect, NumberEffect):
+        return not effect.is_conditional
+    return isinstance(effect, GraphEffect) and effect.is_complete

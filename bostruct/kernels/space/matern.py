@@ -14,10 +14,12 @@ import numpy as np
 
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.scale import NumberGrid
+from bostruct.domains.space.variable import ABSENT
 from bostruct.kernels.space.factor import Pullback, VariableChanges
 
 ROOT = math.sqrt(5.0)
 LARGEST_LOG = 600.0  # of a product that is taken before its logarithm; doubles end at 709
+FAR = 100.0  # ranges away from all others lies an absent number: its effects are below 1e-90, and nothing overflows
 
 
 class NumberPair(NamedTuple):
@@ -220,14 +222,16 @@ def share_of_each(grids: Sequence[NumberGrid], which: IntArray, columns: IntArra
 
 @dataclass(frozen=True)
 class NumberEffect:
-    """The main effect of a number: Matern-5/2 on the share of its range, of lengthscale 1.
+    """The main effect of a number: Matern-5/2 on the share of its range, of lengthscale 1; none where it is absent.
 
     `MainEffects` adds up the effects of all numbers at once, by `sum_effects` and `change_effects`.
 
     grid: the numbers.
+    is_conditional: True where some points lack the number.
     """
 
     grid: NumberGrid
+    is_conditional: bool = False
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
         """Return the kernel between values (n, m).
@@ -235,14 +239,14 @@ class NumberEffect:
         xs: positions of n points (n, 1).
         ys: positions of m points (m, 1).
         """
-        return _matern(ROOT * np.abs(self.grid.shares(xs) - self.grid.shares(ys)[:, 0]))
+        return sum_effects((self.grid,), xs, ys)
 
     def diag(self, xs: IntArray) -> Array:
-        """Return ones (n,): a number equals itself.
+        """Return the kernel of each value with itself (n,), 0 where it is absent.
 
         xs: positions of n points (n, 1).
         """
-        return np.ones(len(xs))
+        return (xs[:, 0] != ABSENT).astype(np.float64)
 
 
 def sum_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray) -> Array:
@@ -251,33 +255,34 @@ def sum_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray) -> Arra
     grids: of c variables.
     xs, ys: positions of n and m points (n, c), (m, c).
     """
-    own, other = shares_of(grids, xs), shares_of(grids, ys)
+    own, other = _effect_shares(grids, xs, FAR), _effect_shares(grids, ys, -FAR)
     total = np.zeros((len(xs), len(ys)))
     load_compiled().add_effects(own, other, np.exp(ROOT * own), np.exp(ROOT * other), ROOT, total)
     return total
 
 
-def vary_effects(grids: Sequence[NumberGrid], ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
+def vary_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
     """Return the sum of the effects of several numbers as a function of the shares of m points.
 
     grids: of c variables.
+    xs: positions of the m points (m, c), which say which numbers each of them has.
     ys: positions of n points (n, c).
 
     Returns a function from shares (m, c) to the sum (m, n), and to the map from weights (m, n) to the gradient of
-    their weighted sum in the shares (m, c).
+    their weighted sum in the shares (m, c), 0 in numbers that a point lacks.
     """
-    others = shares_of(grids, ys)
+    has, others = xs != ABSENT, _effect_shares(grids, ys, -FAR)
     grown = np.exp(ROOT * others)
 
     def at(shares: Array) -> tuple[Array, Pullback]:
-        own = np.ascontiguousarray(shares.T)
+        own = np.ascontiguousarray(np.where(has, shares, FAR).T)
         total = np.zeros((len(shares), len(ys)))
         load_compiled().add_effects(own, others, np.exp(ROOT * own), grown, ROOT, total)
 
         def pullback(weighted: Array) -> Array:
             out = np.empty(shares.shape)
             load_compiled().pull_effects(own, others, ROOT, weighted, out)
-            return out
+            return np.where(has, out, 0.0)
 
         return total, pullback
 
@@ -291,11 +296,22 @@ def change_effects(grids: Sequence[NumberGrid], changes: VariableChanges, ys: In
     changes: r changes.
     ys: positions of m points (m, c).
     """
-    other = shares_of(grids, ys)
-    before, after = (share_of_each(grids, changes.which, own) for own in (changes.before, changes.after))
-    out = np.empty((len(changes.which), len(ys)))
-    load_compiled().change_effects(np.asarray(changes.which), before, after, other, np.exp(ROOT * other), ROOT, out)
+    other, which = _effect_shares(grids, ys, -FAR), np.asarray(changes.which)
+    before, after = (
+        np.where(own[:, 0] != ABSENT, share_of_each(grids, which, np.where(own != ABSENT, own, 0)), FAR)
+        for own in (changes.before, changes.after)
+    )
+    out = np.empty((len(which), len(ys)))
+    load_compiled().change_effects(which, before, after, other, np.exp(ROOT * other), ROOT, out)
     return out
+
+
+def _effect_shares(grids: Sequence[NumberGrid], xs: IntArray, absent: float) -> Array:
+    """Return the shares of n points (c, n), `absent` where a point lacks the number."""
+    has = xs != ABSENT
+    if has.all():
+        return shares_of(grids, xs)
+    return np.where(has.T, shares_of(grids, np.where(has, xs, 0)), absent)
 
 
 @lru_cache(maxsize=1)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from bostruct.checks import has_capability, short_repr
+from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, HasVariables, Parameter, Prior
 from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.categorical import Categorical
@@ -20,14 +20,10 @@ from bostruct.domains.space.real import Real
 from bostruct.domains.space.registry import KINDS
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import Variable
-from bostruct.kernels.space.conditional import (
-    ConditionalEffect,
-    ConditionalFactor,
-    ConditionalNumber,
-    ConditionalNumberEffect,
-)
+from bostruct.kernels.space.conditional import ConditionalEffect, ConditionalFactor
+from bostruct.kernels.space.conditional_numbers import ConditionalNumbers
 from bostruct.kernels.space.diffusion import FactorSettings, graph_factors
-from bostruct.kernels.space.factor import Factor, SmoothFactor
+from bostruct.kernels.space.factor import Factor
 from bostruct.kernels.space.links import Link, LogLengthscale
 from bostruct.kernels.space.main_effects import EffectKernel, FactorEffect, GraphEffect, MainEffects
 from bostruct.kernels.space.matern import MaternFactor, NumberEffect
@@ -142,11 +138,27 @@ def product_kernel(
         return SpaceKernel(tuple(placed), link.name, prior, initial, numbers=numbers)
     if absence_prior is None:
         raise DomainError("absence_prior: expected a prior, because the space has variables with conditions")
-    for k, (i, factor) in enumerate(conditional):
-        around = ConditionalNumber(factor) if has_capability(factor, SmoothFactor) else ConditionalFactor(factor)
-        placed.append(PlacedFactor(around, (i,), _columns(layout, (i,)), (len(variables) + k,)))
+    placed += _place_conditional(conditional, len(variables), layout)
     more = Parameter("absence_logit", len(conditional), absence_prior, 0.0)
     return SpaceKernel(tuple(placed), link.name, prior, initial, more, numbers)
+
+
+def _place_conditional(factors: Sequence[tuple[int, Factor]], d: int, layout: Layout) -> list[PlacedFactor]:
+    """Place the factors of variables with conditions, all numbers in one, each with its second parameter.
+
+    factors: with the positions of their variables, among d.
+    """
+    placed, numbers = [], list[tuple[int, int, MaternFactor]]()
+    for more, (i, factor) in enumerate(factors, start=d):
+        if isinstance(factor, MaternFactor):
+            numbers.append((i, more, factor))
+        else:
+            placed.append(PlacedFactor(ConditionalFactor(factor), (i,), _columns(layout, (i,)), (more,)))
+    if numbers:
+        own, more, alone = zip(*numbers, strict=True)
+        together = ConditionalNumbers(tuple(grid for factor in alone for grid in factor.grids))
+        placed.append(PlacedFactor(together, own, _columns(layout, own), more))
+    return placed
 
 
 def main_effects(domain: HasVariables[Variable]) -> MainEffects:
@@ -164,7 +176,7 @@ def main_effects(domain: HasVariables[Variable]) -> MainEffects:
         if variable.when:
             effect = effects[i]
             is_number = isinstance(effect, NumberEffect)
-            effects[i] = ConditionalNumberEffect(effect) if is_number else ConditionalEffect(effect)
+            effects[i] = NumberEffect(effect.grid, True) if is_number else ConditionalEffect(effect)
     return MainEffects(tuple(effects[i] for i in range(len(variables))), _layout(variables), _grids(variables))
 
 

@@ -23,6 +23,7 @@ from bostruct.methods.default_kernels import space_kernel
 from bostruct.surrogates.priors import Normal
 from bostruct.testing import check_kernel
 from tests.conditional_spaces import conditional_spaces, training_space
+from tests.wide_variable import ORDERS, OrderFactor
 
 GRID = IntegerGrid(0, 100, False)
 FACTOR = ConditionalFactor(MaternFactor((GRID,)))
@@ -99,6 +100,26 @@ def test_changes_are_after_minus_before():
     changes = FACTOR.prepare_changes(VariableChanges(np.zeros(2, dtype=np.int64), before, after), XS)
     expected = FACTOR.log_gram(THETA, FACTOR.prepare(after, XS)) - FACTOR.log_gram(THETA, FACTOR.prepare(before, XS))
     assert np.allclose(FACTOR.log_change(THETA, changes), expected)
+
+
+@pytest.mark.parametrize(
+    "factor", [CompleteFactor((3,), LogLengthscale()), OrderFactor(1)], ids=["one column", "three"]
+)
+def test_kernels_are_computed_between_distinct_values(factor, monkeypatch):
+    """Points that share a value share its row: 60 points of few values cost as much as these few."""
+    rng, seen = np.random.default_rng(0), []
+    values = ORDERS if isinstance(factor, OrderFactor) else np.arange(3)[:, None]
+    xs = np.where(rng.random((60, 1)) < 0.3, ABSENT, values[rng.integers(len(values), size=60)])
+    prepare = type(factor).prepare
+    monkeypatch.setattr(type(factor), "prepare", lambda self, a, b=None: seen.append(len(a)) or prepare(self, a, b))
+    conditional, weighted = ConditionalFactor(factor), rng.normal(size=(60, 60))
+    pair = conditional.prepare(xs)
+    assert seen == [len(values)]
+    each = [[conditional.prepare(xs[[i]], xs[[j]]) for j in range(60)] for i in range(60)]
+    log_gram = [[conditional.log_gram(THETA, one)[0, 0] for one in row] for row in each]
+    assert np.allclose(conditional.log_gram(THETA, pair), log_gram, atol=1e-14)
+    pulled = [conditional.gradient(THETA, each[i][j], weighted[[i], [[j]]]) for i in range(60) for j in range(60)]
+    assert np.allclose(conditional.gradient(THETA, pair, weighted), np.sum(pulled, axis=0))
 
 
 def test_an_absent_variable_has_no_effect():
