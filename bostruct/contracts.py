@@ -39,6 +39,7 @@ Batch: TypeAlias = Any  # several of them: see above
 Prepared: TypeAlias = Any  # what a kernel needs to know of two batches, whatever its parameters
 State: TypeAlias = ParsedJson  # what the next step needs: plain JSON, so that it survives on disk exactly
 Info: TypeAlias = dict[str, ParsedJson]  # what a person wants to see, as JSON
+ADDED_LATER = {"added later": True}  # of a field: its default says nothing, so that settings on record stay the same
 AnyVariable = TypeVar("AnyVariable", covariant=True)  # `bostruct.domains.space.variable.Variable` in this package
 AnyArchitecture = TypeVar("AnyArchitecture", covariant=True)  # `bostruct.domains.architecture.value.Architecture`
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from bostruct.checks import check_integer
 from bostruct.contracts import (
+    ADDED_LATER,
     Appraisal,
     Batch,
     Domain,
@@ -36,10 +37,16 @@ Neighborhood = Callable[[Any, Point, np.random.Generator], Batch]
 def describe_part(part: object) -> Json:
     """Describe a part and its settings as JSON, down to the last prior.
 
-    part: a dataclass, or the value of one of its fields. What comes from the domain is named by its type.
+    part: a dataclass, or the value of one of its fields. What comes from the domain is named by its type. A field that
+        was added later is left away at its default.
     """
     if is_dataclass(part):
-        return {"part": type(part).__name__} | {f.name: describe_part(getattr(part, f.name)) for f in fields(part)}
+        told = {"part": type(part).__name__}
+        for one in fields(part):
+            value = getattr(part, one.name)
+            if not (ADDED_LATER.items() <= one.metadata.items() and value == one.default):
+                told[one.name] = describe_part(value)
+        return told
     if isinstance(part, float):
         return float(f"{part:.12g}")  # the last digits may differ between machines
     if part is None or isinstance(part, bool | int | str):

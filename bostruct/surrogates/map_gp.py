@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 
 from bostruct.checks import check_integer, check_number, has_capability, missing_members
-from bostruct.contracts import Array, Batch, DifferentiablePrior, HasGradient, Info, NumericalError, Prepared, State
+from bostruct.contracts import (
+    ADDED_LATER,
+    Array,
+    Batch,
+    DifferentiablePrior,
+    HasGradient,
+    Info,
+    NumericalError,
+    Prepared,
+    State,
+)
 from bostruct.surrogates.gaussian import cholesky, evidence_from, inverse_from_cholesky, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters, check_values
 from bostruct.surrogates.posterior import GaussianPosterior, member_from_gram
@@ -19,6 +29,7 @@ from bostruct.surrogates.standardization import standardize
 
 LOG_NOISE_RANGE = (math.log(1e-6), math.log(10.0))  # of standardized values
 THETA_REACH = 8.0  # how far a kernel parameter may stray from its initial value
+LBFGSB_TOLERANCE = 1e7 * float(np.finfo(np.float64).eps)  # its own, for moderate accuracy
 ROUNDING = 1e-13  # a spread that is a smaller share of the values than this is rounding
 
 
@@ -73,7 +84,7 @@ class MAPGP:
     noise_prior: DifferentiablePrior
     initial_log_noise: float
     most_steps: int = 60
-    tolerance: float = 1e7 * float(np.finfo(np.float64).eps)  # L-BFGS-B's own for moderate accuracy
+    tolerance: float = field(default=LBFGSB_TOLERANCE, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
         check_integer("most_steps", self.most_steps, 1)

@@ -22,11 +22,14 @@ from bostruct.acquisition.functions import (
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import DomainError, NumericalError, SpaceExhausted
 from bostruct.methods import auto, combo, searcher
+from bostruct.methods.default_kernels import space_kernel
 from bostruct.searchers import bayesian
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.scores import AcquisitionScore, FeasibleScore, Improvement, best_observed, best_predicted
 from bostruct.study.history import History
 from bostruct.study.threads import ThreadLimit
+from bostruct.surrogates.map_gp import MAPGP
+from bostruct.surrogates.priors import Normal
 from bostruct.testing.searcher_laws import Schedule, check_exhausts, check_searcher, play
 from tests.fakes import TablePosterior
 from tests.laws.maxsat import bits
@@ -285,6 +288,16 @@ def test_settings_tell_any_two_searchers_apart(make):
     settings = [json.dumps(search.settings()) for search in (plain, *others)]
     assert len(set(settings)) == len(settings)
     assert auto(space).settings() != combo(space).settings()
+
+
+def test_a_setting_that_was_added_later_is_described_where_it_is_not_its_default():
+    model = MAPGP(space_kernel(mixed_space()), mixed_space().join, Normal(0.0, 1.0), 0.0)
+    described = bayesian.describe_part(model)
+    assert isinstance(described, dict)
+    assert "tolerance" not in described  # so that a study of before is of the same method
+    assert described["most_steps"] == 60
+    changed = bayesian.describe_part(dataclasses.replace(model, tolerance=1e-5))
+    assert changed == described | {"tolerance": 1e-5}
 
 
 @pytest.mark.parametrize(("name", "value"), [("n_initial", 0), ("n_starts", -1), ("n_initial", 2.5)])
