@@ -20,6 +20,7 @@ from bostruct.contracts import (
     HasDistances,
     HasFeatures,
     HasMutation,
+    HasNeighborhoods,
     HasParts,
     HasVariables,
     Searcher,
@@ -111,13 +112,14 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     has_numbers = has_capability(domain, HasContinuous) and domain.n_continuous > 0
     if has_numbers:
         quiet = replace(quiet, tolerance=NUMBERS_TOLERANCE)
+    climbs = has_numbers and has_capability(domain, HasNeighborhoods)
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
     search = default_search(domain)
     return BayesianSearch(
         domain,
         OutputWarping(NoiseSelection(quiet, noisy, log_odds=math.log(4.0))),
         Feasible(Improvement(LogExpectedImprovement(), best_predicted), quiet, domain.join),
-        MixedSearch() if has_numbers else search.maximizer,
+        MixedSearch() if climbs else search.maximizer,
         n_initial=10,
         n_starts=search.n_starts,
         surroundings=search.surroundings,
@@ -155,7 +157,7 @@ def _note_model(domain: Domain) -> str:
 
 
 def _note_without_model(method: str, domain: Domain) -> str:
-    return f"{method}, because {find_part_without_kernel(domain)} has neither distances, features nor named choices"
+    return f"{method}, because {find_part_without_kernel(domain)} has no variables, choices, distances, features or architectures"
 
 
 RULES = (

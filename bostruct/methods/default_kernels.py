@@ -41,7 +41,7 @@ from bostruct.surrogates.priors import Normal, bounded_normal
 
 ABSENCE_PRIOR = Normal(0.0, 1.0)  # of the logit of the correlation between points with and without a variable
 N_SCALE_POINTS = 32  # points whose distances say what is far in a domain
-WITH_KERNEL = (HasVariables, HasChoices, HasDistances, HasFeatures, HasArchitectures)
+WITH_KERNEL = (HasVariables, HasChoices, HasDistances, HasFeatures)  # and what stands for architectures
 
 
 def default_kernel(part: Domain, settings: Otmann = REFERENCE) -> Similarity:
@@ -78,7 +78,7 @@ def find_part_without_kernel(domain: Domain, name: str = "") -> str | None:
     if has_capability(domain, HasParts):
         parts = domain.parts.items()
         return next((found for own, part in parts if (found := find_part_without_kernel(part, own))), None)
-    if any(has_capability(domain, one) for one in WITH_KERNEL):
+    if any(has_capability(domain, one) for one in WITH_KERNEL) or stands_for_architectures(domain):
         return None
     return type(domain).__name__ + (f" (the part {name!r})" if name else "")
 
@@ -90,7 +90,21 @@ def has_nasbot_kernel(domain: Domain) -> bool:
     """
     if has_capability(domain, HasParts):
         return find_part_without_kernel(domain) is None
-    return not has_distance(domain) and has_capability(domain, HasArchitectures)
+    return not has_distance(domain) and stands_for_architectures(domain)
+
+
+def stands_for_architectures(domain: Domain) -> bool:
+    """Tell whether points of a domain are architectures or stand for some, as far as one drawn point tells.
+
+    domain: any.
+    """
+    if not has_capability(domain, HasArchitectures):
+        return False
+    try:
+        domain.architectures(domain.sample(1, np.random.default_rng(0)))
+    except DomainError:
+        return False
+    return True
 
 
 def distance_kernel(domain: Domain) -> DistanceKernel:

@@ -29,7 +29,7 @@ from bostruct.contracts import (
 from bostruct.searchers.proposals import Design, draw_candidates, fall_back, neighbors_of, random_design
 
 MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
-KEPT_MEMORY = 31 * 2**20  # bytes; glibc learns from blocks of at most 32 MiB
+KEPT_MEMORY = 8 * 2**20  # bytes: a matrix of 1,000 points; glibc then keeps twice as many that are free
 
 Neighborhood = Callable[[Any, Point, np.random.Generator], Batch]
 

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from bostruct.checks import check_bool, check_integer, has_capability, require
-from bostruct.contracts import DomainError, HasMutation, HasNeighbors, HistoryView, Json, Point, State, Suggestion
+from bostruct.contracts import (
+    DomainError,
+    HasMutation,
+    HasNeighbors,
+    HistoryView,
+    Json,
+    Point,
+    PredicateError,
+    State,
+    Suggestion,
+)
 
 MUTATION_TRIES = 100  # of the center, where its neighbors cannot be listed
 
@@ -82,6 +92,8 @@ class HillClimbing:
         for _ in range(MUTATION_TRIES):
             try:
                 changed = domain.mutate(x, rng)
+            except PredicateError:
+                raise
             except DomainError:  # bounds or constraints leave this point no other
                 return None
             if domain.key(changed) not in history.seen:

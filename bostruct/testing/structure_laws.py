@@ -41,7 +41,7 @@ def check_variables(domain: HasVariables[Variable], xs: Batch) -> None:
 def _check_columns(name: str, variable: Variable, columns: list[int]) -> None:
     """Check that columns hold a value of their variable, or that the point has not the variable."""
     try:
-        if set(columns) != {ABSENT}:
+        if not variable.when or set(columns) != {ABSENT}:
             variable.check(columns)
     except PointError as error:
         raise AssertionError(f"the columns of a variable hold one of its values: {name}: {error}") from error

@@ -45,6 +45,7 @@ CASES = [
     ("auto", "condition on a part"),
     ("random", "constraint on parts"),
     ("annealing", "constraint on parts"),
+    ("hill-climbing", "constraint on parts"),
     ("annealing", "condition on a part"),
     ("evolution", "constraint in a part"),
     ("regularized-evolution", "condition on a part"),
