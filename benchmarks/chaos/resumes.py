@@ -172,7 +172,16 @@ def compare(expected: Any, found: Any, verdict: Verdict) -> None:
 
 ON_SPACES = ("auto", "evolution", "regularized-evolution", "smac", "tpe", "wrs", "annealing", "hill-climbing", "random")
 ON_CHOICES = (*ON_SPACES, "combo", "bocs", "smbo", "mcts")
-ON_ARCHITECTURES = ("auto", "nasbot", "evolution", "regularized-evolution", "annealing", "random")
+ON_ARCHITECTURES = (
+    "auto",
+    "nasbot",
+    "evolution",
+    "regularized-evolution",
+    "smac",
+    "annealing",
+    "hill-climbing",
+    "random",
+)
 TAKEN = {  # what each kind of domain is searched by
     "mixed": ON_CHOICES,
     "real": ON_SPACES,
@@ -181,7 +190,7 @@ TAKEN = {  # what each kind of domain is searched by
     "tight": ON_CHOICES,
     "architectures": ON_ARCHITECTURES,
     "joint": ON_ARCHITECTURES,
-    "programs": tuple(name for name in (*ON_SPACES, "smbo", "mcts") if name != "tpe"),
+    "programs": (*ON_SPACES, "smbo", "mcts"),
 }
 PAIRS = tuple(f"{method} on {kind}" for kind, methods in TAKEN.items() for method in methods)
 

@@ -11,4 +11,4 @@ from benchmarks.peers.__main__ import main
 from benchmarks.peers.groups import MIXED
 
 if __name__ == "__main__":
-    raise SystemExit(main(groups=MIXED))
+    raise SystemExit(main(groups=MIXED, name="benchmarks.mixed"))

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from benchmarks.peers.groups import ALL_SEARCHES, GROUPS, PROBLEMS, TABLES, list_searches
 from benchmarks.peers.record import append_conditions, append_run, read_file
-from benchmarks.peers.report import format_sections, write_page
+from benchmarks.peers.report import NO_RUNS, format_sections, write_page
 from benchmarks.peers.run import Run, environment, is_missing
 from benchmarks.peers.tables import SKIPPED
 
@@ -43,33 +43,37 @@ QUICK = (
 MOST_SECONDS = 3_600.0  # of CPU for one run, after which it is cut, and printed as cut
 
 
-def main(arguments: Sequence[str] | None = None, groups: Sequence[str] = tuple(GROUPS)) -> int:
+def main(
+    arguments: Sequence[str] | None = None, groups: Sequence[str] = tuple(GROUPS), name: str = "benchmarks.peers"
+) -> int:
     """Return 0; print the tables.
 
     arguments: of the command; None for those of the process.
     groups: whose problems are taken where none are named.
+    name: of the command.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
-    given = _parse(arguments, groups)
+    given = _parse(arguments, groups, name)
     done = read_file(given.out)[1]
     missing = [run for run in _list_runs(given) if run not in done]
     if missing:
-        append_conditions(given.out, given.python, arguments)
+        append_conditions(given.out, given.python, [name, *arguments])
     for run in missing:
         found = _take(run, given)
         append_run(given.out, run, found)
         print(f"{run}: {found.get('missing') or found['improvements'][-1:]}", file=sys.stderr)
     conditions, done = read_file(given.out)
     sections = format_sections({run: found for run, found in done.items() if run.trials == given.trials}, conditions)
-    print("\n\n".join(f"### {name}\n\n{text}" for name, text in sections.items()))
+    shown = {title: text for title, text in sections.items() if title not in GROUPS or text != NO_RUNS}
+    print("\n\n".join(f"### {title}\n\n{text}" for title, text in shown.items()))
     if given.page is not None:
         write_page(given.page, sections)
     return 0
 
 
-def _parse(arguments: Sequence[str], groups: Sequence[str]) -> argparse.Namespace:
+def _parse(arguments: Sequence[str], groups: Sequence[str], name: str) -> argparse.Namespace:
     problems = dict.fromkeys(problem for group in groups for problem in GROUPS[group])
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description="auto beside its peers")
+    parser = argparse.ArgumentParser(prog=f"python -m {name}", description="auto beside its peers")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--trials", type=int, default=100)

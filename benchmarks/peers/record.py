@@ -48,7 +48,7 @@ def append_conditions(file: Path, python: str, arguments: Sequence[str]) -> None
     """Add to a file how the runs that follow are taken: command, machine, date, revision and versions.
 
     python: interpreter of the runs.
-    arguments: of the command.
+    arguments: of the command, after its name.
     """
     versions = subprocess.run([python, "-c", VERSIONS], capture_output=True, text=True, check=True)
     told = {
@@ -62,7 +62,7 @@ def append_conditions(file: Path, python: str, arguments: Sequence[str]) -> None
 
 def format_command(arguments: Sequence[str]) -> str:
     """Return a command as anybody may repeat it: of an absolute path, the last name alone."""
-    return shlex.join(["python", "-m", "benchmarks.peers", *(re.sub(r"(^|=)/.*/", r"\1", word) for word in arguments)])
+    return shlex.join(["python", "-m", *(re.sub(r"(^|=)/.*/", r"\1", word) for word in arguments)])
 
 
 def describe_conditions(conditions: Sequence[dict[str, Any]]) -> str:

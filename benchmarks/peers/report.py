@@ -16,6 +16,7 @@ from benchmarks.peers.run import N_INITIAL, Run
 from benchmarks.peers.searches import ON_CHOICES, SEARCHES
 from benchmarks.speed.__main__ import put_between
 
+NO_RUNS = "No runs."
 EARLY = 20  # trials; where there is a prior, the early mark
 BETTER, LEVEL, WORSE = "**better**", "level", "worse"
 Runs = Mapping[Run, Mapping[str, Any]]
@@ -31,7 +32,7 @@ def format_sections(runs: Runs, conditions: Sequence[dict[str, Any]]) -> dict[st
     sections = {"summary": _summarize(whole)}
     sections |= {group: _format_group(whole, group) for group in GROUPS}
     sections["record"] = "\n".join([*_list_absent(runs), describe_conditions(conditions)])
-    return {name: text or "No runs." for name, text in sections.items()}
+    return {name: text or NO_RUNS for name, text in sections.items()}
 
 
 def write_page(page: Path, sections: Mapping[str, str]) -> None:

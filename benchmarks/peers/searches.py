@@ -138,8 +138,9 @@ def botorch(task: Task, initial: Sequence[Point], seed: int) -> Steps:
         bounds = torch.tensor(coder.bounds, dtype=torch.double).T
         if len(coder.orders) == len(coder.bounds):  # numbers from short lists alone, as BoTorch advises for these
             lists = [torch.tensor(own, dtype=torch.double) for own in coder.orders.values()]
+            restarts = int(min(20, max(1, (task.space.n_points - len(xs)) // 4)))  # small spaces have not so many
             found, _ = optimize_acqf_discrete_local_search(
-                score, q=1, discrete_choices=lists, num_restarts=20, raw_samples=4096, X_avoid=x
+                score, q=1, discrete_choices=lists, num_restarts=restarts, raw_samples=4096, X_avoid=x
             )
         elif coder.categories or coder.orders:
             choices = {i: list(range(n)) for i, n in coder.categories.items()}

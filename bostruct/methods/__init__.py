@@ -14,7 +14,7 @@ from bostruct.methods.combo import combo
 from bostruct.methods.deeparchitect import mcts, smbo
 from bostruct.methods.hyperband import hyperband, model_based_hyperband, successive_halving
 from bostruct.methods.nasbot import map_surrogate, marginalized_surrogate, nasbot, published_nasbot
-from bostruct.methods.refusals import domain_label
+from bostruct.methods.refusals import domain_label, list_methods
 from bostruct.methods.smac import smac
 from bostruct.methods.tpe import tpe
 from bostruct.methods.wrs import wrs
@@ -80,10 +80,8 @@ def searcher(method: str | Searcher, domain: Domain) -> Searcher:
             is_complete = isinstance(error, PredicateError) or "; auto" in str(error)  # it names methods that can
             if is_complete or not has_capability(domain, HasParts):
                 raise
-            raise DomainError(
-                f"{error}; auto, annealing, evolution, regularized-evolution, hill-climbing and random search "
-                f"{domain_label(domain)}"
-            ) from error
+            *others, last = list_methods(domain)
+            raise DomainError(f"{error}; {', '.join(others)} and {last} search {domain_label(domain)}") from error
         if missing := missing_members(built, Searcher):
             raise TypeError(
                 f"method: {method!r} builds {short_repr(built)}, which is no searcher: it lacks {', '.join(missing)}"

@@ -157,7 +157,8 @@ def _note_model(domain: Domain) -> str:
 
 
 def _note_without_model(method: str, domain: Domain) -> str:
-    return f"{method}, because {find_part_without_kernel(domain)} has no variables, choices, distances, features or architectures"
+    lacking = find_part_without_kernel(domain)
+    return f"{method}, because {lacking} has no variables, choices, distances, features or architectures"
 
 
 RULES = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bostruct.acquisition.selection import Aging, ByRank, uniform
 from bostruct.checks import has_capability, require
-from bostruct.contracts import Domain, HasMutation, HasNeighbors, Searcher
+from bostruct.contracts import Domain, HasMutation, HasNeighbors, HasParts, Searcher
 from bostruct.methods.initial_designs import initial_design, pool_of
 from bostruct.searchers.annealing import Annealing
 from bostruct.searchers.evolution import EvolutionSearch
@@ -45,11 +45,11 @@ def regularized_evolution(
 def random(domain: Domain) -> Searcher:
     """Build random search without replacement; with a pool and mutations, the published walk from the pool.
 
-    The walk mutates any evaluated point, all with the same chance.
+    The walk mutates any evaluated point, all with the same chance. Of several parts each is drawn independently.
 
     domain: any.
     """
-    if not len(pool_of(domain)) or not has_capability(domain, HasMutation):
+    if has_capability(domain, HasParts) or not has_capability(domain, HasMutation) or not len(pool_of(domain)):
         return RandomSearch(domain)
     design, n_initial = initial_design(domain)
     return EvolutionSearch(domain, uniform, n_initial, design, origin="random")

@@ -73,8 +73,8 @@ def bayesian(
     lacking = find_part_without_kernel(domain) if kernel is None else None
     if lacking is not None:
         raise DomainError(
-            f"method: bayesian needs a kernel, and knows none for {lacking}, which has no variables, choices, distances, "
-            "features or architectures; pass one as kernel="
+            f"method: bayesian needs a kernel, and knows none for {lacking}, which has no variables, choices, "
+            "distances, features or architectures; pass one as kernel="
         )
     model = map_surrogate(default_kernel(domain), domain) if kernel is None else MAPGP(kernel, domain.join, NOISE, -5.0)
     improvement = Improvement(acquisition, best_predicted)

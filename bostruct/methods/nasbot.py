@@ -10,8 +10,8 @@ import numpy as np
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import ExpectedImprovement, LogExpectedImprovement
 from bostruct.acquisition.selection import by_fitness
-from bostruct.checks import has_capability
-from bostruct.contracts import Array, Domain, DomainError, HasParts, Similarity
+from bostruct.checks import has_capability, require
+from bostruct.contracts import Array, Domain, DomainError, HasMutation, HasParts, Similarity
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel, OtmannSumKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
@@ -67,6 +67,7 @@ def nasbot(domain: Domain, fit: SurrogateBuilder = map_surrogate, settings: Otma
 
     Raises DomainError for any other domain.
     """
+    require(domain, HasMutation, "nasbot")
     has_parts = has_capability(domain, HasParts)
     similarity = joint_kernel(domain, settings) if has_parts else architecture_kernel(domain, settings)
     design, n_initial = initial_design(domain)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from bostruct.checks import describe_need, missing_members, require
-from bostruct.contracts import Domain, DomainError
+from bostruct.checks import describe_need, has_capability, missing_members, require
+from bostruct.contracts import Domain, DomainError, HasChoices, HasMutation, HasNamedDecisions
 from bostruct.domains.joint import Joint
 from bostruct.domains.mixed import MixedSpace
 from bostruct.domains.space.choices import number_grid
@@ -24,10 +24,24 @@ def domain_label(domain: Domain) -> str:
     return "a joint domain" if isinstance(domain, Joint) else type(domain).__name__
 
 
+def list_methods(domain: Domain) -> list[str]:
+    """List the methods for which a domain has what they need, whatever its variables are; the default one first.
+
+    domain: any.
+    """
+    by_capability = (
+        (HasMutation, ("annealing", "evolution", "regularized-evolution", "hill-climbing")),
+        (HasChoices, ("smac", "wrs")),
+        (HasNamedDecisions, ("tpe",)),
+    )
+    names = [name for capability, held in by_capability if has_capability(domain, capability) for name in held]
+    return ["auto", *names, "random"]
+
+
 def require_of_parts(domain: Domain, capability: type[Capability], method: str) -> Capability:
     """Return a domain that has a capability; raise DomainError for any other, naming the part that lacks it.
 
-    domain: any; a joint one has the capabilities that all its parts have.
+    domain: any; a joint one has neighbors, named choices and decisions where all its parts have them.
     capability: a protocol of `bostruct.contracts`.
     method: that asks.
     """

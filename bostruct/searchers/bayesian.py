@@ -41,7 +41,7 @@ def describe_part(part: object) -> Json:
         was added later is left away at its default.
     """
     if is_dataclass(part):
-        told = {"part": type(part).__name__}
+        told: dict[str, Json] = {"part": type(part).__name__}
         for one in fields(part):
             value = getattr(part, one.name)
             if not (ADDED_LATER.items() <= one.metadata.items() and value == one.default):

@@ -9,6 +9,7 @@ import numpy as np
 from bostruct.checks import check_bool, check_integer, has_capability, require
 from bostruct.contracts import (
     DomainError,
+    HasContinuous,
     HasMutation,
     HasNeighbors,
     HistoryView,
@@ -29,6 +30,8 @@ class HillClimbing:
     domain: with neighbors, or with mutations, which take their place where neighbors cannot be listed.
     n_initial: number of random points before the climb starts from the best of them, at least 1.
     best_improvement: visit all neighbors before moving to the best of them; else move at the first improvement.
+
+    A space with numbers is searched by mutations, too, for a point has more neighbors by its numbers than by all else.
 
     Where no neighbor of the center is unseen and none is better, the climb starts again at a random unseen point; it
     then looks at values told since that moment only. So it does where 100 mutations of the center led to seen points
@@ -76,7 +79,7 @@ class HillClimbing:
     def _unseen_neighbor(self, history: HistoryView, center: int, rng: np.random.Generator) -> Point | None:
         """Draw one of the unseen neighbors, uniformly; return None where all were seen."""
         x = history.completed[center]
-        if not has_capability(self.domain, HasNeighbors):
+        if not has_capability(self.domain, HasNeighbors) or self._has_numbers:
             return self._unseen_mutation(history, x, rng)
         # Of one more neighbor than there are seen points, one is unseen: so these bounds lose nothing.
         for most in (16, len(history.seen) + 1):
@@ -85,6 +88,12 @@ class HillClimbing:
             if unseen:
                 return neighbors[unseen[rng.integers(len(unseen))]]
         return None
+
+    @property
+    def _has_numbers(self) -> bool:
+        """True where few neighbors but those by a number would be visited."""
+        is_even = not self.best_improvement
+        return is_even and has_capability(self.domain, HasContinuous) and self.domain.n_continuous > 0
 
     def _unseen_mutation(self, history: HistoryView, x: Point, rng: np.random.Generator) -> Point | None:
         """Draw mutations until one is unseen; return None where none of 100 is."""

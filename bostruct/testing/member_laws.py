@@ -18,16 +18,16 @@ def check_members(domain: Any) -> None:
 
     domain: any.
 
-    A domain with a part of a capability counts as one without it, so that methods would search it by lesser means. Only
-    what can be called counts as a part: a field may be called ``names``.
+    A domain with a part of a capability counts as one without it, so that methods would search it by lesser means. A
+    field is no part where the capability has a method: it may be called ``names``.
     """
     who = type(domain).__name__
     missing = missing_members(domain, Domain)
     assert not missing, f"a domain has all members of contracts.Domain: {who} lacks {', '.join(missing)}"
     for capability in CAPABILITIES:
         own = [name for name in vars(capability) if not name.startswith("_")]
-        had = [name for name in own if name not in missing_members(domain, capability) and _is_method(domain, name)]
         missing = missing_members(domain, capability)
+        had = [n for n in own if n not in missing and (_is_field(capability, n) or _is_method(domain, n))]
         assert not had or not missing, (
             f"a domain has all members of a capability or none: for contracts.{capability.__name__}, {who} has "
             f"{', '.join(had)} and lacks {', '.join(missing)}; methods would not use it"
@@ -43,6 +43,10 @@ def check_equality(domain: Any) -> None:
     assert domain == domain, f"a domain equals itself: {who}.__eq__ says no"
     for other in (object(), None, domain.to_json()):
         assert domain != other, f"a domain equals no other thing: {who}.__eq__ says that it equals {other!r}"
+
+
+def _is_field(capability: type, name: str) -> bool:
+    return isinstance(vars(capability).get(name), property)
 
 
 def _is_method(domain: Any, name: str) -> bool:

@@ -292,7 +292,7 @@ def test_a_line_that_was_cut_short_is_dropped(tmp_path):
 
 
 def test_commands_name_no_folders():
-    assert format_command(["--data=/a/b", "--python", "/c/d", "--out", "x/y.jsonl"]) == (
+    assert format_command(["benchmarks.peers", "--data=/a/b", "--python", "/c/d", "--out", "x/y.jsonl"]) == (
         "python -m benchmarks.peers --data=b --python d --out x/y.jsonl"
     )
 

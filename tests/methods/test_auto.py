@@ -61,7 +61,7 @@ class Chosen(Permutations):
 class Wrapped:
     """A domain of somebody else: it answers as one of ours does, and is none of our classes."""
 
-    hidden = ("sample_neighborhoods", "neighbors", "sample_neighbors", "coordinates", "n_continuous")
+    hidden = ("sample_neighborhoods", "neighbors", "sample_neighbors", "coordinates")
 
     def __init__(self, inner):
         self.inner = inner
@@ -93,9 +93,9 @@ CASES = [
     (Distant(5), BayesianSearch, "a Gaussian process, because Distant has distances"),
     (Described(5), BayesianSearch, "a Gaussian process, because Described has features"),
     (Chosen(5), BayesianSearch, "a Gaussian process, because Chosen has a kernel, and no mutations"),
-    (Swaps(5), EvolutionSearch, "evolution, because Swaps has neither distances, features nor named choices"),
-    (Permutations(5), RandomSearch, "random search, because Permutations has neither distances, features nor named"),
-    (joint(SMALL_CNN, Mutable(4)), EvolutionSearch, r"evolution, because Mutable (the part 'part 1') has neither"),
+    (Swaps(5), EvolutionSearch, "evolution, because Swaps has no variables, choices, distances, features"),
+    (Permutations(5), RandomSearch, "random search, because Permutations has no variables, choices, distances"),
+    (joint(SMALL_CNN, Mutable(4)), EvolutionSearch, r"evolution, because Mutable (the part 'part 1') has no variables"),
 ]
 
 

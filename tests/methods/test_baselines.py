@@ -109,3 +109,32 @@ def test_hill_climbing_refuses_a_domain_without_neighbors():
         hill_climbing(Listless())
     with pytest.raises(DomainError, match="hill-climbing needs a domain whose neighbors can be listed, got Arch"):
         hill_climbing(bo.mlp_domain(), best_improvement=True)
+
+
+@pytest.mark.parametrize("method", ["evolution", "regularized-evolution", "annealing", "hill-climbing"])
+def test_a_number_does_not_drown_the_choices_beside_it(method):
+    """A number has more neighbors than all bits together; each variable is changed with the same chance."""
+    space = bo.Space({"r": bo.Real(0.0, 1.0), **{f"b{i}": bool for i in range(8)}})
+
+    def wrong(point):
+        return sum(point[f"b{i}"] != (i % 3 == 0) for i in range(8)) + 0.1 * abs(point["r"] - 0.3)
+
+    found = [bo.minimize(wrong, space, 60, method=method, seed=seed, progress=False).best_value for seed in range(4)]
+    random = [bo.minimize(wrong, space, 60, method="random", seed=seed, progress=False).best_value for seed in range(4)]
+    assert np.mean(found) < 0.6 * np.mean(random)
+
+
+def test_mutations_change_each_variable_as_often_where_there_are_numbers():
+    space = bo.Space({"r": bo.Real(0, 1), "b": bool, "n": bo.Integer(1, 10), "k": list("pqrstu")})
+    rng, x = np.random.default_rng(0), np.array([10**9, 0, 4, 2])
+    changed = [int(np.flatnonzero(space.mutate(x, rng) != x)[0]) for _ in range(800)]
+    assert np.bincount(changed, minlength=4).min() > 150
+    tight = bo.Space({"r": bo.Real(0, 1), "b": bool, "c": bool}, [lambda point: not point["b"]])
+    moved = {int(np.flatnonzero(tight.mutate(np.array([5, 0, 0]), rng) != [5, 0, 0])[0]) for _ in range(60)}
+    assert moved == {0, 2}
+
+
+def test_random_search_draws_the_parts_of_a_space_independently():
+    space = bo.Space({"net": SMALL_CNN, "rate": bo.Real(0.0, 1.0)})
+    result = bo.minimize(lambda point: point["rate"], space, 40, method="random", seed=0, progress=False)
+    assert len({trial.point["rate"] for trial in result.trials}) == 40

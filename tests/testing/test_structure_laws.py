@@ -103,7 +103,7 @@ def shorter(self, name, xs):
 
 
 def foreign(self, name, xs):
-    return type(self).__mro__[1].part(self, next(one for one in self.names if one != name), xs)
+    return type(self).__mro__[1].part(self, next(one for one in self.part_names if one != name), xs)
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,8 @@ class Moves:
 
         Variables that the change makes exist are drawn. Raises DomainError where no other point is found.
         """
-        which, values = self._sample_changes(np.asarray(x), 1, rng, leaps=False)
+        has_numbers = self.space.n_continuous > 0
+        which, values = self._draw_change(x, rng) if has_numbers else self._sample_changes(np.asarray(x), 1, rng, False)
         if len(which):
             return self._apply_randomly(x, which, values, rng)
         for steps in MUTATION_WALK_STEPS:
@@ -131,6 +132,16 @@ class Moves:
         which, values = self.adjacency.single_changes(np.asarray(x), leaps)
         chosen = self._choose(x, which, values, m, rng)
         return which[chosen], values[chosen]
+
+    def _draw_change(self, x: IntArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+        """Draw one valid change of x, each variable with equal chance: a number has more neighbors than all others."""
+        which, values = self.adjacency.single_changes(np.asarray(x))
+        for variable in rng.permutation(np.unique(which)):
+            own = np.flatnonzero(which == variable)
+            chosen = own[self._choose(x, which[own], values[own], 1, rng)]
+            if len(chosen):
+                return which[chosen], values[chosen]
+        return which[:0], values[:0]
 
     def _choose(
         self, x: IntArray, which: IntArray, values: IntArray, m: int, rng: np.random.Generator

@@ -345,7 +345,7 @@ class Space:
         return self._moves.sample_neighborhoods(xs, m, rng, leaps)
 
     def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
-        """Return a valid neighbor of x (d,), each equally likely.
+        """Return a valid neighbor of x (d,), each equally likely; where there are numbers, each variable.
 
         x: integer row (d,).
         rng: the only source of chance.
