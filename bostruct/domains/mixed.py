@@ -217,6 +217,8 @@ class MixedSpace(Joint):
                 check_left_out(None, name, value, theirs.variables[name])
             return self._point([others[name] for name in self.part_names])
         answers = {one.label: bool(one.holds(others[self.part_names[one.part]])) for one in self.tests}
+        for name in [name for name in values if name in answers]:  # a variable of the other space
+            check_left_out(None, name, values.pop(name), theirs.variables[name])
         described = {label: own.variables[label].to_json() for label in answers}
         row = fill_row(own, values | answers, {**theirs.variables, **described})
         return self._point([row, *others.values()])

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bostruct.checks import has_capability, short_repr
-from bostruct.contracts import Array, Domain, HasMigration, ParsedJson, PointError, PredicateError, Searcher
+from bostruct.checks import short_repr
+from bostruct.contracts import Array, Domain, ParsedJson, PredicateError, Searcher
 from bostruct.methods.transfer import PriorTask, learn_from
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import StorageError, StudyMismatch, StudyRow
@@ -57,7 +57,7 @@ def with_prior(searcher: Searcher, prior: Sequence[ParsedJson]) -> Searcher:
 def _decode_task(domain: Domain, task: ParsedJson) -> PriorTask:
     try:
         points = [domain.decode(point) for point in task["points"]]
-        for point in () if getattr(domain, "constraints", ()) else points:  # they held when it was stored
+        for point in () if getattr(domain, "constraints", ()) else points:  # they held when it was read
             domain.check(point)
     except PredicateError:
         raise
@@ -75,38 +75,6 @@ def stored_prior(row: StudyRow) -> list[ParsedJson]:
     if not isinstance(prior, list) or not all(_is_task(task) for task in prior):
         raise StorageError(f"study {row.name!r} cannot be read: method.prior: got {short_repr(prior, 120)}")
     return prior
-
-
-def prior_for(row: StudyRow, domain: Domain) -> list[ParsedJson]:
-    """Return the tasks that a study learns from, in the form of a space that may have changed since.
-
-    row: of the study, as it is now.
-    domain: that the study is opened with. Points that it cannot read are left out.
-
-    Raises StorageError where they make no sense.
-    """
-    prior = stored_prior(row)
-    if not prior or not has_capability(domain, HasMigration) or dump(domain.to_json()) == row.domain:
-        return prior
-    tasks = [_reread_task(task, domain, parse(row.domain)) for task in prior]
-    return [task for task in tasks if task["points"]]
-
-
-def _reread_task(task: ParsedJson, domain: HasMigration, description: ParsedJson) -> ParsedJson:
-    points, values = [], []
-    for data, value in zip(task["points"], task["values"], strict=True):
-        try:
-            point = domain.decode_from(data, description)
-            domain.check(point)
-        except PointError:
-            continue
-        except PredicateError:
-            raise
-        except MALFORMED as error:
-            raise StorageError(f"the prior on record cannot be read: {error!r}") from error
-        points.append(domain.encode(point))
-        values.append(value)
-    return {"points": points, "values": values}
 
 
 def _is_task(task: ParsedJson) -> bool:

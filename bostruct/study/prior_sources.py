@@ -59,7 +59,10 @@ def read_prior(given: Iterable[PriorSource] | None, domain: Domain, direction: s
     sources = list(given)
     if len(sources) > MOST_TRIALS:
         raise ValueError(f"prior: expected at most {MOST_TRIALS} studies, got {len(sources)}")
-    return [_read_task(f"prior[{i}]", source, domain, direction) for i, source in enumerate(sources)]
+    tasks = []
+    for i, source in enumerate(sources):  # no comprehension, which is a frame of its own in some versions of Python
+        tasks.append(_read_task(f"prior[{i}]", source, domain, direction))
+    return tasks
 
 
 def _read_task(label: str, source: PriorSource, domain: Domain, direction: str) -> PriorTask:

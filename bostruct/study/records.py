@@ -29,7 +29,6 @@ from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import StorageError, StudyMismatch, StudyRow, TrialRow
 from bostruct.study.given_numbers import restore_numbers
 from bostruct.study.history import Trial
-from bostruct.study.prior import prior_for, with_prior
 
 
 class OtherVersion(UserWarning):
@@ -104,25 +103,6 @@ def readable_domain(given: object, row: StudyRow) -> Any:
         return _rebuild_domain(row)
     except DomainError:
         return JsonDomain()
-
-
-def readable_searcher(given: str | Searcher | None, domain: Domain, row: StudyRow) -> tuple[Searcher, str]:
-    """Return the method of a study that is only read, and its state, as JSON text.
-
-    given: a method by name or a searcher; None for that of the file.
-    domain: as of `readable_domain`.
-    row: of the study.
-
-    A method whose settings or whose space are not those of the file starts without a state. Raises BostructError where
-    the method cannot be had.
-    """
-    if isinstance(domain, JsonDomain):
-        raise DomainError("its space cannot be read from the file, and was not given as space=")
-    method = stored_method(row) if given is None else given
-    searcher = with_prior(methods.searcher(method, domain), prior_for(row, domain))
-    same = _same_method(row.method, dump(describe_method(method, searcher)))
-    same = same and is_same_description(row.domain, dump(domain.to_json()))
-    return searcher, row.state if same else dump(searcher.initial_state())
 
 
 def stored_domain(row: StudyRow) -> Domain:
@@ -200,7 +180,7 @@ def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_give
     if given.initial == "[]":
         given = given._replace(initial=stored.initial)
     name = _common_name(stored, given)
-    same = _same_method(stored.method, given.method)  # by whatever name it was built
+    same = is_same_method(stored.method, given.method)  # by whatever name it was built
     check_agreement(stored, given._replace(method=stored.method) if same or name is not None else given, where)
     if stored.version != __version__ or not same:
         settings = "" if same else f", whose method {name!r} had other settings than that of {__version__}"
@@ -256,7 +236,11 @@ def _difference(path: str, ours: ParsedJson, theirs: ParsedJson) -> str:
     return f"{path} is {short_repr(ours, 120)} there and {short_repr(theirs, 120)} here"
 
 
-def _same_method(stored: str, given: str) -> bool:
+def is_same_method(stored: str, given: str) -> bool:
+    """Tell whether two methods are of one class and have equal settings.
+
+    stored, given: as of `describe_method`, JSON text.
+    """
     a, b = parse(stored), parse(given)
     return (a["searcher"], a["settings"]) == (b["searcher"], b["settings"])
 

@@ -97,13 +97,15 @@ def find_change(stored: StoredStudy, given: StudyRow, domain: Domain, where: str
     where what is stored cannot be read.
     """
     row = current_row(stored)
-    new = parse(given.domain)
-    if not has_capability(domain, HasMigration) or (is_over(row, domain) and not _has_predicates(new)):
+    new, same_prior = parse(given.domain), _dump_prior(row) == _dump_prior(given)
+    if not has_capability(domain, HasMigration):
+        return Opening(given, None)
+    if is_over(row, domain) and same_prior and not _has_predicates(new):
         return Opening(given, None)
     if not {*read_contents(parse(row.domain)).names} & {*read_contents(new).names}:
         return Opening(given, None)
     unread = _find_unread(stored, domain, f"{where}: study {row.name!r}")
-    if is_over(row, domain) and unread.keys() == parse_unread(stored, where).keys():
+    if is_over(row, domain) and same_prior and unread.keys() == parse_unread(stored, where).keys():
         return Opening(given, None)
     initial = given.initial
     if initial == "[]":
@@ -112,6 +114,19 @@ def find_change(stored: StoredStudy, given: StudyRow, domain: Domain, where: str
     agreed = given._replace(domain=row.domain, initial="[]", method=row.method if is_same else given.method)
     count, now = len(stored.trials), time.time()
     return Opening(agreed, SpaceChange(given.domain, given.method, initial, count, dump(unread), now, __version__))
+
+
+def _dump_prior(row: StudyRow) -> str:
+    return dump(parse(row.method).get("prior", []))
+
+
+def has_rules(description: ParsedJson) -> bool:
+    """Tell whether code that no file holds says which points a space has: constraints, or conditions by predicate.
+
+    description: what `to_json` of any domain returned.
+    """
+    inner = read_contents(description).parts.values()
+    return bool(description.get("constraints")) or _has_predicates(description) or any(map(has_rules, inner))
 
 
 def _has_predicates(description: ParsedJson) -> bool:
@@ -125,7 +140,7 @@ def _has_predicates(description: ParsedJson) -> bool:
 def _find_unread(stored: StoredStudy, domain: HasMigration, where: str) -> dict[str, str]:
     """Return why trials cannot be read in a space, by number as text."""
     unread = {}
-    for one, description in zip(stored.trials, _descriptions(stored), strict=True):
+    for one, description in zip(stored.trials, _descriptions(stored, domain), strict=True):
         try:
             _reread(one.point, domain, description, f"{where}: trial {one.number}")
         except PointError as error:
@@ -133,25 +148,24 @@ def _find_unread(stored: StoredStudy, domain: HasMigration, where: str) -> dict[
     return unread
 
 
-def open_with(
-    stored: StoredStudy, given: StudyRow, domain: Domain, store: StudyWriter, where: str, *, seed_given: bool
-) -> StoredStudy:
-    """Return a study as a call that speaks of it goes on with it; where the space is another one, that is written.
+def check_change(
+    stored: StoredStudy, given: StudyRow, domain: Domain, where: str, *, seed_given: bool
+) -> SpaceChange | None:
+    """Return the change of the space with which a call goes on with a study, None for none; nothing is written.
 
     stored: the study.
     given: as the call speaks of it.
     domain: of the call.
-    store: the right to write the study.
     where: name of the storage, for messages.
     seed_given: False where the call leaves the seed unsaid.
 
     Raises StudyMismatch where more than the space differs, StorageError where what is stored cannot be read. Warns of
-    `SpaceChanged` and `OtherVersion`.
+    `OtherVersion`.
     """
     row = check_stored(stored, where)
     opening = find_change(stored, given, domain, where)
     check_same_study(row, opening.given, where, seed_given=seed_given)
-    return record_change(stored, opening.change, store, given.state, where)
+    return opening.change
 
 
 def record_change(
@@ -173,7 +187,7 @@ def record_change(
             f"study {stored.study.name!r} in {where}: {len(unread)} of {change.trials} trials cannot be read in the "
             f"new space. They stay in the study, and are no data for the method:{group_reasons(unread, contents)}",
             SpaceChanged,
-            stacklevel=5,
+            stacklevel=4,
         )
     store.change_space(change, state)  # after the warning, which a caller may have turned into an error
     return StoredStudy(stored.study._replace(state=state), stored.trials, (*stored.changes, change))
@@ -219,7 +233,7 @@ def read_trials(stored: StoredStudy, domain: Domain, where: str) -> Iterator[Rea
     is_current = is_over(current_row(stored), domain)
     known = parse_unread(stored, where) if is_current else None
     own = dump(domain.to_json()) if has_capability(domain, HasMigration) else None
-    for one, description in zip(stored.trials, _descriptions(stored), strict=True):
+    for one, description in zip(stored.trials, _descriptions(stored, domain), strict=True):
         if known is not None and str(one.number) in known:
             yield _read_unread(one, known[str(one.number)], where)
         elif own is None or not has_capability(domain, HasMigration) or is_same_description(description, own):
@@ -263,10 +277,22 @@ def describe_change(before: str, after: str) -> str:
     return "; ".join(said) or ("a predicate" if before == after else "another order")
 
 
-def _descriptions(stored: StoredStudy) -> Iterator[str]:
-    """Yield the description of the space that each trial was asked in."""
+def describe_spaces(stored: StoredStudy, domain: Domain) -> list[str]:
+    """Return the descriptions of the spaces that a study was on, in their order, as JSON text.
+
+    stored: the study.
+    domain: that it is opened with.
+
+    Each variable has the default that it had last before that space, whether its change is on record or not.
+    """
     made = [stored.study.domain, *(change.domain for change in stored.changes)]
-    spaces = [_with_last_defaults(text, made[i + 1 :]) for i, text in enumerate(made)]
+    before = made[:-1] if stored.changes and is_over(current_row(stored), domain) else made
+    return [_with_last_defaults(text, before[i + 1 :]) for i, text in enumerate(made)]
+
+
+def _descriptions(stored: StoredStudy, domain: Domain) -> Iterator[str]:
+    """Yield the description of the space that each trial was asked in, as of `describe_spaces`."""
+    spaces = describe_spaces(stored, domain)
     ends = [*(change.trials for change in stored.changes), len(stored.trials)]
     starts = [0, *ends]
     return chain.from_iterable([text] * (end - start) for text, start, end in zip(spaces, starts, ends, strict=False))

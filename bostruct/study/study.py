@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from html import escape
-from typing import Literal, SupportsFloat, cast
+from typing import Literal, NamedTuple, SupportsFloat, cast
 
 from bostruct import __version__, methods
 from bostruct.checks import check_choice, check_integer, check_number, short_repr
@@ -28,25 +28,24 @@ from bostruct.storage.protocol import SpaceChange, Storage, StorageError, Stored
 from bostruct.study.history import Trial
 from bostruct.study.ledger import Ledger
 from bostruct.study.loop import RunSettings, run_trials
-from bostruct.study.prior import check_same_prior, describe_prior, prior_for, with_prior
+from bostruct.study.prior import describe_prior, with_prior
 from bostruct.study.prior_sources import PriorSource, read_prior
 from bostruct.study.recommendation import Fit, Lazy
 from bostruct.study.records import (
     as_domain,
     blame_rebuilt,
-    check_agreement,
     check_domain,
     describe_method,
     encode_points,
     method_label,
     readable_domain,
-    readable_searcher,
     stored_domain,
     stored_method,
 )
 from bostruct.study.result import Result
 from bostruct.study.saving import end, write_copy
-from bostruct.study.space_changes import check_stored, current_row, is_same_kind, open_with
+from bostruct.study.space_changes import check_change, check_stored, current_row, record_change
+from bostruct.study.stored_searcher import adopt_prior, readable_searcher, reread_prior, warn_of_lost_prior
 from bostruct.study.suggestion import FallbackWatch, next_point
 from bostruct.study.threads import ThreadLimit
 
@@ -88,48 +87,25 @@ class Study:
         threads: int | None = 1,
         prior: Iterable[PriorSource] | None = None,
     ) -> None:
-        self._open(space, method, seed, direction, storage, name, initial_points, threads, prior)
+        self._open(_Request(space, method, seed, direction, storage, name, initial_points, threads, prior))
 
-    def _open(
-        self,
-        space: Domain | Mapping[str, object],
-        method: str | Searcher,
-        seed: int | None,
-        direction: Direction,
-        storage: Place | None,
-        name: str,
-        initial_points: Iterable[object] | None,
-        threads: int | None,
-        prior: Iterable[PriorSource] | None,
-        known: StudyRow | None = None,
-    ) -> None:
-        """Make the study, or go on with the stored one; arguments as of the class.
-
-        known: the stored study as it was when its space was taken from it; None where the space is the caller's.
+    def _open(self, request: _Request) -> None:
+        """Make the study, or go on with the stored one.
 
         Raises what the class raises, and StorageError where the space of the stored study is another one by now.
         """
-        domain = as_domain(space)
-        alone = check_domain(methods.searcher(method, domain), domain)
-        check_choice("direction", direction, ("minimize", "maximize"))
-        searcher = with_prior(alone, tasks := describe_prior(domain, read_prior(prior, domain, direction)))
-        given = StudyRow(
-            name=_check_name(name),
-            domain=dump(domain.to_json()),
-            method=dump(describe_method(method, searcher, tasks)),
-            seed=int.from_bytes(os.urandom(4)) if seed is None else check_integer("seed", seed, 0),
-            direction=direction,
-            initial=dump(encode_points(domain, initial_points)),
-            state=dump(searcher.initial_state()),
-            created=time.time(),
-            version=__version__,
-        )
-        limit, place = _limited(threads), open_storage(storage)
+        domain = as_domain(request.space)
+        alone = check_domain(methods.searcher(request.method, domain), domain)
+        given = _describe_study(request, domain, alone)
+        limit, place = _limited(request.threads), open_storage(request.storage)
         stored, store = place.begin(given)
         try:
-            _check_space_kept(check_stored(stored, place.label), known, place.label)
-            searcher, given = _adopt_prior(stored.study, given, method, alone, place.label)
-            stored = open_with(stored, given, domain, store, place.label, seed_given=seed is not None)
+            _check_space_kept(check_stored(stored, place.label), request.known, place.label)
+            prior = reread_prior(stored, domain)
+            searcher, given = adopt_prior(stored, given, alone, prior, place.label)
+            change = check_change(stored, given, domain, place.label, seed_given=request.seed is not None)
+            warn_of_lost_prior(stored, prior, domain, place.label)
+            stored = record_change(stored, change, store, given.state, place.label)
             self._attach(place, stored, store, domain, searcher, limit)
             self._ledger.requeue_orphans()
         except BaseException:
@@ -174,7 +150,7 @@ class Study:
         known = row if space is None else None
         study = cls.__new__(cls)
         try:
-            study._open(domain, method, row.seed, direction, place, row.name, None, threads, None, known)
+            study._open(_Request(domain, method, row.seed, direction, place, row.name, None, threads, None, known))
         except DomainError as error:
             raise error if space is not None else blame_rebuilt(domain, row, error) from error
         return study
@@ -442,6 +418,7 @@ class Study:
         self.domain: Domain = domain
         self._place = place
         self._row = current_row(stored)
+        self._rows = stored._replace(trials=[])  # of the study and its changes
         self._searcher = searcher
         self._method: str | Searcher | None = None  # what `load` was given for reading alone
         self._limit = limit
@@ -470,7 +447,7 @@ class Study:
         """How a result comes by the searcher and its state, without keeping the study alive."""
         searcher, state = self._searcher, self._ledger.state
         if searcher is None:
-            return partial(readable_searcher, self._method, self.domain, self._row)
+            return partial(readable_searcher, self._method, self.domain, self._rows)
         return lambda: (searcher, state)
 
     def _next(self, searcher: Searcher) -> Trial:
@@ -479,6 +456,45 @@ class Study:
         trial = self._ledger.begin(found.point, found.info, found.state)
         self._fallbacks.note(f"study {self.name!r}", found.info)
         return trial
+
+
+class _Request(NamedTuple):
+    """A call that makes or opens a study, with the arguments of `Study`.
+
+    known: the stored study as it was when its space was taken from it; None where the space is the caller's.
+    """
+
+    space: Domain | Mapping[str, object]
+    method: str | Searcher
+    seed: int | None
+    direction: Direction
+    storage: Place | None
+    name: str
+    initial_points: Iterable[object] | None
+    threads: int | None
+    prior: Iterable[PriorSource] | None
+    known: StudyRow | None = None
+
+
+def _describe_study(request: _Request, domain: Domain, alone: Searcher) -> StudyRow:
+    """Return the row of the study that a call asks for; raise what the class raises for its arguments.
+
+    alone: the searcher, without a prior.
+    """
+    direction = request.direction
+    check_choice("direction", direction, ("minimize", "maximize"))
+    searcher = with_prior(alone, tasks := describe_prior(domain, read_prior(request.prior, domain, direction)))
+    return StudyRow(
+        name=_check_name(request.name),
+        domain=dump(domain.to_json()),
+        method=dump(describe_method(request.method, searcher, tasks)),
+        seed=int.from_bytes(os.urandom(4)) if request.seed is None else check_integer("seed", request.seed, 0),
+        direction=direction,
+        initial=dump(encode_points(domain, request.initial_points)),
+        state=dump(searcher.initial_state()),
+        created=time.time(),
+        version=__version__,
+    )
 
 
 def _check_name(name: object) -> str:
@@ -500,28 +516,6 @@ def _check_space_kept(stored: StudyRow, known: StudyRow | None, where: str) -> N
             f"{where}: another writer changed the space of study {stored.name!r} while it was being opened; nothing "
             "was written; load it again"
         )
-
-
-def _adopt_prior(
-    stored: StudyRow, given: StudyRow, method: str | Searcher, alone: Searcher, where: str
-) -> tuple[Searcher, StudyRow]:
-    """Return the searcher that learns from the prior on record, and the study as a call speaks of it, with that prior.
-
-    stored: the study as it was made, whatever its space became since, so that no point of the prior is lost.
-
-    Raises StudyMismatch where the call gives another one, or a method that cannot learn from it, which the study was
-    not made with.
-    """
-    tasks = prior_for(stored, alone.domain)
-    try:
-        searcher = with_prior(alone, tasks)
-    except DomainError:  # most often the method is not the one that the study was made with
-        if not is_same_kind(stored.method, given.method):
-            check_agreement(stored, stored._replace(direction=given.direction, method=given.method), where)
-        raise
-    check_same_prior(stored, tasks, given, where)
-    described, state = describe_method(method, searcher, tasks), searcher.initial_state()
-    return searcher, given._replace(method=dump(described), state=dump(state))
 
 
 def _limited(threads: int | None) -> ThreadLimit:

@@ -277,3 +277,18 @@ def test_what_shares_no_name_or_is_no_space_is_refused(after: Any) -> None:
         study.add(POINTS[0], 1.0)
     with pytest.raises(StudyMismatch, match="with another domain"):
         open_study(place, after)
+
+
+def test_a_variable_named_as_a_new_test_of_a_part_is_left_out_at_its_default_only() -> None:
+    name = "inner satisfies is_cropped"
+
+    def is_cropped(inner: dict[str, Any]) -> bool:
+        return inner["crop"] > 0
+
+    before = {"inner": INNER, name: bo.Integer(0, 1, default=1)}
+    after = {"inner": INNER, "c": bo.Integer(0, 3, when={"inner": is_cropped}, default=2)}
+    inner = {"flip": True, "crop": 2}
+    study, unread = reopen(before, [{"inner": inner, name: given} for given in (0, 1)], after)
+    assert unread[0] == f"{name}: the space has no place for the trial's value 0, which is not its default"
+    assert unread[1] is None
+    assert study.trials[1].point == {"inner": inner, "c": 2}

@@ -13,7 +13,7 @@ from bostruct import methods
 from bostruct.storage.json_text import dump, parse
 from bostruct.storage.protocol import StorageError, StudyMismatch
 from bostruct.storage.sqlite import SqliteStorage
-from bostruct.study.prior import MOST_TRIALS, prior_for, select_trials, stored_prior, with_prior
+from bostruct.study.prior import MOST_TRIALS, select_trials, stored_prior, with_prior
 from bostruct.study.space_changes import current_row
 from tests.architectures import SMALL_CNN
 
@@ -136,9 +136,10 @@ def test_all_studies_together_keep_no_more_than_the_limit(file) -> None:
 def test_a_prior_grows_with_the_space(file) -> None:
     """Points that the new space cannot read are left out of the prior; the others have the new variable's default."""
     bo.minimize(value, SPACE, 8, seed=2, storage=file, prior=[earlier()])
-    before = prior_for(SqliteStorage(file).read("study").study, bo.Space(SPACE))
+    before = stored_prior(SqliteStorage(file).read("study").study)
     grown = {**SPACE, "kind": ["a", "b"], "late": bo.Integer(1, 9, default=4)}
-    result = bo.minimize(lambda point: value(point) + point["late"], grown, 12, seed=2, storage=file)
+    with pytest.warns(bo.SpaceChanged, match="3 of 15 trials of its prior cannot be read"):
+        result = bo.minimize(lambda point: value(point) + point["late"], grown, 12, seed=2, storage=file)
     assert result.trials[-1].info["transfer"] is not None
     row = current_row(SqliteStorage(file).read("study"))
     kept = stored_prior(row)[0]["points"]

@@ -18,7 +18,7 @@ from bostruct import methods
 from bostruct.contracts import BostructError, DomainError, PointError
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import dump
-from bostruct.storage.protocol import StorageError, StudyMismatch, StudyRow
+from bostruct.storage.protocol import StorageError, StoredStudy, StudyMismatch, StudyRow
 from bostruct.study.history import Trial
 from bostruct.study.records import (
     JsonDomain,
@@ -33,11 +33,11 @@ from bostruct.study.records import (
     method_label,
     read_trial,
     readable_domain,
-    readable_searcher,
     stored_domain,
     stored_method,
     write_trial,
 )
+from bostruct.study.stored_searcher import readable_searcher
 from tests.permutations import Mutable, Permutations
 
 SPACE = bo.Space({"a": ["x", "y"], "b": range(4)})
@@ -121,13 +121,13 @@ def test_a_method_is_described_by_its_name_and_settings():
 
 
 def test_the_state_of_a_method_is_read_only_where_its_settings_agree():
-    row = row_of(method="annealing", state='"told"')
-    assert readable_searcher(None, SPACE, row)[1] == '"told"'
+    stored = StoredStudy(row_of(method="annealing", state='"told"'), [])
+    assert readable_searcher(None, SPACE, stored)[1] == '"told"'
     other = methods.searcher("random", SPACE)
-    searcher, state = readable_searcher(other, SPACE, row)
+    searcher, state = readable_searcher(other, SPACE, stored)
     assert (searcher, state) == (other, dump(other.initial_state()))
     with pytest.raises(DomainError, match="was not given as space="):
-        readable_searcher(None, JsonDomain(), row)
+        readable_searcher(None, JsonDomain(), stored)
 
 
 def test_a_searcher_of_another_domain_is_refused():

@@ -467,3 +467,14 @@ def test_a_space_that_another_handle_changed_meanwhile_is_not_written_back(file:
         assert len(study.space_changes) == 1
     with bo.Study.load(Racing(file), space=OLD) as study:  # a space that the caller gives is the caller's
         assert study.domain == bo.Space(OLD)
+
+
+@pytest.mark.parametrize("default", [{"default": 3}, {}])
+def test_a_trial_that_the_default_before_kept_stays_data_when_the_study_is_opened_again(default: Any) -> None:
+    place = MemoryStorage()
+    with open_study(place, OLD | {"b": bo.Integer(0, 5, default=2)}) as study:
+        study.add({"a": "y", "b": 2}, 1.0)
+    for _ in range(2):
+        with open_study(place, OLD | {"b": bo.Integer(0, 5, when={"a": "x"}, **default)}) as study:
+            assert [(trial.unread, trial.point) for trial in study.trials] == [(None, {"a": "y"})]
+    assert len(study.space_changes) == 1

@@ -1,0 +1,159 @@
+"""The searcher of a stored study, with the prior on record, also where the space of the study changed since."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from bostruct import methods
+from bostruct.checks import has_capability
+from bostruct.contracts import (
+    Domain,
+    DomainError,
+    HasMigration,
+    ParsedJson,
+    Point,
+    PointError,
+    PredicateError,
+    Searcher,
+)
+from bostruct.domains.space.rereading import read_contents
+from bostruct.storage.json_text import MALFORMED, dump, parse
+from bostruct.storage.protocol import StorageError, StoredStudy, StudyRow
+from bostruct.study.prior import check_same_prior, stored_prior, with_prior
+from bostruct.study.records import (
+    JsonDomain,
+    check_agreement,
+    describe_method,
+    is_same_description,
+    is_same_method,
+    stored_method,
+)
+from bostruct.study.space_changes import (
+    SpaceChanged,
+    current_row,
+    describe_spaces,
+    group_reasons,
+    has_rules,
+    is_over,
+    is_same_kind,
+)
+
+
+class RereadPrior(NamedTuple):
+    """The prior of a study in the form of the space that the study is opened with.
+
+    tasks: as of `describe_prior`; a task without a point that can be read is left out.
+    unread: why points cannot be read, by their place in the prior on record.
+    """
+
+    tasks: list[ParsedJson]
+    unread: Mapping[str, str]
+
+
+def reread_prior(stored: StoredStudy, domain: Domain) -> RereadPrior:
+    """Read the prior of a study in a space that may have changed since, by the rules for trials.
+
+    stored: the study.
+    domain: that the study is opened with.
+
+    The prior that the study was made with is read, so that a space that is back has all points again. Raises
+    StorageError where it makes no sense, PredicateError where a predicate fails.
+    """
+    row = current_row(stored)
+    may_differ = not is_over(row, domain) or has_rules(parse(dump(domain.to_json())))
+    if not may_differ or not has_capability(domain, HasMigration):
+        return RereadPrior(stored_prior(row), {})
+    tasks, unread = [], dict[str, str]()
+    description = parse(describe_spaces(stored, domain)[0])
+    for i, task in enumerate(stored_prior(stored.study)):
+        points, values = [], []
+        for k, (data, value) in enumerate(zip(task["points"], task["values"], strict=True)):
+            try:
+                points.append(domain.encode(_reread_point(data, domain, description)))
+            except PointError as error:
+                unread[f"{k} of prior[{i}]"] = str(error)
+            else:
+                values.append(value)
+        if points:
+            tasks.append({"points": points, "values": values})
+    return RereadPrior(tasks, unread)
+
+
+def _reread_point(data: ParsedJson, domain: HasMigration, description: ParsedJson) -> Point:
+    try:
+        point = domain.decode_from(data, description)
+        domain.check(point)
+    except (PointError, PredicateError):
+        raise
+    except MALFORMED as error:
+        raise StorageError(f"the prior on record cannot be read: {error!r}") from error
+    return point
+
+
+def warn_of_lost_prior(stored: StoredStudy, prior: RereadPrior, domain: Domain, where: str) -> None:
+    """Warn of `SpaceChanged` where points of the prior cannot be read, unless the study is on record so.
+
+    stored: the study before it is opened.
+    prior: as of `reread_prior`.
+    domain: that the study is opened with.
+    where: name of the storage, for messages.
+    """
+    if not prior.unread or dump(prior.tasks) == dump(stored_prior(current_row(stored))):
+        return
+    contents = [read_contents(parse(text)) for text in (stored.study.domain, dump(domain.to_json()))]
+    n_points = sum(len(task["points"]) for task in stored_prior(stored.study))
+    warnings.warn(
+        f"study {stored.study.name!r} in {where}: {len(prior.unread)} of {n_points} trials of its prior cannot be read "
+        f"in the new space. The method does not learn from them:{group_reasons(prior.unread, contents)}",
+        SpaceChanged,
+        stacklevel=4,
+    )
+
+
+def adopt_prior(
+    stored: StoredStudy, given: StudyRow, alone: Searcher, prior: RereadPrior, where: str
+) -> tuple[Searcher, StudyRow]:
+    """Return the searcher that learns from the prior on record, and the study as a call speaks of it, with that prior.
+
+    stored: the study.
+    given: as the call speaks of it.
+    alone: the searcher of the call, without a prior.
+    prior: as of `reread_prior`.
+    where: name of the storage, for messages.
+
+    Raises StudyMismatch where the call gives another prior, or a method that cannot learn from it, which the study was
+    not made with.
+    """
+    made = stored.study
+    try:
+        searcher = with_prior(alone, prior.tasks)
+    except DomainError:  # most often the method is not the one that the study was made with
+        if not is_same_kind(made.method, given.method):
+            check_agreement(made, made._replace(direction=given.direction, method=given.method), where)
+        raise
+    check_same_prior(made, prior.tasks, given, where)
+    described = describe_method(parse(given.method)["name"] or searcher, searcher, prior.tasks)
+    return searcher, given._replace(method=dump(described), state=dump(searcher.initial_state()))
+
+
+def readable_searcher(given: str | Searcher | None, domain: Domain, stored: StoredStudy) -> tuple[Searcher, str]:
+    """Return the method of a study that is only read, and its state, as JSON text.
+
+    given: a method by name or a searcher; None for that of the file.
+    domain: as of `readable_domain`.
+    stored: the study; its trials are not looked at.
+
+    A method whose settings, prior or space are not those of the file starts without a state. Raises BostructError where
+    the method cannot be had.
+    """
+    if isinstance(domain, JsonDomain):
+        raise DomainError("its space cannot be read from the file, and was not given as space=")
+    row = current_row(stored)
+    tasks = reread_prior(stored, domain).tasks
+    searcher = with_prior(methods.searcher(stored_method(row) if given is None else given, domain), tasks)
+    same = is_same_method(row.method, dump(describe_method(searcher, searcher)))
+    same = same and dump(tasks) == dump(stored_prior(row))
+    same = same and is_same_description(row.domain, dump(domain.to_json()))
+    return searcher, row.state if same else dump(searcher.initial_state())
