@@ -95,13 +95,17 @@ class MixedSpace(Joint):
     def count(self) -> Count:
         """Count the valid points.
 
-        Returns `Exact`; `INFINITE` where a part has no end and nothing excludes points; else `AtLeast`.
+        Returns `Exact`; `INFINITE` where a variable is a real number, and where a part has no end and there are no
+        constraints; `AtLeast` where constraints, or conditions on parts, decide about more points than are listed.
         """
+        if _has_real(self):
+            return INFINITE
         if self._is_enumerable:
             return Exact(len(self._all))
-        if self.constraints or self.tests:
+        if self.constraints:
             return AtLeast(1)
-        return count_product(self.domains)
+        total = count_product(self.domains)
+        return total if total == INFINITE or not self.tests else AtLeast(1)
 
     def sample(self, m: int, rng: np.random.Generator) -> list[JointPoint]:
         """Draw m valid points whose parts are independent, each drawn as its domain draws.
@@ -458,6 +462,13 @@ def _reread_part(name: str, domain: Domain, data: ParsedJson, description: Parse
 
 def _as_text(description: object) -> str:
     return hide_addresses(json.dumps(description))
+
+
+def _has_real(domain: Domain) -> bool:
+    """Tell whether a variable of a space, or of a space inside, is a real number."""
+    if isinstance(domain, Joint):
+        return any(map(_has_real, domain.domains))
+    return isinstance(domain, Space) and any(one.kind == "Real" for one in domain.variables.values())
 
 
 def count_product(domains: Sequence[Domain]) -> Count:

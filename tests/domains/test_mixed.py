@@ -170,8 +170,24 @@ class TestForm:
             assert list(point) == ["rate", "network", *(["decay"] if deep else []), "batch"]
             assert TRAINED.parse(point) == x
             assert TRAINED.decode(TRAINED.encode(x)) == x
-        assert TRAINED.count() == AtLeast(1)
-        assert bo.Space({"rate": bo.Real(0.0, 1.0), "inner": INNER}).count() == INFINITE
+
+    @pytest.mark.parametrize(
+        ("space", "count"),
+        [
+            (TRAINED, INFINITE),
+            (bo.Space({"rate": bo.Real(0.0, 1.0), "inner": INNER}), INFINITE),
+            (bo.Space({"rate": bo.Real(0.0, 1.0), "inner": INNER}, [lambda _: True]), INFINITE),
+            (bo.Space({"a": bool, "inner": {"pair": bo.joint_domain({"x": {"y": bo.Real(0.0, 1.0)}})}}), INFINITE),
+            (bo.Space({"a": bool, "inner": {"x": bo.Real(0.0, 1.0)}}, [lambda _: True]), INFINITE),
+            (bo.Space({"a": bo.Integer(1, 9, when={"p": lambda _: True}), "p": SearchSpace(endless)}), INFINITE),
+            (bo.Space({"a": bool, "p": SearchSpace(endless)}, [lambda _: True]), AtLeast(1)),
+            (bo.Space({"a": bo.Integer(1, 10**9, when={"inner": is_deep}), "inner": INNER}), AtLeast(1)),
+            (bo.Space({"a": bo.Integer(1, 10**9), "inner": INNER}, [lambda _: True]), AtLeast(1)),
+            (bo.Space({"a": bo.Integer(1, 10**9), "inner": INNER}), Exact(6 * 10**9)),
+        ],
+    )
+    def test_the_count_is_infinite_where_a_number_is_real(self, space, count):
+        assert space.count() == count
 
     def test_without_another_domain_it_is_a_space(self):
         assert type(bo.Space({"a": bool})) is Space
@@ -283,7 +299,8 @@ def test_counts_are_those_of_the_parts():
     inner = bo.Space({"i": {"k": [1, 2, 3]}, "b": [1, 2, 3]}, [lambda point: point["b"] == 1])
     assert bo.Space({"m": inner, "c": bool}).count() == Exact(6)
     assert bo.Space({"m": bo.joint_domain({"p": {"x": bo.Real(0.0, 1.0)}}), "b": bool}).count() == INFINITE
-    assert bo.Space({"m": TRAINED, "b": bool}).count() == AtLeast(2)
+    tested = bo.Space({"a": bo.Integer(1, 10**9, when={"inner": is_deep}), "inner": INNER})
+    assert bo.Space({"m": tested, "b": bool}).count() == AtLeast(2)
 
 
 def test_a_neighbor_keeps_the_variables_that_a_part_brings():
