@@ -32,7 +32,7 @@ from bostruct.contracts import (
 from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
 from bostruct.domains.joint import Joint, JointPoint, as_part, read_part
 from bostruct.domains.part_choices import PartChoices, PartDecisions
-from bostruct.domains.part_tests import PartTest, split_conditions
+from bostruct.domains.part_tests import PartTest, check_condition_names, split_conditions
 from bostruct.domains.space.call_limit import call_limit, limit_calls, limit_search, release_calls
 from bostruct.domains.space.constraints import Constraint, ask
 from bostruct.domains.space.listed_draws import draw_listed
@@ -431,11 +431,12 @@ def mixed_space(values: Mapping[str, object], constraints: Sequence[Constraint] 
 
     Raises DomainError, naming what is wrong.
     """
+    check_condition_names(values)
     parts: dict[str, HasMutation] = {}
     variables: dict[str, Variable] = {}
     for name, given in values.items():
         if is_part(given):
-            parts[name] = as_part(name, given)
+            parts[name] = _build_part(name, given)
         else:
             variables[name] = variable(name, given)
     tests: tuple[PartTest, ...] = ()
@@ -443,6 +444,18 @@ def mixed_space(values: Mapping[str, object], constraints: Sequence[Constraint] 
         variables, tests = split_conditions(variables, parts)
         parts = {OWN: Space(variables), **parts}
     return MixedSpace(tuple(parts), tuple(parts.values()), tuple(values), tuple(constraints), tests)
+
+
+def _build_part(name: str, given: object) -> HasMutation:
+    """Return the domain of a part; raise DomainError, which names the part, where a dict is no space."""
+    if not isinstance(given, Mapping):
+        return as_part(name, given)
+    try:
+        if not any(map(is_part, given.values())):  # a mixed space checks its own names
+            check_condition_names(given)
+        return as_part(name, given)
+    except DomainError as error:
+        raise type(error)(f"{name}: {error}") from error.__cause__
 
 
 def _reread_part(name: str, domain: Domain, data: ParsedJson, description: ParsedJson | None) -> Point:

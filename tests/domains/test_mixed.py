@@ -8,7 +8,15 @@ import pytest
 
 import bostruct as bo
 from bostruct.checks import has_capability
-from bostruct.contracts import DomainError, HasMutation, HasNeighbors, Infeasible, PointError, SpaceExhausted
+from bostruct.contracts import (
+    DomainError,
+    HasMutation,
+    HasNeighbors,
+    Infeasible,
+    PointError,
+    PredicateError,
+    SpaceExhausted,
+)
 from bostruct.domains.counts import INFINITE, AtLeast, Exact
 from bostruct.domains.mixed import MixedSpace
 from bostruct.domains.space.space import Space
@@ -213,6 +221,24 @@ REFUSED = [
     ({"a": 7, "b": INNER}, "a: expected Binary.*another domain.*got 7"),
     ({"": INNER}, "variables: expected names that are non-empty strings, got ''"),
     ({"a": bo.Real(0, 1, when={"c": True}), "b": INNER}, "a: when: there is no variable 'c'"),
+    (
+        {"b": INNER, "a": bo.Real(0, 1, when={"b.wide": True}), "c": bool},
+        r"^a: when: there is no variable 'b.wide' in its dict; expected one of \['b', 'c'\]; a condition names what is "
+        r"in its own dict, and tests b as a whole, by a point or a predicate$",
+    ),
+    (
+        {"o": bool, "b": {"x": bo.Real(0, 1, when={"o": True}), "y": bool}},
+        r"^b: x: when: there is no variable 'o' in its dict; expected one of \['y'\]; a condition names what is in its "
+        "own dict$",
+    ),
+    (
+        {"o": bool, "b": {"c": {"x": bo.Real(0, 1, when={"o": True})}}},
+        "^b: c: x: when: there is no variable 'o' in its dict; there is nothing else; a condition names",
+    ),
+    ({"a": {}}, "^a: variables: expected 1 to 1000, got 0"),
+    ({"a": {"b": ["x"]}}, "^a: b: Categorical: expected"),
+    ({"a": {"b": {"c": 7}}}, "^a: b: c: expected Binary"),
+    ({"a": {"b": Permutations(3), "c": INNER}}, "^a: parts: .* b is Permutations.*, which lacks mutate"),
     ({"a": bo.Real(0, 1, when={"b": {"depth": 9, "wide": True}}), "b": INNER}, "a: when: b: depth: expected one of"),
 ]
 
@@ -221,6 +247,14 @@ REFUSED = [
 def test_refused_values(values, words):
     with pytest.raises(DomainError, match=words):
         bo.Space(values)
+
+
+def test_a_condition_that_fails_inside_a_dict_names_the_dict():
+    with pytest.raises(
+        PredicateError, match=r"^a: x: when: <lambda> failed for y = False: ZeroDiv"
+    ) as caught:
+        bo.Space({"a": {"y": bool, "x": bo.Real(0.0, 1.0, when={"y": lambda y: 1 / y})}})
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
 ADAM = {"optimizer": "adam", "inner": {"depth": 1, "wide": False}}
