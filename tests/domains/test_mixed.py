@@ -250,11 +250,15 @@ def test_refused_values(values, words):
 
 
 def test_a_condition_that_fails_inside_a_dict_names_the_dict():
-    with pytest.raises(
-        PredicateError, match=r"^a: x: when: <lambda> failed for y = False: ZeroDiv"
-    ) as caught:
+    with pytest.raises(PredicateError, match=r"^a: x: when: <lambda> failed for y = False: ZeroDiv") as caught:
         bo.Space({"a": {"y": bool, "x": bo.Real(0.0, 1.0, when={"y": lambda y: 1 / y})}})
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("values", [{"a": bool}, {"a": {"x": bool}}])
+def test_a_space_takes_no_conditions(values):
+    with pytest.raises(TypeError, match=r"^Space: when: .* takes no conditions.* variables in it, got \{'b': 1\}"):
+        bo.Space(values, when={"b": 1})
 
 
 ADAM = {"optimizer": "adam", "inner": {"depth": 1, "wide": False}}
