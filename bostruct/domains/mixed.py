@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
@@ -48,7 +48,7 @@ from bostruct.domains.space.rereading import (
 )
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import ABSENT, Variable
-from bostruct.domains.space.when import predicate_name
+from bostruct.domains.space.when import describe_when, predicate_name
 from bostruct.domains.unseen import draw_unseen
 
 MAX_ENUMERATED = 20_000
@@ -390,7 +390,16 @@ class MixedSpace(Joint):
         return all(not call_limit().is_reached and self._satisfies(x, rule) for rule in self.constraints)
 
     def _satisfies(self, x: JointPoint, rule: Constraint) -> bool:
-        return ask(rule, self.present(x), self._variables)
+        try:
+            return ask(rule, self.present(x), self._variables)
+        except PredicateError as error:
+            cause = error.__cause__
+            name = cause.args[0] if isinstance(cause, KeyError) and cause.args else None
+            point = self.present(x)  # anew, for the predicate may have changed the other one
+            if not isinstance(name, str) or not (where := list(_find_absent(self, point, "point", name))):
+                raise
+            says = f"constraint {predicate_name(rule)} asks for {name}, which {short_repr(point, 200)} has not"
+            raise PredicateError(f"{says}: {'; or '.join(where)}") from cause
 
     def _write(self, x: JointPoint, form: str) -> dict[str, Json]:
         """Return a point as the domains' `present` or `encode` writes it, in the user's order."""
@@ -475,6 +484,21 @@ def _reread_part(name: str, domain: Domain, data: ParsedJson, description: Parse
 
 def _as_text(description: object) -> str:
     return hide_addresses(json.dumps(description))
+
+
+def _find_absent(domain: Joint, point: Mapping[str, Presented], path: str, name: str) -> Iterator[str]:
+    """Yield when the spaces of a point that lack a variable have it, and how to ask for it.
+
+    point: as the domain presents it.
+    path: to the point, in code.
+    name: of the variable.
+    """
+    for part, inner in domain.parts.items():
+        own, where = (point, path) if part == OWN else (point[part], f"{path}[{part!r}]")
+        if isinstance(inner, Joint):
+            yield from _find_absent(inner, own, where, name)
+        elif isinstance(inner, Space) and name in inner.variables and name not in own:
+            yield f"it exists where {describe_when(inner.variables[name].when)}; use {where}.get({name!r})"
 
 
 def _has_real(domain: Domain) -> bool:

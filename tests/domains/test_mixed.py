@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -289,6 +290,22 @@ def test_a_constraint_that_no_point_satisfies_and_one_that_fails(rng):
         DomainError, match=r"asks for rate, which .* has not: it exists where .*; use point.get\('rate'\)"
     ):
         asks.sample(100, rng)
+
+
+def test_a_constraint_that_reads_an_absent_variable_of_a_dict_says_how_to_ask_for_it(rng):
+    inner = {"on": bool, "q": bo.Binary(when={"on": True})}
+    asks = bo.Space({"b": bool, "a": inner, "c": {"d": inner}}, [lambda point: point["c"]["d"]["q"] or True])
+    point = {"b": True, "a": {"on": True, "q": True}, "c": {"d": {"on": False}}}
+    where = re.escape("asks for q, which") + ".* has not: it exists where on is True; use "
+    with pytest.raises(PredicateError, match=where + r"point\['c'\]\['d'\]\.get\('q'\)$") as caught:
+        asks.parse(point)
+    assert isinstance(caught.value.__cause__, KeyError)
+    either = r"point\['a'\].get\('q'\); or it exists where on is True; use point\['c'\]\['d'\]\.get\('q'\)$"
+    with pytest.raises(PredicateError, match=where + either):
+        asks.parse(point | {"a": {"on": False}})
+    typo = bo.Space({"b": bool, "a": inner}, [lambda point: point["a"]["qq"]])
+    with pytest.raises(PredicateError, match=r"failed on .*KeyError\('qq'\)$"):
+        typo.sample(1, rng)
 
 
 def cost(point: dict) -> float:
