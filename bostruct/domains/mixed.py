@@ -29,6 +29,7 @@ from bostruct.contracts import (
     Presented,
     SpaceExhausted,
 )
+from bostruct.display import html_table
 from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
 from bostruct.domains.joint import Joint, JointPoint, as_part, read_part
 from bostruct.domains.part_choices import PartChoices, PartDecisions
@@ -75,9 +76,14 @@ class MixedSpace(Joint):
     tests: tuple[PartTest, ...] = ()
 
     def __repr__(self) -> str:
-        shown = {**self._variables, **{n: d for n, d in zip(self.part_names, self.domains, strict=True) if n}}
         rules = f", {len(self.constraints)} constraints" if self.constraints else ""
-        return f"Space({short_repr({name: shown[name] for name in self.order}, 200)}{rules})"
+        return f"Space({short_repr(self._values, 200)}{rules})"
+
+    def _repr_html_(self) -> str:
+        n_variables = sum(isinstance(one, Variable) for one in self._values.values())
+        rules = f", {len(self.constraints)} constraints" if self.constraints else ""
+        caption = f"Space of {n_variables} variables and {len(self.order) - n_variables} other domains{rules}"
+        return html_table(_list_values(self).items(), caption=caption)
 
     @property
     def pool(self) -> list[JointPoint]:
@@ -285,6 +291,12 @@ class MixedSpace(Joint):
     def _variables(self) -> Mapping[str, Variable]:
         return {} if self._own is None else self._own.variables
 
+    @property
+    def _values(self) -> dict[str, Variable | Domain]:
+        """The variables and the other domains, as the user named and ordered them."""
+        every: dict[str, Variable | Domain] = {**self._variables, **self.parts}
+        return {name: every[name] for name in self.order}
+
     @cached_property
     def _choices(self) -> PartChoices:
         own_names, hidden = tuple(self._variables), frozenset(one.label for one in self.tests)
@@ -484,6 +496,15 @@ def _reread_part(name: str, domain: Domain, data: ParsedJson, description: Parse
 
 def _as_text(description: object) -> str:
     return hide_addresses(json.dumps(description))
+
+
+def _list_values(domain: Joint) -> dict[str, object]:
+    """Return the variables and domains of a space, with those of the spaces inside as dicts of their own."""
+    values = domain._values if isinstance(domain, MixedSpace) else domain.parts
+    shown: dict[str, object] = {}
+    for name, one in values.items():
+        shown[name] = _list_values(one) if isinstance(one, Joint) else one.variables if isinstance(one, Space) else one
+    return shown
 
 
 def _find_absent(domain: Joint, point: Mapping[str, Presented], path: str, name: str) -> Iterator[str]:

@@ -198,6 +198,18 @@ class TestForm:
     def test_the_count_is_infinite_where_a_number_is_real(self, space, count):
         assert space.count() == count
 
+    def test_a_notebook_shows_a_table(self):
+        inner = {"flip": bool, "deep": {"<x>": [1, 2]}, "pair": bo.joint_domain({"end": {"y": bool}})}
+        space = bo.Space({"network": SMALL_CNN, "b": bo.Binary(when={"network": lambda _: True}), "inner": inner})
+        html = space._repr_html_()
+        names = re.findall("<th>(.*?)</th>", html)
+        assert names == ["network", "b", "inner", "flip", "deep", "&lt;x&gt;", "pair", "end", "y"]
+        assert "<td>ArchitectureDomain(cnn, " in html
+        assert "<td>Categorical([1, 2])</td>" in html
+        assert "<caption>Space of 1 variables and 2 other domains</caption>" in html
+        ruled = bo.Space({"a": bool, "b": [1, 2], "c": INNER}, [agrees])
+        assert "2 variables and 1 other domains, 1 constraints</caption>" in ruled._repr_html_()
+
     def test_without_another_domain_it_is_a_space(self):
         assert type(bo.Space({"a": bool})) is Space
         assert not isinstance(SMALL, Space)
