@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,10 +29,11 @@ from bostruct.contracts import (
     Presented,
     SpaceExhausted,
 )
+from bostruct.display import html_table
 from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
 from bostruct.domains.joint import Joint, JointPoint, as_part, read_part
 from bostruct.domains.part_choices import PartChoices, PartDecisions
-from bostruct.domains.part_tests import PartTest, split_conditions
+from bostruct.domains.part_tests import PartTest, check_condition_names, split_conditions
 from bostruct.domains.space.call_limit import call_limit, limit_calls, limit_search, release_calls
 from bostruct.domains.space.constraints import Constraint, ask
 from bostruct.domains.space.listed_draws import draw_listed
@@ -48,7 +49,7 @@ from bostruct.domains.space.rereading import (
 )
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import ABSENT, Variable
-from bostruct.domains.space.when import predicate_name
+from bostruct.domains.space.when import describe_when, predicate_name
 from bostruct.domains.unseen import draw_unseen
 
 MAX_ENUMERATED = 20_000
@@ -75,9 +76,14 @@ class MixedSpace(Joint):
     tests: tuple[PartTest, ...] = ()
 
     def __repr__(self) -> str:
-        shown = {**self._variables, **{n: d for n, d in zip(self.part_names, self.domains, strict=True) if n}}
         rules = f", {len(self.constraints)} constraints" if self.constraints else ""
-        return f"Space({short_repr({name: shown[name] for name in self.order}, 200)}{rules})"
+        return f"Space({short_repr(self._values, 200)}{rules})"
+
+    def _repr_html_(self) -> str:
+        n_variables = sum(isinstance(one, Variable) for one in self._values.values())
+        rules = f", {len(self.constraints)} constraints" if self.constraints else ""
+        caption = f"Space of {n_variables} variables and {len(self.order) - n_variables} other domains{rules}"
+        return html_table(_list_values(self).items(), caption=caption)
 
     @property
     def pool(self) -> list[JointPoint]:
@@ -95,13 +101,17 @@ class MixedSpace(Joint):
     def count(self) -> Count:
         """Count the valid points.
 
-        Returns `Exact`; `INFINITE` where a part has no end and nothing excludes points; else `AtLeast`.
+        Returns `Exact`; `INFINITE` where a variable is a real number, and where a part has no end and there are no
+        constraints; `AtLeast` where constraints, or conditions on parts, decide about more points than are listed.
         """
+        if _has_real(self):
+            return INFINITE
         if self._is_enumerable:
             return Exact(len(self._all))
-        if self.constraints or self.tests:
+        if self.constraints:
             return AtLeast(1)
-        return count_product(self.domains)
+        total = count_product(self.domains)
+        return total if total == INFINITE or not self.tests else AtLeast(1)
 
     def sample(self, m: int, rng: np.random.Generator) -> list[JointPoint]:
         """Draw m valid points whose parts are independent, each drawn as its domain draws.
@@ -283,6 +293,12 @@ class MixedSpace(Joint):
     def _variables(self) -> Mapping[str, Variable]:
         return {} if self._own is None else self._own.variables
 
+    @property
+    def _values(self) -> dict[str, Variable | Domain]:
+        """The variables and the other domains, as the user named and ordered them."""
+        every: dict[str, Variable | Domain] = {**self._variables, **self.parts}
+        return {name: every[name] for name in self.order}
+
     @cached_property
     def _choices(self) -> PartChoices:
         own_names, hidden = tuple(self._variables), frozenset(one.label for one in self.tests)
@@ -388,7 +404,16 @@ class MixedSpace(Joint):
         return all(not call_limit().is_reached and self._satisfies(x, rule) for rule in self.constraints)
 
     def _satisfies(self, x: JointPoint, rule: Constraint) -> bool:
-        return ask(rule, self.present(x), self._variables)
+        try:
+            return ask(rule, self.present(x), self._variables)
+        except PredicateError as error:
+            cause = error.__cause__
+            name = cause.args[0] if isinstance(cause, KeyError) and cause.args else None
+            point = self.present(x)  # anew, for the predicate may have changed the other one
+            if not isinstance(name, str) or not (where := list(_find_absent(self, point, "point", name))):
+                raise
+            says = f"constraint {predicate_name(rule)} asks for {name}, which {short_repr(point, 200)} has not"
+            raise PredicateError(f"{says}: {'; or '.join(where)}") from cause
 
     def _write(self, x: JointPoint, form: str) -> dict[str, Json]:
         """Return a point as the domains' `present` or `encode` writes it, in the user's order."""
@@ -429,11 +454,12 @@ def mixed_space(values: Mapping[str, object], constraints: Sequence[Constraint] 
 
     Raises DomainError, naming what is wrong.
     """
+    check_condition_names(values)
     parts: dict[str, HasMutation] = {}
     variables: dict[str, Variable] = {}
     for name, given in values.items():
         if is_part(given):
-            parts[name] = as_part(name, given)
+            parts[name] = _build_part(name, given)
         else:
             variables[name] = variable(name, given)
     tests: tuple[PartTest, ...] = ()
@@ -441,6 +467,18 @@ def mixed_space(values: Mapping[str, object], constraints: Sequence[Constraint] 
         variables, tests = split_conditions(variables, parts)
         parts = {OWN: Space(variables), **parts}
     return MixedSpace(tuple(parts), tuple(parts.values()), tuple(values), tuple(constraints), tests)
+
+
+def _build_part(name: str, given: object) -> HasMutation:
+    """Return the domain of a part; raise DomainError, which names the part, where a dict is no space."""
+    if not isinstance(given, Mapping):
+        return as_part(name, given)
+    try:
+        if not any(map(is_part, given.values())):  # a mixed space checks its own names
+            check_condition_names(given)
+        return as_part(name, given)
+    except DomainError as error:
+        raise type(error)(f"{name}: {error}") from error.__cause__
 
 
 def _reread_part(name: str, domain: Domain, data: ParsedJson, description: ParsedJson | None) -> Point:
@@ -460,6 +498,37 @@ def _reread_part(name: str, domain: Domain, data: ParsedJson, description: Parse
 
 def _as_text(description: object) -> str:
     return hide_addresses(json.dumps(description))
+
+
+def _list_values(domain: Joint) -> dict[str, object]:
+    """Return the variables and domains of a space, with those of the spaces inside as dicts of their own."""
+    values = domain._values if isinstance(domain, MixedSpace) else domain.parts
+    shown: dict[str, object] = {}
+    for name, one in values.items():
+        shown[name] = _list_values(one) if isinstance(one, Joint) else one.variables if isinstance(one, Space) else one
+    return shown
+
+
+def _find_absent(domain: Joint, point: Mapping[str, Presented], path: str, name: str) -> Iterator[str]:
+    """Yield when the spaces of a point that lack a variable have it, and how to ask for it.
+
+    point: as the domain presents it.
+    path: to the point, in code.
+    name: of the variable.
+    """
+    for part, inner in domain.parts.items():
+        own, where = (point, path) if part == OWN else (point[part], f"{path}[{part!r}]")
+        if isinstance(inner, Joint):
+            yield from _find_absent(inner, own, where, name)
+        elif isinstance(inner, Space) and name in inner.variables and name not in own:
+            yield f"it exists where {describe_when(inner.variables[name].when)}; use {where}.get({name!r})"
+
+
+def _has_real(domain: Domain) -> bool:
+    """Tell whether a variable of a space, or of a space inside, is a real number."""
+    if isinstance(domain, Joint):
+        return any(map(_has_real, domain.domains))
+    return isinstance(domain, Space) and any(one.kind == "Real" for one in domain.variables.values())
 
 
 def count_product(domains: Sequence[Domain]) -> Count:

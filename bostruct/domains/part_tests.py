@@ -7,9 +7,10 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from bostruct.checks import short_repr
+from bostruct.checks import did_you_mean, short_repr
 from bostruct.contracts import Domain, DomainError, Point, PointError, PredicateError
 from bostruct.domains.space.binary import Binary
+from bostruct.domains.space.registry import is_part
 from bostruct.domains.space.variable import Variable
 from bostruct.domains.space.when import OneOf, describe_when, predicate_name
 
@@ -77,6 +78,27 @@ class PartTest:
     @cached_property
     def _answers(self) -> dict[Hashable, bool]:
         return {}
+
+
+def check_condition_names(values: Mapping[str, object]) -> None:
+    """Raise DomainError, naming the variable, for a condition on a name that the variable's dict lacks.
+
+    values: a dict that stands for a space: name -> a variable or its shorthand, another domain, or a dict.
+    """
+    for name, one in values.items():
+        for parent in one.when if isinstance(one, Variable) else ():
+            if parent not in values:
+                raise DomainError(f"{name}: when: {_refuse_name(name, parent, values)}")
+
+
+def _refuse_name(name: str, parent: str, values: Mapping[str, object]) -> str:
+    """Say what a condition of a variable may name instead of a name that is not there."""
+    others = [other for other in values if other != name]
+    parts = [other for other in others if is_part(values[other])]
+    known = f"expected one of {short_repr(others, 200)}" if others else "there is nothing else"
+    whole = f", and tests {parts[0]} as a whole, by a point or a predicate" if parts else ""
+    rule = f"a condition names what is in its own dict{whole}"
+    return f"there is no variable {short_repr(parent)} in its dict; {known}; {rule}{did_you_mean(parent, others)}"
 
 
 def split_conditions(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -182,15 +183,25 @@ def record_change(
     if change is None:
         return stored
     if unread := parse(change.unread):
-        contents = [read_contents(parse(text)) for text in (current_row(stored).domain, change.domain)]
+        spaces = [stored.study.domain, *(earlier.domain for earlier in stored.changes), change.domain]
+        contents = [read_contents(parse(text)) for text in spaces]  # trials may be of any of them
         warnings.warn(
             f"study {stored.study.name!r} in {where}: {len(unread)} of {change.trials} trials cannot be read in the "
             f"new space. They stay in the study, and are no data for the method:{group_reasons(unread, contents)}",
             SpaceChanged,
-            stacklevel=4,
+            stacklevel=_count_own_frames(),
         )
     store.change_space(change, state)  # after the warning, which a caller may have turned into an error
     return StoredStudy(stored.study._replace(state=state), stored.trials, (*stored.changes, change))
+
+
+def _count_own_frames() -> int:
+    """Return the `stacklevel` with which the caller's warning points to the code that called the package."""
+    frame, package = inspect.currentframe(), __name__.partition(".")[0]
+    level = 0  # of this function, which the warning does not see
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def group_reasons(unread: Mapping[str, str], contents: Sequence[Contents]) -> str:

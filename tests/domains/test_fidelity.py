@@ -48,6 +48,11 @@ def test_a_fidelity_may_come_after_a_variable_of_several_columns():
     assert levels.level(moved) == 2
 
 
+def test_a_fidelity_takes_no_conditions():
+    with pytest.raises(TypeError, match=r"^Fidelity: when: it takes no conditions.* other variables, got \{'x': 1\}"):
+        bo.Fidelity([1, 3], when={"x": 1})
+
+
 @pytest.mark.parametrize("domain", [TIED, JOINT])
 def test_keys_forget_the_fidelity_alone(domain):
     levels = FidelityLevels(domain)

@@ -2,13 +2,22 @@
 
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
 
 import bostruct as bo
 from bostruct.checks import has_capability
-from bostruct.contracts import DomainError, HasMutation, HasNeighbors, Infeasible, PointError, SpaceExhausted
+from bostruct.contracts import (
+    DomainError,
+    HasMutation,
+    HasNeighbors,
+    Infeasible,
+    PointError,
+    PredicateError,
+    SpaceExhausted,
+)
 from bostruct.domains.counts import INFINITE, AtLeast, Exact
 from bostruct.domains.mixed import MixedSpace
 from bostruct.domains.space.space import Space
@@ -170,8 +179,36 @@ class TestForm:
             assert list(point) == ["rate", "network", *(["decay"] if deep else []), "batch"]
             assert TRAINED.parse(point) == x
             assert TRAINED.decode(TRAINED.encode(x)) == x
-        assert TRAINED.count() == AtLeast(1)
-        assert bo.Space({"rate": bo.Real(0.0, 1.0), "inner": INNER}).count() == INFINITE
+
+    @pytest.mark.parametrize(
+        ("space", "count"),
+        [
+            (TRAINED, INFINITE),
+            (bo.Space({"rate": bo.Real(0.0, 1.0), "inner": INNER}), INFINITE),
+            (bo.Space({"rate": bo.Real(0.0, 1.0), "inner": INNER}, [lambda _: True]), INFINITE),
+            (bo.Space({"a": bool, "inner": {"pair": bo.joint_domain({"x": {"y": bo.Real(0.0, 1.0)}})}}), INFINITE),
+            (bo.Space({"a": bool, "inner": {"x": bo.Real(0.0, 1.0)}}, [lambda _: True]), INFINITE),
+            (bo.Space({"a": bo.Integer(1, 9, when={"p": lambda _: True}), "p": SearchSpace(endless)}), INFINITE),
+            (bo.Space({"a": bool, "p": SearchSpace(endless)}, [lambda _: True]), AtLeast(1)),
+            (bo.Space({"a": bo.Integer(1, 10**9, when={"inner": is_deep}), "inner": INNER}), AtLeast(1)),
+            (bo.Space({"a": bo.Integer(1, 10**9), "inner": INNER}, [lambda _: True]), AtLeast(1)),
+            (bo.Space({"a": bo.Integer(1, 10**9), "inner": INNER}), Exact(6 * 10**9)),
+        ],
+    )
+    def test_the_count_is_infinite_where_a_number_is_real(self, space, count):
+        assert space.count() == count
+
+    def test_a_notebook_shows_a_table(self):
+        inner = {"flip": bool, "deep": {"<x>": [1, 2]}, "pair": bo.joint_domain({"end": {"y": bool}})}
+        space = bo.Space({"network": SMALL_CNN, "b": bo.Binary(when={"network": lambda _: True}), "inner": inner})
+        html = space._repr_html_()
+        names = re.findall("<th>(.*?)</th>", html)
+        assert names == ["network", "b", "inner", "flip", "deep", "&lt;x&gt;", "pair", "end", "y"]
+        assert "<td>ArchitectureDomain(cnn, " in html
+        assert "<td>Categorical([1, 2])</td>" in html
+        assert "<caption>Space of 1 variables and 2 other domains</caption>" in html
+        ruled = bo.Space({"a": bool, "b": [1, 2], "c": INNER}, [agrees])
+        assert "2 variables and 1 other domains, 1 constraints</caption>" in ruled._repr_html_()
 
     def test_without_another_domain_it_is_a_space(self):
         assert type(bo.Space({"a": bool})) is Space
@@ -197,6 +234,24 @@ REFUSED = [
     ({"a": 7, "b": INNER}, "a: expected Binary.*another domain.*got 7"),
     ({"": INNER}, "variables: expected names that are non-empty strings, got ''"),
     ({"a": bo.Real(0, 1, when={"c": True}), "b": INNER}, "a: when: there is no variable 'c'"),
+    (
+        {"b": INNER, "a": bo.Real(0, 1, when={"b.wide": True}), "c": bool},
+        r"^a: when: there is no variable 'b.wide' in its dict; expected one of \['b', 'c'\]; a condition names what is "
+        r"in its own dict, and tests b as a whole, by a point or a predicate$",
+    ),
+    (
+        {"o": bool, "b": {"x": bo.Real(0, 1, when={"o": True}), "y": bool}},
+        r"^b: x: when: there is no variable 'o' in its dict; expected one of \['y'\]; a condition names what is in its "
+        "own dict$",
+    ),
+    (
+        {"o": bool, "b": {"c": {"x": bo.Real(0, 1, when={"o": True})}}},
+        "^b: c: x: when: there is no variable 'o' in its dict; there is nothing else; a condition names",
+    ),
+    ({"a": {}}, "^a: variables: expected 1 to 1000, got 0"),
+    ({"a": {"b": ["x"]}}, "^a: b: Categorical: expected"),
+    ({"a": {"b": {"c": 7}}}, "^a: b: c: expected Binary"),
+    ({"a": {"b": Permutations(3), "c": INNER}}, "^a: parts: .* b is Permutations.*, which lacks mutate"),
     ({"a": bo.Real(0, 1, when={"b": {"depth": 9, "wide": True}}), "b": INNER}, "a: when: b: depth: expected one of"),
 ]
 
@@ -205,6 +260,18 @@ REFUSED = [
 def test_refused_values(values, words):
     with pytest.raises(DomainError, match=words):
         bo.Space(values)
+
+
+def test_a_condition_that_fails_inside_a_dict_names_the_dict():
+    with pytest.raises(PredicateError, match=r"^a: x: when: <lambda> failed for y = False: ZeroDiv") as caught:
+        bo.Space({"a": {"y": bool, "x": bo.Real(0.0, 1.0, when={"y": lambda y: 1 / y})}})
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("values", [{"a": bool}, {"a": {"x": bool}}])
+def test_a_space_takes_no_conditions(values):
+    with pytest.raises(TypeError, match=r"^Space: when: .* takes no conditions.* variables in it, got \{'b': 1\}"):
+        bo.Space(values, when={"b": 1})
 
 
 ADAM = {"optimizer": "adam", "inner": {"depth": 1, "wide": False}}
@@ -235,6 +302,22 @@ def test_a_constraint_that_no_point_satisfies_and_one_that_fails(rng):
         DomainError, match=r"asks for rate, which .* has not: it exists where .*; use point.get\('rate'\)"
     ):
         asks.sample(100, rng)
+
+
+def test_a_constraint_that_reads_an_absent_variable_of_a_dict_says_how_to_ask_for_it(rng):
+    inner = {"on": bool, "q": bo.Binary(when={"on": True})}
+    asks = bo.Space({"b": bool, "a": inner, "c": {"d": inner}}, [lambda point: point["c"]["d"]["q"] or True])
+    point = {"b": True, "a": {"on": True, "q": True}, "c": {"d": {"on": False}}}
+    where = re.escape("asks for q, which") + ".* has not: it exists where on is True; use "
+    with pytest.raises(PredicateError, match=where + r"point\['c'\]\['d'\]\.get\('q'\)$") as caught:
+        asks.parse(point)
+    assert isinstance(caught.value.__cause__, KeyError)
+    either = r"point\['a'\].get\('q'\); or it exists where on is True; use point\['c'\]\['d'\]\.get\('q'\)$"
+    with pytest.raises(PredicateError, match=where + either):
+        asks.parse(point | {"a": {"on": False}})
+    typo = bo.Space({"b": bool, "a": inner}, [lambda point: point["a"]["qq"]])
+    with pytest.raises(PredicateError, match=r"failed on .*KeyError\('qq'\)$"):
+        typo.sample(1, rng)
 
 
 def cost(point: dict) -> float:
@@ -283,7 +366,8 @@ def test_counts_are_those_of_the_parts():
     inner = bo.Space({"i": {"k": [1, 2, 3]}, "b": [1, 2, 3]}, [lambda point: point["b"] == 1])
     assert bo.Space({"m": inner, "c": bool}).count() == Exact(6)
     assert bo.Space({"m": bo.joint_domain({"p": {"x": bo.Real(0.0, 1.0)}}), "b": bool}).count() == INFINITE
-    assert bo.Space({"m": TRAINED, "b": bool}).count() == AtLeast(2)
+    tested = bo.Space({"a": bo.Integer(1, 10**9, when={"inner": is_deep}), "inner": INNER})
+    assert bo.Space({"m": tested, "b": bool}).count() == AtLeast(2)
 
 
 def test_a_neighbor_keeps_the_variables_that_a_part_brings():

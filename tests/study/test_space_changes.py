@@ -440,6 +440,32 @@ def test_the_warning_has_one_line_for_each_variable_or_constraint_however_many_t
     ]
 
 
+def test_a_variable_of_an_earlier_space_has_one_line() -> None:
+    place, spaces = MemoryStorage(), ({"b": bool, "width": bo.Integer(1, 2000), "d": {"w": [3, 1332]}}, {"b": bool})
+    with open_study(place, spaces[0]) as study:
+        for width in (3, 1332):
+            study.add({"b": True, "width": width, "d": {"w": 3}}, 0.0)
+            study.add({"b": True, "width": 5, "d": {"w": width}}, 0.0)
+    for space in (spaces[1], spaces[1] | {"c": bo.Binary(default=True)}):
+        with pytest.warns(SpaceChanged) as said:
+            open_study(place, space).close()
+        lines = str(said[0].message).splitlines()[1:]
+        assert [line.partition(":")[0] for line in lines] == ["- width"]
+        assert lines[0].endswith("(trial 0; 4 such)")
+
+
+@pytest.mark.parametrize("search", [bo.minimize, bo.maximize])
+def test_the_warning_points_to_the_code_that_gave_the_space(search: Any) -> None:
+    given = {"method": "random", "seed": 0, "storage": MemoryStorage()}
+    search(lambda point: point["a"], {"a": range(9)}, 5, **given)
+    with pytest.warns(SpaceChanged) as said:
+        search(lambda point: point["a"], {"a": range(2)}, 5, **given)
+    assert said[0].filename == __file__
+    with pytest.warns(SpaceChanged) as said:
+        bo.Study({"a": range(2, 4)}, direction=search.__name__, **given).close()
+    assert said[0].filename == __file__
+
+
 def test_reasons_beyond_the_first_are_counted() -> None:
     contents = [read_contents(bo.Space({f"v{i}": bool for i in range(SHOWN_REASONS + 3)}).to_json())]
     unread = {str(i): f"v{i}: expected {i}" for i in range(SHOWN_REASONS + 3)} | {"99": "v4: expected 9"}

@@ -16,6 +16,7 @@ class Fidelity(ChoiceVariable):
     """A variable for how thoroughly a point is evaluated: epochs, shares of the data, simulations (path graph).
 
     costs: positive numbers, ascending: what an evaluation costs at each fidelity, in any unit.
+    when: not taken, because all points have a fidelity; anything but None raises TypeError.
     default: a value, which trials had that were told before the variable existed; see docs/studies.md.
 
     Hyperband and successive halving raise it for points that do well; to all other methods it is an ordered variable.
@@ -24,7 +25,12 @@ class Fidelity(ChoiceVariable):
 
     ordered = True
 
-    def __init__(self, costs: Iterable[float], *, default: object = NO_DEFAULT) -> None:
+    def __init__(self, costs: Iterable[float], *, when: object = None, default: object = NO_DEFAULT) -> None:
+        if when is not None:
+            raise TypeError(
+                "Fidelity: when: it takes no conditions, because all points have it; give when= to other variables, "
+                f"got {short_repr(when)}"
+            )
         values = check_choices("Fidelity", costs)
         numbers = all(type(cost) in (int, float) and math.isfinite(cost) and cost > 0 for cost in values)
         if not numbers or list(values) != sorted(values):

@@ -60,6 +60,7 @@ class Space:
         `bool`, a list (categorical), a `range` or an array of ascending numbers (ordinal). 1 to 1000 of them.
     constraints: predicates of a point, which is a dict of the user's own values; only points for which all are true are
         ever suggested or accepted.
+    when: not taken, because all points have a space, and a dict inside one; anything but None raises TypeError.
 
     Where a value is another domain, such as `cnn_domain()`, or a dict, which stands for a space of its own, the result
     is a `bostruct.domains.mixed.MixedSpace`: what follows is about its variables, and conditions may name the other
@@ -76,7 +77,18 @@ class Space:
 
     build_mixed: ClassVar[Callable[..., object] | None] = None  # set by `bostruct.domains.mixed`
 
-    def __new__(cls, variables: Mapping[str, object] | None = None, constraints: Sequence[Constraint] = ()) -> Self:
+    def __new__(
+        cls,
+        variables: Mapping[str, object] | None = None,
+        constraints: Sequence[Constraint] = (),
+        *,
+        when: object = None,
+    ) -> Self:
+        if when is not None:
+            raise TypeError(
+                "Space: when: a space, or a dict inside one, takes no conditions, because all points have it; give "
+                f"when= to the variables in it, got {short_repr(when)}"
+            )
         if cls.build_mixed and isinstance(variables, Mapping) and any(is_part(given) for given in variables.values()):
             return cls.build_mixed(variables, _check_arguments(variables, constraints))  # type: ignore[return-value]  # of a like type
         return super().__new__(cls)
