@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 from collections.abc import Iterable
 from functools import lru_cache
@@ -192,6 +193,15 @@ def describe_need(capability: type) -> str:
     """
     first = re.split(r"[.:]\s|\.$", capability.__doc__ or capability.__name__, maxsplit=1)[0]
     return first[:1].lower() + first[1:]
+
+
+def count_own_frames() -> int:
+    """Return the `stacklevel` with which the caller's warning points to the code that called the package."""
+    frame, package = inspect.currentframe(), __name__.partition(".")[0]
+    level = 0  # of this function, which the warning does not see
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def check_bool(name: str, value: object) -> bool:

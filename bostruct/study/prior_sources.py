@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import has_capability, short_repr
+from bostruct.checks import count_own_frames, has_capability, short_repr
 from bostruct.contracts import Domain, HasMigration, ParsedJson, Point, PointError, Presented
 from bostruct.domains.space.rereading import read_contents
 from bostruct.methods.transfer import PriorTask
@@ -127,7 +127,7 @@ def _say_unread(label: str, unread: dict[str, str], n_read: int, domain: Domain,
         f"{label}: {len(unread)} of {n_read + len(unread)} completed trials cannot be read in the new space. The "
         f"method does not learn from them:{group_reasons(unread, contents)}",
         SpaceChanged,
-        stacklevel=7,
+        stacklevel=count_own_frames(),
     )
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from bostruct import __version__, methods
-from bostruct.checks import has_capability, hide_addresses, missing_members, short_repr
+from bostruct.checks import count_own_frames, has_capability, hide_addresses, missing_members, short_repr
 from bostruct.contracts import (
     BostructError,
     Domain,
@@ -190,7 +190,7 @@ def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_give
             f"study {stored.name!r} in {where} was made by bostruct {stored.version}{settings}; this is {__version__}, "
             "with which it goes on, and whose suggestions may differ from those of an uninterrupted run",
             OtherVersion,
-            stacklevel=5,
+            stacklevel=count_own_frames(),
         )
 
 

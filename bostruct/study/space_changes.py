@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from bostruct import __version__
-from bostruct.checks import has_capability, short_repr
+from bostruct.checks import count_own_frames, has_capability, short_repr
 from bostruct.contracts import Domain, HasMigration, Info, ParsedJson, Point, PointError, PredicateError
 from bostruct.domains.space.rereading import Contents, read_contents
 from bostruct.storage.json_text import MALFORMED, dump, parse
@@ -189,19 +188,10 @@ def record_change(
             f"study {stored.study.name!r} in {where}: {len(unread)} of {change.trials} trials cannot be read in the "
             f"new space. They stay in the study, and are no data for the method:{group_reasons(unread, contents)}",
             SpaceChanged,
-            stacklevel=_count_own_frames(),
+            stacklevel=count_own_frames(),
         )
     store.change_space(change, state)  # after the warning, which a caller may have turned into an error
     return StoredStudy(stored.study._replace(state=state), stored.trials, (*stored.changes, change))
-
-
-def _count_own_frames() -> int:
-    """Return the `stacklevel` with which the caller's warning points to the code that called the package."""
-    frame, package = inspect.currentframe(), __name__.partition(".")[0]
-    level = 0  # of this function, which the warning does not see
-    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == package:
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def group_reasons(unread: Mapping[str, str], contents: Sequence[Contents]) -> str:

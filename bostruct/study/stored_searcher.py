@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from bostruct import methods
-from bostruct.checks import has_capability
+from bostruct.checks import count_own_frames, has_capability
 from bostruct.contracts import (
     Domain,
     DomainError,
@@ -108,7 +108,7 @@ def warn_of_lost_prior(stored: StoredStudy, prior: RereadPrior, domain: Domain, 
         f"study {stored.study.name!r} in {where}: {len(prior.unread)} of {n_points} trials of its prior cannot be read "
         f"in the new space. The method does not learn from them:{group_reasons(prior.unread, contents)}",
         SpaceChanged,
-        stacklevel=4,
+        stacklevel=count_own_frames(),
     )
 
 
