@@ -56,7 +56,7 @@ def importance(study: Study | Result, *, pairs: bool = False, trees: int = TREES
         raise BostructError(
             "study: expected a result that knows its space; this one was pickled, pass the study itself"
         )
-    described = _describe(domain)
+    described = _find_choices(domain)
     if (left_out := _parts_without_choices(described)) == ("",):
         raise BostructError(f"study: expected points made of named choices, got those of {short_repr(domain)}")
     completed = [
@@ -79,16 +79,16 @@ class _LeftOut:
         return []
 
 
-def _describe(domain: Domain) -> Any:
+def _find_choices(domain: Domain) -> HasChoices | DescribedParts | _LeftOut:
     """Return what lists the choices of a domain's points, as far as it is made of named choices."""
     if has_capability(domain, HasChoices):
         return domain
     if has_capability(domain, HasParts):
-        return DescribedParts(domain, [_describe(part) for part in domain.parts.values()])
+        return DescribedParts(domain, [_find_choices(part) for part in domain.parts.values()])
     return _LeftOut()
 
 
-def _parts_without_choices(described: Any) -> tuple[str, ...]:
+def _parts_without_choices(described: object) -> tuple[str, ...]:
     """Return the paths of the parts that are left out: the empty one where nothing else is there."""
     if isinstance(described, _LeftOut):
         return ("",)

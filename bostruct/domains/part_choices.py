@@ -74,7 +74,7 @@ class PartChoices:
 
     @cached_property
     def prefixes(self) -> list[str]:
-        """What the paths of each part begin with: its name, and more dots than any name has in a row.
+        """The beginning of the paths of each part: its name, and more dots than any name has in a row.
 
         So no prefix begins with another, nor does any name. A name that ends in a dot is marked first (`_mark_end`).
         """
