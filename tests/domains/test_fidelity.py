@@ -48,6 +48,40 @@ def test_a_fidelity_may_come_after_a_variable_of_several_columns():
     assert levels.level(moved) == 2
 
 
+AT_NINE = {
+    "x": range(30),
+    "e": bo.Fidelity([1, 3, 9]),
+    "v": bo.Integer(0, 6, when={"e": 9}),
+    "w": bo.Categorical(["p", "q"], when={"v": bo.OneOf(3, 4)}),
+    "early": bo.Categorical(["r", "s"], when={"e": bo.OneOf(1, 3)}),
+}
+
+
+@pytest.mark.parametrize("method", ["hyperband", "successive-halving"])
+@pytest.mark.parametrize("beside", [{}, {"inner": {"b": bool}}], ids=["plain", "mixed"])
+def test_points_are_promoted_to_a_level_that_has_more_variables(method, beside):
+    result = bo.minimize(lambda p: abs(p["x"] - 12) + p.get("v", 0) / 9, AT_NINE | beside, 30, method=method, seed=0)
+    top = [t.point for t in result.trials if t.info["origin"] == "model" and t.point["e"] == 9]
+    assert top
+    for point in top:
+        below = [t.point for t in result.trials if t.point["e"] == 3 and t.point["x"] == point["x"]]
+        assert below
+        assert (point["v"], point["w"]) == (3, "p")
+
+
+def test_a_point_has_one_key_at_all_levels_whatever_variables_they_have():
+    space = bo.Space(AT_NINE)
+    levels = FidelityLevels(space)
+    x = space.parse({"x": 5, "e": 1, "early": "s"})
+    every = [levels.at_level(x, level) for level in range(3)]
+    assert [space.present(one) for one in every[1:]] == [
+        {"x": 5, "e": 3, "early": "s"},
+        {"x": 5, "e": 9, "v": 3, "w": "p"},
+    ]
+    assert len(set(levels.keys(every))) == 1
+    assert levels.keys([space.parse({"x": 6, "e": 1, "early": "s"})]) != levels.keys([x])
+
+
 @pytest.mark.parametrize("domain", [TIED, JOINT])
 def test_keys_forget_the_fidelity_alone(domain):
     levels = FidelityLevels(domain)
