@@ -53,13 +53,14 @@ class FidelityLevels:
         x: point of the domain.
         level: int, position among `costs`.
 
-        Variables that exist at that fidelity, and not at the point's, have their fallback values: the middle of an
-        order, else the first choice.
+        Variables that exist at that fidelity, and not at the point's, are drawn by a generator that the other variables
+        seed: so one point leads to one point at each fidelity, and different points try different values.
         """
         part, _, space = self._fidelity_variables[0]
         row = np.array(self._row(x), dtype=np.int64)
         row[self._column] = level
-        row = space.conditions.settle_simply(row[None])[0]
+        rng = np.random.default_rng(np.frombuffer(self._untied(row), dtype=np.uint32))
+        row = space.conditions.settle_randomly(row[None], rng)[0]
         found = row
         if part is not None:
             parts = [row if i == part else own for i, own in enumerate(x.parts)]
@@ -95,8 +96,12 @@ class FidelityLevels:
 
     def _key(self, x: Point) -> Hashable:
         part = self._fidelity_variables[0][0]
-        rest = np.delete(np.asarray(self._row(x), dtype=np.int64), self._tied_columns).tobytes()
+        rest = self._untied(self._row(x))
         return rest if part is None else (*x.key[:part], rest, *x.key[part + 1 :])
+
+    def _untied(self, row: IntArray) -> bytes:
+        """Return what a row holds beside the fidelity and the variables that depend on it."""
+        return np.delete(np.asarray(row, dtype=np.int64), self._tied_columns).tobytes()
 
     def _row(self, x: Point) -> IntArray:
         part = self._fidelity_variables[0][0]
