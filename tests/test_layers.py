@@ -46,9 +46,7 @@ ALLOWED: dict[str, set[str]] = {
     "study": BASE
     | {"storage", "execution", "methods", "bostruct.domains.registry"}
     | {"bostruct.domains.space.space", "bostruct.domains.space.rereading", "bostruct.domains.space.call_limit"},
-    "analysis": BASE
-    | {"study", "bostruct.surrogates.fanova"}
-    | {"bostruct.domains.joint", "bostruct.domains.mixed"},  # whose parts have variables
+    "analysis": BASE | {"study", "bostruct.surrogates.fanova", "bostruct.domains.part_choices"},
     "problems": BASE | DOMAINS,
     "nas": BASE | DOMAINS,
     "language": BASE | {"domains.language", "domains.common"},

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bostruct.checks import check_integer, has_capability, short_repr
-from bostruct.contracts import BostructError, Choice, Domain, HasChoices, Point
-from bostruct.domains.joint import Joint
-from bostruct.domains.mixed import MixedSpace
+from bostruct.contracts import BostructError, Choice, Domain, HasChoices, HasParts, Point
+from bostruct.domains.part_choices import DescribedParts
 from bostruct.study.result import Result
 from bostruct.surrogates.fanova import (
     TREES,
@@ -34,8 +33,8 @@ def importance(study: Study | Result, *, pairs: bool = False, trees: int = TREES
 
     By functional analysis of variance (Hutter et al. 2014) of a random forest on the completed trials, over the whole
     space, each value equally likely; a choice that only some programs have is absent as often as among the trials.
-    Variables of a part, another domain inside the space, have the names ``part.variable``. Parts that are not made of
-    named choices, such as networks, are left out.
+    Variables of a part, another domain inside the space, have the names ``part.variable``, with more dots where a name
+    has some itself. Parts that are not made of named choices, such as networks, are left out.
 
     study: or a result, of which the trials that `where` kept count.
     pairs: also what any two variables explain together, beyond each by itself, largest first.
@@ -57,58 +56,49 @@ def importance(study: Study | Result, *, pairs: bool = False, trees: int = TREES
         raise BostructError(
             "study: expected a result that knows its space; this one was pickled, pass the study itself"
         )
-    if (left_out := _parts_without_choices(domain)) == ("",):
+    described = _find_choices(domain)
+    if (left_out := _parts_without_choices(described)) == ("",):
         raise BostructError(f"study: expected points made of named choices, got those of {short_repr(domain)}")
     completed = [
         trial for trial in (result.trials[number] for number in sorted(result.order)) if trial.value is not None
     ]
     if len(completed) < 2:
         raise BostructError(f"study: expected at least two completed trials, got {len(completed)}")
-    design, features = design_and_features([_list_choices(domain, domain.parse(trial.point)) for trial in completed])
+    design, features = design_and_features([described.coordinates(domain.parse(trial.point)) for trial in completed])
     values = scale_to_unit(np.array([trial.value for trial in completed], dtype=np.float64))
     found = importances(grow_forest(design, values, seed, trees), features, pairs)
     return Importances(_sort(found.main), _sort(found.pairs), left_out)
 
 
-@dataclass(frozen=True, slots=True)
-class _PartChoice:
-    """A choice of a part of a point, under a path that begins with the name of the part; see `Choice`."""
+@dataclass(frozen=True)
+class _LeftOut:
+    """The view of a part that is not made of named choices: it has none."""
 
-    path: str
-    kind: str
-    value: float
-    count: float
-    ordered: bool
+    def coordinates(self, x: Point) -> list[Choice]:
+        del x
+        return []
 
 
-def _parts_without_choices(domain: Domain) -> tuple[str, ...]:
-    """Return the paths of the parts that are not made of named choices: the empty one where no part is."""
+def _find_choices(domain: Domain) -> HasChoices | DescribedParts | _LeftOut:
+    """Return what lists the choices of a domain's points, as far as it is made of named choices."""
     if has_capability(domain, HasChoices):
+        return domain
+    if has_capability(domain, HasParts):
+        return DescribedParts(domain, [_find_choices(part) for part in domain.parts.values()])
+    return _LeftOut()
+
+
+def _parts_without_choices(described: object) -> tuple[str, ...]:
+    """Return the paths of the parts that are left out: the empty one where nothing else is there."""
+    if isinstance(described, _LeftOut):
+        return ("",)
+    if not isinstance(described, DescribedParts):
         return ()
-    if not isinstance(domain, Joint):
+    lacking = [_parts_without_choices(part) for part in described.described]
+    if all(paths == ("",) for paths in lacking):
         return ("",)
-    named = zip(domain.part_names, domain.domains, strict=True)
-    lacking = [[_join(name, path) for path in _parts_without_choices(part)] for name, part in named]
-    if all(paths == [name] for name, paths in zip(domain.part_names, lacking, strict=True)):
-        return ("",)
-    return tuple(path for paths in lacking for path in paths)
-
-
-def _list_choices(domain: Domain, x: Point) -> list[Choice]:
-    """Return the choices of a point, those of its parts under their names; tests of parts are none."""
-    if has_capability(domain, HasChoices):
-        return list(domain.coordinates(x))
-    found: list[Choice] = []
-    parts = zip(domain.part_names, domain.domains, x.parts, strict=True) if isinstance(domain, Joint) else ()
-    tests = {one.label for one in domain.tests} if isinstance(domain, MixedSpace) else set()
-    for name, part, own in parts:
-        choices = [one for one in _list_choices(part, own) if name or one.path not in tests]
-        found += [_PartChoice(_join(name, one.path), one.kind, one.value, one.count, one.ordered) for one in choices]
-    return found
-
-
-def _join(name: str, path: str) -> str:
-    return ".".join(one for one in (name, path) if one)
+    parts = zip(described.domain.parts, described.choices.prefixes, lacking, strict=True)
+    return tuple(prefix + path if path else name or "variables" for name, prefix, paths in parts for path in paths)
 
 
 def _sort(effects: dict[Any, Effect]) -> dict[Any, Effect]:

@@ -52,10 +52,15 @@ class FidelityLevels:
 
         x: point of the domain.
         level: int, position among `costs`.
+
+        Variables that exist at that fidelity, and not at the point's, are drawn by a generator that the other variables
+        seed: so one point leads to one point at each fidelity, and different points try different values.
         """
-        part = self._fidelity_variables[0][0]
+        part, _, space = self._fidelity_variables[0]
         row = np.array(self._row(x), dtype=np.int64)
         row[self._column] = level
+        rng = np.random.default_rng(np.frombuffer(self._untied(row), dtype=np.uint32))
+        row = space.conditions.settle_randomly(row[None], rng)[0]
         found = row
         if part is not None:
             parts = [row if i == part else own for i, own in enumerate(x.parts)]
@@ -84,13 +89,19 @@ class FidelityLevels:
         """Return keys that are equal where points differ in their fidelity alone, be the other one valid or not.
 
         xs: points of the domain.
+
+        Variables that only some fidelities have are left out, for a point loses and gains them with its fidelity.
         """
         return [self._key(x) for x in xs]
 
     def _key(self, x: Point) -> Hashable:
         part = self._fidelity_variables[0][0]
-        rest = np.delete(np.asarray(self._row(x), dtype=np.int64), self._column).tobytes()
+        rest = self._untied(self._row(x))
         return rest if part is None else (*x.key[:part], rest, *x.key[part + 1 :])
+
+    def _untied(self, row: IntArray) -> bytes:
+        """Return what a row holds beside the fidelity and the variables that depend on it."""
+        return np.delete(np.asarray(row, dtype=np.int64), self._tied_columns).tobytes()
 
     def _row(self, x: Point) -> IntArray:
         part = self._fidelity_variables[0][0]
@@ -100,6 +111,16 @@ class FidelityLevels:
     def _column(self) -> int:
         _, name, space = self._fidelity_variables[0]
         return int(space.layout.starts[space.positions[name]])
+
+    @cached_property
+    def _tied_columns(self) -> list[int]:
+        """The columns of the fidelity, and of the variables that depend on it, if only through others."""
+        _, name, space = self._fidelity_variables[0]
+        tied = {space.positions[name]}
+        for i in space.conditions.order:  # parents first
+            if any(link.parent in tied for link in space.conditions.links[i]):
+                tied.add(i)
+        return [column for i in sorted(tied) for column in range(space.n_columns)[space.layout.columns(i)]]
 
     @cached_property
     def _fidelity_variables(self) -> list[tuple[int | None, str, Space]]:

@@ -23,6 +23,7 @@ from bostruct.contracts import (
     HasDecisions,
     HasMutation,
     HasNamedDecisions,
+    HasNeighborhoods,
     HasNeighbors,
     HasPool,
     Infeasible,
@@ -35,12 +36,14 @@ from bostruct.contracts import (
     SpaceExhausted,
 )
 from bostruct.domains.part_choices import PartChoices, PartDecisions
+from bostruct.domains.space.call_limit import call_limit
 from bostruct.domains.space.decisions import Coordinate
 from bostruct.domains.space.space import Space
 from bostruct.domains.unseen import draw_unseen
 
 OF_ALL_PARTS = (HasNeighbors, HasChoices, HasDecisions, HasNamedDecisions)
 LISTED_NEIGHBORS = 200  # of one part, so that up to as many are drawn by equal chances
+DRAWN_NEIGHBORS = 2_000  # of one part, where constraints leave fewer; a program may have no end of them
 RESAMPLING_TRIES = 100  # draws of some choices until constraints hold
 
 
@@ -256,12 +259,25 @@ class Joint:
         m: int >= 0.
         rng: `numpy.random.Generator`.
 
-        A part that has more than m neighbors, and more than 200, counts as if it had so many.
+        A part that has more than m neighbors, and more than 200, counts as if it had so many. Where constraints leave
+        fewer than m of these, all neighbors count of a part that is a `Space`, and up to 2,000 of any other.
         """
         most = max(m, LISTED_NEIGHBORS)
-        parts = zip(self.domains, x.parts, strict=True)
-        near = [domain.sample_neighbors(part, most, rng) for domain, part in parts]  # type: ignore[attr-defined]
-        return self._valid_changes(x, self._changes(x, near), m, rng)
+        near = self._sample_near(x, [most] * len(self.domains), rng)
+        found = self._valid_changes(x, self._changes(x, near), m, rng)
+        if len(found) == m or all(len(batch) < most for batch in near) or call_limit().is_reached:
+            return found
+        drawn = max(m, DRAWN_NEIGHBORS)
+        more = [math.inf if has_capability(domain, HasNeighborhoods) else drawn for domain in self.domains]
+        return self._valid_changes(x, self._changes(x, self._sample_near(x, more, rng)), m, rng)
+
+    def _sample_near(self, x: JointPoint, most: Sequence[float], rng: np.random.Generator) -> list[Batch]:
+        """Return neighbors of each part of x, up to as many as `most` says, all where that is infinite."""
+        parts = zip(self.domains, x.parts, most, strict=True)
+        return [
+            domain.neighbors(part) if n == math.inf else domain.sample_neighbors(part, int(n), rng)  # type: ignore[attr-defined]
+            for domain, part, n in parts
+        ]
 
     def coordinates(self, x: JointPoint) -> list[Coordinate]:
         """List the choices of all parts, the first part's first; `HasChoices`.

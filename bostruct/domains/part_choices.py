@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.contracts import Choice, Point
+from bostruct.checks import has_capability
+from bostruct.contracts import Choice, HasParts, HasVariables, Point
 from bostruct.domains.language.features import LRUCache
 from bostruct.domains.space.decisions import Coordinate
 
@@ -46,7 +47,7 @@ class PartChoices:
         """
         pairs = enumerate(zip(self.domains, parts, strict=True))
         found = [(i, path) for i, (domain, part) in pairs for path in domain.names(part)]
-        return tuple(self._prefixes[i] + path for i, path in found if i or path not in self.hidden)
+        return tuple(self.prefixes[i] + path for i, path in found if i or path not in self.hidden)
 
     def rename(self, i: int, one: Choice) -> Coordinate:
         """Return a choice under the path and the kind that it has in the whole.
@@ -54,7 +55,7 @@ class PartChoices:
         i: position of its part.
         one: choice of that part.
         """
-        prefix = self._prefixes[i]
+        prefix = self.prefixes[i]
         return Coordinate(prefix + one.path, prefix + one.kind, one.value, one.count, one.ordered)
 
     def sort_by_part(self, paths: Sequence[str]) -> dict[int, list[str]]:
@@ -64,19 +65,63 @@ class PartChoices:
         """
         found: dict[int, list[str]] = {}
         for path in paths:
-            named = (i for i, prefix in enumerate(self._prefixes) if prefix and path.startswith(prefix))
-            i = next(named, self._prefixes.index("") if "" in self._prefixes else -1)
+            named = (i for i, prefix in enumerate(self.prefixes) if prefix and path.startswith(prefix))
+            i = next(named, self.prefixes.index("") if "" in self.prefixes else -1)
             if i < 0:
                 raise KeyError(path)
-            found.setdefault(i, []).append(path.removeprefix(self._prefixes[i]))
+            found.setdefault(i, []).append(path.removeprefix(self.prefixes[i]))
         return found
 
     @cached_property
-    def _prefixes(self) -> list[str]:
-        """The names of the parts, each with more dots behind it than any name has in a row, so that paths differ."""
+    def prefixes(self) -> list[str]:
+        """The beginning of the paths of each part: its name, and more dots than any name has in a row.
+
+        So no prefix begins with another, nor does any name. A name that ends in a dot is marked first (`_mark_end`).
+        """
         runs = [len(run) for name in (*self.names, *self.own_names) for run in re.findall(r"\.+", name)]
         dots = "." * (1 + max(runs, default=0))
-        return [name + dots if name else "" for name in self.names]
+        return [_mark_end(name, self.names) + dots if name else "" for name in self.names]
+
+
+def _mark_end(name: str, names: Sequence[str]) -> str:
+    """Return a name; behind one that ends in a dot are slashes, as many as make it differ from all other names."""
+    if not name.endswith("."):
+        return name
+    marks = "/"
+    while name + marks in names:
+        marks += "/"
+    return name + marks
+
+
+@dataclass(frozen=True)
+class DescribedParts:
+    """The choices of the points of several parts, each listed by what knows its part; they cannot be drawn again.
+
+    domain: of the parts. Where one has no name, its variables are choices of the whole, unless no objective receives
+        them, such as those that stand for tests of other parts.
+    described: what lists the choices of each part, by `coordinates`, in their order.
+    """
+
+    domain: HasParts
+    described: Sequence[Any]
+
+    def coordinates(self, x: Point) -> list[Coordinate]:
+        """List the choices of a point.
+
+        x: one point.
+        """
+        found = self.choices.coordinates([self.domain.part(name, [x])[0] for name in self.domain.parts])
+        if not self.choices.own_names:
+            return found
+        shown = self.domain.present(x)
+        return [one for one in found if one.path in shown or one.path not in self.choices.own_names]
+
+    @cached_property
+    def choices(self) -> PartChoices:
+        """The choices of the parts."""
+        own = self.domain.parts.get("")
+        own_names = tuple(own.variables) if has_capability(own, HasVariables) else ()
+        return PartChoices(tuple(self.domain.parts), self.described, own_names)
 
 
 def no_facts(parts: Sequence[Point]) -> Mapping[str, int]:

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from bostruct.checks import has_capability
-from bostruct.contracts import Choice, Domain, DomainError, HasArchitectures, HasChoices, HasFeatures, Point
+from bostruct.contracts import Choice, Domain, DomainError, HasArchitectures, HasChoices, HasFeatures, HasParts, Point
 from bostruct.domains.architecture.summary import summarize
 from bostruct.domains.architecture.value import Architecture
-from bostruct.domains.joint import Joint, JointPoint
-from bostruct.domains.part_choices import PartChoices
+from bostruct.domains.part_choices import DescribedParts
 from bostruct.domains.space.decisions import Coordinate
 from bostruct.methods.refusals import domain_label
 
@@ -53,23 +52,6 @@ class Features:
 
 
 @dataclass(frozen=True)
-class JointDescription:
-    """The descriptions of all parts of a joint domain, side by side.
-
-    choices: of the parts.
-    """
-
-    choices: PartChoices
-
-    def coordinates(self, x: JointPoint) -> list[Coordinate]:
-        """List the choices and numbers of a point.
-
-        x: one point.
-        """
-        return self.choices.coordinates(x.parts)
-
-
-@dataclass(frozen=True)
 class Summary:
     """The numbers that summarize the architecture of a point.
 
@@ -89,7 +71,7 @@ class Summary:
 def describe_points(domain: Domain, method: str) -> Callable[[Point], Sequence[Choice]]:
     """Return a function that lists what a forest is told of a point: its choices, features, or summary.
 
-    domain: of named choices, features or architectures, or joint, of parts that are.
+    domain: of named choices, features or architectures, or of parts that are.
     method: that asks, for the message.
 
     Raises DomainError for any other domain, naming the part.
@@ -101,9 +83,8 @@ def _describe(domain: Any, method: str, name: str) -> Any:
     """Return what lists the choices of a domain's points; name: of the part that it is, empty for none."""
     if has_capability(domain, HasChoices):
         return domain
-    if isinstance(domain, Joint):
-        parts = zip(domain.part_names, domain.domains, strict=True)
-        return JointDescription(PartChoices(domain.part_names, [_describe(part, method, own) for own, part in parts]))
+    if has_capability(domain, HasParts):
+        return DescribedParts(domain, [_describe(part, method, own) for own, part in domain.parts.items()])
     if has_capability(domain, HasFeatures):
         return Description(Features(domain))
     if has_capability(domain, HasArchitectures):

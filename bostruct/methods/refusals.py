@@ -5,11 +5,18 @@ from __future__ import annotations
 from typing import TypeVar
 
 from bostruct.checks import describe_need, has_capability, missing_members, require
-from bostruct.contracts import Domain, DomainError, HasChoices, HasMutation, HasNamedDecisions
+from bostruct.contracts import (
+    Domain,
+    DomainError,
+    HasChoices,
+    HasMutation,
+    HasNamedDecisions,
+    HasParts,
+    HasVariables,
+)
 from bostruct.domains.joint import Joint
 from bostruct.domains.mixed import MixedSpace
 from bostruct.domains.space.choices import number_grid
-from bostruct.domains.space.space import Space
 
 Capability = TypeVar("Capability")
 
@@ -41,7 +48,7 @@ def list_methods(domain: Domain) -> list[str]:
 def require_of_parts(domain: Domain, capability: type[Capability], method: str) -> Capability:
     """Return a domain that has a capability; raise DomainError for any other, naming the part that lacks it.
 
-    domain: any; a joint one has neighbors, named choices and decisions where all its parts have them.
+    domain: any; one of parts has neighbors, named choices and decisions where all of these have them.
     capability: a protocol of `bostruct.contracts`.
     method: that asks.
     """
@@ -55,22 +62,23 @@ def require_of_parts(domain: Domain, capability: type[Capability], method: str) 
 
 
 def _parts_of(domain: Domain) -> list[tuple[str, Domain]]:
-    """Return the parts of a joint domain, and theirs, by name; none of any other domain."""
-    if not isinstance(domain, Joint):
+    """Return the parts of a domain, and theirs, by name; none of a domain without."""
+    if not has_capability(domain, HasParts):
         return []
-    named = zip(domain.part_names, domain.domains, strict=True)
-    return [found for name, part in named for found in (_parts_of(part) or [(name or "variables", part)])]
+    return [
+        found for name, part in domain.parts.items() for found in (_parts_of(part) or [(name or "variables", part)])
+    ]
 
 
 def refuse_numbers(method: str, domain: Domain) -> None:
     """Raise DomainError, naming the variable, where a space has a `Real`, or integers that are not listed.
 
     method: name of one that cannot search such variables, for the message.
-    domain: any; only a `Space`, and parts that are one, are looked at.
+    domain: any; only variables, those of a `Space` and of parts, are looked at.
     """
-    for part in domain.domains if isinstance(domain, Joint) else ():
+    for part in domain.parts.values() if has_capability(domain, HasParts) else ():
         refuse_numbers(method, part)
-    variables = domain.variables if isinstance(domain, Space) else {}
+    variables = domain.variables if has_capability(domain, HasVariables) else {}
     for name, one in variables.items():
         if number_grid(one) is None:
             continue
@@ -86,9 +94,10 @@ def refuse_conditions(method: str, domain: Domain) -> None:
     """Raise DomainError, naming the variable, where a space has a variable with `when=`.
 
     method: name of one that cannot search such spaces, for the message.
-    domain: any; only a `Space` is looked at.
+    domain: any; only variables, such as those of a `Space`, are looked at.
     """
-    named = [name for name, v in domain.variables.items() if v.when] if isinstance(domain, Space) else []
+    variables = domain.variables if has_capability(domain, HasVariables) else {}
+    named = [name for name, one in variables.items() if one.when]
     if named:
         raise DomainError(
             f"method: {method} cannot search spaces with conditions, and {named[0]!r} has when=; auto, smac, tpe, "

@@ -11,6 +11,8 @@ from bostruct.contracts import BostructError
 from bostruct.language import SearchSpace
 from tests.architectures import SMALL_CNN
 from tests.domains.language.more_programs import layers_of_kinds
+from tests.methods.test_descriptions import Wrapped
+from tests.wide_variable import Order
 
 
 def is_deep(network):
@@ -101,6 +103,26 @@ def test_the_shares_of_parts_are_those_of_the_same_variables_side_by_side():
     assert found.main == {names[name]: effect for name, effect in expected.main.items()}
     assert found.pairs == {(names[a], names[b]): effect for (a, b), effect in expected.pairs.items()}
     assert found.left_out == ()
+
+
+def test_a_name_with_dots_and_a_part_are_told_apart():
+    space = bo.Space({"s.u": range(5), "s": {"u": range(5)}, "net": SMALL_CNN})
+    found = importance(study_of(space, lambda point: 3.0 * point["s"]["u"] + point["s.u"]))
+    assert list(found.main) == ["s..u", "s.u"]
+    assert found.main["s..u"].share > 0.7
+    assert found.left_out == ("net",)
+
+
+def test_parts_are_asked_for_and_types_are_not():
+    study = study_of(MIXED, lambda point: 3.0 * point["inner"]["a"] + point["rate"], 12)
+    wrapped = study_of(Wrapped(MIXED), lambda point: 3.0 * point["inner"]["a"] + point["rate"], 12)
+    assert importance(wrapped) == importance(study)
+
+
+def test_variables_that_are_no_single_choices_are_left_out_beside_parts():
+    space = bo.Space({"order": Order("abc"), "inner": {"b": bool, "c": bool}})
+    found = importance(study_of(space, lambda point: float(point["inner"]["b"]), 12))
+    assert (set(found.main), found.left_out) == ({"inner.b", "inner.c"}, ("variables",))
 
 
 def test_joint_domains_and_parts_of_nothing_but_networks():

@@ -53,6 +53,38 @@ def test_a_fidelity_takes_no_conditions():
         bo.Fidelity([1, 3], when={"x": 1})
 
 
+AT_NINE = {
+    "x": range(30),
+    "e": bo.Fidelity([1, 3, 9]),
+    "v": bo.Integer(0, 6, when={"e": 9}),
+    "w": bo.Categorical(["p", "q"], when={"v": bo.OneOf(3, 4)}),
+    "early": bo.Categorical(["r", "s"], when={"e": bo.OneOf(1, 3)}),
+}
+
+
+@pytest.mark.parametrize("method", ["hyperband", "successive-halving"])
+@pytest.mark.parametrize("beside", [{}, {"inner": {"b": bool}}], ids=["plain", "mixed"])
+def test_points_are_promoted_to_a_level_that_has_more_variables(method, beside):
+    result = bo.minimize(lambda p: abs(p["x"] - 12) + p.get("v", 0) / 9, AT_NINE | beside, 30, method=method, seed=0)
+    top = [t.point for t in result.trials if t.info["origin"] == "model" and t.point["e"] == 9]
+    assert top
+    for point in top:
+        assert [t for t in result.trials if t.point["e"] == 3 and t.point["x"] == point["x"]]
+
+
+def test_a_point_has_one_key_at_all_levels_whatever_variables_they_have():
+    space = bo.Space(AT_NINE)
+    levels = FidelityLevels(space)
+    x = space.parse({"x": 5, "e": 1, "early": "s"})
+    every = [levels.at_level(x, level) for level in range(3)]
+    assert space.present(every[1]) == {"x": 5, "e": 3, "early": "s"}
+    assert space.keys(every[2:]) == space.keys([levels.at_level(every[1], 2)])
+    assert len(set(levels.keys(every))) == 1
+    others = [space.parse({"x": x, "e": 1, "early": "s"}) for x in range(30)]
+    assert len(set(levels.keys(others))) == 30
+    assert {space.present(levels.at_level(one, 2))["v"] for one in others} == set(range(7))
+
+
 @pytest.mark.parametrize("domain", [TIED, JOINT])
 def test_keys_forget_the_fidelity_alone(domain):
     levels = FidelityLevels(domain)

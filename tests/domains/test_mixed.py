@@ -23,6 +23,7 @@ from bostruct.domains.mixed import MixedSpace
 from bostruct.domains.space.space import Space
 from bostruct.language import D, SearchSpace, siso_module, siso_optional, siso_sequential
 from bostruct.methods import METHODS
+from bostruct.searchers.hill_climbing import HillClimbing
 from bostruct.testing import check_domain
 from bostruct.testing.change_laws import check_crossover, check_mutation
 from bostruct.testing.searcher_laws import check_searcher
@@ -161,6 +162,34 @@ class TestLaws:
         x = space.sample(1, rng)[0]
         drawn = space.sample_neighbors(x, 16, rng)
         assert len({y.key for y in drawn}) == 16
+
+    def test_all_valid_neighbors_are_drawn_however_few_they_are(self, rng):
+        space = bo.Space({"k": list(range(900)), "inner": {"b": bool}}, [lambda point: point["k"] % 400 == 0])
+        x = space.sample(1, rng)[0]
+        near = {y.key for y in space.neighbors(x)}
+        assert len(near) == 3
+        for _ in range(30):
+            assert {y.key for y in space.sample_neighbors(x, 16, rng)} == near
+            assert len({y.key for y in space.sample_neighbors(x, 2, rng)} & near) == 2
+
+    def test_no_more_neighbors_of_programs_are_drawn_than_that(self, rng):
+        asked = []
+        space = bo.Space({"program": SearchSpace(endless), "b": bool}, [lambda _: asked.append(0) or len(asked) == 1])
+        x = space.sample(1, rng)[0]
+        assert space.sample_neighbors(x, 16, rng) == []
+        assert len(asked) < 3_000
+
+    def test_a_climb_visits_all_valid_neighbors_before_it_starts_again(self):
+        space = bo.Space({"k": list(range(900)), "inner": {"b": bool}}, [lambda point: point["k"] % 400 == 0])
+        for seed in range(5):
+            climb = HillClimbing(space, n_initial=1)
+            result = bo.minimize(lambda point: point["k"] + point["inner"]["b"], space, 6, method=climb, seed=seed)
+            for i, trial in enumerate(result.trials):
+                if trial.info["origin"] != "random":
+                    continue
+                before = [space.parse(one.point) for one in result.trials[:i]]
+                best = before[int(np.argmin([one.value for one in result.trials[:i]]))]
+                assert set(space.keys(space.neighbors(best))) <= set(space.keys(before))
 
     def test_branches_have_equal_chance(self, rng):
         """Whether momentum exists depends on a part; its three values are equally likely where it does."""

@@ -10,8 +10,9 @@ import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import DomainError
 from bostruct.language import SearchSpace
-from bostruct.methods.refusals import domain_label, refuse_numbers
+from bostruct.methods.refusals import domain_label, refuse_conditions, refuse_numbers
 from examples.language_figures import figure_4
+from tests.methods.test_descriptions import Wrapped
 from tests.permutations import Swaps
 
 BITS = bo.Space({f"b{i}": bool for i in range(6)})
@@ -65,6 +66,15 @@ def test_what_is_no_space_with_a_real_passes(domain):
 def test_a_real_variable_of_a_part_is_named():
     with pytest.raises(DomainError, match=r"mcts cannot search the Real variable 'rate'; auto, .* can, .*numbers$"):
         methods.searcher("mcts", bo.joint_domain({"a": BITS, "b": bo.joint_domain({"c": RATES})}))
+
+
+def test_parts_and_variables_are_asked_for_and_types_are_not():
+    with pytest.raises(DomainError, match="mcts cannot search the Real variable 'rate'"):
+        refuse_numbers("mcts", Wrapped(bo.joint_domain({"a": BITS, "b": RATES})))
+    with pytest.raises(DomainError, match="'n' has when="):
+        refuse_conditions("combo", Wrapped(bo.Space({"b": bool, "n": bo.Integer(1, 3, when={"b": True})})))
+    with pytest.raises(DomainError, match="got ArchitectureDomain as the part 'net'"):
+        methods.searcher("wrs", Wrapped(bo.Space({"b": bool, "net": bo.mlp_domain()})))
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,10 @@ def sample_satisfying(space: ConstrainedProduct, m: int, rng: np.random.Generato
     m: int >= 0.
     rng: `numpy.random.Generator`.
 
-    Independent, each variable uniform on its scale, where at least one draw in 20 (in d / 2 for large spaces) is valid,
-    or where the space can be enumerated (`draw_listed`); elsewhere dependent draws of walks, some of them repeated
-    where m exceeds what 60,000 calls of predicates reach. Raises DomainError where no valid point is found.
+    Independent, each variable uniform on its scale given those that it depends on, where at least one draw in 20 (in
+    d / 2 for large spaces) is valid, or where the space can be enumerated (`draw_listed`); elsewhere dependent draws of
+    walks, some of them repeated where m exceeds what 60,000 calls of predicates reach. Raises DomainError where no
+    valid point is found.
     """
     found = sample_distinct(space, m, np.empty((0, space.layout.n_columns), dtype=np.int64), rng)
     return found if len(found) == m else found[rng.permutation(np.resize(np.arange(len(found)), m))]

@@ -16,14 +16,16 @@ def draw_listed(
 ) -> IntArray:
     """Draw positions in a list of points, with the chances with which unconstrained draws would be these points (m,).
 
-    Where no variable draws some of its values more often than others, all points have the same chance.
+    Where no space has conditions, and no variable draws some of its values more often than others, all points have the
+    same chance.
 
     spaces: `Space`s, whose product the points are of.
     rows: of each space, the rows of the n points (n, columns), n at least 1.
     m: int >= 0.
     rng: the only source of chance.
     """
-    if all(variable.is_even for space in spaces for variable in space.variables.values()):
+    is_even = all(one.is_even for space in spaces for one in space.variables.values())
+    if is_even and not any(space.conditions for space in spaces):
         return rng.integers(len(rows[0]), size=m)
     chances = np.prod([_point_chances(space, own) for space, own in zip(spaces, rows, strict=True)], axis=0)
     return rng.choice(len(rows[0]), size=m, p=chances / np.sum(chances))

@@ -187,7 +187,7 @@ class Space:
         rng: `numpy.random.Generator`.
 
         Independent, each variable uniform on its scale given those that it depends on. Under tight constraints points
-        come from a list, uniform over the points where no variable has a logarithmic scale, or from walks: see
+        come from a list of all, with the same chances, or from walks: see
         `bostruct.domains.space.constrained_sampling.sample_satisfying`. Raises DomainError where no valid point can be
         found.
         """

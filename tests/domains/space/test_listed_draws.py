@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,10 @@ RARE = {"k": list(range(100))}
 
 def is_seven(point: dict) -> bool:
     return point["k"] == 7
+
+
+def is_small(point: dict) -> bool:
+    return point["n"] == 1
 
 
 @pytest.mark.parametrize("variable", [Integer(1, 9, log=True), Integer(3, 1000, log=True), Integer(0, 10**6)])
@@ -40,6 +45,17 @@ def test_a_branch_keeps_its_chance_however_many_points_it_has() -> None:
     assert abs(np.mean(drawn[:, 1] == 1) - 0.5) < 0.04
 
 
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("beside", [{}, {"inner": {"b": bool}}], ids=["plain", "mixed"])
+def test_a_branch_keeps_its_chance_whatever_scale_another_variable_has(log: bool, beside: dict) -> None:
+    k = bo.Categorical(list(range(60)), when={"o": "a"})
+    space: Any = bo.Space({"o": ["a", "b"], "k": k, "n": bo.Integer(1, 50, log=log), **beside}, [is_small])
+    rng = np.random.default_rng(0)
+    drawn = [space.present(space.sample_unseen(frozenset(), rng))["o"] for _ in range(400)]
+    assert abs(drawn.count("b") / len(drawn) - 0.5) < 0.1
+    assert beside or abs(np.mean(space.sample(3_000, rng)[:, 0]) - 0.5) < 0.04
+
+
 def test_unseen_points_of_a_list_are_drawn_so_too() -> None:
     space = bo.Space({"n": bo.Integer(1, 60, log=True), "inner": {"b": bool}}, [lambda point: point["n"] != 5])
     rng = np.random.default_rng(0)
@@ -54,7 +70,7 @@ def test_unseen_points_of_a_list_are_drawn_so_too() -> None:
 
 
 def test_even_spaces_draw_from_lists_what_they_drew_before() -> None:
-    space = bo.Space(RARE | {"b": bool, "c": bo.Integer(0, 9, when={"b": True})}, [is_seven])
+    space = bo.Space(RARE | {"b": bool, "c": bo.Integer(0, 9)}, [is_seven])
     rows = space.enumerate()
     expected = np.random.default_rng(3).integers(len(rows), size=50)
     assert draw_listed([space], [rows], 50, np.random.default_rng(3)).tolist() == expected.tolist()
