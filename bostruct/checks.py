@@ -16,9 +16,12 @@ from bostruct.contracts import (
     Acquisition,
     Domain,
     DomainError,
+    HasMutation,
     Kernel,
     MissingExtra,
+    Point,
     Posterior,
+    PredicateError,
     Prior,
     Score,
     Searcher,
@@ -202,6 +205,21 @@ def count_own_frames() -> int:
     while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == package:
         frame, level = frame.f_back, level + 1
     return level
+
+
+def try_mutation(domain: HasMutation, x: Point, rng: np.random.Generator) -> Point | None:
+    """Mutate a point; return None where bounds or constraints leave it no other. A predicate that fails goes through.
+
+    domain: with mutations.
+    x: one point.
+    rng: the only source of chance.
+    """
+    try:
+        return domain.mutate(x, rng)
+    except PredicateError:
+        raise
+    except DomainError:
+        return None
 
 
 def check_bool(name: str, value: object) -> bool:

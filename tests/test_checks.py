@@ -2,11 +2,12 @@
 
 import re
 
+import numpy as np
 import pytest
 
 import bostruct as bo
 from bostruct import contracts
-from bostruct.checks import has_capability, missing_members, require
+from bostruct.checks import has_capability, missing_members, require, try_mutation
 from bostruct.contracts import (
     Domain,
     DomainError,
@@ -27,6 +28,7 @@ from bostruct.contracts import (
     HasPool,
     HasTokens,
     HasVariables,
+    PredicateError,
 )
 from bostruct.language import D, SearchSpace, siso_module
 from tests.permutations import Described, Distant, Mutable, Permutations, Swaps
@@ -149,3 +151,15 @@ def test_a_domain_that_is_not_finished_is_refused_by_what_it_lacks():
 
     with pytest.raises(TypeError, match=r"space: a domain has .*key, keys, take, join.*, which Half lacks"):
         bo.Study(Half())
+
+
+def test_a_point_without_another_has_no_mutation_and_a_predicate_that_fails_is_told():
+    def broken(point):
+        raise OSError(point)
+
+    x = SPACE.sample(1, np.random.default_rng(0))[0]
+    assert SPACE.key(try_mutation(SPACE, x, np.random.default_rng(0))) != SPACE.key(x)
+    alone = bo.Space({"a": bool, "b": bool}, [lambda point: point["a"] and point["b"]])
+    assert try_mutation(alone, np.array([1, 1]), np.random.default_rng(0)) is None
+    with pytest.raises(PredicateError):
+        try_mutation(bo.Space({"a": bool, "b": bool}, [broken]), np.array([1, 1]), np.random.default_rng(0))

@@ -9,13 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from bostruct.acquisition.selection import ByRank
-from bostruct.checks import check_bool, check_integer, check_number
-from bostruct.contracts import Array, Batch, DomainError, HasMutation, Info, PredicateError, Score
+from bostruct.checks import check_bool, check_integer, check_number, try_mutation
+from bostruct.contracts import Array, Batch, HasMutation, Info, Score
 
 Selection = Callable[[Array], Array]  # fitness (m,), in order of birth -> chances (m,)
 
@@ -112,12 +111,5 @@ def _drop_duplicates(domain: HasMutation, xs: Batch, known: set[Hashable]) -> Ba
 
 
 def _mutate_each(domain: HasMutation, xs: Batch, parents: list[int], rng: np.random.Generator) -> Batch:
-    children: list[Any] = []
-    for parent in parents:
-        try:
-            children.append(domain.mutate(xs[parent], rng))
-        except PredicateError:
-            raise
-        except DomainError:  # bounds or constraints leave this parent no other point
-            continue
-    return domain.join(children)
+    tried = (try_mutation(domain, xs[parent], rng) for parent in parents)
+    return domain.join([child for child in tried if child is not None])

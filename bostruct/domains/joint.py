@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from bostruct.checks import has_capability, members_of, missing_members, short_repr
+from bostruct.checks import has_capability, members_of, missing_members, short_repr, try_mutation
 from bostruct.contracts import (
     Batch,
     Choice,
@@ -31,7 +31,6 @@ from bostruct.contracts import (
     ParsedJson,
     Point,
     PointError,
-    PredicateError,
     Presented,
     SpaceExhausted,
 )
@@ -223,13 +222,9 @@ class Joint:
         rng: `numpy.random.Generator`.
         """
         for i in rng.permutation(len(self.domains)).tolist():
-            try:
-                changed = self.domains[i].mutate(x.parts[i], rng)
-            except PredicateError:
-                raise
-            except DomainError:  # that part has no other point; the next may have
-                continue
-            return self._replace_part(x, i, [changed])[0]
+            changed = try_mutation(self.domains[i], x.parts[i], rng)
+            if changed is not None:  # else that part has no other point; the next may have
+                return self._replace_part(x, i, [changed])[0]
         raise DomainError(f"no part has a point other than that of {short_repr(self.present(x), 200)}")
 
     def crossover(self, x: JointPoint, y: JointPoint, rng: np.random.Generator) -> JointPoint:

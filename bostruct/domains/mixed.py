@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bostruct.checks import did_you_mean, has_capability, hide_addresses, short_repr
+from bostruct.checks import did_you_mean, has_capability, hide_addresses, short_repr, try_mutation
 from bostruct.contracts import (
     Batch,
     Domain,
@@ -241,11 +241,8 @@ class MixedSpace(Joint):
         """
         for i in rng.permutation(len(self.domains)).tolist():
             for _ in range(TRIES):
-                try:
-                    part = self.domains[i].mutate(x.parts[i], rng)
-                except PredicateError:
-                    raise
-                except DomainError:  # that part has no other point; the next may have
+                part = try_mutation(self.domains[i], x.parts[i], rng)
+                if part is None:  # that part has no other point; the next may have
                     break
                 y = self._settle(self._replace_part(x, i, [part]), rng)[0]
                 if y.key != x.key and self._has_same_tests(x, i, part) and self._is_valid(y):
@@ -360,12 +357,9 @@ class MixedSpace(Joint):
     def _walk(self, x: JointPoint, rng: np.random.Generator) -> JointPoint:
         """Return a valid point some changes away, x itself where there is none."""
         for _ in range(len(self.order)):
-            try:
-                x = self.mutate(x, rng)
-            except PredicateError:
-                raise
-            except DomainError:
+            if (y := try_mutation(self, x, rng)) is None:
                 break
+            x = y
         return x
 
     def _settle(

@@ -9,15 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.checks import check_integer, check_number
+from bostruct.checks import check_integer, check_number, try_mutation
 from bostruct.contracts import (
     Array,
-    DomainError,
     HasMutation,
     HistoryView,
     Json,
     Point,
-    PredicateError,
     State,
     Suggestion,
 )
@@ -110,11 +108,7 @@ class Annealing:
         known = known_values(self.domain, history)
         value = known[self.domain.key(current)]
         for _ in range(self.free_steps):
-            try:
-                proposal = self.domain.mutate(current, rng)
-            except PredicateError:
-                raise
-            except DomainError:  # constraints leave no other point
+            if (proposal := try_mutation(self.domain, current, rng)) is None:
                 return current, None
             key = self.domain.key(proposal)
             if key not in history.seen:

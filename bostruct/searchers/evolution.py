@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import check_integer
+from bostruct.checks import check_integer, try_mutation
 from bostruct.contracts import (
     Array,
-    DomainError,
     HasMutation,
     HistoryView,
     Json,
     Point,
-    PredicateError,
     State,
     Suggestion,
 )
@@ -80,12 +78,7 @@ class EvolutionSearch:
         """Return an unseen mutation; None where every try met a point that was seen."""
         parents = rng.choice(len(history.values), size=self.tries, p=self.selection(-history.values))
         for parent in parents.tolist():
-            try:
-                x = self.domain.mutate(history.completed[parent], rng)
-            except PredicateError:
-                raise
-            except DomainError:  # bounds or constraints leave this parent no other point
-                continue
-            if self.domain.key(x) not in history.seen:
+            x = try_mutation(self.domain, history.completed[parent], rng)
+            if x is not None and self.domain.key(x) not in history.seen:
                 return x
         return None

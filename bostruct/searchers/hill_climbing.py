@@ -6,16 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.checks import check_bool, check_integer, has_capability, require
+from bostruct.checks import check_bool, check_integer, has_capability, require, try_mutation
 from bostruct.contracts import (
-    DomainError,
     HasContinuous,
     HasMutation,
     HasNeighbors,
     HistoryView,
     Json,
     Point,
-    PredicateError,
     State,
     Suggestion,
 )
@@ -99,11 +97,7 @@ class HillClimbing:
         """Draw mutations until one is unseen; return None where none of 100 is."""
         domain = require(self.domain, HasMutation, "hill-climbing")
         for _ in range(MUTATION_TRIES):
-            try:
-                changed = domain.mutate(x, rng)
-            except PredicateError:
-                raise
-            except DomainError:  # bounds or constraints leave this point no other
+            if (changed := try_mutation(domain, x, rng)) is None:
                 return None
             if domain.key(changed) not in history.seen:
                 return changed

@@ -8,18 +8,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.checks import has_capability
+from bostruct.checks import has_capability, try_mutation
 from bostruct.contracts import (
     Batch,
     Domain,
-    DomainError,
     HasCandidates,
     HasMutation,
     HasNeighbors,
     HistoryView,
     Json,
     Point,
-    PredicateError,
     State,
     Suggestion,
 )
@@ -89,12 +87,9 @@ def mutations_of(domain: HasMutation, x: Point, rng: np.random.Generator) -> Bat
     """
     found: list[Batch] = []
     for _ in range(N_MUTATIONS):
-        try:
-            found.append(domain.mutate(x, rng))
-        except PredicateError:
-            raise
-        except DomainError:  # bounds or constraints leave this point no other
+        if (changed := try_mutation(domain, x, rng)) is None:
             break
+        found.append(changed)
     return domain.join(found)
 
 

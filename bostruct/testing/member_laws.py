@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bostruct import contracts
-from bostruct.checks import missing_members
+from bostruct.checks import members_of, missing_members
 from bostruct.contracts import Domain
 
 CAPABILITIES = tuple(
@@ -25,9 +25,9 @@ def check_members(domain: Any) -> None:
     missing = missing_members(domain, Domain)
     assert not missing, f"a domain has all members of contracts.Domain: {who} lacks {', '.join(missing)}"
     for capability in CAPABILITIES:
-        own = [name for name in vars(capability) if not name.startswith("_")]
         missing = missing_members(domain, capability)
-        had = [n for n in own if n not in missing and (_is_field(capability, n) or _is_method(domain, n))]
+        present = [name for name in members_of(capability) if name not in missing]
+        had = [name for name in present if _is_field(capability, name) or _is_method(domain, name)]
         assert not had or not missing, (
             f"a domain has all members of a capability or none: for contracts.{capability.__name__}, {who} has "
             f"{', '.join(had)} and lacks {', '.join(missing)}; methods would not use it"
