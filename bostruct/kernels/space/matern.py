@@ -6,7 +6,7 @@ import importlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from types import ModuleType
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.variable import ABSENT
 from bostruct.kernels.space.factor import Pullback, VariableChanges
 
+LOOPS = "compiled"
 ROOT = math.sqrt(5.0)
 LARGEST_LOG = 600.0  # of a product that is taken before its logarithm; doubles end at 709
 FAR = 100.0  # ranges away from all others lies an absent number: its effects are below 1e-90, and nothing overflows
@@ -94,7 +95,7 @@ class MaternFactor:
         total = np.empty((prepared.xs.shape[1], prepared.ys.shape[1]))
         for own in _chunks(rates):
             xs, ys, product = prepared.xs[own], prepared.ys[own], np.empty_like(total)
-            load_compiled().add_distances(xs, ys, rates[own], prepared.is_same, total, product)
+            load_loops(LOOPS).add_distances(xs, ys, rates[own], prepared.is_same, total, product)
             np.log(product, out=product)
             product -= total
             log_gram = product if log_gram is None else np.add(log_gram, product, out=log_gram)
@@ -122,7 +123,7 @@ class MaternFactor:
             own *= 0.5
         else:
             own = np.ascontiguousarray(weighted)
-        load_compiled().sum_slopes(prepared.xs, prepared.ys, _rates(theta), prepared.is_same, own, slopes)
+        load_loops(LOOPS).sum_slopes(prepared.xs, prepared.ys, _rates(theta), prepared.is_same, own, slopes)
         return slopes
 
     def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
@@ -141,7 +142,7 @@ class MaternFactor:
 
             def pullback(weighted: Array) -> Array:
                 out = np.empty(shares.shape)
-                load_compiled().pull_shares(own, others, rates, weighted, out)
+                load_loops(LOOPS).pull_shares(own, others, rates, weighted, out)
                 return out
 
             return log_gram, pullback
@@ -188,7 +189,7 @@ class MaternFactor:
         """
         drop = np.empty((len(prepared.which), prepared.ys.shape[1]))
         ratio = np.empty_like(drop)
-        load_compiled().compare_changes(*prepared, _rates(theta), drop, ratio)
+        load_loops(LOOPS).compare_changes(*prepared, _rates(theta), drop, ratio)
         drop += np.log(ratio, out=ratio)
         return drop
 
@@ -257,7 +258,7 @@ def sum_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray) -> Arra
     """
     own, other = _effect_shares(grids, xs, FAR), _effect_shares(grids, ys, -FAR)
     total = np.zeros((len(xs), len(ys)))
-    load_compiled().add_effects(own, other, np.exp(ROOT * own), np.exp(ROOT * other), ROOT, total)
+    load_loops(LOOPS).add_effects(own, other, np.exp(ROOT * own), np.exp(ROOT * other), ROOT, total)
     return total
 
 
@@ -277,11 +278,11 @@ def vary_effects(grids: Sequence[NumberGrid], xs: IntArray, ys: IntArray) -> Cal
     def at(shares: Array) -> tuple[Array, Pullback]:
         own = np.ascontiguousarray(np.where(has, shares, FAR).T)
         total = np.zeros((len(shares), len(ys)))
-        load_compiled().add_effects(own, others, np.exp(ROOT * own), grown, ROOT, total)
+        load_loops(LOOPS).add_effects(own, others, np.exp(ROOT * own), grown, ROOT, total)
 
         def pullback(weighted: Array) -> Array:
             out = np.empty(shares.shape)
-            load_compiled().pull_effects(own, others, ROOT, weighted, out)
+            load_loops(LOOPS).pull_effects(own, others, ROOT, weighted, out)
             return np.where(has, out, 0.0)
 
         return total, pullback
@@ -302,7 +303,7 @@ def change_effects(grids: Sequence[NumberGrid], changes: VariableChanges, ys: In
         for own in (changes.before, changes.after)
     )
     out = np.empty((len(which), len(ys)))
-    load_compiled().change_effects(which, before, after, other, np.exp(ROOT * other), ROOT, out)
+    load_loops(LOOPS).change_effects(which, before, after, other, np.exp(ROOT * other), ROOT, out)
     return out
 
 
@@ -314,10 +315,13 @@ def _effect_shares(grids: Sequence[NumberGrid], xs: IntArray, absent: float) -> 
     return np.where(has.T, shares_of(grids, np.where(has, xs, 0)), absent)
 
 
-@lru_cache(maxsize=1)
-def load_compiled() -> ModuleType:
-    """Import the compiled loops when first needed: Numba takes a second, the first time on a machine some more."""
-    return importlib.import_module("bostruct.kernels.space.compiled")
+@cache
+def load_loops(module: str) -> ModuleType:
+    """Import compiled loops when first needed: Numba takes a second, the first time on a machine some more.
+
+    module: its name in this package.
+    """
+    return importlib.import_module(f"bostruct.kernels.space.{module}")
 
 
 def _rates(theta: Array) -> Array:
