@@ -10,8 +10,8 @@ The tables have the mean best value after 50 (with a prior 20) and 100 trials, t
 search to `auto` with its 95 % interval, and CPU seconds a suggestion. Positive differences are gains of `auto`. PAGE is
 a page like docs/peers.md, whose tables are renewed from all runs of FILE.
 
-PYTHON is the interpreter of the peers, in whose environment botorch, optuna, smac and this package's dependencies are
-installed; by default the running one. A peer that is not installed there is left out, and the tables say so. DIR has
+PYTHON is the interpreter of the peers, in whose environment botorch, bounce, optuna, smac and this package's
+dependencies are installed; by default the running one. A peer that is not installed there is left out, and the tables say so. DIR has
 the tables that some problems are, see docs/peers.md; without it they are skipped.
 """
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from benchmarks.peers import tables, tasks
 from benchmarks.peers.bits import BITS
+from benchmarks.peers.bounce_search import bounce
 from benchmarks.peers.measured import MEASURED
 from benchmarks.peers.orders import ORDERS
 from benchmarks.peers.priors import PRIORS
-from benchmarks.peers.searches import ON_CHOICES, SEARCHES, WITHOUT_CONDITIONS, Search
+from benchmarks.peers.searches import ON_CHOICES, SEARCHES, Search, penalize
 from benchmarks.peers.tasks import Task
 from bostruct.problems.fcnet import FCNET_DATA_SETS
 
@@ -52,7 +53,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 MIXED = ("numbers", "mixed", "conditional", "transfer")  # what `python -m benchmarks.mixed` compares
 CHOICES = ("bits", "orders", "measured")  # groups without numbers
-ALL_SEARCHES: dict[str, Search] = SEARCHES | ON_CHOICES | PRIORS
+ON_ALL: dict[str, Search] = SEARCHES | {"Bounce": partial(penalize, bounce)}
+WITHOUT_CONDITIONS = ("BoTorch", "Bounce")
+ALL_SEARCHES: dict[str, Search] = ON_ALL | ON_CHOICES | PRIORS
 # Of bits, with at most 3,000 monomials of two of them.
 WITH_BOCS = {
     "max-3-sat 60/300",
@@ -95,5 +98,5 @@ def list_searches(group: str, problem: str) -> list[str]:
     without: set[str] = set(WITHOUT_CONDITIONS if group == "conditional" else ())
     if problem not in WITH_BOCS:
         without.add("bocs")
-    searches = SEARCHES | ON_CHOICES if group in CHOICES else SEARCHES
+    searches = ON_ALL | ON_CHOICES if group in CHOICES else ON_ALL
     return [name for name in searches if name not in without]

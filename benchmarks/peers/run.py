@@ -46,7 +46,8 @@ def environment(root: Path) -> dict[str, str]:
 
 def is_missing(errors: str) -> bool:
     """Tell whether a run ended because a peer is not installed."""
-    return any(f"No module named '{name}'" in errors for name in ("optuna", "botorch", "smac", "ConfigSpace"))
+    peers = ("optuna", "botorch", "smac", "ConfigSpace", "bounce", "gin")
+    return any(f"No module named '{name}'" in errors for name in peers)
 
 
 def take(run: Run, most_seconds: float, data: Path | None) -> dict[str, Any]:

@@ -86,6 +86,13 @@ class Range(NamedTuple):
     high: float
     log: bool
 
+    def at(self, share: float, kind: str) -> float | int:
+        """Return the number at a share of the range, on its scale; a whole one where the kind is "Integer"."""
+        low, high = (np.log(v) if self.log else v for v in (self.low, self.high))
+        value = low + min(max(share, 0.0), 1.0) * (high - low)
+        value = float(min(max(np.exp(value) if self.log else value, self.low), self.high))
+        return round(value) if kind == "Integer" else value
+
 
 def range_of(variable: Any) -> Range | None:
     """Return the range of a number; None for any other variable."""
@@ -196,10 +203,7 @@ class Coder:
     def _decode(variable: Any, x: float) -> Any:
         if (own := range_of(variable)) is None:
             return variable.choices[round(x * (variable.size - 1) if is_order(variable) else x)]
-        low, high = (np.log(v) if own.log else v for v in (own.low, own.high))
-        value = low + min(max(x, 0.0), 1.0) * (high - low)
-        value = float(min(max(np.exp(value) if own.log else value, own.low), own.high))
-        return round(value) if variable.kind == "Integer" else value
+        return own.at(x, variable.kind)
 
 
 def smac(task: Task, initial: Sequence[Point], seed: int) -> Steps:
@@ -261,4 +265,3 @@ SEARCHES: dict[str, Search] = {
 ON_CHOICES: dict[str, Search] = {
     name: partial(ours, name) for name in ("combo", "bocs", "hill-climbing", "annealing")
 }  # beside the others, where there are no numbers
-WITHOUT_CONDITIONS = ("BoTorch",)

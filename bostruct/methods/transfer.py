@@ -64,6 +64,7 @@ def learn_from(searcher: Searcher, tasks: Sequence[PriorTask]) -> Searcher:
     assert isinstance(searcher, BayesianSearch)
     assert isinstance(surrogate, OutputWarping)
     assert isinstance(model, MAPGP | NoiseSelection | PSDDiagnostics)
+    model = _on_all_data(model)
     domain, join = searcher.domain, TaskJoin(searcher.domain.join)
     of_task = np.repeat(np.arange(1, len(tasks) + 1), [len(task.values) for task in tasks])
     points = TaskBatch(domain.join(*(task.points for task in tasks)), of_task)
@@ -84,6 +85,14 @@ def _kernels_of(model: object) -> list[HasGradient]:
         return [model.quiet.kernel, model.noisy.kernel]
     one = model.surrogate if isinstance(model, PSDDiagnostics) else model
     return [one.kernel] if isinstance(one, MAPGP) else []
+
+
+def _on_all_data(model: TaskModel) -> TaskModel:
+    """Return the model that is fitted to all data each time, so that its evidence can be compared with another's."""
+    if isinstance(model, NoiseSelection):
+        quiet, noisy = (replace(one, most=None) for one in (model.quiet, model.noisy))
+        return replace(model, quiet=quiet, noisy=noisy, growth=0.0)
+    return replace(model, most=None) if isinstance(model, MAPGP) else model
 
 
 def _changes_with_training(kernel: HasGradient) -> bool:

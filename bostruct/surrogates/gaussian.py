@@ -123,7 +123,9 @@ def inverse_lower(lower: Array) -> Array:
 
     lower: L (n, n); what is above its diagonal is ignored.
     """
-    return np.tril(dtrtri(lower, lower=1)[0])
+    inverse = _invert_in_blocks(lower)
+    inverse.T[_below_diagonal(len(inverse))] = 0.0  # a view in C's order: LAPACK's triangles are in Fortran's
+    return inverse
 
 
 def inverse_from_cholesky(lower: Array) -> Array:

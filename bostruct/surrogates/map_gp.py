@@ -24,7 +24,8 @@ from bostruct.contracts import (
 )
 from bostruct.surrogates.gaussian import cholesky, evidence_from, inverse_from_cholesky, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters, check_values
-from bostruct.surrogates.posterior import GaussianPosterior, member_from_gram
+from bostruct.surrogates.local_data import choose_local
+from bostruct.surrogates.posterior import GaussianPosterior, Member, member_from_gram
 from bostruct.surrogates.standardization import standardize
 
 LOG_NOISE_RANGE = (math.log(1e-6), math.log(10.0))  # of standardized values
@@ -74,9 +75,10 @@ class MAPGP:
     initial_log_noise: where the climb to the mode starts, log variance of standardized values.
     most_steps: of L-BFGS, at least 1.
     tolerance: the climb ends where a step raises the log density by at most this share of it, at least 0.
+    most: how many points to learn from, at least 2: of more data those of `choose_local`; None for all.
 
     Raises TypeError for a kernel without a gradient, or with a prior that has none; TypeError or ValueError for
-    `most_steps` and `tolerance`.
+    `most_steps`, `tolerance` and `most`.
     """
 
     kernel: HasGradient
@@ -85,10 +87,13 @@ class MAPGP:
     initial_log_noise: float
     most_steps: int = 60
     tolerance: float = field(default=LBFGSB_TOLERANCE, metadata=ADDED_LATER)
+    most: int | None = field(default=None, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
         check_integer("most_steps", self.most_steps, 1)
         check_number("tolerance", self.tolerance, 0.0)
+        if self.most is not None:
+            check_integer("most", self.most, 2)
         if missing := missing_members(self.kernel, HasGradient):
             raise TypeError(f"kernel: a mode needs {', '.join(missing)}, which {type(self.kernel).__name__} lacks")
         for block in self.kernel.parameters:
@@ -117,12 +122,15 @@ class MAPGP:
         return posterior, mode.packed.tolist(), info
 
     def prepare(self, xs: Batch, values: Array) -> TrainingData:
-        """Standardize the values, and prepare the points: all that models of the same kernel share.
+        """Standardize the values, and prepare the points: all that models of the same kernel and data share.
 
         xs: n points.
         values: (n,), in the user's units.
         """
         check_values(values)
+        if self.most is not None and len(values) > self.most:
+            kept = choose_local(self.kernel, self.join, xs, values, self.most)
+            xs, values = self.join([xs[i] for i in kept]), values[kept]
         standard, shift, scale = standardize(values, ROUNDING)
         return TrainingData(self.kernel, self.kernel.prepare(xs), standard, xs, shift, scale)
 
@@ -143,8 +151,9 @@ class MAPGP:
         """
         log_noise, theta = float(mode.packed[0]), mode.packed[1:]
         gram = self.kernel.gram(theta, fit.prepared)
-        hyper = Hyperparameters(_profiled_mean(gram, fit.values, log_noise), 0.0, log_noise, theta)
-        one = member_from_gram(gram, fit.values - hyper.mean, hyper, 0.0)
+        one = _profile_mean(
+            member_from_gram(gram, fit.values, Hyperparameters(0.0, 0.0, log_noise, theta), 0.0), fit.values
+        )
         info = mode.info | {"largest_jitter": one.jitter, "noise": math.exp(log_noise)}
         return GaussianPosterior(self.kernel, fit.xs, self.join, [one], 0.0, fit.shift, fit.scale), info
 
@@ -208,9 +217,11 @@ class MAPGP:
         return found.x, {"fit": "mode", "likelihoods": calls, "log_posterior": -float(found.fun)}
 
 
-def _profiled_mean(gram: Array, values: Array, log_noise: float) -> float:
-    lower, _ = cholesky(gram.copy, math.exp(log_noise))
-    return _generalized_mean(inverse_from_cholesky(lower), values)
+def _profile_mean(one: Member, values: Array) -> Member:
+    """Return a member of mean 0 with the mean of the largest evidence, its weights made to fit."""
+    ones = one.whitener.T @ one.whitener.sum(axis=1)  # (K + noise I)^-1 1
+    mean = float(ones @ values) / float(ones.sum())
+    return one._replace(hyper=one.hyper._replace(mean=mean), weights=one.weights - mean * ones)
 
 
 def _generalized_mean(inverse: Array, values: Array) -> float:

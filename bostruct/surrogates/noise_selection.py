@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from bostruct.checks import check_number
-from bostruct.contracts import Array, Batch, Info, State
-from bostruct.surrogates.map_gp import MAPGP
+from bostruct.contracts import ADDED_LATER, Array, Batch, Info, State
+from bostruct.surrogates.map_gp import MAPGP, Mode
 from bostruct.surrogates.posterior import GaussianPosterior
 
 
@@ -24,16 +24,20 @@ class NoiseSelection:
     noisy: the same kernel; its noise prior has the sd of the quiet one's, since densities are compared without their
         constants.
     log_odds: of `noisy` before any data, finite.
+    growth: the last model and mode serve until the data have grown by this share since they were fitted, at least 0;
+        with 0 each call fits both models.
 
-    Raises TypeError or ValueError for `log_odds`.
+    Raises TypeError or ValueError for `log_odds` and `growth`.
     """
 
     quiet: MAPGP
     noisy: MAPGP
     log_odds: float = 0.0
+    growth: float = field(default=0.0, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
         check_number("log_odds", self.log_odds, -math.inf)
+        check_number("growth", self.growth, 0.0)
         if self.quiet.kernel is not self.noisy.kernel and self.quiet.kernel != self.noisy.kernel:
             raise ValueError("noisy: expected a model with the kernel of the quiet one, for they share their data")
 
@@ -45,7 +49,7 @@ class NoiseSelection:
     ) -> tuple[GaussianPosterior, State, Info]:
         """Fit both models, each from its own last mode, and keep the more probable model.
 
-        A fit that failed counts as improbable.
+        A fit that failed counts as improbable. Where the data have hardly grown since the last fit, nothing is fitted.
 
         xs: n points.
         values: (n,), in the user's units, minimized.
@@ -54,19 +58,29 @@ class NoiseSelection:
 
         Returns the posterior, the state for the next call, and what goes on record. Raises NumericalError.
         """
-        last = self._last_modes(state)
         del rng  # the climbs are deterministic
         fit = self.quiet.prepare(xs, values)  # serves both, which have the same kernel
+        if isinstance(state, dict) and 0 <= len(values) - state["n"] < self.growth * state["n"]:
+            model = self.noisy if state["is_noisy"] else self.quiet
+            mode = Mode(np.array(state["modes"][int(state["is_noisy"])]), {"fit": "kept", "likelihoods": 0})
+            posterior, info = model.posterior_at(fit, mode)
+            return posterior, state, info
+        last = self._last_modes(state)
         quiet, noisy = self.quiet.find_mode(fit, last[0]), self.noisy.find_mode(fit, last[1])
         gain = noisy.info.get("log_posterior", -math.inf) + self.log_odds - quiet.info.get("log_posterior", -math.inf)
-        model, mode = (self.noisy, noisy) if gain > 0.0 else (self.quiet, quiet)
+        is_noisy = gain > 0.0
+        model, mode = (self.noisy, noisy) if is_noisy else (self.quiet, quiet)
         posterior, info = model.posterior_at(fit, mode)
         likelihoods = quiet.info["likelihoods"] + noisy.info["likelihoods"]
-        return posterior, [quiet.packed.tolist(), noisy.packed.tolist()], info | {"likelihoods": likelihoods}
+        modes: State = [quiet.packed.tolist(), noisy.packed.tolist()]
+        learned: State = {"modes": modes, "n": len(values), "is_noisy": is_noisy} if self.growth else modes
+        return posterior, learned, info | {"likelihoods": likelihoods}
 
     def _last_modes(self, state: State) -> list[State]:
         """Return the last mode of each model; a study of version 0.1.0 had one model, whose mode serves both."""
         if state is None:
             return self.initial_state()
+        if isinstance(state, dict):
+            return state["modes"]
         is_pair = len(state) == 2 and all(mode is None or isinstance(mode, list) for mode in state)
         return state if is_pair else [state, state]

@@ -1,6 +1,7 @@
 """`auto` asks what a domain can do: which method it takes for what, what it says of it, and that each one works."""
 
 import logging
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -147,11 +148,17 @@ def test_the_search_follows_what_the_domain_offers():
     assert bayesian(bo.Space({"a": bool})).maximizer.leaps
 
 
-def test_fits_of_numbers_alone_are_coarse():
-    """Suggestions of bits and categories stay what they were, to the last bit."""
-    for variables, tolerance in (({"a": bool}, MAPGP.tolerance), ({"a": bool, "x": bo.Real(0, 1)}, 1e-6)):
-        models = auto(bo.Space(variables)).surrogate.surrogate
-        assert (models.quiet.tolerance, models.noisy.tolerance) == (tolerance, tolerance)
+@pytest.mark.parametrize("variables", [{f"b{i}": bool for i in range(12)}, {"c": list("pqr"), "x": bo.Real(0, 1)}])
+def test_coarse_fits_lose_next_to_nothing(variables):
+    space, rng = bo.Space(variables), np.random.default_rng(0)
+    coarse = auto(space).surrogate.surrogate.quiet
+    fine = replace(coarse, tolerance=MAPGP.tolerance)
+    for _ in range(5):
+        xs = space.sample(40, rng)
+        values = np.sin(3.0 * xs / np.maximum(xs.max(axis=0), 1)) @ rng.normal(size=space.d)
+        (_, _, quick), (_, _, slow) = (model.condition(xs, values, None, rng) for model in (coarse, fine))
+        assert quick["log_posterior"] > slow["log_posterior"] - 0.01
+        assert quick["likelihoods"] <= slow["likelihoods"]
 
 
 def test_what_is_no_domain_or_has_no_kernel_is_refused():

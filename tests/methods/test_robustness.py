@@ -75,8 +75,9 @@ def check_mode(seed: int) -> None:
     posterior, state, info = surrogate.condition(xs, values, None, rng)
     assert info["fit"] == "mode"
     check_posterior(posterior, space, values, rng, [LogExpectedImprovement(), ExpectedImprovement()])
-    again = surrogate.condition(xs, values, state, rng)[2]
-    assert again["fit"] == "mode"
+    assert surrogate.condition(xs, values, state, rng)[2]["fit"] == "kept"
+    fitting = dataclasses.replace(surrogate, surrogate=dataclasses.replace(surrogate.surrogate, growth=0.0))
+    assert fitting.condition(xs, values, state, rng)[2]["fit"] == "mode"
 
 
 def check_chain(seed: int) -> None:

@@ -63,7 +63,7 @@ def test_the_prior_decides_where_it_outweighs_the_data(noise: float) -> None:
 
 
 def test_each_model_goes_on_from_its_own_mode_through_json() -> None:
-    models, rng = selection(), np.random.default_rng(1)
+    models, rng = replace(selection(), growth=0.0), np.random.default_rng(1)
     xs, values = make_data(1.0)
     _, state, _ = models.condition(xs[:40], values[:40], None, rng)
     state = json.loads(json.dumps(state))
@@ -75,6 +75,33 @@ def test_each_model_goes_on_from_its_own_mode_through_json() -> None:
         models.quiet.condition(xs, values, quiet, rng)[1],
         models.noisy.condition(xs, values, noisy, rng)[1],
     ]
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+def test_a_fit_serves_until_the_data_have_grown(noise: float) -> None:
+    models, rng = replace(selection(), growth=0.1), np.random.default_rng(1)
+    xs, values = make_data(noise)
+    _, state, info = models.condition(xs[:40], values[:40], None, rng)
+    state = json.loads(json.dumps(state))
+    posterior, same, kept = models.condition(xs[:43], values[:43], state, rng)
+    assert (same, kept["fit"], kept["likelihoods"], kept["noise"]) == (state, "kept", 0, info["noise"])
+    model = models.noisy if state["is_noisy"] else models.quiet
+    mode = Mode(np.array(state["modes"][int(state["is_noisy"])]), {})
+    expected, _ = model.posterior_at(model.prepare(xs[:43], values[:43]), mode)
+    np.testing.assert_array_equal(posterior.predict(xs).mean, expected.predict(xs).mean)
+    _, after, again = models.condition(xs[:44], values[:44], state, rng)
+    assert again["fit"] == "mode"
+    assert after["n"] == 44
+    assert models.condition(xs[:39], values[:39], state, rng)[2]["fit"] == "mode"  # of fewer data: not those it had
+
+
+def test_a_state_of_an_earlier_version_is_fitted_from() -> None:
+    xs, values = make_data(0.0)
+    rng = np.random.default_rng(1)
+    _, modes, _ = replace(selection(), growth=0.0).condition(xs[:40], values[:40], None, rng)
+    _, state, info = selection().condition(xs, values, modes, rng)
+    assert info["fit"] == "mode"
+    assert state["n"] == 50
 
 
 @dataclass(frozen=True)
@@ -100,6 +127,11 @@ def test_a_fit_that_failed_is_not_chosen_unless_both_did(fits: list[str], expect
     quiet, noisy = (cast(MAPGP, Fitted(part, info)) for part, info in infos.items())
     found = NoiseSelection(quiet, noisy).condition(*make_data(0.0), [None, None], np.random.default_rng())
     assert found == (expected, [[5.0, 1.0], [5.0, 0.0]], {"likelihoods": 4} | infos[expected])
+
+
+def test_growth_is_not_negative() -> None:
+    with pytest.raises(ValueError, match="growth: expected"):
+        replace(selection(), growth=-0.1)
 
 
 def test_odds_are_a_finite_number() -> None:

@@ -250,7 +250,7 @@ class MainEffects:
         xs: n points.
         """
         del theta
-        uneven = [i for i, one in enumerate(self.effects) if not _has_unit_diagonal(one)]
+        uneven = self._uneven
         total = np.full(len(xs), float(len(self.effects) - len(uneven)))  # of complete graphs and numbers each is 1
         rows = xs.rows() if uneven and isinstance(xs, SingleChanges) else xs
         for i in uneven:
@@ -285,6 +285,11 @@ class MainEffects:
         numbers: dict[int, int] = {}
         shared = [-1 if isinstance(effect, NumberEffect) else id(effect) for effect in self.effects]
         return np.array([numbers.setdefault(effect, len(numbers)) for effect in shared])
+
+    @cached_property
+    def _uneven(self) -> list[int]:
+        """The variables whose effects have no unit diagonal."""
+        return [i for i, one in enumerate(self.effects) if not _has_unit_diagonal(one)]
 
     @cached_property
     def _signs(self) -> IntArray:

@@ -1,0 +1,117 @@
+"""Bounce (Papenmeier et al. 2023) as a search: embeddings that grow, and a trust region in each.
+
+It draws five initial points of its own, which lie in its first embedding, so that it cannot begin with those of the
+other searches. Orders are numbers to it, rounded to the nearest choice. Its settings are those of its `default.gin`.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any
+
+import numpy as np
+
+from benchmarks.peers.searches import Point, Steps, Task, range_of
+
+BUDGET = 100  # evaluations for which it plans its embeddings
+FIRST_EMBEDDING = 5  # dimensions, and initial points
+
+
+def bounce(task: Task, initial: Sequence[Point], seed: int) -> Steps:
+    """Search by Bounce's defaults; the initial points are not used."""
+    del initial  # it draws its own
+    import gin
+    import torch
+    from bounce.benchmarks import Benchmark
+    from bounce.bounce import Bounce
+    from bounce.util.benchmark import Parameter, ParameterType
+
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    np.random.seed(seed)  # noqa: NPY002 - the state that this peer draws from
+    random.seed(seed)
+    gin.parse_config("TrustRegion.length_init_discrete = 10", skip_unknown=True)
+    variables = list(task.space.variables.items())
+    if any(variable.when for _, variable in variables):
+        raise ValueError("this peer has no conditions")
+    kinds = {True: ParameterType.CONTINUOUS, False: ParameterType.CATEGORICAL}
+    parameters = [
+        Parameter(name, ParameterType.BINARY, 0, 1)
+        if _is_bit(variable)
+        else Parameter(name, kinds[_is_number(variable)], 0, 1 if _is_number(variable) else variable.size - 1)
+        for name, variable in variables
+    ]
+
+    def run(value_of: Callable[[Point], float]) -> None:
+        class Objective(Benchmark):
+            def __call__(self, xs: Any) -> Any:
+                return torch.tensor([value_of(_decode(variables, row)) for row in np.atleast_2d(xs)]).double()
+
+        Bounce(
+            Objective(parameters, None),
+            number_initial_points=FIRST_EMBEDDING,
+            initial_target_dimensionality=min(FIRST_EMBEDDING, len(variables)),
+            number_new_bins_on_split=2,
+            maximum_number_evaluations=BUDGET,
+            batch_size=1,
+            results_dir=tempfile.mkdtemp(),
+            device="cpu",
+            dtype="float64",
+        ).run()
+
+    yield from step_through(run)
+
+
+def step_through(run: Callable[[Callable[[Point], float]], None]) -> Steps:
+    """Yield the points that a peer evaluates, which calls the objective itself.
+
+    run: called with the objective, in a thread of its own.
+    """
+    asked: SimpleQueue[Point | BaseException] = SimpleQueue()
+    told: SimpleQueue[float] = SimpleQueue()
+
+    def value_of(point: Point) -> float:
+        asked.put(point)
+        return told.get()
+
+    def target() -> None:
+        try:
+            run(value_of)
+            raise RuntimeError("the peer ended its search")
+        except BaseException as error:
+            asked.put(error)
+
+    Thread(target=target, daemon=True).start()
+    while not isinstance(point := asked.get(), BaseException):
+        told.put((yield point))
+    raise point
+
+
+def _is_number(variable: Any) -> bool:
+    return range_of(variable) is not None or (variable.ordered and variable.size > 2)
+
+
+def _is_bit(variable: Any) -> bool:
+    return range_of(variable) is None and variable.size == 2
+
+
+def _decode(variables: Sequence[tuple[str, Any]], vector: np.ndarray) -> dict[str, Any]:
+    """Return the point of a vector, in which a category has a place for each choice."""
+    point, place = {}, 0
+    for name, variable in variables:
+        width = 1 if _is_bit(variable) or _is_number(variable) else variable.size
+        own = np.asarray(vector[place : place + width], dtype=np.float64)
+        point[name] = _value(variable, own)
+        place += width
+    return point
+
+
+def _value(variable: Any, own: np.ndarray) -> Any:
+    if (numbers := range_of(variable)) is not None:
+        return numbers.at(float(own[0]), variable.kind)
+    position = int(np.argmax(own)) if len(own) > 1 else round(float(own[0]) * (variable.size - 1))
+    return variable.choices[position]
