@@ -11,8 +11,8 @@ search to `auto` with its 95 % interval, and CPU seconds a suggestion. Positive 
 a page like docs/peers.md, whose tables are renewed from all runs of FILE.
 
 PYTHON is the interpreter of the peers, in whose environment botorch, bounce, optuna, smac and this package's
-dependencies are installed; by default the running one. A peer that is not installed there is left out, and the tables say so. DIR has
-the tables that some problems are, see docs/peers.md; without it they are skipped.
+dependencies are installed; by default the running one. A peer that is not installed there is left out, and the tables
+say so. DIR has the tables that some problems are, see docs/peers.md; without it they are skipped.
 """
 
 from __future__ import annotations
