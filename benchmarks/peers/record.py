@@ -14,7 +14,7 @@ from benchmarks.chaos.results import append_result, read_results, read_revision
 from benchmarks.peers.run import Run
 from benchmarks.speed.__main__ import machine
 
-PACKAGES = ("botorch", "gpytorch", "optuna", "smac", "torch", "scikit-learn", "scipy", "numpy")
+PACKAGES = ("botorch", "bounce", "gpytorch", "optuna", "smac", "torch", "scikit-learn", "scipy", "numpy")
 VERSIONS = f"""
 import json
 from importlib.metadata import PackageNotFoundError, version

@@ -14,6 +14,7 @@ import pytest
 import bostruct as bo
 from benchmarks.peers import __main__ as command
 from benchmarks.peers import priors
+from benchmarks.peers.bounce_search import step_through
 from benchmarks.peers.convert import FCNET_AXES, HPOBENCH_AXES, convert, read_table
 from benchmarks.peers.groups import GENERATED, GROUPS, MIXED, PROBLEMS, TRAINED, list_searches, make_task
 from benchmarks.peers.measured import DEVICES, REACTIONS
@@ -427,3 +428,27 @@ def test_the_mixed_command_takes_its_groups_alone(tmp_path, monkeypatch, capsys)
     said = capsys.readouterr().out
     assert "branin | random | 2" in said
     assert "max-3-sat 60/300" not in said
+
+
+def test_a_peer_that_calls_the_objective_itself_is_stepped_through():
+    told = []
+
+    def run(value_of):
+        told.extend(value_of({"x": i}) for i in range(3))
+
+    steps = step_through(run)
+    assert next(steps) == {"x": 0}
+    assert [steps.send(value) for value in (5.0, 6.0)] == [{"x": 1}, {"x": 2}]
+    with pytest.raises(RuntimeError, match="the peer ended its search"):
+        steps.send(7.0)
+    assert told == [5.0, 6.0, 7.0]
+
+
+def test_what_such_a_peer_raises_is_raised():
+    def run(value_of):
+        raise ValueError(f"after {value_of({'x': 0})}")
+
+    steps = step_through(run)
+    next(steps)
+    with pytest.raises(ValueError, match=r"after 2\.0"):
+        steps.send(2.0)
