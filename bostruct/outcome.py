@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Real
@@ -88,7 +89,7 @@ def as_number(name: str, value: object) -> float:
     name: of the value, for the message.
     value: the number.
 
-    NaN and infinities pass: they are outcomes, not mistakes of type.
+    NaN and infinities pass: they are outcomes, not mistakes of type. So does a masked number, as NaN.
     """
     given = value
     if callable(item := getattr(value, "item", None)):
@@ -96,6 +97,8 @@ def as_number(name: str, value: object) -> float:
             value = item()
         except (TypeError, ValueError, RuntimeError):
             raise TypeError(f"{name}: expected one number, got {_short(given)}") from None
+        if _is_masked(given):  # `item` returns what lies under the mask
+            value = math.nan
     if isinstance(value, bool) or not isinstance(value, Real):
         advice = "; there is one objective: combine the parts into one number, such as a weighted sum"
         several = isinstance(value, tuple | list | dict)
@@ -104,6 +107,12 @@ def as_number(name: str, value: object) -> float:
         return float(value)
     except OverflowError:  # an integer beyond float64
         return -math.inf if value < 0 else math.inf  # type: ignore[operator]
+
+
+def _is_masked(value: object) -> bool:
+    """Tell whether a value is a masked array of NumPy with a masked element; without NumPy there is none."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.ma.MaskedArray) and bool(numpy.ma.getmaskarray(value).any())
 
 
 def outcome_of(value: object) -> Outcome:

@@ -98,3 +98,16 @@ def test_outcomes_have_hashes_that_fit_their_equality():
     first, again = (Outcome((1.0,), constraints={"a": 1.0}) for _ in range(2))
     assert hash(first) == hash(again)
     assert len({first, again, Outcome((1.0,)), Outcome(failed="rain")}) == 3
+
+
+@pytest.mark.parametrize(
+    "value", [np.ma.masked, np.ma.masked_invalid([np.nan, np.nan]).mean(), np.ma.array(1.0, mask=True)]
+)
+def test_what_lies_under_a_mask_is_no_number(value: Any) -> None:
+    assert math.isnan(as_number("value", value))
+    result = bo.minimize(lambda point: value if point["a"] else 1.0, {"a": bool}, 2, progress=False)
+    assert sorted((trial.value, trial.reason) for trial in result.trials if trial.status == "failed") == [
+        (None, "objective returned nan")
+    ]
+    assert (result.best_value, result.n_completed) == (1.0, 1)
+    assert as_number("value", np.ma.array([2.0], mask=False)) == 2.0

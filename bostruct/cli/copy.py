@@ -23,6 +23,7 @@ def copy(file: str, copy: str, as_json: bool) -> None:
       bostruct copy runs.db "backup-$(date +%F).db" --json
     """
     with plain_errors():
+        from bostruct.display import printable
         from bostruct.storage.backends import open_storage
         from bostruct.study.saving import copy_file
 
@@ -31,4 +32,4 @@ def copy(file: str, copy: str, as_json: bool) -> None:
     if as_json:
         echo_json({"file": file, "copy": copy, "studies": names})
     else:
-        click.echo(f"{file} is copied to {copy}, which holds {', '.join(map(repr, names))}")
+        click.echo(f"{printable(file)} is copied to {printable(copy)}, which holds {', '.join(map(repr, names))}")

@@ -43,9 +43,13 @@ def _pack(error: BaseException) -> bytes:
     import cloudpickle
 
     try:
-        return cloudpickle.dumps(error)
-    except Exception:  # of any kind: this is the objective's own code; the text travels with the outcome
+        packed = cloudpickle.dumps(error)
+        pickle.loads(
+            packed
+        )  # what ends a process, or takes its time, must do so here, where it costs its own trial alone
+    except BaseException:  # of any kind: this is the objective's own code; the text travels with the outcome
         return b""
+    return packed
 
 
 def _unpack(fields: tuple[Any, ...], error: bytes | None) -> Evaluation:
@@ -55,7 +59,9 @@ def _unpack(fields: tuple[Any, ...], error: bytes | None) -> Evaluation:
         return evaluation
     try:
         loaded = pickle.loads(error)
-    except Exception:  # of any kind: this is the objective's own code
+    except BaseException as another:  # of any kind: this is the objective's own code
+        if isinstance(another, KeyboardInterrupt) or is_from_handler(another, handler_codes()):
+            raise
         loaded = None
     if not isinstance(loaded, BaseException):
         loaded = RuntimeError(evaluation.outcome.failed)

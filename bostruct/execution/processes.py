@@ -17,7 +17,7 @@ from bostruct.contracts import BostructError
 from bostruct.execution.evaluation import Evaluation
 from bostruct.execution.pickling import pickle_for_worker
 from bostruct.execution.pools import FinishedTrials
-from bostruct.execution.worker_process import WorkerLost, WorkerProcess, share_bytes
+from bostruct.execution.worker_process import EXIT_SECONDS, WorkerLost, WorkerProcess, share_bytes
 from bostruct.outcome import Outcome
 
 MAX_LOADS = 3  # processes that may be lost while they load the objective for one trial
@@ -94,8 +94,9 @@ class ProcessPool:
             worker.kill()
         for worker in self._idle:
             worker.dismiss()
+        end = time.monotonic() + EXIT_SECONDS  # of all of them: they were dismissed together
         for worker in self._idle:
-            worker.wait_for_exit()
+            worker.wait_for_exit(max(0.0, end - time.monotonic()))
             worker.kill()
         self._forget()
 

@@ -158,10 +158,13 @@ class WorkerProcess:
         if self._process.stdin is not None:
             self._process.stdin.close()
 
-    def wait_for_exit(self) -> str:
-        """Return how the process ended; one that closed its socket and lives on is killed first."""
+    def wait_for_exit(self, timeout: float = EXIT_SECONDS) -> str:
+        """Return how the process ended; one that closed its socket and lives on is killed first.
+
+        timeout: seconds that it gets to end by itself.
+        """
         try:
-            code = self._process.wait(EXIT_SECONDS)
+            code = self._process.wait(timeout)
         except subprocess.TimeoutExpired:
             self.kill()
             code = self._process.wait()

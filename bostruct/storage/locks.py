@@ -50,6 +50,7 @@ def acquire(path: Path, what: str) -> int:
         _descriptors.add(descriptor)  # at once: another thread may fork
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _check_names(path, descriptor, what)
             if _is_same_file(path, descriptor):
                 os.ftruncate(descriptor, 0)
                 os.write(descriptor, json.dumps({"pid": os.getpid(), "host": platform.node()}).encode())
@@ -58,12 +59,21 @@ def acquire(path: Path, what: str) -> int:
             holder = _holder(descriptor)
             _drop(descriptor)
             raise StudyLocked(f"{what} is open for writing in {holder}; close it there first") from None
+        except StorageError:
+            _drop(descriptor)
+            raise
         except OSError as error:  # no locks on this file system, no space left ...
             _drop(descriptor)
             raise StorageError(
                 f"{path}: the lock of {what} cannot be taken: {error.strerror}; try a local disk with free space"
             ) from error
         _drop(descriptor)  # its last holder removed the file between our open and our lock
+
+
+def _check_names(path: Path, descriptor: int, what: str) -> None:
+    """Refuse a file that has another name as well, whose content the holder's name would overwrite."""
+    if (names := os.fstat(descriptor).st_nlink) > 1:
+        raise StorageError(f"{path}: the lock of {what} cannot be made: the file has {names} names (hard links)")
 
 
 def release(path: Path, descriptor: int) -> None:

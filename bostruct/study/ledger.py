@@ -6,12 +6,12 @@ import time
 from bisect import insort
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from bostruct.checks import check_integer
-from bostruct.contracts import BostructError, Domain, Info, Point, PointError, Presented
+from bostruct.contracts import BostructError, Domain, Info, Point, Presented
 from bostruct.execution.interrupts import defer_interrupt
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import dump
@@ -29,7 +29,8 @@ MAX_ATTEMPTS = 2
 class _Record:
     """One trial. point: as the domain holds it; None where it cannot be read. attempts: times handed out, less the
     times taken back in good order. outcome: all of it, of which the trial shows value and reason; None while it runs.
-    text: the point as it is stored, JSON text, of a trial that was read; None for the domain's encoding.
+    text: the point as it is stored, JSON text, of a trial that was read; None for the domain's encoding. earlier: times
+    at which it was begun before it was handed out again, as far as this process knows.
     """
 
     trial: Trial
@@ -37,6 +38,7 @@ class _Record:
     attempts: int
     outcome: Outcome | None = None
     text: str | None = None
+    earlier: set[float] = field(default_factory=set)
 
 
 class Ledger:
@@ -132,6 +134,7 @@ class Ledger:
         if attempts > 1:
             trial = replace(trial, info=trial.info | {"attempts": attempts})
         self.writer.update(write_trial(trial, None, "", None, attempts))
+        record.earlier.add(record.trial.started)
         record.attempts, record.trial = attempts, trial
         self._queue.pop(0)
         return trial
@@ -264,7 +267,10 @@ class Ledger:
         if not 0 <= number < len(self):
             raise ValueError(f"trial: expected one of the study's {len(self)}, got number {number}")
         if isinstance(trial, Trial) and self._is_of_another_study(trial):
-            raise ValueError(f"trial: expected one of this study, whose trial {number} has another point")
+            raise ValueError(
+                f"trial: expected one of this study, whose trial {number} was begun at another time; if it is the same "
+                "trial, give its number"
+            )
         return number
 
     def _check_readable(self, number: int) -> None:
@@ -272,14 +278,9 @@ class Ledger:
             raise ValueError(f"trial: expected one in the space of the study, but trial {number} is none: {why}")
 
     def _is_of_another_study(self, trial: Trial) -> bool:
-        """Tell by when it was begun, as users may change the point that they were given; then by its point."""
+        """Tell by when it was begun: users may change the point they were given, and another study may have the same."""
         record = self._records[trial.number]
-        if trial.started == record.trial.started or record.trial.unread is not None:
-            return False
-        try:
-            return self._domain.key(self._domain.parse(trial.point)) != self._domain.key(record.point)
-        except (PointError, TypeError, ValueError, LookupError):
-            return True
+        return trial.started not in {record.trial.started, *record.earlier} and record.trial.unread is None
 
     def check_requeueable(self, trial: Trial | int) -> int:
         """Return the number of a trial that is running or has failed; raise ValueError for any other, and one added.

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from bostruct import __version__
 from bostruct.checks import count_own_frames, has_capability, short_repr
 from bostruct.contracts import Domain, HasMigration, Info, ParsedJson, Point, PointError, PredicateError
+from bostruct.display import printable
 from bostruct.domains.space.rereading import Contents, read_contents
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import SpaceChange, StorageError, StoredStudy, StudyRow, StudyWriter, TrialRow
@@ -209,7 +210,7 @@ def group_reasons(unread: Mapping[str, str], contents: Sequence[Contents]) -> st
     ]
     if more := len(ordered) - len(lines):
         lines.append(f"and {more} more variables or constraints")
-    return "".join(f"\n- {line}" for line in lines)
+    return "".join(f"\n- {printable(line)}" for line in lines)  # names are whatever the file says
 
 
 def _find_subject(reason: str, contents: Sequence[Contents]) -> str:

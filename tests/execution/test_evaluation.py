@@ -5,6 +5,8 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+import pytest
+
 from bostruct.execution.evaluation import Evaluation, evaluate
 from bostruct.outcome import Outcome
 
@@ -16,6 +18,20 @@ def test_a_value_an_error_and_infeasibility_become_outcomes() -> None:
     assert isinstance(failed.error, ZeroDivisionError)
     assert "point / 0" in str(failed.trace)
     assert evaluate(lambda point: [point], 3).outcome.status == "failed"
+
+
+@pytest.mark.parametrize("raised", [SystemExit, GeneratorExit, KeyboardInterrupt])
+def test_an_exception_that_raises_another_where_it_is_loaded_is_left_behind(raised: type[BaseException]) -> None:
+    class Leaves(Exception):
+        def __reduce__(self) -> Any:
+            return _leave, (raised,)
+
+    arrived = pickle.loads(pickle.dumps(Evaluation(Outcome(failed="Leaves: x"), Leaves("x"), "trace")))
+    assert (arrived.outcome.failed, str(arrived.error)) == ("Leaves: x", "Leaves: x")
+
+
+def _leave(raised: type[BaseException]) -> None:
+    raise raised
 
 
 def test_an_evaluation_arrives_though_its_exception_does_not() -> None:

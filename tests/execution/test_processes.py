@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -36,6 +37,44 @@ def _end_of_stream() -> None:
 class BecomesANumber(Exception):
     def __reduce__(self) -> Any:
         return int, ("3",)
+
+
+class EndsItsProcess(Exception):
+    def __reduce__(self) -> Any:
+        return os._exit, (3,)
+
+
+class LeavesTheProgram(Exception):
+    def __reduce__(self) -> Any:
+        return sys.exit, (4,)
+
+
+class SleepsAsItLoads(Exception):
+    def __reduce__(self) -> Any:
+        return time.sleep, (60,)
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        (EndsItsProcess, "exit code 3"),
+        (LeavesTheProgram, "LeavesTheProgram: diverged"),
+        (SleepsAsItLoads, "timed out after 2 s"),
+    ],
+)
+def test_an_exception_that_is_code_costs_its_own_trial(kind: type[Exception], reason: str) -> None:
+    """It is loaded in the worker first: neither the study's process nor another trial pays for it."""
+
+    def objective(point: dict) -> float:
+        if point["a"] == 2:
+            raise kind("diverged")
+        return float(point["a"])
+
+    result = bo.Study(SPACE, method="random", seed=0).optimize(objective, 6, workers=2, trial_timeout=2.0)
+    failed = [(t.point["a"], t.reason) for t in result.trials if t.status == "failed"]
+    assert [a for a, _ in failed] == [2]
+    assert reason in str(failed[0][1])
+    assert result.n_completed == 5
 
 
 @pytest.mark.parametrize("kind", [EndsTheStream, BecomesANumber])
@@ -289,3 +328,16 @@ def test_a_large_point_is_taken_from_a_process_that_does_not_read_it(
     assert time.monotonic() - began < 30.0
     with pytest.raises(ProcessLookupError):
         os.kill(stopped, 0)
+
+
+def test_workers_that_linger_are_waited_for_together() -> None:
+    """Each has left a thread that keeps it from ending."""
+
+    def objective(point: dict) -> float:
+        threading.Thread(target=time.sleep, args=(60,)).start()
+        return float(point["a"])
+
+    began = time.monotonic()
+    with mock.patch("bostruct.execution.processes.EXIT_SECONDS", 3.0):
+        bo.Study(SPACE, method="random", seed=0).optimize(objective, 6, workers=6)
+    assert time.monotonic() - began < 6 * 3.0

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bostruct.storage.locks import acquire, release
-from bostruct.storage.protocol import StudyLocked
+from bostruct.storage.protocol import StorageError, StudyLocked
 
 
 def test_a_lock_has_one_holder_and_leaves_no_file(tmp_path: Path) -> None:
@@ -40,3 +40,12 @@ def test_escape_sequences_of_a_holder_reach_nobody(tmp_path: Path) -> None:
         with pytest.raises(StudyLocked) as caught:
             acquire(path, "the study")
     assert "\x1b" not in str(caught.value)
+
+
+def test_a_file_with_another_name_is_no_lock(tmp_path: Path) -> None:
+    precious, path = tmp_path / "precious", tmp_path / "runs.db.1.lock"
+    precious.write_text("content")
+    path.hardlink_to(precious)
+    with pytest.raises(StorageError, match=r"runs\.db\.1\.lock: the lock of the study cannot be made: .* 2 names"):
+        acquire(path, "the study")
+    assert precious.read_text() == "content"

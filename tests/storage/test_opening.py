@@ -248,3 +248,11 @@ def test_a_connection_reads_what_a_study_wrote(file: Path) -> None:
             connection.execute("DELETE FROM trials")
     assert [json.loads(row.info)["origin"] for row in stored.trials] == ["initial"] * 6
     assert progress.told == 5
+
+
+def test_a_name_that_is_no_text_is_a_name(tmp_path: Path) -> None:
+    file = tmp_path / "runs\udcff.db"
+    with bo.Study({"a": bool}, method="random", storage=file) as study:
+        study.tell(study.ask(), 1.0)
+    assert bo.Study.load(file, read_only=True).best_value == 1.0
+    assert os.listdir(os.fsencode(tmp_path)) == [b"runs\xff.db"]

@@ -18,12 +18,21 @@ def open_study(seed: int) -> bo.Study:
     return bo.Study(SPACE, method="random", seed=seed)
 
 
+def test_a_trial_of_another_study_with_the_same_point_is_refused() -> None:
+    own, other = (bo.Study({"a": range(9)}, method="random", seed=0) for _ in range(2))
+    mine, theirs = own.ask(), other.ask()
+    assert mine.point == theirs.point
+    with pytest.raises(ValueError, match="expected one of this study, whose trial 0 was begun at another time"):
+        own.tell(theirs, 99.0)
+    assert own.tell(theirs.number, 1.0).value == 1.0
+
+
 def test_a_trial_of_another_study_is_refused() -> None:
     study, other = open_study(0), open_study(1)
     trial, foreign = study.ask(), other.ask()
     assert trial.point != foreign.point
     for step in (lambda: study.tell(foreign, 1.0), lambda: study.requeue(foreign)):
-        with pytest.raises(ValueError, match="expected one of this study, whose trial 0 has another point"):
+        with pytest.raises(ValueError, match="expected one of this study, whose trial 0 was begun at another time"):
             step()
     assert study.tell(trial, 1.0).value == 1.0
 

@@ -504,3 +504,14 @@ def test_a_trial_that_the_default_before_kept_stays_data_when_the_study_is_opene
         with open_study(place, OLD | {"b": bo.Integer(0, 5, when={"a": "x"}, **default)}) as study:
             assert [(trial.unread, trial.point) for trial in study.trials] == [(None, {"a": "y"})]
     assert len(study.space_changes) == 1
+
+
+def test_escape_sequences_in_names_reach_no_terminal(tmp_path: Path) -> None:
+    file, name = tmp_path / "runs.db", "old\x1b]0;pwn\x07"
+    with bo.Study({name: ["v", "w"]}, method="random", storage=file, name="mine") as study:
+        study.add({name: "w"}, 1.0)
+    with pytest.warns(SpaceChanged) as caught:
+        bo.Study({name: ["v", "u"]}, method="random", storage=file, name="mine").close()
+    said = str(caught[0].message)
+    assert "\x1b" not in said
+    assert r"- old\x1b]0;pwn\x07: expected one of" in said
