@@ -278,7 +278,7 @@ class Ledger:
             raise ValueError(f"trial: expected one in the space of the study, but trial {number} is none: {why}")
 
     def _is_of_another_study(self, trial: Trial) -> bool:
-        """Tell by when it was begun: users may change the point they were given, and another study may have its like."""
+        """Tell by when it was begun: users may change a point that they were given, and another study may have it."""
         record = self._records[trial.number]
         return trial.started not in {record.trial.started, *record.earlier} and record.trial.unread is None
 
