@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from bostruct.checks import short_repr
 from bostruct.problems.formula import Formula
+from bostruct.problems.paths import check_regular
 
 EXACT = 2**53
 COMPRESSION = {".gz": (gzip.compress, gzip.decompress), ".xz": (lzma.compress, lzma.decompress)}
@@ -35,9 +36,11 @@ def read_wcnf(path: str | Path) -> Formula:
 
     path: a file with `p wcnf variables clauses [top]` and `weight literals 0`, or without header, `h` for hard.
 
-    Raises OSError where the file cannot be opened, and ValueError, naming file and line, where it is malformed.
+    Raises OSError where the file cannot be opened, and ValueError, naming file and line, where it is malformed, or
+    where the path is that of no regular file.
     """
     path = Path(path)
+    check_regular(str(path), path)
     _, decompress = COMPRESSION.get(path.suffix, (bytes, bytes))
     try:
         text = decompress(path.read_bytes()).decode("latin-1")  # comments may hold any byte
@@ -101,7 +104,7 @@ def _weight(token: str, header: Header | None) -> float:
         weight = _number(token, int if token.isdigit() else float)
     except ValueError:
         raise ValueError(f"expected a positive weight{'' if header else ' or h'}, got {short_repr(token)}") from None
-    if header is not None and weight >= header.top:
+    if header is not None and weight >= header.top < math.inf:  # without a top no clause is hard
         return math.inf
     if not 0 < weight <= EXACT:
         raise ValueError(f"expected a weight above 0, at most 2^53, got {short_repr(token)}")

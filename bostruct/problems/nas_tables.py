@@ -14,6 +14,7 @@ from bostruct.problems.architectures import ArchitectureProblem
 from bostruct.problems.tabular import (
     Lookup,
     NoisyLookup,
+    check_codes,
     check_table,
     point_means,
     read_arrays,
@@ -50,7 +51,10 @@ def nasbench101(file: str) -> ArchitectureProblem:
         raise ValueError(f"file: {file}: expected upper triangular adjacency (n, 7, 7) and ops (n, 7)")
     if (ops[:, 0] != 0).any() or (ops[:, 6] != 1).any():
         raise ValueError(f"file: {file}: ops: expected the input (0) first and the output (1) last")
-    codes = np.concatenate([adjacency[:, *UPPER_TRIANGLE], ops[:, 1:6] - 2], axis=1)
+    edges, inner = adjacency[:, *UPPER_TRIANGLE], ops[:, 1:6]
+    check_codes(file, "adjacency", edges, 0, (2,) * edges.shape[1])
+    check_codes(file, "ops", inner, 2, (3,) * inner.shape[1])
+    codes = np.concatenate([edges.astype(np.int64), inner.astype(np.int64) - 2], axis=1)  # unsigned ones would wrap
     return _problem(f"nasbench101:file={file}", file, "nasbench101", codes, 100.0 - arrays["val_acc"], NB101_SOURCE)
 
 

@@ -46,7 +46,7 @@ def nasbench201(file: str, data: str = "cifar100", noise_seed: int | None = None
         arrays = read_arrays(file, ("edges", validation, test), official.NATS_FILES)
     if arrays[validation].ndim != 2 or np.isnan(arrays[validation]).all(axis=1).any():
         raise ValueError(f"file: {file}: {validation}: expected a row of seeds with a value for each cell")
-    check_table(file, "nasbench201", arrays["edges"], arrays[test])
+    check_table(file, "nasbench201", arrays["edges"], arrays[test], "edges")
     domain = table_domain("nasbench201", arrays["edges"])
     rows = rows_of(domain, arrays["edges"])
     errors = 100.0 - arrays[validation].astype(np.float64)

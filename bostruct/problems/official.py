@@ -28,6 +28,7 @@ from bostruct.contracts import Array, ParsedJson
 from bostruct.domains.architecture.cells import NB201_OPERATIONS
 from bostruct.problems import official_pth
 from bostruct.problems.official_pth import Pickled
+from bostruct.problems.paths import check_regular, is_folder, is_regular
 
 NATS_FILES = (
     "the folder NATS-tss-v1_0-3ffb9-simple or the file NATS-tss-v1_0-3ffb9.pickle.pbz2 of NATS-Bench, or the file "
@@ -42,6 +43,8 @@ SETS = {  # our name of a data set: where it is validated, where it is tested
     "c100": (("cifar100", "x-valid"), ("cifar100", "x-test")),
     "in16": (("ImageNet16-120", "x-valid"), ("ImageNet16-120", "x-test")),
 }
+ONE_ARCHITECTURE = re.compile(r"([0-9]+)\.pickle\.pbz2")
+MAX_ACCURACY = float(np.finfo(np.float32).max)  # more would be infinite in our arrays
 EDGE = re.compile(r"(\w+)~(\d)")
 SOURCES = ("0", "01", "012")  # of the edges into each tensor of a cell, as its string lists them
 
@@ -70,7 +73,7 @@ def starts_with(file: str | Path, *marks: bytes) -> bool:
     file: a path.
     marks: bytes to look for.
     """
-    if not Path(file).is_file():
+    if not is_regular(file):
         return False
     with open(file, "rb") as stream:
         return stream.read(64).lstrip().startswith(marks)
@@ -81,7 +84,7 @@ def is_nats(file: str | Path) -> bool:
 
     file: a path; a folder and a bzip2 file count as NATS-Bench.
     """
-    return Path(file).is_dir() or starts_with(file, b"BZh") or official_pth.is_pth(file)
+    return is_folder(file) or starts_with(file, b"BZh") or official_pth.is_pth(file)
 
 
 def is_json(file: str | Path) -> bool:
@@ -97,7 +100,7 @@ def is_hdf5(file: str | Path) -> bool:
 
     file: a path.
     """
-    return Path(file).is_dir() or starts_with(file, b"\x89HDF")
+    return is_folder(file) or starts_with(file, b"\x89HDF")
 
 
 def read_nats(file: str | Path) -> dict[str, np.ndarray]:
@@ -149,6 +152,7 @@ def read_fcnet(file: str | Path, data: str) -> FCNetGrid:
     Values of a variable are in the order of our .npz files. Raises ValueError, MissingExtra without h5py.
     """
     path = _fcnet_path(Path(file), data)
+    check_regular(f"file: {path}", path)
     h5py = optional_import("h5py", "tables")
     try:
         with h5py.File(path, "r") as stored:
@@ -168,21 +172,31 @@ def _last_errors(stored: Pickled, key: str) -> Array:
     """
     h5py = optional_import("h5py", "tables")
     place = f"{short_repr(key, 100)}/valid_mse"
-    for parent, name in ((stored, key), (stored[key], "valid_mse")):
-        if not isinstance(parent.get(name, getlink=True), h5py.HardLink):
+    curves = stored
+    for name in (key, "valid_mse"):
+        if not isinstance(curves, h5py.Group) or not _is_hard_link(curves, name):
             raise ValueError(f"{place} is a link to another place, or not there")
-    curves = stored[key]["valid_mse"]
+        curves = curves[name]
     if not isinstance(curves, h5py.Dataset) or curves.external or curves.is_virtual:
         raise ValueError(f"{place} holds no data of its own")
     if curves.ndim != 2 or curves.dtype.kind not in "iuf" or not 0 < curves.size <= MAX_CURVE_VALUES:
         raise ValueError(f"{place} is {curves.dtype} of shape {curves.shape}")
-    return curves[:, -1]
+    with np.errstate(over="ignore"):  # what is too large for float64 becomes infinite, and is refused as that
+        return curves[:, -1].astype(np.float64)
+
+
+def _is_hard_link(group: Pickled, name: str) -> bool:
+    """Tell whether a name leads to what the file itself holds; `get` and `in` of a group would follow other links."""
+    h5py = optional_import("h5py", "tables")
+    links, stored_name = group.id.links, name.encode("utf-8", "surrogateescape")
+    return links.exists(stored_name) and links.get_info(stored_name).type == h5py.h5l.TYPE_HARD
 
 
 def _architectures(path: Path) -> Iterator[tuple[str, Pickled]]:
     """Yield a name for messages, and the results by number of epochs, of each architecture in order of its index."""
-    if path.is_dir():
-        numbered = {int(one.name.partition(".")[0]): one for one in path.glob("*.pickle.pbz2") if one.name[0].isdigit()}
+    if is_folder(path):
+        # others are no architecture: meta.pickle.pbz2, or a copy such as 1-backup.pickle.pbz2
+        numbered = {int(named[1]): one for one in path.iterdir() if (named := ONE_ARCHITECTURE.fullmatch(one.name))}
         for _, one in sorted(numbered.items()):
             yield str(one), _unpickle_nats(one)
         return
@@ -190,13 +204,15 @@ def _architectures(path: Path) -> Iterator[tuple[str, Pickled]]:
         yield from official_pth.architectures(path)
         return
     stored = _unpickle_nats(path)
-    if not isinstance(stored, dict) or not isinstance(stored.get("arch2infos"), dict):
+    found = stored.get("arch2infos") if isinstance(stored, dict) else None
+    if not isinstance(found, dict) or not all(isinstance(index, int) for index in found):
         raise ValueError(f"file: {path} has no results of architectures (arch2infos); expected {NATS_FILES}")
-    for index in sorted(stored["arch2infos"]):
-        yield f"{path}: architecture {index}", stored["arch2infos"][index]
+    for index in sorted(found):
+        yield f"{path}: architecture {index}", found[index]
 
 
 def _unpickle_nats(path: Path) -> Pickled:
+    check_regular(f"file: {path}", path)
     try:
         with bz2.open(path, "rb") as stream:
             return _NumbersUnpickler(stream).load()
@@ -214,6 +230,8 @@ def _parse_cell(results: Pickled, where: str) -> tuple[tuple[int, ...], dict[str
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{where}: expected trainings of {EPOCHS} epochs on all data sets of NATS-Bench") from error
+    except OverflowError as error:
+        raise ValueError(f"{where}: expected finite numbers of epochs and accuracies: {error}") from error
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from error
     return edges, validation, test
@@ -224,7 +242,10 @@ def _seed_accuracies(results: Pickled, data: str, part: str) -> list[float]:
     found = {seed: results[name, seed] for name, seed in results if name == data}
     if not found:
         raise KeyError(data)
-    return [float(found[seed]["eval_acc1es"][f"{part}@{int(found[seed]['epochs']) - 1}"]) for seed in sorted(found)]
+    last = [float(found[seed]["eval_acc1es"][f"{part}@{int(found[seed]['epochs']) - 1}"]) for seed in sorted(found)]
+    if too_large := [value for value in last if abs(value) > MAX_ACCURACY]:
+        raise ValueError(f"expected accuracies in percent, got {too_large[0]} for {data}")
+    return last
 
 
 def _parse_edges(text: str) -> tuple[int, ...]:
@@ -239,6 +260,7 @@ def _parse_edges(text: str) -> tuple[int, ...]:
 
 
 def _json(file: str | Path) -> dict[str, ParsedJson]:
+    check_regular(f"file: {file}", file)
     try:
         stored = json.loads(Path(file).read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
@@ -254,8 +276,8 @@ def _not_macro(file: str | Path) -> str:
 
 def _fcnet_path(path: Path, data: str) -> Path:
     name = f"fcnet_{data}_data.hdf5"
-    if path.is_dir():
-        if not (path / name).is_file():
+    if is_folder(path):
+        if not is_regular(path / name):
             raise ValueError(f"file: {path}: expected {name} in this folder")
         return path / name
     if (official := re.fullmatch(r"fcnet_(\w+)_data\.hdf5", path.name)) and official[1] != data:

@@ -20,6 +20,8 @@ from typing import IO, Any, TypeAlias
 
 import numpy as np
 
+from bostruct.problems.paths import check_regular, is_regular
+
 PTH = "NAS-Bench-201-v1_1-096897.pth"
 TORCH_MAGIC = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # of torch.save before torch 1.6
 HEADERS = 3  # pickles in front of the object's: magic number, version of the format, machine
@@ -66,7 +68,7 @@ def is_pth(file: str | Path) -> bool:
     file: a path.
     """
     path = Path(file)
-    if not path.is_file():
+    if not is_regular(path):
         return False
     with open(path, "rb") as stream:
         return stream.read(len(TORCH_MAGIC)) == TORCH_MAGIC or _member(path) is not None
@@ -81,6 +83,7 @@ def architectures(path: Path) -> Iterator[tuple[str, Pickled]]:
 
     Raises ValueError.
     """
+    check_regular(f"file: {path}", path)
     try:
         with _pickle(path) as stream:
             stored = _LastEpochs(stream).load()

@@ -8,7 +8,6 @@ import zipfile
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from bostruct.domains.architecture.cells import CELL_SPACES
 from bostruct.domains.architecture.table import TableDomain, shared_table
 from bostruct.domains.architecture.value import Architecture
 from bostruct.problems.architectures import ArchitectureProblem, PointFunction
+from bostruct.problems.paths import is_regular
 
 MAX_LISTED_CODES = 100_000  # codes of a space
 
@@ -92,10 +92,10 @@ def read_arrays(file: str, names: Sequence[str], official: str = "") -> Arrays:
     official: what else would have been read, for messages.
 
     Raises ValueError for a file that cannot be read, or without one of the names, and for arrays that are no rows of
-    real numbers, or hold infinite ones.
+    real numbers, or hold ones that are infinite in float64.
     """
     other = f", or {official}" if official else ""
-    if not Path(file).is_file():
+    if not is_regular(file):
         raise ValueError(f"file: expected an .npz file{other}, found none at {file}")
     try:
         # opened here: NumPy leaves the file of a damaged archive open
@@ -112,7 +112,10 @@ def read_arrays(file: str, names: Sequence[str], official: str = "") -> Arrays:
         if not array.ndim or array.dtype.kind not in "biuf":
             found = f"{array.dtype} of shape {array.shape}"
             raise ValueError(f"file: {file}: {name}: expected rows of real numbers, got {found}")
-        if array.dtype.kind == "f" and np.isinf(array).any():
+        if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+            with np.errstate(over="ignore"):  # what is too large for float64 becomes infinite, and is refused as that
+                arrays[name] = array.astype(np.float64)
+        if array.dtype.kind == "f" and np.isinf(arrays[name]).any():
             raise ValueError(f"file: {file}: {name}: expected finite numbers, got an infinite one")
     if len({len(array) for array in arrays.values()}) != 1:
         lengths = ", ".join(f"{name} {len(array)}" for name, array in arrays.items())
@@ -120,23 +123,44 @@ def read_arrays(file: str, names: Sequence[str], official: str = "") -> Arrays:
     return arrays
 
 
-def check_table(file: str, space: str, codes: IntArray, values: Array) -> None:
+def check_table(file: str, space: str, codes: IntArray, values: Array, name: str = "arch") -> None:
     """Raise ValueError, naming the file, unless codes are rows of integers as in a space, each with one finite value.
 
     file: its path.
     space: name of the cell space.
     codes: (n, positions).
     values: (n,).
+    name: of the array of codes.
     """
-    positions = len(CELL_SPACES[space].choices)
+    counts = [len(names) for names in CELL_SPACES[space].choices]
+    positions = len(counts)
     if codes.ndim != 2 or codes.shape[1] != positions or not len(codes) or (codes != np.floor(codes)).any():
         raise ValueError(
             f"file: {file}: expected at least one row of {positions} integers, a code of {space}, got {codes.dtype} of "
             f"shape {codes.shape}"
         )
+    check_codes(file, name, codes, 0, counts)
     if values.shape != (len(codes),) or not np.isfinite(values).all():
         raise ValueError(
             f"file: {file}: expected one finite value for each of {len(codes)} networks, got shape {values.shape}"
+        )
+
+
+def check_codes(file: str, name: str, codes: IntArray, low: int, counts: Sequence[int]) -> None:
+    """Raise ValueError, naming file and array, unless each column has integers from `low`, as many as its choices.
+
+    file: its path.
+    name: of the array.
+    codes: (n, positions), as the file has them: a difference of unsigned ones would wrap around.
+    low: the least code.
+    counts: number of choices of each position.
+    """
+    wrong = (codes < low) | (codes >= low + np.array(counts)) | (codes != np.floor(codes))
+    if wrong.any():
+        row, position = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"file: {file}: {name}: expected codes that are integers from {low} to {low + counts[position] - 1}, got "
+            f"{codes[row, position]}"
         )
 
 

@@ -105,12 +105,15 @@ class TestPerceptrons:
         ("errors", "said"),
         [
             (np.full((2, 3, 4), np.inf), "naval_propulsion: expected finite numbers, got an infinite one"),
+            (np.full((2, 3, 4), 1e300, dtype=np.longdouble) ** 10, "naval_propulsion: expected finite numbers"),
+            (np.full((2, 3, 4), 1e-300, dtype=np.longdouble) ** 10, "naval_propulsion: expected positive errors"),
             (np.full((2, 3, 4), "x"), "naval_propulsion: expected rows of real numbers, got <U1"),
             (np.array(1.0), "naval_propulsion: expected rows of real numbers"),
             (np.ones((2, 3, 0)), "naval_propulsion: expected positive errors of shape"),
             (np.full((2, 3, 4), np.nan), "naval_propulsion: expected positive errors of shape"),
         ],
     )
+    @pytest.mark.filterwarnings("error")
     def test_errors_that_are_no_finite_numbers_are_refused_with_the_file(self, tmp_path, errors, said):
         with pytest.raises(ValueError, match=rf"file: .*f\.npz: {said}"):
             problems.load(self.stored(tmp_path, errors))

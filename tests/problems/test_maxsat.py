@@ -174,6 +174,8 @@ def test_python_sat_reads_the_same(tmp_path, suffix, text):
         ("nan 1 0\n", "line 1: expected a weight above 0"),
         ("9007199254740993 1 0\n", "line 1: expected a weight above 0, at most 2"),
         ("hello world\n", "line 1: expected a positive weight or h, got 'hello'"),
+        ("p wcnf 2 1\ninf 1 0\n", "line 2: expected a weight above 0, at most 2.53, got 'inf'"),
+        ("p wcnf 2 1\n1e999 1 0\n", "line 2: expected a weight above 0, at most 2.53, got '1e999'"),
         ("p wcnf 2 2 9\n1 1 0\n", "the header promises 2 clauses, the file has 1"),
         ("", "expected at least one clause"),
     ],

@@ -82,6 +82,10 @@ class TestLookAlike:
             ({"ops": np.full((2, 6), 2)}, r"and ops \(n, 7\)"),
             ({"ops": np.array([[2, 4, 2, 2, 2, 2, 1]] * 2)}, r"ops: expected the input \(0\) first and the output"),
             ({"ops": np.array([[0, 4, 2, 2, 2, 2, 2]] * 2)}, r"ops: expected the input \(0\) first and the output"),
+            ({"ops": np.array([[0, 0, 2, 2, 2, 2, 1]] * 2, dtype=np.uint8)}, r"n\.npz: ops: expected .* 2 to 4, got 0"),
+            ({"ops": np.array([[0, 5, 2, 2, 2, 2, 1]] * 2)}, r"n\.npz: ops: expected codes .* from 2 to 4, got 5"),
+            ({"ops": np.array([[0, 2.5, 2, 2, 2, 2, 1]] * 2)}, r"n\.npz: ops: expected codes that are integers"),
+            ({"adjacency": np.triu(np.full((2, 7, 7), 3), 1)}, r"n\.npz: adjacency: expected .* from 0 to 1, got 3"),
             ({"val_acc": np.ones(3)}, "expected arrays of one length, got adjacency 2, ops 2, val_acc 3"),
         ],
     )
@@ -92,6 +96,22 @@ class TestLookAlike:
         np.savez(tmp_path / "n.npz", **(arrays | changed))
         with pytest.raises(ValueError, match=said):
             nasbench101(str(tmp_path / "n.npz"))
+
+    @pytest.mark.parametrize(
+        ("name", "array", "values", "positions"),
+        [
+            ("nasbench201", "edges", {"c100_val_200ep": (2, 3), "c100_test_200ep_mean": (2,)}, 6),
+            ("transnas-micro", "arch", {"val_top1": (2,)}, 6),
+            ("transnas-macro", "arch", {"val_metric": (2, 7)}, 6),
+            ("nasbench-macro", "arch", {"test_acc": (2, 3)}, 8),
+        ],
+    )
+    def test_codes_out_of_range_are_refused_with_file_and_array(self, tmp_path, name, array, values, positions):
+        codes = np.ones((2, positions), dtype=np.uint8)
+        codes[1, 2] = 9
+        np.savez(tmp_path / "t.npz", **{array: codes}, **{one: np.ones(shape) for one, shape in values.items()})
+        with pytest.raises(ValueError, match=rf"file: .*t\.npz: {array}: expected codes that are integers .*, got 9"):
+            problems.load(f"{name}:file={tmp_path / 't.npz'}")
 
     def test_tables_of_other_columns_tasks_and_arrays_are_refused(self, tmp_path):
         np.savez(tmp_path / "m.npz", arch=np.ones((2, 6), dtype=int), val_metric=np.ones((2, 6)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import subprocess
 import sys
 from typing import Any
@@ -79,6 +80,45 @@ class TestNats:
         with pytest.raises(ValueError, match=said):
             load(f"nasbench201:file={nats}")
 
+    @pytest.mark.filterwarnings("error")
+    @pytest.mark.parametrize(
+        ("changed", "said"),
+        [
+            (
+                {"epochs": float("inf")},
+                "expected finite numbers of epochs and accuracies: cannot convert float infinity to integer",
+            ),
+            (
+                {"eval_acc1es": {"x-valid@199": 10**400}},
+                "expected finite numbers of epochs and accuracies: int too large to convert to float",
+            ),
+            ({"eval_acc1es": {"x-valid@199": 1e300}}, r"expected accuracies in percent, got 1e\+300 for cifar100"),
+            ({"eval_acc1es": {"x-valid@199": -np.inf}}, "expected accuracies in percent, got -inf for cifar100"),
+        ],
+    )
+    def test_numbers_of_no_training_are_refused_with_the_file(self, nats, tmp_path, changed, said):
+        results = nats_results(1)
+        results["200"]["all_results"]["cifar100", 888].update(changed)
+        pickled(nats / "000001.pickle.pbz2", results)
+        with pytest.raises(ValueError, match=rf"file: .*000001\.pickle\.pbz2: {said}"):
+            load(f"nasbench201:file={nats}")
+        single = pickled(tmp_path / "x.pickle.pbz2", {"arch2infos": {1: results}})
+        with pytest.raises(ValueError, match=rf"file: .*x\.pickle\.pbz2: architecture 1: {said}"):
+            load(f"nasbench201:file={single}")
+
+    def test_architectures_without_an_index_are_refused_with_the_file(self, tmp_path):
+        file = pickled(tmp_path / "x.pickle.pbz2", {"arch2infos": {1: {}, "a": {}}})
+        with pytest.raises(ValueError, match=r"file: .*x\.pickle\.pbz2 has no results of architectures \(arch2infos\)"):
+            load(f"nasbench201:file={file}")
+
+    def test_files_whose_name_is_no_number_are_no_architectures(self, nats):
+        told = official.read_nats(nats)
+        for name in ("1-backup", "000001.old", "\N{SUPERSCRIPT TWO}"):
+            (nats / f"{name}.pickle.pbz2").write_bytes(b"x")
+        found = official.read_nats(nats)
+        for name in told:
+            np.testing.assert_array_equal(found[name], told[name])
+
     def test_other_files_are_refused(self, tmp_path):
         with pytest.raises(ValueError, match=r"expected the folder NATS-tss-.*found no architecture"):
             load(f"nasbench201:file={tmp_path}")
@@ -128,7 +168,7 @@ class TestMacro:
 
     def test_codes_of_no_block_are_refused(self, tmp_path):
         (tmp_path / "x.json").write_text(json.dumps({"30002100": macro_entry([1.0])}))
-        with pytest.raises(ValueError, match="codes"):
+        with pytest.raises(ValueError, match=r"file: .*x\.json: arch: expected codes .* from 0 to 2, got 3"):
             load(f"nasbench-macro:file={tmp_path / 'x.json'}")
 
 
@@ -240,6 +280,28 @@ class TestFCNet:
                 change(group)
             with pytest.raises(ValueError, match=r"file: .*hdf5 is no FC-Net file.*/valid_mse"):
                 load(f"fcnet:file={file},data=naval_propulsion")
+
+    @pytest.mark.parametrize("place", ["group", "dataset"])
+    def test_a_link_to_another_file_is_refused_before_it_is_opened(self, tmp_path, place):
+        h5py = pytest.importorskip("h5py")
+        os.mkfifo(tmp_path / "pipe")  # who opens it waits forever, in C: hence another process
+        with h5py.File(tmp_path / "x.hdf5", "w") as file:
+            key = '{"a": 1}' if place == "group" else '{"a": 1}/valid_mse'
+            file[key] = h5py.ExternalLink(str(tmp_path / "pipe"), "/")
+        read = f"from bostruct.problems.official import read_fcnet; read_fcnet({str(tmp_path / 'x.hdf5')!r}, 'x')"
+        done = subprocess.run([sys.executable, "-c", read], capture_output=True, text=True, timeout=60, check=False)
+        assert "/valid_mse is a link to another place, or not there" in done.stderr.splitlines()[-1]
+
+    @pytest.mark.filterwarnings("error")
+    def test_errors_too_large_for_float64_are_refused(self, hdf5):
+        h5py = pytest.importorskip("h5py")
+        file = hdf5(fcnet_errors())
+        with h5py.File(file, "a") as stored:
+            group = stored[next(iter(stored))]
+            del group["valid_mse"]
+            group["valid_mse"] = np.full((4, 5), 1e300, dtype=np.longdouble) ** 10
+        with pytest.raises(ValueError, match=r"file: .*hdf5: naval_propulsion: expected positive errors"):
+            load(f"fcnet:file={file},data=naval_propulsion")
 
     def test_a_name_that_nests_deeply_is_refused(self, hdf5):
         file = hdf5({"[" * 60_000: np.ones(4)})

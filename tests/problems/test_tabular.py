@@ -135,6 +135,7 @@ def claim_size(path: Path, shape: tuple[int, ...]) -> None:
         (np.array(["x", "y"]), "a: expected rows of real numbers, got <U1"),
         (np.ones((2, 6)) * 1j, "a: expected rows of real numbers, got complex128"),
         (np.array([1.0, math.inf]), "a: expected finite numbers"),
+        (np.array([1e300], dtype=np.longdouble) ** 10, "a: expected finite numbers"),
     ],
 )
 def test_arrays_that_are_no_rows_of_finite_numbers_are_refused(tmp_path, array, said):
@@ -161,6 +162,12 @@ def test_a_claimed_size_that_nobody_has_is_refused(tmp_path):
         (np.full((2, 6), 0.5), np.ones(2), "expected at least one row of 6 integers"),
         (np.ones((0, 6)), np.ones(0), "expected at least one row of 6 integers"),
         (np.ones((2, 6)), np.ones((2, 1)), r"expected one finite value for each of 2 networks, got shape \(2, 1\)"),
+        (
+            np.full((2, 6), 5, dtype=np.uint8),
+            np.ones(2),
+            "arch: expected codes that are integers from 0 to 4, got 5",
+        ),
+        (np.full((2, 6), -1), np.ones(2), "arch: expected codes that are integers from 0 to 4, got -1"),
         (np.ones((2, 6)), np.array([1.0, MISSING]), "expected one finite value for each of 2 networks"),
     ],
 )
