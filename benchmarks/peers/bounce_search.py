@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.searches import Point, Steps, Task, range_of
+from benchmarks.peers.searches import Point, Steps, Task, is_order, list_unconditional, range_of
 
 BUDGET = 100  # evaluations for which it plans its embeddings
 FIRST_EMBEDDING = 5  # dimensions, and initial points
@@ -35,9 +35,7 @@ def bounce(task: Task, initial: Sequence[Point], seed: int) -> Steps:
     np.random.seed(seed)  # noqa: NPY002 - the state that this peer draws from
     random.seed(seed)
     gin.parse_config("TrustRegion.length_init_discrete = 10", skip_unknown=True)
-    variables = list(task.space.variables.items())
-    if any(variable.when for _, variable in variables):
-        raise ValueError("this peer has no conditions")
+    variables = list_unconditional(task.space)
     kinds = {True: ParameterType.CONTINUOUS, False: ParameterType.CATEGORICAL}
     parameters = [
         Parameter(name, ParameterType.BINARY, 0, 1)
@@ -92,7 +90,7 @@ def step_through(run: Callable[[Callable[[Point], float]], None]) -> Steps:
 
 
 def _is_number(variable: Any) -> bool:
-    return range_of(variable) is not None or (variable.ordered and variable.size > 2)
+    return range_of(variable) is not None or (is_order(variable) and not _is_bit(variable))
 
 
 def _is_bit(variable: Any) -> bool:

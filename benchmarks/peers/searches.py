@@ -161,6 +161,14 @@ def botorch(task: Task, initial: Sequence[Point], seed: int) -> Steps:
         values.append((yield point))
 
 
+def list_unconditional(space: bo.Space) -> list[tuple[str, Any]]:
+    """Return the variables of a space with their names; raise ValueError where one has a condition."""
+    variables = list(space.variables.items())
+    if any(variable.when for _, variable in variables):
+        raise ValueError("this peer has no conditions")
+    return variables
+
+
 def is_order(variable: Any) -> bool:
     """Tell whether a peer is to see a variable as a number: an order, and a bit, which is 0 or 1."""
     return variable.ordered or variable.size == 2
@@ -175,9 +183,7 @@ class Coder:
     """
 
     def __init__(self, space: bo.Space) -> None:
-        self.variables = list(space.variables.items())
-        if any(variable.when for _, variable in self.variables):
-            raise ValueError("this peer has no conditions")
+        self.variables = list_unconditional(space)
         chosen = {i: v for i, (_, v) in enumerate(self.variables) if range_of(v) is None}
         self.categories = {i: v.size for i, v in chosen.items() if not is_order(v)}
         self.orders = {i: np.linspace(0.0, 1.0, v.size).tolist() for i, v in chosen.items() if is_order(v)}

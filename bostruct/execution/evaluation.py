@@ -44,9 +44,8 @@ def _pack(error: BaseException) -> bytes:
 
     try:
         packed = cloudpickle.dumps(error)
-        pickle.loads(
-            packed
-        )  # what ends a process, or takes its time, must do so here, where it costs its own trial alone
+        # What ends a process, or takes its time, must do so here, where it costs its own trial alone.
+        pickle.loads(packed)
     except BaseException:  # of any kind: this is the objective's own code; the text travels with the outcome
         return b""
     return packed

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.contracts import Array, Json, NumericalError, ParsedJson, Prior
+from bostruct.contracts import Array, Json, Kernel, NumericalError, ParsedJson, Prior
 
 LOG_LOW, LOG_HIGH = -12.0, math.log(1e4)  # of amplitude and noise, on the scale of the values
 LARGEST_VALUE = 1e150  # whose square is finite
@@ -55,6 +55,14 @@ class ScalePriors(NamedTuple):
     mean: Prior
     log_amplitude: Prior
     log_noise: Prior
+
+
+def make_initial_theta(kernel: Kernel) -> Array:
+    """Return the initial parameters of a kernel (p,).
+
+    kernel: whose blocks of parameters say where each begins.
+    """
+    return np.concatenate([np.empty(0), *(np.full(block.size, block.initial) for block in kernel.parameters)])
 
 
 def check_values(values: Array) -> None:

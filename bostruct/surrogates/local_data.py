@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bostruct.contracts import Array, Batch, IntArray, Kernel
+from bostruct.surrogates.hyperparameters import make_initial_theta
 
 CENTERS = 5  # of the best points: as many as an acquisition search starts from
 
@@ -25,7 +26,7 @@ def choose_local(kernel: Kernel, join: Callable[..., Batch], xs: Batch, values: 
     """
     order = np.argsort(values, kind="stable")
     centers = join([xs[i] for i in order[:CENTERS]])
-    theta = np.concatenate([np.empty(0), *(np.full(block.size, block.initial) for block in kernel.parameters)])
+    theta = make_initial_theta(kernel)
     near = kernel.gram(theta, kernel.prepare(xs, centers))
     near /= np.sqrt(np.outer(kernel.diag(theta, xs), kernel.diag(theta, centers)))
     is_kept = np.zeros(len(values), dtype=np.bool_)

@@ -23,7 +23,7 @@ from bostruct.contracts import (
     State,
 )
 from bostruct.surrogates.gaussian import cholesky, evidence_from, inverse_from_cholesky, log_determinant
-from bostruct.surrogates.hyperparameters import Hyperparameters, check_values
+from bostruct.surrogates.hyperparameters import Hyperparameters, check_values, make_initial_theta
 from bostruct.surrogates.local_data import choose_local
 from bostruct.surrogates.posterior import GaussianPosterior, Member, member_from_gram
 from bostruct.surrogates.standardization import standardize
@@ -190,8 +190,7 @@ class MAPGP:
         return total, np.concatenate(slopes)
 
     def _start(self) -> Array:
-        blocks = [np.full(block.size, block.initial) for block in self.kernel.parameters]
-        return np.concatenate([[self.initial_log_noise], *blocks])
+        return np.concatenate([[self.initial_log_noise], make_initial_theta(self.kernel)])
 
     def _maximize(self, fit: TrainingData, starts: list[Array]) -> tuple[Array, Info]:
         calls, at_starts = 0, dict[bytes, tuple[float, Array]]()

@@ -11,7 +11,14 @@ import numpy as np
 from bostruct.checks import check_integer, check_number, missing_members
 from bostruct.contracts import Array, Batch, HasLine, Info, State
 from bostruct.surrogates.chain import ChainData, ChainTally, sweep
-from bostruct.surrogates.hyperparameters import LOG_HIGH, LOG_LOW, Hyperparameters, PriorsOfValues, check_values
+from bostruct.surrogates.hyperparameters import (
+    LOG_HIGH,
+    LOG_LOW,
+    Hyperparameters,
+    PriorsOfValues,
+    check_values,
+    make_initial_theta,
+)
 from bostruct.surrogates.posterior import GaussianPosterior, fit_member
 
 
@@ -92,7 +99,7 @@ class MarginalizedGP:
 
         values: (n,), in the user's units.
         """
-        theta = np.concatenate([np.full(block.size, block.initial) for block in self.kernel.parameters])
+        theta = make_initial_theta(self.kernel)
         spread = float(np.var(values, ddof=1)) if len(values) > 1 else 0.0
         mean = min(max(float(np.mean(values)), float(np.min(values))), float(np.max(values)))  # despite rounding
         log_amplitude = math.log(max(0.5 * spread, math.exp(LOG_LOW)))

@@ -28,14 +28,14 @@ class ConditionalNumbersPair(NamedTuple):
     """Two batches, of which some points have some of the numbers.
 
     xs, ys: shares of n and m points (c, n), (c, m), 0 where a point lacks a number.
-    x_has, y_has: which points have each number (c, n), (c, m).
+    x_has, y_has: which points have each number (c, n), and 1.0 or 0.0 for the same (c, m).
     is_same: True for one batch with itself.
     """
 
     xs: Array
     x_has: npt.NDArray[np.bool_]
     ys: Array
-    y_has: npt.NDArray[np.bool_]
+    y_has: Array
     is_same: bool
 
 
@@ -92,7 +92,7 @@ class ConditionalNumbers:
         """
         x_has, own = self._read_points(xs)
         y_has, others = (x_has, own) if ys is None else self._read_points(ys)
-        return ConditionalNumbersPair(own, x_has, others, y_has, ys is None)
+        return ConditionalNumbersPair(own, x_has, others, y_has.astype(np.float64), ys is None)
 
     def log_gram(self, theta: Array, prepared: ConditionalNumbersPair, without: int | None = None) -> Array:
         """Return the part of log K that comes from these numbers (n, m).
@@ -112,13 +112,13 @@ class ConditionalNumbers:
         weighted: (n, m).
         """
         xs, x_has, ys, y_has, is_same = prepared
-        x_counts, y_counts = x_has.astype(np.float64), y_has.astype(np.float64)
-        of_one = x_counts @ weighted.sum(axis=1) + y_counts @ weighted.sum(axis=0)
-        of_one -= 2.0 * np.einsum("cn,cn->c", x_counts @ weighted, y_counts)
+        x_counts = x_has.astype(np.float64)
+        of_one = x_counts @ weighted.sum(axis=1) + y_has @ weighted.sum(axis=0)
+        of_one -= 2.0 * np.einsum("cn,cn->c", x_counts @ weighted, y_has)
         own = 0.5 * (weighted + weighted.T) if is_same else np.ascontiguousarray(weighted)
         rates, c = self._read_parameters(theta)
         of_rates, of_both = np.empty(self.n_variables), np.empty(self.n_variables)
-        load_loops(LOOPS).sum_slopes(xs, x_has, ys, y_counts, rates, c, is_same, own, of_rates, of_both)
+        load_loops(LOOPS).sum_slopes(xs, x_has, ys, y_has, rates, c, is_same, own, of_rates, of_both)
         # (1 - k0) (1 - c) = (1 - k) / (1 + c): nothing is divided by 1 - c, which may be 0
         return np.concatenate([of_rates, 2.0 * c**2 / (1.0 + c) * of_both + (1.0 - c) * of_one])
 
@@ -194,7 +194,7 @@ class ConditionalNumbers:
 
         def at_shares(shares: Array) -> tuple[Array, Pullback]:
             own = np.where(x_has, shares.T, 0.0)
-            log_gram = self._multiply(theta, ConditionalNumbersPair(own, x_has, others, y_has, False), every)
+            log_gram = self._multiply(theta, ConditionalNumbersPair(own, x_has, others, y_counts, False), every)
 
             def pullback(weighted: Array) -> Array:
                 out = np.empty(shares.shape)
@@ -222,9 +222,7 @@ class ConditionalNumbers:
         for own in _split(kept, log_expit(theta[self.n_variables :])):
             xs, x_has, ys, y_has = (part[own] for part in prepared[:4])
             product = np.empty(shape)
-            load_loops(LOOPS).multiply(
-                xs, x_has, ys, y_has.astype(np.float64), rates[own], c[own], prepared.is_same, product
-            )
+            load_loops(LOOPS).multiply(xs, x_has, ys, y_has, rates[own], c[own], prepared.is_same, product)
             np.log(product, out=product)
             log_gram = product if log_gram is None else np.add(log_gram, product, out=log_gram)
         return np.zeros(shape) if log_gram is None else log_gram
