@@ -39,6 +39,7 @@ from bostruct.methods.default_kernels import (
 )
 from bostruct.methods.nasbot import nasbot
 from bostruct.searchers.bayesian import BayesianSearch
+from bostruct.searchers.branches import BranchExploration
 from bostruct.searchers.explained import explain
 from bostruct.searchers.proposals import mutations_of
 from bostruct.searchers.scores import Feasible, Improvement, best_predicted
@@ -108,6 +109,9 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
 
     Numbers that are too many to list are searched by gradients, in turn with the rest.
 
+    Where variables have conditions, every fourth suggestion after the best value is random, in the branch with the
+    fewest trials. A branch is the set of points that have the same variables.
+
     domain: of variables, such as a `Space`.
 
     Raises DomainError, naming a variable whose kind has no kernel.
@@ -119,6 +123,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     climbs = has_numbers and has_capability(domain, HasNeighborhoods)
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
     search = default_search(domain)
+    has_branches = any(variable.when for variable in domain.variables.values())
     return BayesianSearch(
         domain,
         OutputWarping(NoiseSelection(quiet, noisy, log_odds=math.log(4.0), growth=GROWTH)),
@@ -127,6 +132,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
         n_initial=10,
         n_starts=search.n_starts,
         surroundings=search.surroundings,
+        exploration=BranchExploration() if has_branches else None,
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -32,6 +32,7 @@ MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbor
 KEPT_MEMORY = 8 * 2**20  # bytes: a matrix of 1,000 points; glibc then keeps twice as many that are free
 
 Neighborhood = Callable[[Any, Point, np.random.Generator], Batch]
+Exploration = Callable[[Any, HistoryView, np.random.Generator], tuple[Point, str] | None]
 
 
 def describe_part(part: object) -> Json:
@@ -42,16 +43,20 @@ def describe_part(part: object) -> Json:
     """
     if is_dataclass(part):
         told: dict[str, Json] = {"part": type(part).__name__}
-        for one in fields(part):
-            value = getattr(part, one.name)
-            if not (ADDED_LATER.items() <= one.metadata.items() and value == one.default):
-                told[one.name] = describe_part(value)
-        return told
+        return told | {name: describe_part(value) for name, value in _told_fields(part)}
     if isinstance(part, float):
         return float(f"{part:.12g}")  # the last digits may differ between machines
     if part is None or isinstance(part, bool | int | str):
         return part
     return getattr(part, "__qualname__", type(part).__name__)
+
+
+def _told_fields(part: Any) -> Iterator[tuple[str, object]]:
+    """Yield the fields of a dataclass that describe it, with their values."""
+    for one in fields(part):
+        value = getattr(part, one.name)
+        if not (ADDED_LATER.items() <= one.metadata.items() and value == one.default):
+            yield one.name, value
 
 
 @lru_cache(maxsize=1)
@@ -78,6 +83,8 @@ class BayesianSearch:
     n_starts: how many of the best completed points the maximizer is told of, at least 0; None for all.
     design: (domain, seen, rng) -> an unseen initial point.
     surroundings: (domain, x, rng) -> points around x, suggested when all that the maximizer found was seen before.
+    exploration: (domain, history, rng) -> an unseen point to suggest in place of the model's, and why, for the record;
+        None where the model is to suggest one. None never explores.
 
     Raises TypeError, ValueError.
     """
@@ -90,6 +97,7 @@ class BayesianSearch:
     n_starts: int | None = 1
     design: Design = random_design
     surroundings: Neighborhood = neighbors_of
+    exploration: Exploration | None = field(default=None, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
         check_integer("n_initial", self.n_initial, 1)
@@ -97,8 +105,7 @@ class BayesianSearch:
             check_integer("n_starts", self.n_starts, 0)
 
     def settings(self) -> dict[str, Json]:
-        parts = [field.name for field in fields(self) if field.name != "domain"]
-        return {name: describe_part(getattr(self, name)) for name in parts}
+        return {name: describe_part(value) for name, value in _told_fields(self) if name != "domain"}
 
     def initial_state(self) -> State:
         return {"surrogate": self.surrogate.initial_state()}
@@ -114,6 +121,9 @@ class BayesianSearch:
             return Suggestion(self.design(self.domain, history.seen, rng), state, {"origin": "initial"})
         if not len(history.values):
             return fall_back(self.domain, history, state, rng, "no trial has completed")
+        explored = None if self.exploration is None else self.exploration(self.domain, history, rng)
+        if explored is not None:
+            return Suggestion(explored[0], state, {"origin": "random", "why": explored[1]})
         keep_freed_memory()
         fit_rng, search_rng, random_rng = rng.spawn(3)
         try:

@@ -1,0 +1,124 @@
+"""Exploration of branches: whose turn it is, which branch has the fewest trials, and searches that it frees."""
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.methods import auto
+from bostruct.searchers.branches import BranchExploration, list_branches
+from bostruct.study.history import History
+from bostruct.study.threads import ThreadLimit
+
+MODELS = ["tree", "svm", "linear"]
+SPACE = bo.Space(
+    {
+        "model": MODELS,
+        "depth": bo.Integer(1, 20, when={"model": "tree"}),
+        "C": bo.Real(1e-3, 1e3, log=True, when={"model": "svm"}),
+        "gamma": bo.Real(1e-5, 1e1, log=True, when={"model": "svm"}),
+    }
+)
+SMALL = bo.Space({"a": bool, "b": bo.Categorical(["p", "q"], when={"a": True})})  # 3 points in 2 branches
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """As a study runs model work."""
+    with ThreadLimit(1)():
+        yield
+
+
+def points(space, *given):
+    return space.join([space.parse(point) for point in given])
+
+
+def trees(*depths):
+    return points(SPACE, *({"model": "tree", "depth": depth} for depth in depths))
+
+
+def explore(history, space=SPACE, every=4, seed=0):
+    found = BranchExploration(every)(space, history, np.random.default_rng(seed))
+    return None if found is None else (space.present(found[0]), found[1])
+
+
+@pytest.mark.parametrize("width", [1, 9])
+def test_points_are_of_one_branch_where_they_have_the_same_variables(width):
+    rng = np.random.default_rng(width)
+    more = {f"x{i}": bo.Real(0.0, 1.0, when={"model": MODELS[i % 3]}) for i in range(width)}
+    space = bo.Space({**SPACE.variables, **more})
+    xs = space.sample(60, rng)
+    branches, names = list_branches(space, xs), [space.names(x) for x in xs]
+    for i in range(60):
+        for j in range(i):
+            assert (branches[i] == branches[j]) == (names[i] == names[j])
+
+
+def test_a_neighborhood_has_branches_as_its_points_have():
+    rng = np.random.default_rng(0)
+    near, _ = SPACE.sample_neighborhoods(SPACE.sample(5, rng), 20, rng)
+    assert list_branches(SPACE, near) == list_branches(SPACE, SPACE.join(near))
+
+
+@pytest.mark.parametrize(("best", "explores"), [(7, False), (6, False), (3, True), (2, False), (0, False)])
+def test_it_is_its_turn_once_in_so_many_since_the_best_value(best, explores):
+    values = np.arange(8.0) + 1.0
+    values[best] = 0.0
+    found = explore(History.of(SPACE, trees(*range(1, 9)), values))
+    assert (found is not None) == explores
+
+
+def test_the_branch_with_the_fewest_trials_is_drawn_from():
+    told = SPACE.join(trees(1, 2, 3), points(SPACE, {"model": "linear"}))
+    running, failed = points(SPACE, {"model": "svm", "C": 1.0, "gamma": 1.0}), SPACE.join()[:0]
+    found = explore(History.of(SPACE, told, [0.0, 1.0, 1.0, 1.0], running=running, failed=failed))
+    assert found is not None
+    assert found[0]["model"] == "svm", "one trial runs there, and one told has no variables: linear has no other point"
+    assert found[1] == "1 trials so far have the variables that it has"
+
+
+def test_running_and_failed_trials_count():
+    told = trees(1, 2, 3)
+    svms = points(SPACE, *({"model": "svm", "C": 1.0, "gamma": value} for value in (0.1, 0.2, 0.3, 0.4)))
+    linear = points(SPACE, {"model": "linear"})
+    history = History.of(SPACE, told, [0.0, 1.0, 1.0], running=svms[:2], failed=SPACE.join(svms[2:], linear))
+    found = explore(history, every=7)
+    assert found is not None
+    assert found[0]["model"] == "tree"
+
+
+def test_a_space_whose_points_were_all_seen_is_left_to_the_rest():
+    told = points(SMALL, {"a": False}, {"a": True, "b": "p"}, {"a": True, "b": "q"})
+    assert explore(History.of(SMALL, told, [0.0, 1.0, 1.0]), SMALL, every=2) is None
+
+
+def test_only_spaces_with_conditions_are_explored():
+    assert auto(SPACE).exploration == BranchExploration(4)
+    assert auto(bo.Space({"a": bool, "x": bo.Real(0.0, 1.0)})).exploration is None
+    assert "exploration" not in auto(bo.Space({"a": bool})).settings(), "studies of before have no such setting"
+    assert auto(SPACE).settings()["exploration"] == {"part": "BranchExploration", "every": 4}
+
+
+TRAP = bo.Space({**SPACE.variables, **{name: bo.Real(0.0, 1.0, when={"model": "tree"}) for name in ("leaf", "rest")}})
+TREES = [{"model": "tree", "depth": depth, "leaf": 0.5, "rest": 0.2} for depth in (3, 8, 15)]
+SVMS = [{"model": "svm", "C": c, "gamma": gamma} for c, gamma in ((1e-3, 1e-5), (1e3, 10.0), (1.0, 9.0))]
+
+
+def trap(point):
+    """The best branch is bad but for a small region; another one is rough, and better than all of the rest."""
+    if point["model"] == "linear":
+        return 0.5
+    if point["model"] == "svm":
+        far = max(abs(np.log10(point["C"]) - 1.0) / 2.0, abs(np.log10(point["gamma"]) + 2.0))
+        return 0.05 + 0.05 * far if far < 1.0 else 0.45
+    rough = 0.01 * (point["depth"] * 7 % 5) + 0.005 * np.floor(point["leaf"] * 30.0 % 3.0)
+    return 0.24 - 0.002 * point["depth"] + rough + 0.02 * abs(point["leaf"] - 0.3) + 0.02 * abs(point["rest"] - 0.6)
+
+
+def test_a_search_leaves_the_branch_that_its_first_points_favor():
+    first = [*TREES, *SVMS, {"model": "linear"}]
+    for seed in range(3):  # without exploration five of six seeds end at 0.2
+        result = bo.minimize(trap, TRAP, n_trials=70, initial_points=first, seed=seed, progress=False)
+        assert result.best_value < 0.15
+        whys = [trial.info["why"] for trial in result.trials if trial.origin == "random"]
+        assert all(why.endswith("trials so far have the variables that it has") for why in whys)
+        assert len(whys) >= 5
