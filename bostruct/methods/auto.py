@@ -30,6 +30,7 @@ from bostruct.kernels.algebra import WeightedSum
 from bostruct.kernels.space.registry import main_effects
 from bostruct.methods.baselines import evolution, random
 from bostruct.methods.bayesian import bayesian, default_search
+from bostruct.methods.branches import BranchExploration
 from bostruct.methods.default_kernels import (
     find_part_without_kernel,
     has_distance,
@@ -39,7 +40,6 @@ from bostruct.methods.default_kernels import (
 )
 from bostruct.methods.nasbot import nasbot
 from bostruct.searchers.bayesian import BayesianSearch
-from bostruct.searchers.branches import BranchExploration
 from bostruct.searchers.explained import explain
 from bostruct.searchers.proposals import mutations_of
 from bostruct.searchers.scores import Feasible, Improvement, best_predicted

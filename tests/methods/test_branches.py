@@ -5,7 +5,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.methods import auto
-from bostruct.searchers.branches import BranchExploration, list_branches
+from bostruct.methods.branches import BranchExploration, list_branches
 from bostruct.study.history import History
 from bostruct.study.threads import ThreadLimit
 
