@@ -19,6 +19,7 @@ from bostruct.contracts import (
     HasContinuous,
     HasDistances,
     HasFeatures,
+    HasGradient,
     HasMutation,
     HasNeighborhoods,
     HasParts,
@@ -27,7 +28,7 @@ from bostruct.contracts import (
 )
 from bostruct.domains.space.variable import Variable
 from bostruct.kernels.algebra import WeightedSum
-from bostruct.kernels.space.registry import main_effects
+from bostruct.kernels.space.registry import has_order_to_doubt, main_effects
 from bostruct.methods.baselines import evolution, random
 from bostruct.methods.bayesian import bayesian, default_search
 from bostruct.methods.branches import BranchExploration
@@ -50,6 +51,7 @@ from bostruct.surrogates.priors import Normal
 
 TOLERANCE = 1e-6  # of fits: half the likelihoods, and less than 0.002 nats lost
 GROWTH = 0.02  # of the data, before the next fit
+ORDER_ODDS = Normal(3.0, 1.0)  # log odds of an order that does not mislead
 MOST_POINTS = 1_000  # in a model of variables: a suggestion from 100,000 trials takes seconds
 
 log = logging.getLogger(__name__)
@@ -100,6 +102,9 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     The kernel blends main effects with diffusion. Most objectives have main effects, and few data suffice for them. The
     prior of the diffusion is scaled by the number of variables. Values far worse than the median are compressed.
 
+    Where there are ordered choices, a third kernel has main effects that know no order. Next to nothing is expected of
+    it, but the data may say otherwise: where an order misleads, each choice then has an effect of its own.
+
     Two models are fitted. One expects next to no noise, the other expects a third of the variance to be noise and has
     four times the prior probability. Among points that do not repeat, little but the prior tells noise from a rough
     function; some 20 values of a function without noise overcome it. Labels of success and failure are taken for quiet.
@@ -116,7 +121,10 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
 
     Raises DomainError, naming a variable whose kind has no kernel.
     """
-    kernel = WeightedSum(main_effects(domain), space_kernel(domain), Normal(0.4, 1.0), initial=0.4)
+    kernel: HasGradient = WeightedSum(main_effects(domain), space_kernel(domain), Normal(0.4, 1.0), initial=0.4)
+    if has_order_to_doubt(domain):
+        unordered = main_effects(domain, trusts_order=False)
+        kernel = WeightedSum(kernel, unordered, ORDER_ODDS, initial=ORDER_ODDS.mean)
     # means and initial values are log variances of standardized values
     quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0, tolerance=TOLERANCE, most=MOST_POINTS)
     has_numbers = has_capability(domain, HasContinuous) and domain.n_continuous > 0

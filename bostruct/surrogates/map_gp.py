@@ -134,13 +134,20 @@ class MAPGP:
         standard, shift, scale = standardize(values, ROUNDING)
         return TrainingData(self.kernel, self.kernel.prepare(xs), standard, xs, shift, scale)
 
+    def accepts(self, state: State) -> bool:
+        """Tell whether a state is a mode of this model: the kernel of an earlier version may have had other parameters.
+
+        state: None, which is no mode, or a list of the log noise variance and theta.
+        """
+        return state is not None and len(state) == 1 + sum(block.size for block in self.kernel.parameters)
+
     def find_mode(self, fit: TrainingData, state: State) -> Mode:
         """Climb to a mode from the last one, or from the prior's where that is higher.
 
         fit: the training data.
-        state: None, or the last mode.
+        state: None, or the last mode; one that `accepts` refuses counts as none.
         """
-        starts = [self._start(), *([] if state is None else [np.array(state)])]
+        starts = [self._start(), *([np.array(state)] if self.accepts(state) else [])]
         return Mode(*self._maximize(fit, starts))
 
     def posterior_at(self, fit: TrainingData, mode: Mode) -> tuple[GaussianPosterior, Info]:

@@ -61,10 +61,10 @@ class NoiseSelection:
         del rng  # the climbs are deterministic
         fit = self.quiet.prepare(xs, values)  # serves both, which have the same kernel
         if isinstance(state, dict) and 0 <= len(values) - state["n"] < self.growth * state["n"]:
-            model = self.noisy if state["is_noisy"] else self.quiet
-            mode = Mode(np.array(state["modes"][int(state["is_noisy"])]), {"fit": "kept", "likelihoods": 0})
-            posterior, info = model.posterior_at(fit, mode)
-            return posterior, state, info
+            model, last = self.noisy if state["is_noisy"] else self.quiet, state["modes"][int(state["is_noisy"])]
+            if model.accepts(last):
+                posterior, info = model.posterior_at(fit, Mode(np.array(last), {"fit": "kept", "likelihoods": 0}))
+                return posterior, state, info
         last = self._last_modes(state)
         quiet, noisy = self.quiet.find_mode(fit, last[0]), self.noisy.find_mode(fit, last[1])
         gain = noisy.info.get("log_posterior", -math.inf) + self.log_odds - quiet.info.get("log_posterior", -math.inf)

@@ -143,3 +143,16 @@ def test_models_with_different_kernels_are_refused() -> None:
     quiet, noisy = (cast(MAPGP, Fitted(name, {}, name)) for name in ("quiet", "noisy"))
     with pytest.raises(ValueError, match="noisy: expected a model with the kernel of the quiet one"):
         NoiseSelection(quiet, noisy)
+
+
+@pytest.mark.parametrize("n", [50, 49])  # where the last mode would be kept, and where it would be a start
+def test_the_state_of_a_kernel_with_other_parameters_is_no_mode(n: int) -> None:
+    xs, values = make_data(0.5)
+    model = replace(selection(), growth=0.02)
+    _, state, _ = model.condition(xs, values, None, np.random.default_rng(0))
+    older: Any = {**cast(Any, state), "modes": [mode[:-1] for mode in cast(Any, state)["modes"]], "n": n}
+    posterior, learned, info = model.condition(xs, values, older, np.random.default_rng(0))
+    expected, fresh, _ = model.condition(xs, values, None, np.random.default_rng(0))
+    assert info["fit"] == "mode"
+    assert learned == fresh
+    np.testing.assert_array_equal(posterior.predict(xs).mean, expected.predict(xs).mean)

@@ -13,7 +13,7 @@ from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choices import ChoiceVariable, number_grid
 from bostruct.domains.space.fidelity import Fidelity
 from bostruct.domains.space.graph import Graph
-from bostruct.domains.space.graphs import VariableGraph
+from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
 from bostruct.domains.space.integer import Integer
 from bostruct.domains.space.ordinal import Ordinal
 from bostruct.domains.space.real import Real
@@ -161,10 +161,12 @@ def _place_conditional(factors: Sequence[tuple[int, Factor]], d: int, layout: La
     return placed
 
 
-def main_effects(domain: HasVariables[Variable]) -> MainEffects:
+def main_effects(domain: HasVariables[Variable], trusts_order: bool = True) -> MainEffects:
     """Build the linear kernel with one effect for each variable of a domain; none where a point has not the variable.
 
     domain: of variables, such as a `Space`.
+    trusts_order: False for effects of ordered choices that need not be smooth along their order, as those of
+        categories need not be.
 
     Raises DomainError, naming the variable whose kind has no kernel.
     """
@@ -172,12 +174,33 @@ def main_effects(domain: HasVariables[Variable]) -> MainEffects:
     for kernels, own in _by_kernels(domain).items():
         make = kernels.effects or partial(_factor_effects, kernels)
         effects.update(zip(own, make([variables[i] for i in own]), strict=True))
+    if not trusts_order:
+        effects.update(_unordered_effects(variables))
     for i, variable in enumerate(variables):
         if variable.when:
             effect = effects[i]
             is_number = isinstance(effect, NumberEffect)
             effects[i] = NumberEffect(effect.grid, True) if is_number else ConditionalEffect(effect)
     return MainEffects(tuple(effects[i] for i in range(len(variables))), _layout(variables), _grids(variables))
+
+
+def has_order_to_doubt(domain: HasVariables[Variable]) -> bool:
+    """Tell whether a domain has ordered choices whose order could mislead: three or more of them, but for a fidelity.
+
+    domain: of variables, such as a `Space`.
+    """
+    return bool(_unordered_effects(list(domain.variables.values())))
+
+
+def _unordered_effects(variables: Sequence[Variable]) -> dict[int, EffectKernel]:
+    """Return the effects of ordered choices as if they were categories, by position; equal ones are one object."""
+    sizes = {
+        i: one.size
+        for i, one in enumerate(variables)
+        if isinstance(one, Ordinal | Integer) and number_grid(one) is None and one.size > 2
+    }
+    effects = {size: GraphEffect(CompleteGraph(size)) for size in set(sizes.values())}
+    return {i: effects[size] for i, size in sizes.items()}
 
 
 def _factor_effects(kernels: VariableKernels, variables: Sequence[Variable]) -> list[EffectKernel]:

@@ -13,7 +13,7 @@ from bostruct.contracts import DomainError
 from bostruct.domains.registry import domain_from_json
 from bostruct.domains.space.registry import KINDS
 from bostruct.kernels.space.links import LogLengthscale
-from bostruct.kernels.space.registry import KERNELS, ON_GRAPHS, main_effects, product_kernel
+from bostruct.kernels.space.registry import KERNELS, ON_GRAPHS, has_order_to_doubt, main_effects, product_kernel
 from bostruct.surrogates.priors import Normal
 from bostruct.testing.change_laws import check_neighbors
 from bostruct.testing.domain_laws import check_description, check_keys, check_points, check_seeded
@@ -148,3 +148,43 @@ def test_a_file_with_a_kind_that_is_not_registered_says_how():
         DomainError, match=r"o: expected a kind of Binary, .*, got 'Order'; bostruct\.register_variable"
     ):
         domain_from_json(description)
+
+
+def test_effects_that_know_no_order_are_those_of_categories():
+    rng = np.random.default_rng(0)
+    given = {"o": bo.Ordinal(list("xyz")), "i": bo.Integer(1, 5), "r": bo.Real(0.0, 1.0), "s": list("uvw")}
+    ordered = bo.Space({"a": bool, **given})
+    categories = bo.Space({**ordered.variables, "o": list("xyz"), "i": [1, 2, 3, 4, 5]})
+    xs, ys = ordered.sample(9, rng), ordered.sample(7, rng)
+    doubting = main_effects(ordered, trusts_order=False)
+    expected = main_effects(categories)
+    np.testing.assert_array_equal(doubting.prepare(xs, ys), expected.prepare(xs, ys))
+    assert not np.allclose(main_effects(ordered).prepare(xs, ys), expected.prepare(xs, ys))
+    check_gram(doubting, ordered, xs, ys, np.zeros(0))
+
+
+@pytest.mark.parametrize(
+    ("variable", "doubted"),
+    [
+        (bo.Ordinal(list("xyz")), True),
+        (bo.Integer(1, 5), True),
+        (bo.Ordinal(list("xy")), False),
+        (bo.Integer(1, 5, log=True), False),
+        (bo.Real(0.0, 1.0), False),
+        (bo.Categorical(list("xyz")), False),
+        (bo.Fidelity([1, 3, 9]), False),
+    ],
+)
+def test_only_ordered_choices_are_doubted(variable, doubted):
+    assert has_order_to_doubt(bo.Space({"b": bool, "v": variable})) == doubted
+
+
+def test_a_condition_holds_for_effects_that_know_no_order():
+    rng = np.random.default_rng(0)
+    space = bo.Space({"a": bool, "o": bo.Ordinal(list("xyz"), when={"a": True})})
+    effects = main_effects(space, trusts_order=False)
+    xs = space.join([space.parse({"a": False}), *(space.parse({"a": True, "o": one}) for one in "xyz")])
+    own = 2.0 * effects.prepare(xs) - np.where(xs[:, :1] == xs[:, 0], 1.0, -1.0)  # without the effect of the bit
+    np.testing.assert_allclose(own[0], 0.0, atol=1e-12)
+    np.testing.assert_allclose(own[1:, 1:], 1.5 * np.eye(3) - 0.5)
+    check_gram(effects, space, space.sample(6, rng), space.sample(5, rng), np.zeros(0))
