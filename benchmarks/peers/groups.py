@@ -14,6 +14,7 @@ from benchmarks.peers.orders import ORDERS
 from benchmarks.peers.priors import PRIORS
 from benchmarks.peers.searches import ON_CHOICES, SEARCHES, Search, penalize
 from benchmarks.peers.tasks import Task
+from benchmarks.peers.variants import VARIANTS
 from bostruct.problems.fcnet import FCNET_DATA_SETS
 
 OURS = "auto"  # all others are compared with it
@@ -50,12 +51,26 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "bits": tuple(BITS),
     "orders": tuple(ORDERS),
     "measured": tuple(MEASURED),
+    "variants": (
+        "max-3-sat 60/300",
+        "labs-50",
+        "nk 30x5",
+        "ackley 20x11, rough",
+        "ackley 20x11, smooth",
+        "bowl 30x6",
+        "hartmann-6",
+        "levy-10",
+        "branin, categories",
+        "pipeline on hastie",
+        "pipeline on clusters",
+    ),
 }
+WITH_PEERS = tuple(group for group in GROUPS if group not in ("transfer", "variants"))
 MIXED = ("numbers", "mixed", "conditional", "transfer")  # what `python -m benchmarks.mixed` compares
 CHOICES = ("bits", "orders", "measured")  # groups without numbers
 ON_ALL: dict[str, Search] = SEARCHES | {"Bounce": partial(penalize, bounce)}
 WITHOUT_CONDITIONS = ("BoTorch", "Bounce")
-ALL_SEARCHES: dict[str, Search] = ON_ALL | ON_CHOICES | PRIORS
+ALL_SEARCHES: dict[str, Search] = ON_ALL | ON_CHOICES | PRIORS | VARIANTS
 # Of bits, with at most 3,000 monomials of two of them.
 WITH_BOCS = {
     "max-3-sat 60/300",
@@ -93,8 +108,13 @@ def list_searches(group: str, problem: str) -> list[str]:
     problem: one of its problems.
     """
     if group == "transfer":
-        absent = ("unrelated prior", "opposite prior") if problem in FCNETS else ()
+        absent = {"unrelated prior", "opposite prior"} if problem in FCNETS else set()
         return [OURS, *(name for name in PRIORS if name not in absent)]
+    if group == "variants":
+        is_conditional = problem in GROUPS["conditional"]
+        absent = set() if is_conditional else {"no exploration", "explores every second"}
+        absent |= set() if is_conditional or problem in ORDERS else {"order trusted"}
+        return [OURS, *(name for name in VARIANTS if name not in absent)]
     without: set[str] = set(WITHOUT_CONDITIONS if group == "conditional" else ())
     if problem not in WITH_BOCS:
         without.add("bocs")

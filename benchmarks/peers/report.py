@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
-from benchmarks.peers.groups import ALL_SEARCHES, FCNETS, GROUPS, OURS, list_searches
+from benchmarks.peers.groups import ALL_SEARCHES, FCNETS, GROUPS, OURS, WITH_PEERS, list_searches
 from benchmarks.peers.record import describe_conditions
 from benchmarks.peers.run import N_INITIAL, Run
 from benchmarks.peers.searches import ON_CHOICES, SEARCHES
@@ -162,7 +162,7 @@ def _find(runs: Runs, rows: list[tuple[str, str]], marks: list[int], verdict: st
 
 def _summarize(runs: Runs) -> str:
     """Count, for each search, the problems on which it is worse than `auto`, level and better."""
-    rows = [row for group in GROUPS if group != "transfer" for row in _list_rows(runs, group)]
+    rows = [row for group in WITH_PEERS for row in _list_rows(runs, group)]
     lines = []
     for search in [name for name in (*SEARCHES, *ON_CHOICES) if name != OURS]:
         problems = [problem for problem, own in rows if own == search]

@@ -1,0 +1,73 @@
+"""Searches by `auto` with one of its parts changed, to see what each part is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import bostruct as bo
+from benchmarks.peers.searches import Search, Steps, ask_and_tell
+from benchmarks.peers.tasks import Point, Task
+from bostruct import methods
+from bostruct.methods.branches import BranchExploration
+from bostruct.methods.default_kernels import space_kernel
+from bostruct.searchers.scores import best_observed
+
+Variant = Callable[[Any], Any]  # from `auto`, a `BayesianSearch` of a space, to what is compared with it
+
+
+def with_variant(variant: Variant, task: Task, initial: Sequence[Point], seed: int) -> Steps:
+    """Search by a variant of `auto`.
+
+    variant: makes it of `auto`.
+    """
+    method = variant(methods.auto(task.space))
+    given = initial[: method.n_initial]
+    return ask_and_tell(bo.Study(task.space, method=method, seed=seed, initial_points=given))
+
+
+def _with_model(auto: Any, model: Any) -> Any:
+    return replace(auto, surrogate=replace(auto.surrogate, surrogate=model))
+
+
+def _with_kernel(auto: Any, kernel: Any) -> Any:
+    model = auto.surrogate.surrogate
+    quiet, noisy = (replace(one, kernel=kernel) for one in (model.quiet, model.noisy))
+    score = replace(auto.score, surrogate=quiet)
+    return replace(_with_model(auto, replace(model, quiet=quiet, noisy=noisy)), score=score)
+
+
+def _trust_order(auto: Any) -> Any:
+    kernel = auto.surrogate.surrogate.quiet.kernel
+    return _with_kernel(auto, kernel.first) if isinstance(kernel.first, type(kernel)) else auto
+
+
+def _trust_noise_little(auto: Any) -> Any:
+    return _with_model(auto, replace(auto.surrogate.surrogate, log_odds=0.0))
+
+
+def _fit_always(auto: Any) -> Any:
+    return _with_model(auto, replace(auto.surrogate.surrogate, growth=0.0))
+
+
+def _improve_on_told(auto: Any) -> Any:
+    return replace(auto, score=replace(auto.score, score=replace(auto.score.score, incumbent=best_observed)))
+
+
+VARIANTS: dict[str, Search] = {
+    name: partial(with_variant, variant)
+    for name, variant in {
+        "diffusion alone": lambda auto: _with_kernel(auto, space_kernel(auto.domain)),
+        "order trusted": _trust_order,
+        "no exploration": lambda auto: replace(auto, exploration=None),
+        "explores every second": lambda auto: replace(auto, exploration=BranchExploration(2)),
+        "quiet model alone": lambda auto: _with_model(auto, auto.surrogate.surrogate.quiet),
+        "noise at even odds": _trust_noise_little,
+        "no compression": lambda auto: replace(auto, surrogate=auto.surrogate.surrogate),
+        "fitted at each trial": _fit_always,
+        "improves on told": _improve_on_told,
+        "from 5": lambda auto: replace(auto, n_initial=5),
+    }.items()
+}
