@@ -127,11 +127,11 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
         kernel = WeightedSum(kernel, unordered, ORDER_ODDS, initial=ORDER_ODDS.mean)
     # means and initial values are log variances of standardized values
     quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0, tolerance=TOLERANCE, most=MOST_POINTS)
+    has_branches = any(variable.when for variable in domain.variables.values())
     has_numbers = has_capability(domain, HasContinuous) and domain.n_continuous > 0
     climbs = has_numbers and has_capability(domain, HasNeighborhoods)
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
     search = default_search(domain)
-    has_branches = any(variable.when for variable in domain.variables.values())
     return BayesianSearch(
         domain,
         OutputWarping(NoiseSelection(quiet, noisy, log_odds=math.log(4.0), growth=GROWTH)),
