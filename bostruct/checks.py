@@ -74,7 +74,8 @@ def check_number(name: str, value: object, low: float = -np.inf, high: float = n
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{name}: expected a number, got {short_repr(value)}")
     if not np.isfinite(value) or not low <= value <= high:
-        raise ValueError(f"{name}: expected a finite number in [{low}, {high}], got {value}")
+        within = "" if low == -np.inf and high == np.inf else f" in [{low}, {high}]"
+        raise ValueError(f"{name}: expected a finite number{within}, got {value}")
     return float(value)
 
 
@@ -231,6 +232,18 @@ def check_bool(name: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise TypeError(f"{name}: expected True or False, got {short_repr(value)}")
     return value
+
+
+def check_answer(answer: object) -> bool:
+    """Return the answer of a predicate as True or False; raise TypeError for what is neither, nor 1 or 0.
+
+    A number may be a margin that its author wants to be at least 0, and None a forgotten return.
+
+    answer: what the predicate returned.
+    """
+    if isinstance(answer, bool | np.bool_) or (isinstance(answer, int) and answer in (0, 1)):
+        return bool(answer)
+    raise TypeError(f"expected True or False, got {short_repr(answer)}")
 
 
 def install_command(extra: str = "") -> str:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from bostruct.checks import did_you_mean, short_repr
+from bostruct.checks import check_answer, did_you_mean, short_repr
 from bostruct.contracts import Domain, DomainError, Point, PointError, PredicateError
 from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.registry import is_part
@@ -59,7 +59,7 @@ class PartTest:
     def _ask(self, x: Point) -> bool:
         value = self.domain.present(x)
         try:
-            return bool(self.test(value))  # type: ignore[operator]
+            return check_answer(self.test(value))  # type: ignore[operator]
         except Exception as error:
             where = f"{self.owner}: when: {predicate_name(self.test)} failed for {self.name} = {short_repr(value)}"  # type: ignore[arg-type]
             raise PredicateError(f"{where}: {error!r}") from error

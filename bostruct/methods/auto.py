@@ -31,7 +31,7 @@ from bostruct.kernels.algebra import WeightedSum
 from bostruct.kernels.space.registry import has_order_to_doubt, main_effects
 from bostruct.methods.baselines import evolution, random
 from bostruct.methods.bayesian import bayesian, default_search
-from bostruct.methods.branches import BranchExploration
+from bostruct.methods.branches import BranchExploration, has_conditions
 from bostruct.methods.default_kernels import (
     find_part_without_kernel,
     has_distance,
@@ -42,7 +42,7 @@ from bostruct.methods.default_kernels import (
 from bostruct.methods.nasbot import nasbot
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.explained import explain
-from bostruct.searchers.proposals import mutations_of
+from bostruct.searchers.proposals import mutations_of, random_design
 from bostruct.searchers.scores import Feasible, Improvement, best_predicted
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.noise_selection import NoiseSelection
@@ -75,13 +75,14 @@ def auto(domain: Domain) -> Searcher:
 
     1. Variables, as a `Space` has them: `for_space`.
     2. Named choices and mutations, as programs have them: `for_programs`.
-    3. Architectures with mutations, and domains of parts that all have a kernel: `nasbot`.
-    4. Distances or features: `bayesian`, where negative eigenvalues of the kernel are clipped and go on record. So are
+    3. Parts that all have a kernel, as a `Space` with other domains inside has them: `for_parts`.
+    4. Architectures with mutations: `nasbot`.
+    5. Distances or features: `bayesian`, where negative eigenvalues of the kernel are clipped and go on record. So are
        named choices and architectures without mutations.
-    5. Mutations: `evolution`.
-    6. Anything else: `random`.
+    6. Mutations: `evolution`.
+    7. Anything else: `random`.
 
-    Under 4 to 6, ``trial.info["auto"]`` and a log record of level INFO say which method it is and why.
+    Under 5 to 7, ``trial.info["auto"]`` and a log record of level INFO say which method it is and why.
 
     domain: any.
 
@@ -114,7 +115,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
 
     Numbers that are too many to list are searched by gradients, in turn with the rest.
 
-    Where variables have conditions, every fourth suggestion after the best value is random, in the branch with the
+    Where variables have conditions, every fourth suggestion without a better value is random, in the branch with the
     fewest trials. A branch is the set of points that have the same variables.
 
     domain: of variables, such as a `Space`.
@@ -127,7 +128,6 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
         kernel = WeightedSum(kernel, unordered, ORDER_ODDS, initial=ORDER_ODDS.mean)
     # means and initial values are log variances of standardized values
     quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0, tolerance=TOLERANCE, most=MOST_POINTS)
-    has_branches = any(variable.when for variable in domain.variables.values())
     has_numbers = has_capability(domain, HasContinuous) and domain.n_continuous > 0
     climbs = has_numbers and has_capability(domain, HasNeighborhoods)
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
@@ -140,7 +140,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
         n_initial=10,
         n_starts=search.n_starts,
         surroundings=search.surroundings,
-        exploration=BranchExploration() if has_branches else None,
+        exploration=BranchExploration() if has_conditions(domain) else None,
     )
 
 
@@ -163,6 +163,17 @@ def for_programs(domain: HasChoices) -> BayesianSearch:
     )
 
 
+def for_parts(domain: HasParts) -> BayesianSearch:
+    """Build Bayesian optimization of several parts: a GP at its mode on the product of their kernels, log EI.
+
+    It begins with ten random points. Branches are explored as by `for_space`.
+
+    domain: of parts, each of which has a kernel, such as a `Space` with architectures inside.
+    """
+    exploration = BranchExploration() if has_conditions(domain) else None
+    return replace(bayesian(domain, n_initial=10), design=random_design, exploration=exploration)
+
+
 def _has_choices_of_its_own(domain: Domain) -> bool:
     """Tell whether choices make up a domain that is no product of others, each of which has a kernel of its own."""
     return has_capability(domain, HasChoices) and not has_capability(domain, HasParts)
@@ -182,6 +193,7 @@ def _note_without_model(method: str, domain: Domain) -> str:
 RULES = (
     Rule(lambda domain: has_capability(domain, HasVariables), for_space),
     Rule(lambda domain: _has_choices_of_its_own(domain) and has_capability(domain, HasMutation), for_programs),
+    Rule(lambda domain: has_capability(domain, HasParts) and has_nasbot_kernel(domain), for_parts),
     Rule(lambda domain: has_nasbot_kernel(domain) and has_capability(domain, HasMutation), nasbot),
     Rule(lambda domain: find_part_without_kernel(domain) is None, bayesian, _note_model),
     Rule(lambda domain: has_capability(domain, HasMutation), evolution, partial(_note_without_model, "evolution")),

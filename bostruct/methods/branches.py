@@ -7,23 +7,44 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from bostruct.checks import check_integer
-from bostruct.contracts import Batch, HasVariables, HistoryView, Point
-from bostruct.domains.space.variable import ABSENT, Variable
+from bostruct.checks import check_integer, has_capability
+from bostruct.contracts import Array, Batch, Domain, HasParts, HasVariables, HistoryView, State
+from bostruct.domains.space.variable import ABSENT
+from bostruct.searchers.bayesian import Explored
 
-N_DRAWN = 256  # points that show which branches there are
+CANDIDATES = 256  # random points, which show the branches
+PROGRESS = 0.01  # of the distance from the median value to the best: a smaller gain is none
 
 
-def list_branches(domain: HasVariables[Variable], xs: Batch) -> list[Hashable]:
-    """Return the branch of each of m points, equal for points that have the same variables.
+def has_conditions(domain: Domain) -> bool:
+    """Tell whether points of a domain, or of its parts, differ in which variables they have.
 
-    domain: of variables.
+    domain: any.
+    """
+    if has_capability(domain, HasVariables):
+        return any(one.when for one in domain.variables.values())
+    return has_capability(domain, HasParts) and any(map(has_conditions, domain.parts.values()))
+
+
+def label_branches(domain: Domain, xs: Batch) -> list[Hashable]:
+    """Return a label of the branch of each of m points, equal for points that have the same variables.
+
+    domain: any; where neither it nor its parts have variables, all points are of one branch.
     xs: m points.
     """
-    widths = np.array([one.width for one in domain.variables.values()])
-    exists = np.asarray(xs)[:, np.cumsum(widths) - widths] != ABSENT
-    return [row.tobytes() for row in np.packbits(exists, axis=1)]
+    return [row.tobytes() for row in np.packbits(_find_variables(domain, xs), axis=1)]
+
+
+def _find_variables(domain: Domain, xs: Batch) -> npt.NDArray[np.bool_]:
+    """Tell of each of m points which variables it has (m, d), part by part."""
+    if has_capability(domain, HasVariables):
+        widths = np.array([one.width for one in domain.variables.values()])
+        return np.asarray(xs)[:, np.cumsum(widths) - widths] != ABSENT
+    if has_capability(domain, HasParts):
+        return np.hstack([_find_variables(part, domain.part(name, xs)) for name, part in domain.parts.items()])
+    return np.ones((len(xs), 0), dtype=np.bool_)
 
 
 @dataclass(frozen=True)
@@ -32,9 +53,11 @@ class BranchExploration:
 
     A few bad values of a branch make a model expect little of all of it. Then the search would never see the small
     region where such a branch is best. Where the model is least sure are the corners of the branch, and optima are
-    rarely there, so the point is drawn at random.
+    rarely there, so the point is drawn at random. The branches are those of 256 random points; a rarer one is not seen.
 
-    every: after the best value, one of so many suggestions explores, at least 1.
+    Better means by at least a hundredth of the distance from the median value to the best.
+
+    every: of so many suggestions without a better value the last one explores, at least 2.
 
     Raises TypeError, ValueError.
     """
@@ -42,26 +65,39 @@ class BranchExploration:
     every: int = 4
 
     def __post_init__(self) -> None:
-        check_integer("every", self.every, 1)
+        check_integer("every", self.every, 2)
 
-    def __call__(
-        self, domain: HasVariables[Variable], history: HistoryView, rng: np.random.Generator
-    ) -> tuple[Point, str] | None:
-        """Return a random unseen point of the branch with the fewest trials, and why; None where it is not its turn.
+    def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> Explored:
+        """Return a random unseen point of the branch with the fewest trials, where it is its turn.
 
-        domain: of variables.
+        It is not where all unseen points drawn are of one branch.
+
+        domain: any.
         history: all that was told so far, at least one value.
+        state: what the last call returned; None for the first.
         rng: the only source of chance.
         """
-        since_best = len(history.seen) - 1 - int(np.argmin(history.values))
-        if since_best < 1 or since_best % self.every:
-            return None
-        tried = domain.join(history.completed, history.running, history.failed)
-        trials = Counter(list_branches(domain, tried))
-        drawn = domain.sample(N_DRAWN, rng)
+        best = float(np.min(history.values))
+        memory = {"best": best, "asked": 1}
+        if state is not None and best >= state["best"] - PROGRESS * _reach(history.values):
+            memory = {"best": state["best"], "asked": state["asked"] + 1}
+        asked = memory["asked"]
+        if asked % self.every:
+            return Explored(None, memory)
+        drawn = domain.sample(CANDIDATES, rng)
         fresh = [i for i, key in enumerate(domain.keys(drawn)) if key not in history.seen]
-        if not fresh:
-            return None
-        branches = list_branches(domain, drawn)
+        branches = label_branches(domain, drawn)
+        if len({branches[i] for i in fresh}) < 2:
+            return Explored(None, memory)
+        tried = domain.join(history.completed, history.running, history.failed)
+        trials = Counter(label_branches(domain, tried))
         chosen = min(fresh, key=lambda i: trials[branches[i]])
-        return drawn[chosen], f"{trials[branches[chosen]]} trials so far have the variables that it has"
+        count = f"{trials[branches[chosen]]} of {len(tried)}"
+        return Explored(
+            drawn[chosen], memory, f"no better value in {asked - 1} suggestions; {count} trials were in this branch"
+        )
+
+
+def _reach(values: Array) -> float:
+    """Return the distance from the median value to the best."""
+    return float(np.median(values) - np.min(values))

@@ -37,7 +37,8 @@ def successive_halving(domain: Domain) -> Searcher:
 def model_based_hyperband(domain: Domain) -> Searcher:
     """Build Hyperband whose new points a model proposes, which learns from all fidelities (MOBSTER: Klein et al. 2020).
 
-    The model is that of `auto`. Its kernel has a factor for the fidelity, and log EI is asked about the highest one.
+    The model is that of `auto`, without its exploration of branches. Its kernel has a factor for the fidelity, and log
+    EI is asked about the highest one.
 
     domain: one with exactly one `Fidelity` that `auto` can search.
 
@@ -49,4 +50,4 @@ def model_based_hyperband(domain: Domain) -> Searcher:
         raise DomainError(f"method: model-based-hyperband needs a domain with a model, got {type(domain).__name__}")
     at_top = AtTargetFidelity(model.surrogate, levels.at_target_fidelity)
     score = replace(model.score, score=Improvement(LogExpectedImprovement(), best_predicted))
-    return Hyperband(domain, levels, proposals=replace(model, surrogate=at_top, score=score))
+    return Hyperband(domain, levels, proposals=replace(model, surrogate=at_top, score=score, exploration=None))

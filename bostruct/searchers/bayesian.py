@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bostruct.checks import check_integer
+from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import (
     ADDED_LATER,
     Appraisal,
@@ -32,7 +32,22 @@ MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbor
 KEPT_MEMORY = 8 * 2**20  # bytes: a matrix of 1,000 points; glibc then keeps twice as many that are free
 
 Neighborhood = Callable[[Any, Point, np.random.Generator], Batch]
-Exploration = Callable[[Any, HistoryView, np.random.Generator], tuple[Point, str] | None]
+
+
+class Explored(NamedTuple):
+    """What a rule of exploration says.
+
+    point: unseen, to suggest in place of the model's; None where the model is to suggest one.
+    state: for its next call; plain JSON.
+    why: it explores, for the record.
+    """
+
+    point: Point | None
+    state: State
+    why: str = ""
+
+
+Exploration = Callable[[Any, HistoryView, State, np.random.Generator], Explored]
 
 
 def describe_part(part: object) -> Json:
@@ -43,7 +58,7 @@ def describe_part(part: object) -> Json:
     """
     if is_dataclass(part):
         told: dict[str, Json] = {"part": type(part).__name__}
-        return told | {name: describe_part(value) for name, value in _told_fields(part)}
+        return told | {name: describe_part(value) for name, value in _settings_of(part)}
     if isinstance(part, float):
         return float(f"{part:.12g}")  # the last digits may differ between machines
     if part is None or isinstance(part, bool | int | str):
@@ -51,7 +66,7 @@ def describe_part(part: object) -> Json:
     return getattr(part, "__qualname__", type(part).__name__)
 
 
-def _told_fields(part: Any) -> Iterator[tuple[str, object]]:
+def _settings_of(part: Any) -> Iterator[tuple[str, object]]:
     """Yield the fields of a dataclass that describe it, with their values."""
     for one in fields(part):
         value = getattr(part, one.name)
@@ -83,8 +98,8 @@ class BayesianSearch:
     n_starts: how many of the best completed points the maximizer is told of, at least 0; None for all.
     design: (domain, seen, rng) -> an unseen initial point.
     surroundings: (domain, x, rng) -> points around x, suggested when all that the maximizer found was seen before.
-    exploration: (domain, history, rng) -> an unseen point to suggest in place of the model's, and why, for the record;
-        None where the model is to suggest one. None never explores.
+    exploration: (domain, history, its last state or None, rng) -> `Explored`, whether another point is suggested than
+        the model's; None never explores.
 
     Raises TypeError, ValueError.
     """
@@ -103,9 +118,11 @@ class BayesianSearch:
         check_integer("n_initial", self.n_initial, 1)
         if self.n_starts is not None:
             check_integer("n_starts", self.n_starts, 0)
+        if self.exploration is not None and not callable(self.exploration):
+            raise TypeError(f"exploration: expected a function or None, got {short_repr(self.exploration)}")
 
     def settings(self) -> dict[str, Json]:
-        return {name: describe_part(value) for name, value in _told_fields(self) if name != "domain"}
+        return {name: describe_part(value) for name, value in _settings_of(self) if name != "domain"}
 
     def initial_state(self) -> State:
         return {"surrogate": self.surrogate.initial_state()}
@@ -121,9 +138,11 @@ class BayesianSearch:
             return Suggestion(self.design(self.domain, history.seen, rng), state, {"origin": "initial"})
         if not len(history.values):
             return fall_back(self.domain, history, state, rng, "no trial has completed")
-        explored = None if self.exploration is None else self.exploration(self.domain, history, rng)
-        if explored is not None:
-            return Suggestion(explored[0], state, {"origin": "random", "why": explored[1]})
+        if self.exploration is not None:
+            explored = self.exploration(self.domain, history, state.get("exploration"), rng)
+            state = state | {"exploration": explored.state}
+            if explored.point is not None:
+                return Suggestion(explored.point, state, {"origin": "random", "why": explored.why})
         keep_freed_memory()
         fit_rng, search_rng, random_rng = rng.spawn(3)
         try:
@@ -136,7 +155,7 @@ class BayesianSearch:
         best = np.argsort(history.values, kind="stable")[: self.n_starts]
         starts = self.domain.take(history.completed, best)
         maxima, found = self.maximizer(score, self.domain, starts, search_rng)
-        state = {"surrogate": learned}
+        state = state | {"surrogate": learned}
         x = self._first_unseen(maxima, score, history, search_rng)
         return Suggestion(x, state, {"origin": "model", **info, **found})
 

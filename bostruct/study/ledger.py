@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from bisect import insort
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bostruct.checks import check_integer
+from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import BostructError, Domain, Info, Point, Presented
 from bostruct.execution.interrupts import defer_interrupt
 from bostruct.outcome import Outcome
@@ -263,9 +263,12 @@ class Ledger:
 
         trial: or its number.
         """
+        if isinstance(trial, Mapping):
+            raise TypeError(f"trial: expected a Trial or its number, got {short_repr(trial)}; add takes a point")
         number = trial.number if isinstance(trial, Trial) else check_integer("trial", trial, 0)
         if not 0 <= number < len(self):
-            raise ValueError(f"trial: expected one of the study's {len(self)}, got number {number}")
+            held = f"0 to {len(self) - 1}" if len(self) else "none so far"
+            raise ValueError(f"trial: expected one of the study's, {held}; got number {number}")
         if isinstance(trial, Trial) and self._is_of_another_study(trial):
             raise ValueError(
                 f"trial: expected one of this study, whose trial {number} was begun at another time; if it is the same "

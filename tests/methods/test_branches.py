@@ -1,11 +1,14 @@
 """Exploration of branches: whose turn it is, which branch has the fewest trials, and searches that it frees."""
 
+import dataclasses
+import json
+
 import numpy as np
 import pytest
 
 import bostruct as bo
 from bostruct.methods import auto
-from bostruct.methods.branches import BranchExploration, list_branches
+from bostruct.methods.branches import BranchExploration, has_conditions, label_branches
 from bostruct.study.history import History
 from bostruct.study.threads import ThreadLimit
 
@@ -37,8 +40,12 @@ def trees(*depths):
 
 
 def explore(history, space=SPACE, every=4, seed=0):
-    found = BranchExploration(every)(space, history, np.random.default_rng(seed))
-    return None if found is None else (space.present(found[0]), found[1])
+    """Ask until it is its turn; return what is explored, as a user has it, and why."""
+    state = None
+    for _ in range(every):
+        found = BranchExploration(every)(space, history, state, np.random.default_rng(seed))
+        state = found.state
+    return None if found.point is None else (space.present(found.point), found.why)
 
 
 @pytest.mark.parametrize("width", [1, 9])
@@ -47,7 +54,7 @@ def test_points_are_of_one_branch_where_they_have_the_same_variables(width):
     more = {f"x{i}": bo.Real(0.0, 1.0, when={"model": MODELS[i % 3]}) for i in range(width)}
     space = bo.Space({**SPACE.variables, **more})
     xs = space.sample(60, rng)
-    branches, names = list_branches(space, xs), [space.names(x) for x in xs]
+    branches, names = label_branches(space, xs), [space.names(x) for x in xs]
     for i in range(60):
         for j in range(i):
             assert (branches[i] == branches[j]) == (names[i] == names[j])
@@ -56,15 +63,43 @@ def test_points_are_of_one_branch_where_they_have_the_same_variables(width):
 def test_a_neighborhood_has_branches_as_its_points_have():
     rng = np.random.default_rng(0)
     near, _ = SPACE.sample_neighborhoods(SPACE.sample(5, rng), 20, rng)
-    assert list_branches(SPACE, near) == list_branches(SPACE, SPACE.join(near))
+    assert label_branches(SPACE, near) == label_branches(SPACE, SPACE.join(near))
 
 
-@pytest.mark.parametrize(("best", "explores"), [(7, False), (6, False), (3, True), (2, False), (0, False)])
-def test_it_is_its_turn_once_in_so_many_since_the_best_value(best, explores):
-    values = np.arange(8.0) + 1.0
-    values[best] = 0.0
-    found = explore(History.of(SPACE, trees(*range(1, 9)), values))
-    assert (found is not None) == explores
+def turns(values, every=4):
+    """Return at which of some calls it explores, one more value told at each."""
+    rule, state, found = BranchExploration(every), None, []
+    xs, rng = SPACE.sample(len(values), np.random.default_rng(0)), np.random.default_rng(0)
+    for n in range(1, len(values) + 1):
+        explored = rule(SPACE, History.of(SPACE, xs[:n], values[:n]), state, rng)
+        state = json.loads(json.dumps(explored.state))
+        found += [n - 1] if explored.point is not None else []
+    return found
+
+
+def test_it_explores_at_every_fourth_call_without_a_better_value():
+    assert turns([3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 8.0, 7.0]) == [3, 7]
+    assert turns([3.0, 4.0, 1.0, 6.0, 7.0, 8.0, 9.0, 8.0, 7.0]) == [5]  # the third is the first after the best
+    assert turns([9.0 - n for n in range(9)]) == []
+    assert turns([3.0, 4.0, 1.0, 6.0, 7.0], every=2) == [1, 3]
+
+
+def test_a_tiny_gain_is_none():
+    values = [3.0, 4.0, 5.0, 3.0 - 1e-6, 4.0, 5.0]
+    assert turns(values) == [3]
+    assert turns([3.0, 4.0, 5.0, 2.9, 4.0, 5.0]) == []
+
+
+def test_failures_and_trials_asked_at_once_do_not_count():
+    """Each call counts once, whatever has failed, runs or was added before."""
+    xs = SPACE.sample(40, np.random.default_rng(1))
+    rule, state, found = BranchExploration(4), None, []
+    for n in range(8):
+        history = History.of(SPACE, xs[:2], [1.0, 2.0], running=xs[2 : 12 + n], failed=xs[20:40])
+        explored = rule(SPACE, history, state, np.random.default_rng(n))
+        state = explored.state
+        found.append(explored.point is not None)
+    assert found == [False, False, False, True] * 2
 
 
 def test_the_branch_with_the_fewest_trials_is_drawn_from():
@@ -73,7 +108,7 @@ def test_the_branch_with_the_fewest_trials_is_drawn_from():
     found = explore(History.of(SPACE, told, [0.0, 1.0, 1.0, 1.0], running=running, failed=failed))
     assert found is not None
     assert found[0]["model"] == "svm", "one trial runs there, and one told has no variables: linear has no other point"
-    assert found[1] == "1 trials so far have the variables that it has"
+    assert found[1] == "no better value in 3 suggestions; 1 of 5 trials were in this branch"
 
 
 def test_running_and_failed_trials_count():
@@ -81,14 +116,41 @@ def test_running_and_failed_trials_count():
     svms = points(SPACE, *({"model": "svm", "C": 1.0, "gamma": value} for value in (0.1, 0.2, 0.3, 0.4)))
     linear = points(SPACE, {"model": "linear"})
     history = History.of(SPACE, told, [0.0, 1.0, 1.0], running=svms[:2], failed=SPACE.join(svms[2:], linear))
-    found = explore(history, every=7)
+    found = explore(history)
     assert found is not None
     assert found[0]["model"] == "tree"
 
 
 def test_a_space_whose_points_were_all_seen_is_left_to_the_rest():
     told = points(SMALL, {"a": False}, {"a": True, "b": "p"}, {"a": True, "b": "q"})
-    assert explore(History.of(SMALL, told, [0.0, 1.0, 1.0]), SMALL, every=2) is None
+    assert explore(History.of(SMALL, told, [0.0, 1.0, 1.0]), SMALL) is None
+
+
+def test_a_search_with_one_open_branch_is_left_to_the_model():
+    space = bo.Space({"a": bool, "x": bo.Real(0.0, 1.0, when={"a": True})})  # one point without x
+    told = points(space, {"a": False}, {"a": True, "x": 0.5}, {"a": True, "x": 0.6})
+    assert explore(History.of(space, told, [0.0, 1.0, 1.0]), space) is None
+    assert explore(History.of(space, told[1:], [1.0, 1.0]), space) is not None
+
+
+def test_parts_have_branches():
+    inner = {"flip": bool, "deep": bo.Integer(1, 30, when={"flip": True})}
+    space = bo.Space({"first": inner, "second": inner})
+    assert has_conditions(space)
+    assert not has_conditions(bo.Space({"first": {"flip": bool}, "x": bool}))
+    xs = space.sample(40, np.random.default_rng(0))
+    labels, names = label_branches(space, xs), [space.names(x) for x in xs]
+    assert len(set(labels)) == 4
+    assert all((labels[i] == labels[j]) == (names[i] == names[j]) for i in range(40) for j in range(i))
+    result = bo.minimize(lambda point: float(len(point)), space, n_trials=14, seed=0, progress=False)
+    assert "random" in [trial.origin for trial in result.trials]
+
+
+def test_what_is_no_rule_is_refused():
+    with pytest.raises(TypeError, match=r"^exploration: expected a function or None, got 3"):
+        dataclasses.replace(auto(SPACE), exploration=3)
+    with pytest.raises(ValueError, match=r"^every: expected at least 2"):
+        BranchExploration(1)
 
 
 def test_only_spaces_with_conditions_are_explored():
@@ -120,5 +182,5 @@ def test_a_search_leaves_the_branch_that_its_first_points_favor():
         result = bo.minimize(trap, TRAP, n_trials=70, initial_points=first, seed=seed, progress=False)
         assert result.best_value < 0.15
         whys = [trial.info["why"] for trial in result.trials if trial.origin == "random"]
-        assert all(why.endswith("trials so far have the variables that it has") for why in whys)
+        assert all("trials were in this branch" in why for why in whys)
         assert len(whys) >= 5

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import did_you_mean, short_repr
+from bostruct.checks import check_answer, did_you_mean, short_repr
 from bostruct.contracts import DomainError, IntArray, PointError, PredicateError
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.condition_counts import PointCount, count_points, split_into_classes
@@ -48,6 +48,8 @@ class ParentTest:
         except PointError as error:
             if isinstance(test, OneOf) or not callable(test):
                 hint = "; for any of several values give OneOf(...)" if isinstance(test, list | tuple | set) else ""
+                if isinstance(test, OneOf) and any(isinstance(one, list | tuple | set) for one in test.values):
+                    hint = "; OneOf takes the values one by one: OneOf('a', 'b')"
                 raise DomainError(f"{owner}: when: {name}: {error}{hint}") from None
             self.predicate = test
 
@@ -78,7 +80,7 @@ class ParentTest:
     def _ask(self, columns: tuple[int, ...]) -> bool:
         value = self.parent.present(columns)
         try:
-            return bool(self.predicate(value))  # type: ignore[misc]
+            return check_answer(self.predicate(value))  # type: ignore[misc]
         except Exception as error:
             name = predicate_name(self.predicate)  # type: ignore[arg-type]
             where = f"{self.owner}: when: {name} failed for {self.name} = {short_repr(value)}"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import short_repr
+from bostruct.checks import check_answer, short_repr
 from bostruct.contracts import IntArray, PredicateError
 from bostruct.domains.space.call_limit import call_limit
 from bostruct.domains.space.choices import ChoiceVariable
@@ -163,7 +163,7 @@ def ask(rule: Constraint, point: dict[str, Any], variables: Mapping[str, Variabl
     """
     call_limit().left -= 1
     try:
-        return bool(rule(point))
+        return check_answer(rule(point))
     except Exception as error:
         raise _failure(rule, point, variables, error) from error
 

@@ -45,7 +45,7 @@ class Integer(ChoiceVariable):
         high = check_integer("high", high, -LARGEST, LARGEST)
         size = high - low + 1
         if not low < high or (check_bool("log", log) and low < 1):
-            rule = "low < high, low at least 1" if log else "low < high"
+            rule = "low < high, and low at least 1, because of log=True" if log else "low < high"
             raise DomainError(f"Integer: expected {rule}; got low={low}, high={high}")
         if size > LARGEST:
             raise DomainError(f"Integer: expected at most 2^53 values, got low={low}, high={high}")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import sys
 
-from bostruct.checks import check_number
+from bostruct.checks import check_bool, check_number
 from bostruct.contracts import DomainError, Json, ParsedJson
 from bostruct.domains.space.choices import ChoiceVariable, to_python
 from bostruct.domains.space.graphs import DyadicGraph
 from bostruct.domains.space.scale import GRID_STEPS, RealGrid
 from bostruct.domains.space.variable import NO_DEFAULT
 from bostruct.domains.space.when import When
+
+SMALLEST_STEP = 1e-15  # of the grid, as a share of the numbers: a few roundings of float64
+SMALLEST_LOW = sys.float_info.min  # of a logarithm: smaller floats have fewer digits
 
 
 class Real(ChoiceVariable):
@@ -39,12 +43,17 @@ class Real(ChoiceVariable):
         default: object = NO_DEFAULT,
     ) -> None:
         low, high = check_number("low", low) + 0.0, check_number("high", high) + 0.0  # -0.0 is 0.0
-        if not low < high or (log and low <= 0.0) or not math.isfinite(high - low):
-            raise DomainError(f"Real: expected low < high{', low above 0' if log else ''}; got low={low}, high={high}")
-        span = math.log(high / low) if log else (high - low) / max(abs(low), abs(high))
-        if span < GRID_STEPS * 1e-15:
+        check_bool("log", log)
+        if not low < high or (log and low < SMALLEST_LOW):
+            needed = f", and low at least {SMALLEST_LOW:.3g}, because of log=True" if log else ""
+            raise DomainError(f"Real: expected low < high{needed}; got low={low}, high={high}")
+        if not math.isfinite(high - low):
+            raise DomainError(f"Real: expected a range that float64 can hold, got low={low}, high={high}")
+        grid = RealGrid(low, high, log)
+        span = grid.log_span if log else (high - low) / max(abs(low), abs(high))
+        if span < GRID_STEPS * SMALLEST_STEP:
             raise DomainError(f"Real: expected a range that float64 can divide finely, got low={low}, high={high}")
-        super().__init__(RealGrid(low, high, log), DyadicGraph(GRID_STEPS + 1), when, default)
+        super().__init__(grid, DyadicGraph(GRID_STEPS + 1), when, default)
 
     def __repr__(self) -> str:
         grid = self.choices

@@ -68,7 +68,7 @@ class RealGrid(NumberGrid):
         if share in (0.0, 1.0):
             return self.high if share else self.low
         if self.log:
-            value = math.exp(math.log(self.low) + share * (math.log(self.high) - math.log(self.low)))
+            value = self._multiply(share * self.log_span)
             short = float(f"{value:.{GRID_DIGITS}g}")
         else:
             value = self.low + share * (self.high - self.low)
@@ -105,12 +105,29 @@ class RealGrid(NumberGrid):
         if isinstance(value, bool) or not isinstance(value, int | float) or not self.low <= value <= self.high:
             raise PointError(f"expected a number from {self.low} to {self.high}, got {short_repr(value)}")
         if self.log:
-            return round(GRID_STEPS * (math.log(value / self.low) / math.log(self.high / self.low)))
+            return round(GRID_STEPS * (_log_ratio(value, self.low) / self.log_span))
         return round(GRID_STEPS * ((value - self.low) / (self.high - self.low)))
+
+    @cached_property
+    def log_span(self) -> float:
+        """The logarithm of high / low."""
+        return _log_ratio(self.high, self.low)
+
+    def _multiply(self, log_factor: float) -> float:
+        """Return low times a factor; of a narrow range without the rounding of the logarithm of low."""
+        if self.log_span < 1.0:
+            return self.low * math.exp(log_factor)
+        return math.exp(math.log(self.low) + log_factor)
 
     @cached_property
     def _decimals(self) -> int:
         return math.floor(-math.log10((self.high - self.low) / GRID_STEPS))
+
+
+def _log_ratio(value: float, low: float) -> float:
+    """Return the logarithm of value / low, which itself may be too large for a float."""
+    ratio = value / low
+    return math.log(ratio) if math.isfinite(ratio) else math.log(value) - math.log(low)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -170,12 +170,9 @@ def main_effects(domain: HasVariables[Variable], trusts_order: bool = True) -> M
 
     Raises DomainError, naming the variable whose kind has no kernel.
     """
-    variables, effects = list(domain.variables.values()), {}
-    for kernels, own in _by_kernels(domain).items():
-        make = kernels.effects or partial(_factor_effects, kernels)
-        effects.update(zip(own, make([variables[i] for i in own]), strict=True))
+    variables, effects = list(domain.variables.values()), _effects(domain)
     if not trusts_order:
-        effects.update(_unordered_effects(variables))
+        effects |= _unordered_effects(variables, effects)
     for i, variable in enumerate(variables):
         if variable.when:
             effect = effects[i]
@@ -185,22 +182,35 @@ def main_effects(domain: HasVariables[Variable], trusts_order: bool = True) -> M
 
 
 def has_order_to_doubt(domain: HasVariables[Variable]) -> bool:
-    """Tell whether a domain has ordered choices whose order could mislead: three or more of them, but for a fidelity.
+    """Tell whether a domain has a variable of three or more ordered choices, which is no fidelity.
 
     domain: of variables, such as a `Space`.
+
+    Raises DomainError, naming the variable whose kind has no kernel.
     """
-    return bool(_unordered_effects(list(domain.variables.values())))
+    variables = list(domain.variables.values())
+    return bool(_unordered_effects(variables, _effects(domain)))
 
 
-def _unordered_effects(variables: Sequence[Variable]) -> dict[int, EffectKernel]:
+def _unordered_effects(variables: Sequence[Variable], effects: Mapping[int, EffectKernel]) -> dict[int, EffectKernel]:
     """Return the effects of ordered choices as if they were categories, by position; equal ones are one object."""
     sizes = {
-        i: one.size
-        for i, one in enumerate(variables)
-        if isinstance(one, Ordinal | Integer) and number_grid(one) is None and one.size > 2
+        i: effect.graph.size
+        for i, effect in effects.items()
+        if isinstance(effect, GraphEffect) and effect.graph.size > 2
+        if variables[i].ordered and not isinstance(variables[i], Fidelity)
     }
-    effects = {size: GraphEffect(CompleteGraph(size)) for size in set(sizes.values())}
-    return {i: effects[size] for i, size in sizes.items()}
+    unordered = {size: GraphEffect(CompleteGraph(size)) for size in set(sizes.values())}
+    return {i: unordered[size] for i, size in sizes.items()}
+
+
+def _effects(domain: HasVariables[Variable]) -> dict[int, EffectKernel]:
+    """Return the effect of each variable, by position, wherever a point has it."""
+    variables, effects = list(domain.variables.values()), dict[int, EffectKernel]()
+    for kernels, own in _by_kernels(domain).items():
+        make = kernels.effects or partial(_factor_effects, kernels)
+        effects.update(zip(own, make([variables[i] for i in own]), strict=True))
+    return effects
 
 
 def _factor_effects(kernels: VariableKernels, variables: Sequence[Variable]) -> list[EffectKernel]:
