@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bostruct.checks import check_choice, has_capability, missing_members, short_repr
-from bostruct.contracts import Domain, DomainError, HasParts, PredicateError, Searcher
+from bostruct.checks import check_choice, missing_members, short_repr
+from bostruct.contracts import Domain, DomainError, PredicateError, Searcher
 from bostruct.methods.auto import auto, for_programs, for_space
 from bostruct.methods.baselines import annealing, evolution, hill_climbing, random, regularized_evolution
 from bostruct.methods.bayesian import bayesian
@@ -78,7 +78,7 @@ def searcher(method: str | Searcher, domain: Domain) -> Searcher:
             built = build(domain)
         except DomainError as error:
             is_complete = isinstance(error, PredicateError) or "; auto" in str(error)  # it names methods that can
-            if is_complete or not has_capability(domain, HasParts):
+            if is_complete:
                 raise
             *others, last = list_methods(domain)
             raise DomainError(f"{error}; {', '.join(others)} and {last} search {domain_label(domain)}") from error
