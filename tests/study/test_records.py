@@ -239,7 +239,10 @@ def test_a_domain_that_is_rebuilt_as_another_class_is_named(tmp_path: Path) -> N
     bo.register_domain("orders of test_records", rebuild_named)
     file, domain = tmp_path / "runs.db", Swapped(4)
     bo.minimize(lambda order: order[0], domain, n_trials=4, method="evolution", seed=0, storage=file, progress=False)
-    says = r"lacks mutate; auto and random search Named; its domain 'orders of test_records' is rebuilt as Named: if the study is over another class, re"
+    says = (
+        "lacks mutate; auto and random search Named; its domain 'orders of test_records' is rebuilt as Named: if the "
+    )
+    says += "study is over another class, re"
     with pytest.raises(DomainError, match=rf"^study 'study': method: evolution needs .*, got Named, which {says}"):
         bo.Study.load(file)
     with bo.Study.load(file, space=domain) as study:
