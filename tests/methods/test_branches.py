@@ -11,6 +11,7 @@ from bostruct.methods import auto
 from bostruct.methods.branches import BranchExploration, has_conditions, label_branches
 from bostruct.study.history import History
 from bostruct.study.threads import ThreadLimit
+from tests.wide_variable import Order
 
 MODELS = ["tree", "svm", "linear"]
 SPACE = bo.Space(
@@ -58,6 +59,15 @@ def test_points_are_of_one_branch_where_they_have_the_same_variables(width):
     for i in range(60):
         for j in range(i):
             assert (branches[i] == branches[j]) == (names[i] == names[j])
+
+
+def test_variables_of_several_columns_are_no_variables_more():
+    rate = bo.Real(0.0, 1.0, when={"b": True})
+    space = bo.Space({"o": Order("xyz"), "b": bool, "rate": rate, "p": Order("uvw"), "last": bo.Integer(1, 3)})
+    xs = space.sample(30, np.random.default_rng(0))
+    labels, has_rate = label_branches(space, xs), [space.present(x)["b"] for x in xs]
+    assert len(set(labels)) == 2
+    assert all((labels[i] == labels[j]) == (has_rate[i] == has_rate[j]) for i in range(30) for j in range(i))
 
 
 def test_a_neighborhood_has_branches_as_its_points_have():
