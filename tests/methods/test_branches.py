@@ -63,7 +63,7 @@ def test_points_are_of_one_branch_where_they_have_the_same_variables(width):
 
 def test_variables_of_several_columns_are_no_variables_more():
     rate = bo.Real(0.0, 1.0, when={"b": True})
-    space = bo.Space({"o": Order("xyz"), "b": bool, "rate": rate, "p": Order("uvw"), "last": bo.Integer(1, 3)})
+    space = bo.Space({"o": Order("xyz"), "p": Order("uvw"), "b": bool, "rate": rate})
     xs = space.sample(30, np.random.default_rng(0))
     labels, has_rate = label_branches(space, xs), [space.present(x)["b"] for x in xs]
     assert len(set(labels)) == 2
