@@ -35,7 +35,7 @@ Neighborhood = Callable[[Any, Point, np.random.Generator], Batch]
 
 
 class Explored(NamedTuple):
-    """What a rule of exploration says.
+    """The answer of a rule of exploration.
 
     point: unseen, to suggest in place of the model's; None where the model is to suggest one.
     state: for its next call; plain JSON.

@@ -35,6 +35,7 @@ from bostruct.contracts import (
     Point,
 )
 from bostruct.domains.registry import domain_from_json
+from bostruct.domains.space.choices import number_grid
 from bostruct.testing.batch_laws import check_batch, keys_of, same
 from bostruct.testing.capability_laws import (
     check_candidates,
@@ -88,8 +89,9 @@ def check_domain(domain: Domain, rng: np.random.Generator, m: int = 4, rebuildab
     check_equality(domain)
     check_description(domain, rebuildable)
     points = check_unseen(domain, rng)
-    # where constraints leave fewer, or choices open others, sampling may be uneven
-    if points is not None and len(points) == domain.size and not have_branches(domain, points):
+    # where constraints leave fewer, choices open others, or integers lie on a logarithmic scale, sampling may be uneven
+    is_whole = points is not None and len(points) == domain.size
+    if is_whole and not have_branches(domain, points) and not _has_uneven_numbers(domain):
         check_uniform(domain, points, rng)
     _check_capabilities(domain, xs, points, rng)
     check_refusals(domain, xs, points)
@@ -278,6 +280,13 @@ def check_description(domain: Domain, rebuildable: bool) -> None:
     rows = (d.sample(3, np.random.default_rng(5)) for d in (domain, rebuilt))
     drawn = {str([domain.encode(x) for x in batch]) for batch in rows}
     assert len(drawn) == 1, "the domain rebuilt from to_json draws the same points"
+
+
+def _has_uneven_numbers(domain: Domain) -> bool:
+    """Tell whether a domain of variables has integers that are drawn evenly on the scale of their logarithms."""
+    variables = domain.variables.values() if has_capability(domain, HasVariables) else ()
+    grids = [grid for grid in map(number_grid, variables) if grid is not None]
+    return any(grid.n_steps is None for grid in grids)
 
 
 def check_enumerated(domain: Domain, points: Batch, rng: np.random.Generator) -> None:

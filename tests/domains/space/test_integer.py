@@ -85,6 +85,10 @@ def test_spaces_of_them_are_domains(variables, rng):
     check_domain(bo.Space({f"x{i}": one for i, one in enumerate(variables)}), rng)
 
 
+def test_two_integers_on_a_logarithmic_scale_are_a_domain():
+    check_domain(bo.Space({"x": Integer(1, 2, log=True)}), np.random.default_rng(0))
+
+
 @pytest.mark.parametrize("variable", GRIDS, ids=repr)
 def test_draws_are_uniform_on_their_scale(variable):
     drawn = bo.Space({"x": variable}).sample(4_000, np.random.default_rng(0))[:, 0] + variable.choices[0]
