@@ -90,8 +90,8 @@ def check_domain(domain: Domain, rng: np.random.Generator, m: int = 4, rebuildab
     check_description(domain, rebuildable)
     points = check_unseen(domain, rng)
     # where constraints leave fewer, choices open others, or integers lie on a logarithmic scale, sampling may be uneven
-    is_whole = points is not None and len(points) == domain.size
-    if is_whole and not have_branches(domain, points) and not _has_uneven_numbers(domain):
+    is_even = points is not None and not have_branches(domain, points) and not _has_uneven_numbers(domain)
+    if points is not None and is_even and len(points) == domain.size:
         check_uniform(domain, points, rng)
     _check_capabilities(domain, xs, points, rng)
     check_refusals(domain, xs, points)
