@@ -187,8 +187,7 @@ def record_change(
         contents = [read_contents(parse(text)) for text in spaces]  # trials may be of any of them
         warnings.warn(
             f"study {stored.study.name!r} in {where}: {len(unread)} of {change.trials} trials cannot be read in the "
-            f"new space. They stay in the study, and are no data for the method; default= of a "
-            f"new variable says what they had:{group_reasons(unread, contents)}",
+            f"new space. They stay in the study, and are no data for the method:{group_reasons(unread, contents)}",
             SpaceChanged,
             stacklevel=count_own_frames(),
         )
