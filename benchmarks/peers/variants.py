@@ -8,9 +8,10 @@ from functools import partial
 from typing import Any
 
 import bostruct as bo
-from benchmarks.peers.searches import Search, Steps, ask_and_tell
+from benchmarks.peers.searches import Steps, ask_and_tell
 from benchmarks.peers.tasks import Point, Task
 from bostruct import methods
+from bostruct.kernels.space.registry import has_order_to_doubt
 from bostruct.methods.branches import BranchExploration
 from bostruct.methods.default_kernels import space_kernel
 from bostruct.searchers.scores import best_observed
@@ -40,11 +41,12 @@ def _with_kernel(auto: Any, kernel: Any) -> Any:
 
 
 def _trust_order(auto: Any) -> Any:
-    kernel = auto.surrogate.surrogate.quiet.kernel
-    return _with_kernel(auto, kernel.first) if isinstance(kernel.first, type(kernel)) else auto
+    if not has_order_to_doubt(auto.domain):
+        return auto
+    return _with_kernel(auto, auto.surrogate.surrogate.quiet.kernel.first)
 
 
-def _trust_noise_little(auto: Any) -> Any:
+def _even_the_odds(auto: Any) -> Any:
     return _with_model(auto, replace(auto.surrogate.surrogate, log_odds=0.0))
 
 
@@ -56,7 +58,7 @@ def _improve_on_told(auto: Any) -> Any:
     return replace(auto, score=replace(auto.score, score=replace(auto.score.score, incumbent=best_observed)))
 
 
-VARIANTS: dict[str, Search] = {
+VARIANTS: dict[str, partial[Steps]] = {
     name: partial(with_variant, variant)
     for name, variant in {
         "diffusion alone": lambda auto: _with_kernel(auto, space_kernel(auto.domain)),
@@ -64,7 +66,7 @@ VARIANTS: dict[str, Search] = {
         "no exploration": lambda auto: replace(auto, exploration=None),
         "explores every second": lambda auto: replace(auto, exploration=BranchExploration(2)),
         "quiet model alone": lambda auto: _with_model(auto, auto.surrogate.surrogate.quiet),
-        "noise at even odds": _trust_noise_little,
+        "noise at even odds": _even_the_odds,
         "no compression": lambda auto: replace(auto, surrogate=auto.surrogate.surrogate),
         "fitted at each trial": _fit_always,
         "improves on told": _improve_on_told,

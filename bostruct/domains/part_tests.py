@@ -7,12 +7,12 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from bostruct.checks import check_answer, did_you_mean, short_repr
-from bostruct.contracts import Domain, DomainError, Point, PointError, PredicateError
+from bostruct.checks import did_you_mean, short_repr
+from bostruct.contracts import Domain, DomainError, Point, PointError
 from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.registry import is_part
 from bostruct.domains.space.variable import Variable
-from bostruct.domains.space.when import OneOf, describe_when, predicate_name
+from bostruct.domains.space.when import OneOf, ask_predicate, describe_when
 
 MAX_REMEMBERED = 10_000  # answers of one test
 
@@ -57,12 +57,7 @@ class PartTest:
         return self._answers[key]
 
     def _ask(self, x: Point) -> bool:
-        value = self.domain.present(x)
-        try:
-            return check_answer(self.test(value))  # type: ignore[operator]
-        except Exception as error:
-            where = f"{self.owner}: when: {predicate_name(self.test)} failed for {self.name} = {short_repr(value)}"  # type: ignore[arg-type]
-            raise PredicateError(f"{where}: {error!r}") from error
+        return ask_predicate(self.test, self.domain.present(x), self.owner, self.name)  # type: ignore[arg-type]
 
     @cached_property
     def _keys(self) -> frozenset[Hashable] | None:

@@ -101,7 +101,7 @@ def evaluate(objective: Callable[[Any], Any], point: Any, handlers: frozenset[Co
         value = objective(point)
         if os.getpid() != process:
             sys.exit()
-        return _parse_returned(value)
+        return _parse_value(value)
     except BaseException as error:  # in no other variable: its frames, and what they hold, go with the outcome
         if os.getpid() != process:
             _end_fork(error)
@@ -115,7 +115,7 @@ def evaluate(objective: Callable[[Any], Any], point: Any, handlers: frozenset[Co
         return failure(error)
 
 
-def _parse_returned(value: Any) -> Evaluation:
+def _parse_value(value: Any) -> Evaluation:
     try:
         return Evaluation(outcome_of(value))
     except Exception as error:

@@ -31,7 +31,7 @@ from bostruct.kernels.algebra import WeightedSum
 from bostruct.kernels.space.registry import has_order_to_doubt, main_effects
 from bostruct.methods.baselines import evolution, random
 from bostruct.methods.bayesian import bayesian, default_search
-from bostruct.methods.branches import BranchExploration, has_conditions
+from bostruct.methods.branches import explore_branches
 from bostruct.methods.default_kernels import (
     find_part_without_kernel,
     has_distance,
@@ -140,7 +140,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
         n_initial=10,
         n_starts=search.n_starts,
         surroundings=search.surroundings,
-        exploration=BranchExploration() if has_conditions(domain) else None,
+        exploration=explore_branches(domain),
     )
 
 
@@ -170,8 +170,7 @@ def for_parts(domain: HasParts) -> BayesianSearch:
 
     domain: of parts, each of which has a kernel, such as a `Space` with architectures inside.
     """
-    exploration = BranchExploration() if has_conditions(domain) else None
-    return replace(bayesian(domain, n_initial=10), design=random_design, exploration=exploration)
+    return replace(bayesian(domain, n_initial=10), design=random_design, exploration=explore_branches(domain))
 
 
 def _has_choices_of_its_own(domain: Domain) -> bool:

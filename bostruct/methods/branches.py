@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from bostruct.checks import check_integer, has_capability
 from bostruct.contracts import Array, Batch, Domain, HasParts, HasVariables, HistoryView, State
+from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import ABSENT
 from bostruct.searchers.bayesian import Explored
 
@@ -40,8 +41,8 @@ def label_branches(domain: Domain, xs: Batch) -> list[Hashable]:
 def _find_variables(domain: Domain, xs: Batch) -> npt.NDArray[np.bool_]:
     """Tell of each of m points which variables it has (m, d), part by part."""
     if has_capability(domain, HasVariables):
-        widths = np.array([one.width for one in domain.variables.values()])
-        return np.asarray(xs)[:, np.cumsum(widths) - widths] != ABSENT
+        layout = Layout(tuple(one.width for one in domain.variables.values()))
+        return np.asarray(xs)[:, layout.starts] != ABSENT
     if has_capability(domain, HasParts):
         return np.hstack([_find_variables(part, domain.part(name, xs)) for name, part in domain.parts.items()])
     return np.ones((len(xs), 0), dtype=np.bool_)
@@ -96,6 +97,14 @@ class BranchExploration:
         return Explored(
             drawn[chosen], memory, f"no better value in {asked - 1} suggestions; {count} trials were in this branch"
         )
+
+
+def explore_branches(domain: Domain) -> BranchExploration | None:
+    """Return the rule for a domain: None where all points have the same variables.
+
+    domain: any.
+    """
+    return BranchExploration() if has_conditions(domain) else None
 
 
 def _reach(values: Array) -> float:

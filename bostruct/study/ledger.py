@@ -220,7 +220,7 @@ class Ledger:
         """The numbers of the running trials that somebody was handed, ascending."""
         return sorted(self._running.difference(self._queue))
 
-    def stored(self) -> StoredStudy:
+    def export(self) -> StoredStudy:
         """Return the study as a storage holds it, for another one to hold."""
         told = {number: place for place, number in enumerate(self.order)}
         rows = [

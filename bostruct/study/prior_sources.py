@@ -22,7 +22,7 @@ from bostruct.study.ledger import Ledger
 from bostruct.study.prior import MOST_TRIALS
 from bostruct.study.records import JsonDomain, is_same_description, readable_domain
 from bostruct.study.result import Result
-from bostruct.study.space_changes import SpaceChanged, check_stored, group_reasons
+from bostruct.study.space_changes import SpaceChanged, check_study_rows, group_reasons
 
 PriorSource = object  # a Study, a Result, the path of a file, or a Storage with one study
 
@@ -148,7 +148,7 @@ def _read_stored(label: str, source: str | os.PathLike[str] | Storage, domain: D
     """Raise StorageError for a file that cannot be read, ValueError where only its own space can read its points."""
     place = open_storage(source)
     stored = place.read(None)
-    row = check_stored(stored, place.label)
+    row = check_study_rows(stored, place.label)
     own = domain if is_same_description(row.domain, dump(domain.to_json())) else readable_domain(None, row)
     if isinstance(own, JsonDomain):
         raise ValueError(

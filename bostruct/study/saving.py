@@ -21,7 +21,7 @@ def write_copy(ledger: Ledger, storage: Storage) -> None:
     ledger: of the study.
     storage: new, or with other studies.
     """
-    store = storage.save(ledger.stored())
+    store = storage.save(ledger.export())
     try:
         store.take_back(*ledger.out)  # whoever opens it hands them out again
     finally:

@@ -64,7 +64,7 @@ def current_row(stored: StoredStudy) -> StudyRow:
     return stored.study._replace(domain=last.domain, method=last.method, initial=last.initial)
 
 
-def check_stored(stored: StoredStudy, where: str) -> StudyRow:
+def check_study_rows(stored: StoredStudy, where: str) -> StudyRow:
     """Return the row of a study as it is now; raise StorageError where it, or what it was, is not the JSON it must be.
 
     stored: the study.
@@ -163,7 +163,7 @@ def check_change(
     Raises StudyMismatch where more than the space differs, StorageError where what is stored cannot be read. Warns of
     `OtherVersion`.
     """
-    row = check_stored(stored, where)
+    row = check_study_rows(stored, where)
     opening = find_change(stored, given, domain, where)
     check_same_study(row, opening.given, where, seed_given=seed_given)
     return opening.change

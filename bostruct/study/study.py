@@ -44,7 +44,7 @@ from bostruct.study.records import (
 )
 from bostruct.study.result import Result
 from bostruct.study.saving import end, write_copy
-from bostruct.study.space_changes import check_change, check_stored, current_row, record_change
+from bostruct.study.space_changes import check_change, check_study_rows, current_row, record_change
 from bostruct.study.stored_searcher import adopt_prior, readable_searcher, reread_prior, warn_of_lost_prior
 from bostruct.study.suggestion import FallbackWatch, next_point
 from bostruct.study.threads import ThreadLimit
@@ -100,7 +100,7 @@ class Study:
         limit, place = _limited(request.threads), open_storage(request.storage)
         stored, store = place.begin(given)
         try:
-            _check_space_kept(check_stored(stored, place.label), request.known, place.label)
+            _check_space_kept(check_study_rows(stored, place.label), request.known, place.label)
             prior = reread_prior(stored, domain)
             searcher, given = adopt_prior(stored, given, alone, prior, place.label)
             change = check_change(stored, given, domain, place.label, seed_given=request.seed is not None)
@@ -139,12 +139,12 @@ class Study:
         place = open_storage(storage)
         if read_only:
             stored = place.read(name)
-            row = check_stored(stored, place.label)
+            row = check_study_rows(stored, place.label)
             study = cls.__new__(cls)
             study._attach(place, stored, None, readable_domain(space, row), None, _limited(threads))
             study._method = method
             return study
-        row = check_stored(place.read(name), place.label)
+        row = check_study_rows(place.read(name), place.label)
         domain = stored_domain(row) if space is None else as_domain(space)
         method, direction = stored_method(row) if method is None else method, cast(Direction, row.direction)
         known = row if space is None else None
@@ -374,7 +374,7 @@ class Study:
         with self._mutex:
             place = open_storage(path)
             if self._store is not None and self._store.is_open and self._store.lost is not None:
-                store = place.save(self._ledger.stored())
+                store = place.save(self._ledger.export())
                 self._store.close()
                 self._ledger.store, self._ledger.label, self._place = store, place.label, place
             else:

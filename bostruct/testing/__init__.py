@@ -4,7 +4,7 @@ The message names the law that is broken. No test framework is needed.
 """
 
 from bostruct.testing.acquisition_laws import check_acquisition
-from bostruct.testing.domain_laws import check_domain, check_enumerated
+from bostruct.testing.domain_laws import check_domain, check_enumeration
 from bostruct.testing.gradient_laws import check_score_gradient
 from bostruct.testing.kernel_laws import check_kernel
 from bostruct.testing.maximizer_laws import check_maximizer
@@ -22,7 +22,7 @@ if not __debug__:
 __all__ = [
     "check_acquisition",
     "check_domain",
-    "check_enumerated",
+    "check_enumeration",
     "check_kernel",
     "check_maximizer",
     "check_pool",

@@ -1,6 +1,6 @@
 """The laws of a domain and of its capabilities.
 
-`check_domain` checks every law on a few random points. `check_enumerated` adds what can be checked only on a small
+`check_domain` checks every law on a few random points. `check_enumeration` adds what can be checked only on a small
 domain of which all points are known.
 """
 
@@ -85,13 +85,11 @@ def check_domain(domain: Domain, rng: np.random.Generator, m: int = 4, rebuildab
     check_keys(domain, xs)
     check_batch(domain, xs, rng)
     check_ownership(domain, xs)
-    check_seeded(domain)
+    check_seeding(domain)
     check_equality(domain)
     check_description(domain, rebuildable)
     points = check_unseen(domain, rng)
-    # where constraints leave fewer, choices open others, or integers lie on a logarithmic scale, sampling may be uneven
-    is_even = points is not None and not have_branches(domain, points) and not _has_uneven_numbers(domain)
-    if points is not None and is_even and len(points) == domain.size:
+    if points is not None and _draws_evenly(domain, points):
         check_uniform(domain, points, rng)
     _check_capabilities(domain, xs, points, rng)
     check_refusals(domain, xs, points)
@@ -253,7 +251,7 @@ def _listed_choices(domain: HasContinuous, xs: Batch) -> list[dict[str, float]]:
     return [{one.path: one.value for one in domain.coordinates(x) if math.isfinite(one.count)} for x in xs]
 
 
-def check_seeded(domain: Domain) -> None:
+def check_seeding(domain: Domain) -> None:
     """Check that sampling draws from the generator given, and from nothing else.
 
     domain: any.
@@ -282,6 +280,15 @@ def check_description(domain: Domain, rebuildable: bool) -> None:
     assert len(drawn) == 1, "the domain rebuilt from to_json draws the same points"
 
 
+def _draws_evenly(domain: Domain, points: Batch) -> bool:
+    """Tell whether all points have one chance: constraints leave none away, no choice opens others, no scale is uneven.
+
+    domain: any.
+    points: all its points.
+    """
+    return len(points) == domain.size and not have_branches(domain, points) and not _has_uneven_numbers(domain)
+
+
 def _has_uneven_numbers(domain: Domain) -> bool:
     """Tell whether a domain of variables has integers that are drawn evenly on the scale of their logarithms."""
     variables = domain.variables.values() if has_capability(domain, HasVariables) else ()
@@ -289,7 +296,7 @@ def _has_uneven_numbers(domain: Domain) -> bool:
     return any(grid.n_steps is None for grid in grids)
 
 
-def check_enumerated(domain: Domain, points: Batch, rng: np.random.Generator) -> None:
+def check_enumeration(domain: Domain, points: Batch, rng: np.random.Generator) -> None:
     """Check a small domain: its size, uniform sampling, and `sample_unseen` down to the last point.
 
     domain: any.

@@ -25,6 +25,8 @@ from benchmarks.peers.run import N_INITIAL, Run, draw_initial, evaluate, is_miss
 from benchmarks.peers.searches import Coder, exists, penalize
 from benchmarks.peers.tables import FCNET, HPOBENCH, HPOBENCH_SETS
 from benchmarks.peers.tasks import ackley, hartmann, levy, rosenbrock
+from benchmarks.peers.variants import VARIANTS
+from bostruct import methods
 from bostruct.problems.branin import branin_at
 from bostruct.problems.fcnet import FCNET_DATA_SETS
 
@@ -224,6 +226,14 @@ def test_the_model_is_asked_after_five_points_where_there_are_five():
     points = [next(steps), *(steps.send(float(n)) for n in range(5))]
     assert points[:5] == initial[:5]
     assert points[5] not in initial
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_variant_is_auto_with_another_part(name):
+    """On ordered choices and conditions every part is there to be changed."""
+    auto = methods.auto(bo.Space({"a": bool, "o": bo.Ordinal(range(4), when={"a": True})}))
+    (change,) = VARIANTS[name].args
+    assert change(auto).settings() != auto.settings()
 
 
 def test_groups_have_the_searches_that_can_take_them():

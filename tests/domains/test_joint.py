@@ -16,10 +16,10 @@ from bostruct.testing.change_laws import check_crossover, check_mutation
 from bostruct.testing.domain_laws import (
     check_description,
     check_domain,
-    check_enumerated,
+    check_enumeration,
     check_keys,
     check_points,
-    check_seeded,
+    check_seeding,
 )
 from tests.architectures import GOLDEN, SMALL_CNN, SMALL_MLP
 from tests.permutations import Permutations
@@ -70,7 +70,7 @@ class TestLaws:
     @given(spaces(1), constrained_spaces(1), rngs())
     def test_size_uniformity_and_exhaustion(self, free, constrained, rng):
         for domain in (joint(free, constrained), joint(constrained, free)):
-            check_enumerated(domain, every_point(domain), rng)
+            check_enumeration(domain, every_point(domain), rng)
 
     @pytest.mark.parametrize("part", [SMALL_CNN, SMALL_MLP, bo.cnn_domain()], ids=["small cnn", "small mlp", "cnn"])
     def test_of_an_architecture_and_a_space(self, part, rng):
@@ -80,7 +80,7 @@ class TestLaws:
         assert domain.size == math.inf
         check_points(domain, xs)
         check_keys(domain, xs)
-        check_seeded(domain)
+        check_seeding(domain)
         check_description(domain, rebuildable=True)
         for x in xs:
             check_mutation(domain, x, rng)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bostruct.testing.domain_laws import check_domain, check_enumerated
+from bostruct.testing.domain_laws import check_domain, check_enumeration
 from tests.permutations import Described, Distant, Mutable, Permutations, Swaps
 
 
@@ -15,4 +15,4 @@ def test_laws(kind):
 def test_laws_of_a_small_domain():
     domain = Permutations(3)
     everything = sorted({x for x in domain.sample(500, np.random.default_rng(0))})
-    check_enumerated(domain, everything, np.random.default_rng(1))
+    check_enumeration(domain, everything, np.random.default_rng(1))

@@ -52,7 +52,7 @@ def file(tmp_path: Path) -> Path:
     study = open_study(None)
     study.optimize(objective, 12)
     study.ask()
-    write_version_1(tmp_path / "runs.db", study._ledger.stored().trials, study)
+    write_version_1(tmp_path / "runs.db", study._ledger.export().trials, study)
     return tmp_path / "runs.db"
 
 

@@ -60,7 +60,7 @@ def test_what_was_handed_out_is_taken_back_in_a_copy_and_not_here() -> None:
     assert study._ledger.out == [1]
     write_copy(study._ledger, memory)
     assert [row.attempts for row in memory.read(None).trials] == [1, 0]
-    assert [row.attempts for row in study._ledger.stored().trials] == [1, 1]
+    assert [row.attempts for row in study._ledger.export().trials] == [1, 1]
 
 
 def test_growing_rows_keep_what_was_read_before() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.testing.domain_laws import check_continuous, check_domain, check_enumerated
+from bostruct.testing.domain_laws import check_continuous, check_domain, check_enumeration
 
 VARIABLES = {"a": bool, "b": ["p", "q", "r", "s"], "c": range(6)}
 
@@ -183,7 +183,7 @@ def test_faulty_continuous_coordinates_fail(faulty, rng):
 def test_a_faulty_small_domain_fails(faulty, rng):
     space = faulty(VARIABLES)
     with pytest.raises(AssertionError):
-        check_enumerated(space, space.enumerate(), rng)
+        check_enumeration(space, space.enumerate(), rng)
 
 
 def test_a_join_that_reverses_its_batches_is_named(rng):

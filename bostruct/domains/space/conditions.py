@@ -11,14 +11,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import check_answer, did_you_mean, short_repr
-from bostruct.contracts import DomainError, IntArray, PointError, PredicateError
+from bostruct.checks import did_you_mean, short_repr
+from bostruct.contracts import DomainError, IntArray, PointError
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.condition_counts import PointCount, count_points, split_into_classes
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import ABSENT, Variable
-from bostruct.domains.space.when import OneOf, describe_when, predicate_name
+from bostruct.domains.space.when import OneOf, ask_predicate, describe_when
 
 MAX_REMEMBERED = 100_000  # answers of one predicate
 
@@ -74,17 +74,9 @@ class ParentTest:
         if columns not in self._answers:
             if len(self._answers) >= MAX_REMEMBERED:
                 self._answers.clear()
-            self._answers[columns] = self._ask(columns)
+            value = self.parent.present(columns)
+            self._answers[columns] = ask_predicate(self.predicate, value, self.owner, self.name)  # type: ignore[arg-type]
         return self._answers[columns]
-
-    def _ask(self, columns: tuple[int, ...]) -> bool:
-        value = self.parent.present(columns)
-        try:
-            return check_answer(self.predicate(value))  # type: ignore[misc]
-        except Exception as error:
-            name = predicate_name(self.predicate)  # type: ignore[arg-type]
-            where = f"{self.owner}: when: {name} failed for {self.name} = {short_repr(value)}"
-            raise PredicateError(f"{where}: {error!r}") from error
 
     @cached_property
     def _table(self) -> Mask | None:

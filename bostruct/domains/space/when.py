@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from bostruct.checks import short_repr
-from bostruct.contracts import DomainError, Json, ParsedJson, Presented
+from bostruct.checks import check_answer, short_repr
+from bostruct.contracts import DomainError, Json, ParsedJson, PredicateError, Presented
 from bostruct.domains.space.choice_json import choice_to_json, choices_from_json
 
 
@@ -60,6 +60,23 @@ def predicate_name(predicate: Callable[..., object]) -> str:
     predicate: callable.
     """
     return getattr(predicate, "__name__", repr(predicate))
+
+
+def ask_predicate(predicate: Callable[..., object], value: object, owner: str, name: str) -> bool:
+    """Ask a predicate of `when=` about a value.
+
+    predicate: of the value.
+    value: as a user has it.
+    owner: name of the variable that depends on the value, for messages.
+    name: of what has the value, for messages.
+
+    Raises PredicateError where the predicate fails, or answers neither True nor False.
+    """
+    try:
+        return check_answer(predicate(value))
+    except Exception as error:
+        where = f"{owner}: when: {predicate_name(predicate)} failed for {name} = {short_repr(value)}"
+        raise PredicateError(f"{where}: {error!r}") from error
 
 
 def describe_when(when: When) -> str:

@@ -16,7 +16,7 @@ from bostruct.contracts import DomainError, PointError
 from bostruct.domains.architecture.cells import CELL_SPACES
 from bostruct.domains.architecture.table import TableDomain
 from bostruct.kernels.otmann.distance import otmann_distances
-from bostruct.testing.domain_laws import check_domain, check_enumerated
+from bostruct.testing.domain_laws import check_domain, check_enumeration
 from tests.architectures import renumbered
 
 NONE, SKIP, CONV1, CONV3, POOL = range(5)
@@ -154,7 +154,7 @@ class TestDomain:
         domain = TableDomain(space, some_codes(space, 25))
         rng = np.random.default_rng(0)
         check_domain(domain, rng)
-        check_enumerated(domain, [domain.at(place) for place in range(domain.size)], rng)
+        check_enumeration(domain, [domain.at(place) for place in range(domain.size)], rng)
 
     def test_neighbors_are_all_that_one_operation_makes(self, micro):
         x = micro.sample(1, np.random.default_rng(4))[0]

@@ -34,7 +34,7 @@ from bostruct.domains.architecture.relabel import SWAPS, draw_label
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.registry import domain_from_json
 from bostruct.testing.change_laws import check_mutation
-from bostruct.testing.domain_laws import check_description, check_keys, check_points, check_seeded
+from bostruct.testing.domain_laws import check_description, check_keys, check_points, check_seeding
 from tests.architectures import GOLDEN, SMALL_CNN, SMALL_MLP
 
 DOMAINS = {"cnn": cnn_domain(), "mlp": mlp_domain(), "classifier": mlp_domain(decision="softmax"), "small": SMALL_CNN}
@@ -53,7 +53,7 @@ def test_laws_of_a_domain(name, rng):
     assert domain.sample(0, rng) == []
     check_points(domain, xs)
     check_keys(domain, xs)
-    check_seeded(domain)
+    check_seeding(domain)
     check_description(domain, rebuildable=True)
     for x in [*xs, *domain.pool]:
         check_mutation(domain, x, rng)

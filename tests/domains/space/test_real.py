@@ -112,3 +112,29 @@ def test_numbers_that_people_write_come_back_as_they_are(value):
         assert space.present(space.parse({"x": value})) == {"x": value}
     for x in space.sample(50, np.random.default_rng(0)):
         assert (space.parse(space.present(x)) == x).all()
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [
+        (142538517.05840316, 142717276.72870505),
+        (3402.1069932136174, 3409.906517706),
+        (1e300, 1.01e300),
+        (1e-200, 1e200),
+        (1e-300, 1e10),
+    ],
+)
+def test_each_number_of_a_narrow_or_wide_logarithmic_range_is_found_again(low, high):
+    variable = bo.Real(low, high, log=True)
+    for vertex in [0, 1, len(variable) - 1, *np.random.default_rng(0).integers(len(variable), size=500).tolist()]:
+        assert variable.parse(variable.present([vertex])) == [vertex]
+
+
+def test_what_no_float_divides_is_refused_by_name():
+    for low, high, says in ((0.0, 1.0, "because of log=True"), (1e-320, 1e10, "low at least 2.23e-308")):
+        with pytest.raises(bo.DomainError, match=says):
+            bo.Real(low, high, log=True)
+    with pytest.raises(bo.DomainError, match="a range that float64 can hold"):
+        bo.Real(-1e308, 1e308)
+    with pytest.raises(TypeError, match=r"^log: expected True or False, got 'yes'"):
+        bo.Real(1.0, 2.0, log="yes")  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ import bostruct as bo
 from bostruct.contracts import DomainError, PointError, SpaceExhausted
 from bostruct.domains.space.space import MAX_ENUMERATED, MAX_VARIABLES
 from bostruct.testing.change_laws import check_mutation
-from bostruct.testing.domain_laws import check_domain, check_enumerated
+from bostruct.testing.domain_laws import check_domain, check_enumeration
 from bostruct.testing.unseen_laws import chi_square_is_plausible
 from tests.strategies import constrained_spaces, object_variables, rngs, spaces
 
@@ -57,12 +57,12 @@ class TestLaws:
     @settings(parent=some_examples, max_examples=15)
     @given(spaces(2), rngs())
     def test_size_uniformity_and_exhaustion(self, space, rng):
-        check_enumerated(space, space.enumerate(), rng)
+        check_enumeration(space, space.enumerate(), rng)
 
     @settings(parent=some_examples, max_examples=15)
     @given(constrained_spaces(2), rngs())
     def test_size_uniformity_and_exhaustion_with_constraints(self, space, rng):
-        check_enumerated(space, space.enumerate(), rng)
+        check_enumeration(space, space.enumerate(), rng)
 
     @pytest.mark.parametrize(
         "variables",
@@ -158,7 +158,7 @@ class TestTightConstraints:
 
     def test_all_different(self, rng):
         small = bo.Space({f"c{i}": list(range(5)) for i in range(5)}, [all_different])
-        check_enumerated(small, list(map(np.array, itertools.permutations(range(5)))), rng)
+        check_enumeration(small, list(map(np.array, itertools.permutations(range(5)))), rng)
         large = bo.Space({f"c{i}": list(range(9)) for i in range(9)}, [all_different])
         assert len(set(large.keys(large.sample(100, rng)))) > 90
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 import bostruct as bo
@@ -48,3 +49,23 @@ def test_values_survive_a_file_and_code_does_not():
         when_from_json(when_to_json({"a": is_large}))
     with pytest.raises(bo.DomainError, match="Python objects"):
         when_from_json(when_to_json({"a": (1, 2)}))
+
+
+@pytest.mark.parametrize("answer", [-23.8, None, 2, "yes", []])
+def test_a_predicate_that_answers_neither_true_nor_false_is_refused(answer):
+    space = bo.Space({"n": bo.Integer(1, 3)}, constraints=[lambda _: answer])
+    with pytest.raises(bo.DomainError, match=r"expected True or False, got"):
+        space.sample(1, np.random.default_rng(0))
+    with pytest.raises(bo.DomainError, match=r"^c: when: <lambda> failed for n = \d.*expected True or False, got"):
+        bo.Space({"n": bo.Integer(1, 3), "c": bo.Real(0.0, 1.0, when={"n": lambda _: answer})})
+
+
+@pytest.mark.parametrize("answer", [True, np.True_, 1])
+def test_one_and_true_of_numpy_are_true(answer):
+    space = bo.Space({"n": bo.Integer(1, 3)}, constraints=[lambda _: answer])
+    assert space.count().count == 3
+
+
+def test_a_list_inside_one_of_is_explained():
+    with pytest.raises(bo.DomainError, match="OneOf takes the values one by one"):
+        bo.Space({"m": ["a", "b"], "c": bo.Real(0.0, 1.0, when={"m": bo.OneOf(["a", "b"])})})

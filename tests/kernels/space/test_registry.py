@@ -16,7 +16,7 @@ from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.registry import KERNELS, ON_GRAPHS, has_order_to_doubt, main_effects, product_kernel
 from bostruct.surrogates.priors import Normal
 from bostruct.testing.change_laws import check_neighbors
-from bostruct.testing.domain_laws import check_description, check_keys, check_points, check_seeded
+from bostruct.testing.domain_laws import check_description, check_keys, check_points, check_seeding
 from bostruct.testing.kernel_laws import check_gram, check_kernel
 from tests.wide_variable import ORDER_KERNELS, Order
 
@@ -48,7 +48,7 @@ def test_the_space_obeys_the_laws():
         xs = space.sample(4, rng)
         check_points(space, xs)
         check_keys(space, xs)
-        check_seeded(space)
+        check_seeding(space)
         check_description(space, rebuildable=not rules)
         for x in xs:
             check_neighbors(space, x, rng)
