@@ -27,7 +27,7 @@ from bostruct.testing.common import (
 from tests.permutations import Permutations
 
 SPACE = bo.Space({"a": bool, "b": list("pqrs"), "c": range(6)})
-PARTS = "acquisition domain enumerated kernel maximizer pool posterior prior score_gradient searcher storage surrogate"
+PARTS = "acquisition domain enumeration kernel maximizer pool posterior prior score_gradient searcher storage surrogate"
 PARTS += " variable"
 
 
