@@ -672,6 +672,16 @@ class HasCovariance(Posterior, Protocol):
 
 
 @runtime_checkable
+class HasNoise(Posterior, Protocol):
+    """A posterior that knows how noisy values are."""
+
+    @property
+    def noise(self) -> Array:
+        """The variance of the noise of a value under each sample (s, 1), above 0, in the user's units squared."""
+        ...
+
+
+@runtime_checkable
 class HasPredictionGradient(Posterior, Protocol):
     """A posterior with gradients in the continuous coordinates of points."""
 
@@ -756,6 +766,18 @@ class WorthSlopes(NamedTuple):
     worth: Array
     mean: Array
     variance: Array
+
+
+@runtime_checkable
+class DependsOnNoise(Acquisition, Protocol):
+    """An acquisition function that depends on how noisy values are."""
+
+    def with_noise(self, noise: Array) -> Acquisition:
+        """Return the function for values of this noise.
+
+        noise: variance under each posterior sample (s, 1), above 0, in the user's units squared.
+        """
+        ...
 
 
 @runtime_checkable

@@ -114,6 +114,7 @@ def list_searches(group: str, problem: str) -> list[str]:
         is_conditional = problem in GROUPS["conditional"]
         absent = set() if is_conditional else {"no exploration", "explores every second"}
         absent |= set() if is_conditional or problem in ORDERS else {"order trusted"}
+        absent.add("EI" if problem in BITS or problem in ORDERS else "augmented EI")  # which `auto` has
         return [OURS, *(name for name in VARIANTS if name not in absent)]
     without: set[str] = set(WITHOUT_CONDITIONS if group == "conditional" else ())
     if problem not in WITH_BOCS:

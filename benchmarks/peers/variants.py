@@ -11,6 +11,7 @@ import bostruct as bo
 from benchmarks.peers.searches import Steps, ask_and_tell
 from benchmarks.peers.tasks import Point, Task
 from bostruct import methods
+from bostruct.acquisition.functions import LOG_EI, LogAugmentedExpectedImprovement
 from bostruct.kernels.space.registry import has_order_to_doubt
 from bostruct.methods.branches import BranchExploration
 from bostruct.methods.default_kernels import space_kernel
@@ -54,8 +55,8 @@ def _fit_always(auto: Any) -> Any:
     return _with_model(auto, replace(auto.surrogate.surrogate, growth=0.0))
 
 
-def _improve_on_told(auto: Any) -> Any:
-    return replace(auto, score=replace(auto.score, score=replace(auto.score.score, incumbent=best_observed)))
+def _with_improvement(auto: Any, **changes: Any) -> Any:
+    return replace(auto, score=replace(auto.score, score=replace(auto.score.score, **changes)))
 
 
 VARIANTS: dict[str, partial[Steps]] = {
@@ -69,7 +70,9 @@ VARIANTS: dict[str, partial[Steps]] = {
         "noise at even odds": _even_the_odds,
         "no compression": lambda auto: replace(auto, surrogate=auto.surrogate.surrogate),
         "fitted at each trial": _fit_always,
-        "improves on told": _improve_on_told,
+        "EI": lambda auto: _with_improvement(auto, acquisition=LOG_EI),
+        "augmented EI": lambda auto: _with_improvement(auto, acquisition=LogAugmentedExpectedImprovement()),
+        "improves on told": lambda auto: _with_improvement(auto, incumbent=best_observed),
         "from 5": lambda auto: replace(auto, n_initial=5),
     }.items()
 }

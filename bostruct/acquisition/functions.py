@@ -119,6 +119,73 @@ class LogExpectedImprovement:
         return log_mean_exp(scores)
 
 
+LOG_EI = LogExpectedImprovement()
+
+
+@dataclass(frozen=True)
+class LogAugmentedExpectedImprovement:
+    """The logarithm of augmented expected improvement, which asks for points that still have something to teach.
+
+    Expected improvement times 1 - sqrt(noise / (noise + variance)) (Huang et al. 2006). Beside points told the variance
+    of the objective is small against the noise, so that one more value tells little of it.
+
+    noise: variance of the noise of a value, (s, 1) or a number, at least 0, in the user's units squared; without noise
+        it is the logarithm of expected improvement. `Improvement` puts in that of the posterior.
+
+    Raises ValueError.
+    """
+
+    noise: Array | float = 0.0
+
+    @property
+    def is_logarithm(self) -> bool:
+        return True
+
+    def __post_init__(self) -> None:
+        if not np.all(np.asarray(self.noise) >= 0.0):
+            raise ValueError(f"noise: expected variances of at least 0, got {self.noise}")
+
+    def with_noise(self, noise: Array) -> LogAugmentedExpectedImprovement:
+        """Return the function for values of another noise.
+
+        noise: (s, 1), as above.
+        """
+        return LogAugmentedExpectedImprovement(noise)
+
+    def __call__(self, prediction: Prediction, incumbent: float) -> Array:
+        return LOG_EI(prediction, incumbent) + np.log(self._share(prediction.variance))
+
+    def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
+        """Return bounds of the score for means no smaller and variances no larger than predicted (s, m).
+
+        Both factors grow with the variance, so the score is its own bound but for rounding.
+
+        prediction: mean and variance, (s, m) each.
+        incumbent: the value to improve on, in the user's units.
+        """
+        log_share = np.log(self._share(prediction.variance))
+        return LOG_EI.upper_bounds(prediction, incumbent) + log_share + SCORE_ROUNDING * (1.0 - log_share)
+
+    def worth_and_slopes(self, prediction: Prediction, incumbent: float) -> WorthSlopes:
+        """Return the worth and its derivatives, (s, m) each.
+
+        prediction: mean and variance, (s, m) each.
+        incumbent: the value to improve on, in the user's units.
+        """
+        worth, of_mean, of_variance = LOG_EI.worth_and_slopes(prediction, incumbent)
+        share = self._share(prediction.variance)
+        slope = 0.5 * (1.0 - share) / (share * (self.noise + prediction.variance))
+        return WorthSlopes(worth + np.log(share), of_mean, of_variance + slope)
+
+    def average(self, scores: Array) -> Array:
+        return log_mean_exp(scores)
+
+    def _share(self, variance: Array) -> Array:
+        """Return 1 - sqrt(noise / total) without a difference, for the quotient may be close to 1."""
+        total = self.noise + variance
+        return variance / (total + np.sqrt(self.noise * total))
+
+
 @dataclass(frozen=True)
 class ProbabilityOfImprovement:
     """The logarithm of the probability of improvement, log P(f < incumbent - margin).

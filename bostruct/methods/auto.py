@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from bostruct.acquisition.evolution import Evolution
-from bostruct.acquisition.functions import LogExpectedImprovement
+from bostruct.acquisition.functions import LOG_EI, LogAugmentedExpectedImprovement
 from bostruct.acquisition.mixed_search import MixedSearch
 from bostruct.checks import has_capability, require
 from bostruct.contracts import (
@@ -113,7 +113,8 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     From 50 trials on, the models are fitted again whenever the data have grown by a fiftieth. From 1,000 trials on,
     they learn from the best 500 points and from 500 points around the best.
 
-    Numbers that are too many to list are searched by gradients, in turn with the rest.
+    Numbers that are too many to list are searched by gradients, in turn with the rest. Where there are some, points can
+    be so close to told ones that they teach nothing: the acquisition is log augmented EI, which asks for others.
 
     Where variables have conditions, every fourth suggestion without a better value is random, in the branch with the
     fewest trials. A branch is the set of points that have the same variables.
@@ -132,10 +133,11 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     climbs = has_numbers and has_capability(domain, HasNeighborhoods)
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
     search = default_search(domain)
+    acquisition = LogAugmentedExpectedImprovement() if has_numbers else LOG_EI
     return BayesianSearch(
         domain,
         OutputWarping(NoiseSelection(quiet, noisy, log_odds=math.log(4.0), growth=GROWTH)),
-        Feasible(Improvement(LogExpectedImprovement(), best_predicted), quiet, domain.join),
+        Feasible(Improvement(acquisition, best_predicted), quiet, domain.join),
         MixedSearch() if climbs else search.maximizer,
         n_initial=10,
         n_starts=search.n_starts,
@@ -155,7 +157,7 @@ def for_programs(domain: HasChoices) -> BayesianSearch:
     return BayesianSearch(
         domain,
         OutputWarping(surrogate),
-        Feasible(Improvement(LogExpectedImprovement(), best_predicted), surrogate, domain.join),
+        Feasible(Improvement(LOG_EI, best_predicted), surrogate, domain.join),
         Evolution(),
         n_initial=10,
         n_starts=None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bostruct.acquisition.evolution import Evolution
-from bostruct.acquisition.functions import LogExpectedImprovement
+from bostruct.acquisition.functions import LOG_EI
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.acquisition.sampling import Sampling
 from bostruct.checks import has_capability, require
@@ -30,7 +30,6 @@ from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.output_warping import OutputWarping
 from bostruct.surrogates.priors import Normal
 
-LOG_EI = LogExpectedImprovement()
 NOISE = Normal(-5.0, 1.0)  # log variance of standardized values
 
 

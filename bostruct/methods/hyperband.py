@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bostruct.acquisition.functions import LogExpectedImprovement
+from bostruct.acquisition.functions import LOG_EI
 from bostruct.contracts import Domain, DomainError, Searcher
 from bostruct.domains.fidelity import FidelityLevels
 from bostruct.methods.auto import auto
@@ -49,5 +49,5 @@ def model_based_hyperband(domain: Domain) -> Searcher:
     if not isinstance(model, BayesianSearch) or not isinstance(model.score, Feasible):
         raise DomainError(f"method: model-based-hyperband needs a domain with a model, got {type(domain).__name__}")
     at_top = AtTargetFidelity(model.surrogate, levels.at_target_fidelity)
-    score = replace(model.score, score=Improvement(LogExpectedImprovement(), best_predicted))
+    score = replace(model.score, score=Improvement(LOG_EI, best_predicted))
     return Hyperband(domain, levels, proposals=replace(model, surrogate=at_top, score=score, exploration=None))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bostruct.acquisition.evolution import Evolution
-from bostruct.acquisition.functions import ExpectedImprovement, LogExpectedImprovement
+from bostruct.acquisition.functions import LOG_EI, ExpectedImprovement
 from bostruct.acquisition.selection import by_fitness
 from bostruct.checks import has_capability, require
 from bostruct.contracts import Array, Domain, DomainError, HasMutation, HasParts, Similarity
@@ -74,7 +74,7 @@ def nasbot(domain: Domain, fit: SurrogateBuilder = map_surrogate, settings: Otma
     return BayesianSearch(
         domain,
         OutputWarping(fit(similarity, domain)),
-        Feasible(Improvement(LogExpectedImprovement()), map_surrogate(similarity, domain), domain.join),
+        Feasible(Improvement(LOG_EI), map_surrogate(similarity, domain), domain.join),
         Evolution(pool_of(domain)),
         n_initial=n_initial,
         n_starts=None,

@@ -17,6 +17,8 @@ from bostruct.contracts import (
     Acquisition,
     Array,
     Batch,
+    DependsOnNoise,
+    HasNoise,
     HasPredictionGradient,
     HasScoreGradient,
     HasWorthGradient,
@@ -147,7 +149,8 @@ class FeasibleScore:
 class Improvement:
     """A builder of scores: an acquisition function of the posterior against an incumbent.
 
-    acquisition: from the posterior's predictions to acquisition values.
+    acquisition: from the posterior's predictions to acquisition values; one that depends on the noise gets that of the
+        posterior.
     incumbent: (history, posterior) -> the value against which an improvement is measured; `best_observed` or
         `best_predicted`, or your own.
     """
@@ -162,7 +165,10 @@ class Improvement:
     def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> AcquisitionScore:
         """Return the score of a posterior; rng is unused."""
         del rng
-        return AcquisitionScore(posterior, self.acquisition, self.incumbent(history, posterior))
+        acquisition = self.acquisition
+        if has_capability(acquisition, DependsOnNoise) and has_capability(posterior, HasNoise):
+            acquisition = acquisition.with_noise(posterior.noise)
+        return AcquisitionScore(posterior, acquisition, self.incumbent(history, posterior))
 
 
 @dataclass(frozen=True)

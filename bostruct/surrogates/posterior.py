@@ -98,6 +98,11 @@ class GaussianPosterior:
     shift: float = 0.0
     scale: float = 1.0
 
+    @property
+    def noise(self) -> Array:
+        """The variance of the noise of a value under each sample (s, 1), in the user's units squared."""
+        return self.scale**2 * np.exp([[one.hyper.log_noise] for one in self.members])
+
     def predict(self, xs: Batch) -> Prediction:
         """Return latent mean and variance, (s, m) each, the model's variance at least `SMALLEST_VARIANCE`.
 
@@ -229,6 +234,11 @@ class FantasizedPosterior:
 
     observed: GaussianPosterior
     augmented: GaussianPosterior
+
+    @property
+    def noise(self) -> Array:
+        """The variance of the noise of a value under each sample (s, 1), in the user's units squared."""
+        return self.observed.noise
 
     def predict(self, xs: Batch) -> Prediction:
         """Return latent mean and variance, (s, m) each.

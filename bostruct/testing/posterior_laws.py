@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from bostruct.checks import has_capability
-from bostruct.contracts import Array, Batch, Domain, HasCovariance, HasPredictionGradient, Posterior, Prediction
+from bostruct.contracts import (
+    Array,
+    Batch,
+    Domain,
+    HasCovariance,
+    HasNoise,
+    HasPredictionGradient,
+    Posterior,
+    Prediction,
+)
 from bostruct.testing.common import assert_close, copy_batch, names_part, sample_changes
 from bostruct.testing.gradient_laws import check_prediction_gradient, has_continuous
 
@@ -14,7 +23,7 @@ ROUNDING = 1e-7  # of the largest variance; jitter is part of it
 
 @names_part
 def check_posterior(posterior: Posterior, domain: Domain, rng: np.random.Generator, m: int = 7) -> None:
-    """Check every law of a posterior, and of its covariances where it has them; raise AssertionError.
+    """Check every law of a posterior, and of its noise and covariances where it has them; raise AssertionError.
 
     posterior: of an objective over the domain.
     domain: any.
@@ -29,6 +38,7 @@ def check_posterior(posterior: Posterior, domain: Domain, rng: np.random.Generat
     check_prediction(believed, domain, xs, rng)
     check_screen(believed, domain, xs, rng)
     _check_shares(posterior, domain, xs, rng)
+    _check_noise(posterior, len(posterior.predict(xs).mean))
     if has_capability(posterior, HasCovariance):
         check_covariance(posterior, domain, domain.join(xs, xs[:2]), rng)
 
@@ -41,6 +51,15 @@ def _check_shares(posterior: Posterior, domain: Domain, xs: Batch, rng: np.rando
     except TypeError:  # as a posterior says whose kernel has no gradient
         return
     check_prediction_gradient(posterior, domain, xs, rng)  # type: ignore[arg-type]
+
+
+def _check_noise(posterior: Posterior, s: int) -> None:
+    if not has_capability(posterior, HasNoise):
+        return
+    noise = posterior.noise
+    assert np.shape(noise) == (s, 1), f"noise is (s, 1): expected {(s, 1)}, got {np.shape(noise)}"
+    is_sound = np.isfinite(noise) & (noise > 0.0)
+    assert np.all(is_sound), "noise is finite and above 0"
 
 
 def check_prediction(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:

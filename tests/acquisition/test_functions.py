@@ -13,6 +13,7 @@ from scipy.stats import norm
 
 from bostruct.acquisition.functions import (
     ExpectedImprovement,
+    LogAugmentedExpectedImprovement,
     LogExpectedImprovement,
     LowerConfidenceBound,
     ProbabilityOfImprovement,
@@ -23,6 +24,8 @@ from bostruct.contracts import Prediction
 ALL = (
     ExpectedImprovement(),
     LogExpectedImprovement(),
+    LogAugmentedExpectedImprovement(0.3),
+    LogAugmentedExpectedImprovement(1e-9),
     ProbabilityOfImprovement(),
     ProbabilityOfImprovement(0.3),
     LowerConfidenceBound(),
@@ -71,6 +74,28 @@ def test_log_expected_improvement_is_the_logarithm_where_there_is_one(u, sd):
     plain = value(ExpectedImprovement(), -u * sd, sd**2, 0.0)
     log = value(LogExpectedImprovement(), -u * sd, sd**2, 0.0)
     assert log == pytest.approx(math.log(plain), rel=1e-10, abs=1e-10)
+
+
+@given(means, variances, incumbents, st.just(0.0) | st.floats(1e-6, 10))
+def test_augmented_expected_improvement_is_its_definition(mean, variance, incumbent, noise):
+    plain = value(LogExpectedImprovement(), mean, variance, incumbent)
+    share = 1.0 - math.sqrt(noise / (noise + variance))
+    found = value(LogAugmentedExpectedImprovement(noise), mean, variance, incumbent)
+    assert found == pytest.approx(plain + math.log(share), abs=1e-8)
+
+
+def test_augmented_expected_improvement_beside_told_points():
+    """A variance that vanishes beside the noise leaves half of their ratio; each posterior sample has a noise."""
+    acquisition = LogAugmentedExpectedImprovement(np.array([[1.0], [100.0]]))
+    both = Prediction(np.zeros((2, 1)), np.full((2, 1), 1e-12))
+    share = np.exp(acquisition(both, 0.0) - LogExpectedImprovement()(both, 0.0))
+    np.testing.assert_allclose(share, [[5e-13], [5e-15]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("noise", [-1.0, math.nan, np.array([[1.0], [-1.0]])])
+def test_a_noise_that_is_none_is_refused(noise):
+    with pytest.raises(ValueError, match="noise: expected variances of at least 0, got"):
+        LogAugmentedExpectedImprovement(noise)
 
 
 def test_log_expected_improvement_in_the_far_tail():

@@ -230,8 +230,9 @@ def test_the_model_is_asked_after_five_points_where_there_are_five():
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_variant_is_auto_with_another_part(name):
-    """On ordered choices and conditions every part is there to be changed."""
-    auto = methods.auto(bo.Space({"a": bool, "o": bo.Ordinal(range(4), when={"a": True})}))
+    """On ordered choices, conditions and numbers every part is there to be changed; augmented EI is where none are."""
+    variables = {"a": bool, "o": bo.Ordinal(range(4), when={"a": True})}
+    auto = methods.auto(bo.Space(variables if name == "augmented EI" else variables | {"rate": bo.Real(0.0, 1.0)}))
     (change,) = VARIANTS[name].args
     assert change(auto).settings() != auto.settings()
 

@@ -1,6 +1,7 @@
 """`auto` asks what a domain can do: which method it takes for what, what it says of it, and that each one works."""
 
 import logging
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.acquisition.evolution import Evolution
+from bostruct.acquisition.functions import LOG_EI
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.acquisition.sampling import Sampling
 from bostruct.checks import has_capability
@@ -17,6 +19,7 @@ from bostruct.methods import auto, bayesian, model_based_hyperband
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.evolution import EvolutionSearch
 from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.scores import Improvement, best_predicted
 from bostruct.study.threads import ThreadLimit
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.testing.searcher_laws import check_exhausts, check_searcher
@@ -181,3 +184,26 @@ def test_an_order_that_misleads_is_seen_through():
 
     results = [bo.minimize(shuffled, space, 60, seed=seed, progress=False) for seed in range(4)]
     assert sum(result.best_value for result in results) <= 4.0  # 21 with kernels that trust the order
+
+
+def test_steps_are_not_asked_for_again_and_again():
+    """On plateaus EI asks for near repeats; of 100 suggestions `auto` makes at most two thirds as many."""
+    space = bo.Space({"kind": ["a", "b"], "rate": bo.Real(0.0, 1.0), "decay": bo.Real(0.0, 1.0)})
+
+    def plateaus(point):
+        rate, decay = math.floor(12 * point["rate"]) / 12, math.floor(12 * point["decay"]) / 12
+        wiggle = 0.05 * math.sin(40 * rate) * math.cos(50 * decay)
+        return (rate - 0.7) ** 2 + (decay - 0.3) ** 2 + wiggle + 0.1 * (point["kind"] == "a")
+
+    def count_near_repeats(method):
+        found = 0
+        for seed in (2, 3):
+            result = bo.minimize(plateaus, space, n_trials=60, method=method, seed=seed, progress=False)
+            rows = [(t.point["kind"] == "a", t.point["rate"], t.point["decay"]) for t in result.trials]
+            gaps = [np.abs(np.subtract(rows[:i], rows[i])).max(axis=1).min() for i in range(10, 60)]
+            found += sum(gap < 0.01 for gap in gaps)
+        return found
+
+    model = auto(space)
+    plain = replace(model, score=replace(model.score, score=Improvement(LOG_EI, best_predicted)))
+    assert count_near_repeats(model) <= 2 / 3 * count_near_repeats(plain)

@@ -5,11 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from bostruct.acquisition.functions import LogExpectedImprovement
+from bostruct.acquisition.functions import LogAugmentedExpectedImprovement, LogExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import NumericalError
 from bostruct.methods import auto
-from bostruct.searchers.scores import Feasible, Improvement
+from bostruct.searchers.scores import Feasible, Improvement, best_predicted
 from bostruct.study.history import History
 from bostruct.testing.searcher_laws import check_searcher
 from tests.laws.maxsat import bits
@@ -79,3 +79,25 @@ def test_a_chance_of_success_is_learned_once_a_point_has_failed(failed):
     scored = model(posterior, history, np.random.default_rng(1))
     assert np.all(scored(POINTS) <= plain(POINTS))
     assert np.array_equal(scored(POINTS), plain(POINTS)) == (not failed)
+
+
+def test_augmented_improvement_takes_the_noise_of_the_posterior():
+    """A value told with ten times the scale has a hundred times the noise; where none is known, it is log EI."""
+    history = History.of(SPACE, POINTS[:8], np.arange(8.0))
+    generator = np.random.default_rng(0)
+    posterior = auto(SPACE).surrogate.condition(history.completed, history.values, None, generator)[0]
+    scaled = auto(SPACE).surrogate.condition(history.completed, 10.0 * history.values, None, generator)[0]
+    np.testing.assert_allclose(scaled.noise, 100.0 * posterior.noise, rtol=1e-4)
+    incumbent = best_predicted(history, posterior)
+    prediction = posterior.predict(POINTS)
+
+    class Noiseless:
+        def __init__(self):
+            self.predict, self.screen = posterior.predict, posterior.screen
+
+    for told, expected in (
+        (posterior, LogAugmentedExpectedImprovement(posterior.noise)),
+        (Noiseless(), LogExpectedImprovement()),
+    ):
+        found = Improvement(LogAugmentedExpectedImprovement(), best_predicted)(told, history, generator)(POINTS)
+        np.testing.assert_allclose(found, expected(prediction, incumbent)[0], rtol=1e-12)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bostruct as bo
-from bostruct.acquisition.functions import LogExpectedImprovement
+from bostruct.acquisition.functions import LogAugmentedExpectedImprovement, LogExpectedImprovement
 from bostruct.contracts import Prediction, WorthSlopes
 from bostruct.kernels.algebra import Product, WeightedSum
 from bostruct.kernels.space.registry import main_effects
@@ -133,6 +133,11 @@ def test_a_faulty_posterior_and_score_fail(fault):
         check_prediction_gradient(faulty, SPACE, xs, rng)
     with pytest.raises(AssertionError):
         check_score_gradient(AcquisitionScore(faulty, LogExpectedImprovement(), 0.0), SPACE, xs, rng)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-6, 0.3, 1e6])
+def test_augmented_improvement_has_its_gradient(noise):
+    check_worth_gradient(LogAugmentedExpectedImprovement(noise), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("fault", ["worth", "mean", "variance"])

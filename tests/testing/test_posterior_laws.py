@@ -29,6 +29,12 @@ class Faulty:
         self.posterior, self.fault = posterior, fault
         self.n_believed = 0
 
+    @property
+    def noise(self) -> Any:
+        if self.fault == "one noise for all samples":
+            return self.posterior.noise[0]
+        return 0.0 * self.posterior.noise if self.fault == "no noise at all" else self.posterior.noise
+
     def predict(self, xs: Any) -> Prediction:
         rows = np.asarray(xs)
         mean, variance = self.posterior.predict(rows)
@@ -90,6 +96,7 @@ class Believed(Faulty):
 FAULTS = ["reads the base of single changes", "knows objects", "centers", "forgets an axis", "no variance"]
 FAULTS += ["not finite", "changes as it believes", "hopes too little", "is too certain", "believes nothing"]
 FAULTS += ["believes no point anew", "independent at last", "moves means", "widens"]
+FAULTS += ["one noise for all samples", "no noise at all"]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
