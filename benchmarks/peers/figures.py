@@ -50,6 +50,9 @@ EARLY = 20  # trials; worse values are above the axis
 def draw_problem(index: Index, problem: str, searches: Sequence[str]) -> Figure:
     """Draw the mean best values on a problem against trials and against CPU seconds, side by side.
 
+    Where a search has other seeds than `auto`, its curve is moved by the difference of the lowest values known, so that
+    instances that are easy for all do not look like a gain.
+
     index: of the runs.
     problem: its name.
     searches: names, of which those that have `LEAST_SEEDS` seeds, or as many as `auto`, are drawn.
@@ -57,8 +60,13 @@ def draw_problem(index: Index, problem: str, searches: Sequence[str]) -> Figure:
     least = min(LEAST_SEEDS, len(index.get((problem, OURS), {})))
     runs = {name: own for name in searches if len(own := index.get((problem, name), {})) >= max(least, 1)}
     known, optimum = find_best_known(index, problem), OPTIMA.get(problem, 0.0)
+    level = {name: float(np.mean([known[seed] for seed in own])) for name, own in runs.items()}
+    base = level.get(OURS, max(level.values()))
     curves = [
-        {name: (curve := make(own, known))._replace(mean=curve.mean - optimum) for name, own in runs.items()}
+        {
+            name: (curve := make(own, known))._replace(mean=curve.mean - level[name] + base - optimum)
+            for name, own in runs.items()
+        }
         for make in (curve_by_trials, curve_by_seconds)
     ]
     figure, (left, right) = _make_panels(8.6, 2.9, 2)

@@ -47,7 +47,8 @@ INTRODUCTION = """\
 
 - **Pairs**: all problems are minimized. A seed is one instance of a problem and ten initial points, which all searches
   share. "Minus `auto`" is the best value of a search minus that of `auto`: the mean over the seeds that both have,
-  with its 95 % interval (Student's t). A positive difference is a gain of `auto`.
+  with its 95 % interval (Student's t). A positive difference is a gain of `auto`. Mean best values are over all seeds
+  of a search, so that only those of equal seeds compare; the differences always do.
 - **Tied** means that the interval lies within 5 % of random search's gap, on either side of zero. The gap is the mean
   over seeds of random search's best value at that mark minus the lowest value known of the same instance: the optimum
   where all seeds share it, else the lowest value that any run found. The 5 % were fixed before any interval was
@@ -58,8 +59,9 @@ INTRODUCTION = """\
 - **Undecided** is all else. A row with fewer than five pairs has **few seeds**, and no verdict.
 - **Figures**: the mean over seeds against trials, and against the CPU seconds that a run had spent on suggestions after
   the initial points. The band is one standard error of the gap to the lowest value known of each instance. Where all
-  seeds share the optimum, it is subtracted. Legends are in the order of the last values, with the seeds in
-  parentheses. Searches with fewer than five seeds are in the tables alone.
+  seeds share the optimum, it is subtracted. Where a search has other seeds than `auto`, its curve is moved by the
+  difference of the lowest values known. Legends are in the order of the last values, with the seeds in parentheses.
+  Searches with fewer than five seeds are in the tables alone.
 """
 
 

@@ -254,3 +254,13 @@ def test_a_file_without_runs_is_refused(tmp_path, capsys, content, said):
     assert publish.main([str(file), str(tmp_path / "RESULTS.md")]) == 1
     assert said in capsys.readouterr().err
     assert not (tmp_path / "RESULTS.md").exists()
+
+
+def test_a_curve_of_fewer_seeds_is_not_moved_by_easy_instances():
+    """Seeds 5 to 9 are 10 higher for both searches, and only `auto` has them."""
+    figures = pytest.importorskip("benchmarks.peers.figures")
+    runs = {Run("qubo-80", "auto", seed, 20): found_at(10.0 * (seed > 4), 20.0) for seed in range(10)}
+    runs |= {Run("qubo-80", "evolution", seed, 20): found_at(1.0, 20.0) for seed in range(5)}
+    figure = figures.draw_problem(verdicts.index_runs(runs), "qubo-80", ["auto", "evolution"])
+    last = {line.get_label(): line.get_ydata()[-1] for line in figure.axes[0].get_lines()}
+    assert last == pytest.approx({"auto": 5.0, "evolution": 6.0})
