@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,23 +19,22 @@ class Curve(NamedTuple):
 
     x: trials, or CPU seconds (k,).
     mean: over the seeds (k,).
-    error: standard error of the mean gap to the lowest value known of each instance, 0 for one seed (k,).
     """
 
     x: np.ndarray
     mean: np.ndarray
-    error: np.ndarray
 
 
-def read_best(found: Found, at: np.ndarray, positions: Sequence[float]) -> np.ndarray:
+def read_best(found: Found, at: np.ndarray, positions: Sequence[float] | None = None) -> np.ndarray:
     """Return the best value of a run at some positions (k,); infinite before its first value.
 
     found: the run.
     at: positions that are asked for (k,).
-    positions: of its improvements, one each.
+    positions: of its improvements, one each; None for their trials.
     """
+    places = [n for n, _ in found["improvements"]] if positions is None else positions
     values = np.array([np.inf, *(value for _, value in found["improvements"])])
-    return values[np.searchsorted(np.asarray(positions, dtype=float), at, side="right")]
+    return values[np.searchsorted(np.asarray(places, dtype=float), at, side="right")]
 
 
 def list_seconds(found: Found) -> list[float]:
@@ -48,36 +47,57 @@ def list_seconds(found: Found) -> list[float]:
     return [max(n - N_INITIAL, 0) * found["seconds"] for n, _ in found["improvements"]]
 
 
-def curve_by_trials(runs: Mapping[int, Found], known: Mapping[int, float]) -> Curve:
+def curve_by_trials(runs: Sequence[Found]) -> Curve:
     """Return the curve of a search from its initial points to the last trial that all its runs have.
 
-    runs: by seed, at least one.
-    known: the lowest value known, by seed.
+    runs: at least one.
     """
-    last = max(min(found["evaluated"] for found in runs.values()), N_INITIAL + 1)
+    last = max(min(found["evaluated"] for found in runs), N_INITIAL + 1)
     at = np.unique(np.round(np.geomspace(N_INITIAL, last, N_POINTS)))
-    return _average(at, runs, known, lambda found: [n for n, _ in found["improvements"]])
+    return Curve(at, np.mean([read_best(found, at) for found in runs], axis=0))
 
 
-def curve_by_seconds(runs: Mapping[int, Found], known: Mapping[int, float]) -> Curve:
+def curve_by_seconds(runs: Sequence[Found]) -> Curve:
     """Return the curve of a search from its first suggestion after the initial points to the end of its longest run.
 
-    runs: by seed, at least one.
-    known: the lowest value known, by seed.
+    runs: at least one.
     """
-    first = max(float(np.mean([found["seconds"] for found in runs.values()])), PRECISION)
-    ends = [found["seconds"] * (found["evaluated"] - N_INITIAL) for found in runs.values()]
-    return _average(np.geomspace(first, max(*ends, 2.0 * first), N_POINTS), runs, known, list_seconds)
+    first = max(float(np.mean([found["seconds"] for found in runs])), PRECISION)
+    ends = [found["seconds"] * (found["evaluated"] - N_INITIAL) for found in runs]
+    at = np.geomspace(first, max(*ends, 2.0 * first), N_POINTS)
+    return Curve(at, np.mean([read_best(found, at, list_seconds(found)) for found in runs], axis=0))
 
 
-def _average(
-    at: np.ndarray, runs: Mapping[int, Found], known: Mapping[int, float], place: Callable[[Found], list[float]]
-) -> Curve:
-    values = np.array([read_best(found, at, place(found)) for found in runs.values()])
-    gaps = values - np.array([[known[seed]] for seed in runs])
+def find_errors(runs: Mapping[str, Mapping[int, Found]], search: str, at: np.ndarray) -> np.ndarray:
+    """Return the standard error of a search's mean best value without what all searches share on a seed (k,).
+
+    From each value the mean over searches of their deviations on that seed is subtracted, and the error is scaled by
+    sqrt(m / (m - 1)) for m searches (Morey 2008, within-subject intervals). Where there is one search, nothing is
+    subtracted. The error is 0 where there is one seed, or a value is infinite.
+
+    runs: by search and seed.
+    search: one of them.
+    at: trials (k,).
+    """
+    deviations: dict[int, list[np.ndarray]] = {}
+    for own in runs.values():
+        values = {seed: read_best(found, at) for seed, found in own.items()}
+        mean = np.mean(list(values.values()), axis=0)
+        for seed, value in values.items():
+            deviations.setdefault(seed, []).append(_subtract(value, mean))
+    own, m = runs[search], len(runs)
+    if len(own) < 2:
+        return np.zeros(len(at))
+    shared = {seed: np.mean(deviations[seed], axis=0) if m > 1 else np.zeros(len(at)) for seed in own}
+    kept = [_subtract(read_best(found, at), shared[seed]) for seed, found in own.items()]
     with np.errstate(invalid="ignore"):  # infinities have no spread
-        error = gaps.std(axis=0, ddof=1) / len(gaps) ** 0.5 if len(gaps) > 1 else np.zeros(len(at))
-    return Curve(at, values.mean(axis=0), np.where(np.isfinite(error), error, 0.0))
+        error = np.std(kept, axis=0, ddof=1) * (m / max(m - 1, 1) / len(kept)) ** 0.5
+    return np.where(np.isfinite(error), error, 0.0)
+
+
+def _subtract(value: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore"):  # of infinities, the difference is NaN
+        return value - mean
 
 
 def find_gaps(index: Index, problem: str, search: str, at: np.ndarray) -> np.ndarray | None:
@@ -99,7 +119,7 @@ def find_gaps(index: Index, problem: str, search: str, at: np.ndarray) -> np.nda
     start = np.array([float(N_INITIAL)])
 
     def gap(found: Found, seed: int, where: np.ndarray) -> np.ndarray:
-        return read_best(found, where, [n for n, _ in found["improvements"]]) - known[seed]
+        return read_best(found, where) - known[seed]
 
     whole = np.mean([gap(base[seed], seed, start) for seed in seeds])
     return np.mean([gap(own[seed], seed, at) for seed in seeds], axis=0) / whole if whole > 0.0 else None

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, ScalarFormatter
 
-from benchmarks.peers.curves import N_POINTS, Curve, average_gaps, curve_by_seconds, curve_by_trials
+from benchmarks.peers.curves import N_POINTS, Curve, average_gaps, curve_by_seconds, curve_by_trials, find_errors
 from benchmarks.peers.groups import OURS
 from benchmarks.peers.run import N_INITIAL
 from benchmarks.peers.verdicts import LEAST_SEEDS, OPTIMA, Index, find_best_known
@@ -64,7 +64,7 @@ def draw_problem(index: Index, problem: str, searches: Sequence[str]) -> Figure:
     base = level.get(OURS, max(level.values()))
     curves = [
         {
-            name: (curve := make(own, known))._replace(mean=curve.mean - level[name] + base - optimum)
+            name: (curve := make(list(own.values())))._replace(mean=curve.mean - level[name] + base - optimum)
             for name, own in runs.items()
         }
         for make in (curve_by_trials, curve_by_seconds)
@@ -74,9 +74,11 @@ def draw_problem(index: Index, problem: str, searches: Sequence[str]) -> Figure:
     for axes, own in zip((left, right), curves, strict=True):
         for name in reversed(order):
             axes.plot(own[name].x, own[name].mean, **_line(name))
+    sharing = {name: {name: runs[name]} if problem in OPTIMA else runs for name in order}
+    errors = {name: find_errors(sharing[name], name, curves[0][name].x) for name in order}
     for name in order:
-        _draw_band(left, name, curves[0][name])
-    _set_values(left, list(curves[0].values()), problem in OPTIMA)
+        _draw_band(left, name, curves[0][name], errors[name])
+    _set_values(left, [(curves[0][name], errors[name]) for name in order], problem in OPTIMA)
     _set_trials(left, max(float(curve.x[-1]) for curve in curves[0].values()))
     right.set(xscale="log", xlabel="CPU seconds of suggestions")
     right.xaxis.set_major_locator(LogLocator(10, numticks=12))
@@ -167,22 +169,22 @@ def _line(name: str) -> dict[str, Any]:
     return {"color": COLORS.get(name, "#8C8C8C"), "linestyle": dashes, "lw": width, "zorder": order, "label": name}
 
 
-def _draw_band(axes: Axes, name: str, curve: Curve) -> None:
-    low, high = curve.mean - curve.error, curve.mean + curve.error
-    if curve.error.any():
+def _draw_band(axes: Axes, name: str, curve: Curve, error: np.ndarray) -> None:
+    if error.any():
         color, alpha = COLORS.get(name, "#8C8C8C"), 0.18 if name == OURS else 0.1
+        low, high = curve.mean - error, curve.mean + error
         axes.fill_between(curve.x, low, high, color=color, alpha=alpha, lw=0, zorder=2)
 
 
-def _set_values(axes: Axes, curves: Sequence[Curve], is_gap: bool) -> None:
+def _set_values(axes: Axes, bands: Sequence[tuple[Curve, np.ndarray]], is_gap: bool) -> None:
     """Scale the values so that the end of the race is seen: from the best one to the worst after a few trials."""
-    lowest = min(float(np.min(curve.mean)) for curve in curves)
-    highest = max(float(np.interp(EARLY, curve.x, curve.mean + curve.error)) for curve in curves)
+    lowest = min(float(np.min(curve.mean)) for curve, _ in bands)
+    highest = max(float(np.interp(EARLY, curve.x, curve.mean + error)) for curve, error in bands)
     if is_gap and highest > LEAST_DECADE * lowest:
         axes.set(yscale="log", ylim=(max(lowest / 2.0, LEAST_GAP), highest * 1.3))
         _set_log_values(axes, (1.0, 2.0, 5.0) if highest < 100.0 * lowest else (1.0,))
         return
-    lowest = min(float(np.min(curve.mean - curve.error)) for curve in curves)
+    lowest = min(float(np.min(curve.mean - error)) for curve, error in bands)
     room = 0.05 * (highest - lowest) or 1.0
     if math.isfinite(highest):
         axes.set_ylim(lowest - room, highest + room)

@@ -58,10 +58,10 @@ INTRODUCTION = """\
   zero, but the corrected test finds nothing. Tied goes first: a difference may be certain, and too small to count.
 - **Undecided** is all else. A row with fewer than five pairs has **few seeds**, and no verdict.
 - **Figures**: the mean over seeds against trials, and against the CPU seconds that a run had spent on suggestions after
-  the initial points. The band is one standard error of the gap to the lowest value known of each instance. Where all
-  seeds share the optimum, it is subtracted. Where a search has other seeds than `auto`, its curve is moved by the
-  difference of the lowest values known. Legends are in the order of the last values, with the seeds in parentheses.
-  Searches with fewer than five seeds are in the tables alone.
+  the initial points. The band is one standard error, without what all searches share on an instance (Morey 2008).
+  Where all seeds share the optimum, it is subtracted, and the error is the usual one. Where a search has other seeds
+  than `auto`, its curve is moved by the difference of the lowest values known. Legends are in the order of the last
+  values, with the seeds in parentheses. Searches with fewer than five seeds are in the tables alone.
 """
 
 

@@ -104,19 +104,30 @@ def test_holm_is_over_the_problems_of_a_search():
 
 
 def test_a_curve_is_the_mean_of_the_best_values():
-    runs = {0: found_at(1.0), 1: found_at(2.0)}
-    curve = curves.curve_by_trials(runs, {0: 1.0, 1: 1.0})
+    curve = curves.curve_by_trials([found_at(1.0), found_at(2.0)])
     assert (curve.x[0], curve.x[-1]) == (10, 20)
     assert curve.mean[curve.x < 15].tolist() == [3.0] * int(np.sum(curve.x < 15))
     assert set(curve.mean[curve.x >= 15]) == {1.5}
-    assert curve.error[-1] == pytest.approx(0.5)  # sqrt(0.5) / sqrt(2)
-    assert curves.curve_by_trials(runs, {0: 1.0, 1: 2.0}).error[-1] == 0.0  # of the gaps, which are equal
+
+
+def test_a_band_has_no_part_in_what_searches_share():
+    """On three instances that differ by hundreds, `a` is 1, 2 and 3 above `b`: their deviations halve on each seed."""
+    levels = [0.0, 100.0, 300.0]
+    runs = {
+        "a": {seed: found_at(level + 1.0 + seed, 999.0) for seed, level in enumerate(levels)},
+        "b": {seed: found_at(level, 999.0) for seed, level in enumerate(levels)},
+    }
+    errors = curves.find_errors(runs, "a", np.array([10.0, 20.0]))
+    assert errors == pytest.approx([0.0, 0.5 * 2**0.5 / 3**0.5])  # of -0.5, 0, 0.5 with m = 2
+    assert errors == pytest.approx(curves.find_errors(runs, "b", np.array([10.0, 20.0])))
+    alone = curves.find_errors({"a": runs["a"]}, "a", np.array([20.0]))
+    assert alone == pytest.approx(np.std([1.0, 102.0, 303.0], ddof=1) / 3**0.5)
 
 
 def test_seconds_are_those_recorded_or_the_mean_of_each_suggestion():
     assert curves.list_seconds(found_at(1.0)) == [0.0, 2.5]  # five suggestions of 0.5
     assert curves.list_seconds(found_at(1.0, improvement_seconds=[0.0, 4.0])) == [0.0, 4.0]
-    curve = curves.curve_by_seconds({0: found_at(1.0)}, {0: 0.0})
+    curve = curves.curve_by_seconds([found_at(1.0)])
     assert (curve.x[0], curve.x[-1]) == pytest.approx((0.5, 5.0))
     assert curve.mean.tolist() == [3.0 if x < 2.5 else 1.0 for x in curve.x]
 
@@ -230,7 +241,7 @@ def test_trials_without_a_value_are_drawn_from_where_there_is_one(tmp_path):
     late = found_at(1.0) | {"improvements": [[12, 2.0], [15, 1.0]]}
     runs = {Run("ehrlich 15", name, seed, 20): late for name in ("auto", "random") for seed in range(5)}
     index = verdicts.index_runs(runs)
-    assert math.isinf(curves.curve_by_trials(index["ehrlich 15", "auto"], {seed: 1.0 for seed in range(5)}).mean[0])
+    assert math.isinf(curves.curve_by_trials(list(index["ehrlich 15", "auto"].values())).mean[0])
     figures.save_figure(figures.draw_problem(index, "ehrlich 15", ["auto", "random"]), tmp_path / "a.svg")
     assert "auto (5)" in (tmp_path / "a.svg").read_text()
 
