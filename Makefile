@@ -1,5 +1,6 @@
 # make demo    solve a weighted MaxSAT problem with COMBO, live; the picture is out/demo.png
 # make test    install and run the tests
+# make bench   compare auto with other cheap methods of the package on six problems; leaves out/bench/RESULTS.md
 # make check   what a change has to pass besides: lint, format, types
 #
 # PYTHON    the interpreter that makes .venv (3.11 or later)
@@ -17,7 +18,7 @@ SOURCES = bostruct tests examples benchmarks
 BIN = $(VENV)/bin
 INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt
 
-.PHONY: demo test check clean
+.PHONY: demo test bench check clean
 
 demo: $(VENV)/installed
 	mkdir -p out
@@ -25,6 +26,9 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+bench: $(VENV)/installed
+	$(BIN)/python -m benchmarks.peers --quick --out out/bench/results.jsonl --page out/bench/RESULTS.md
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff check $(SOURCES)

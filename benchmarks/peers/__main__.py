@@ -1,14 +1,15 @@
 """Compare `auto` with its peers on bits, categories, orders, numbers and conditions, and with itself with a prior.
 
-    python -m benchmarks.peers [--seeds 10] [--first-seed 0] [--trials 100] [--quick] [--python PYTHON] [--data DIR]
+    python -m benchmarks.peers [--quick] [--seeds 10] [--first-seed 0] [--trials 100] [--python PYTHON] [--data DIR]
         [--searches NAME,...] [--problems NAME,...] [--out FILE] [--page PAGE]
 
 A seed is one instance of a problem and ten initial points, which all searches share but those with a prior: `auto` with
 a prior of 100 trials begins with points of the earlier study. Each run is a process of its own with one thread. FILE
 keeps a JSON line for each run, and runs that it holds are not repeated; a file is good for one revision of the package.
-The tables have the mean best value after 50 (with a prior 20) and 100 trials, the mean paired difference of each other
-search to `auto` with its 95 % interval, and CPU seconds a suggestion. Positive differences are gains of `auto`. PAGE is
-a page like docs/peers.md, whose tables are renewed from all runs of FILE.
+The command prints the tables of all runs of FILE: mean best values, paired differences of each other search to `auto`,
+verdicts, and CPU seconds a suggestion. With PAGE, which is a page like RESULTS.md, it writes them there, and figures.
+
+--quick takes five seeds of six problems, 50 trials, by cheap methods of this package alone, in a few minutes.
 
 PYTHON is the interpreter of the peers, in whose environment botorch, bounce, optuna, smac and this package's
 dependencies are installed; by default the running one. A peer that is not installed there is left out, and the tables
@@ -25,8 +26,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.peers.groups import ALL_SEARCHES, GROUPS, PROBLEMS, TABLES, list_searches
+from benchmarks.peers.publish import PAGE, make_page, publish
 from benchmarks.peers.record import append_conditions, append_run, read_file
-from benchmarks.peers.report import NO_RUNS, format_sections, write_page
 from benchmarks.peers.run import Run, environment, is_missing
 from benchmarks.peers.tables import SKIPPED
 
@@ -40,13 +41,15 @@ QUICK = (
     "max-3-sat 60/300",
     "ackley 20x11, smooth",
 )
+QUICK_SEARCHES = ("auto", "evolution", "random", "hill-climbing", "annealing")
+QUICK_SEEDS, QUICK_TRIALS = 5, 50
 MOST_SECONDS = 3_600.0  # of CPU for one run, after which it is cut, and printed as cut
 
 
 def main(
     arguments: Sequence[str] | None = None, groups: Sequence[str] = tuple(GROUPS), name: str = "benchmarks.peers"
 ) -> int:
-    """Return 0; print the tables.
+    """Print the tables or write the page; return 0, or 1 where there are no whole runs.
 
     arguments: of the command; None for those of the process.
     groups: whose problems are taken where none are named.
@@ -62,28 +65,30 @@ def main(
         found = _take(run, given)
         append_run(given.out, run, found)
         print(f"{run}: {found.get('missing') or found['improvements'][-1:]}", file=sys.stderr)
-    conditions, done = read_file(given.out)
-    sections = format_sections({run: found for run, found in done.items() if run.trials == given.trials}, conditions)
-    shown = {title: text for title, text in sections.items() if title not in GROUPS or text != NO_RUNS}
-    print("\n\n".join(f"### {title}\n\n{text}" for title, text in shown.items()))
-    if given.page is not None:
-        write_page(given.page, sections)
+    try:
+        print(publish(given.out, given.page) if given.page is not None else make_page(given.out, PAGE)[0])
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
     return 0
 
 
 def _parse(arguments: Sequence[str], groups: Sequence[str], name: str) -> argparse.Namespace:
     problems = dict.fromkeys(problem for group in groups for problem in GROUPS[group])
     parser = argparse.ArgumentParser(prog=f"python -m {name}", description="auto beside its peers")
+    parser.add_argument("--quick", action="store_true", help="cheap methods, six problems, five seeds, 50 trials")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--trials", type=int, default=100)
-    parser.add_argument("--quick", action="store_true", help="two seeds of six problems, 30 trials")
     parser.add_argument("--python", default=sys.executable, help="interpreter that has the peers")
     parser.add_argument("--data", type=Path, metavar="DIR", help="the folder of the tables, see docs/peers.md")
     parser.add_argument("--searches", default=",".join(ALL_SEARCHES))
     parser.add_argument("--problems", default=",".join(name.replace(", ", " ") for name in problems))
     parser.add_argument("--out", type=Path, default=OUT, metavar="FILE", help="a JSON line for each run")
-    parser.add_argument("--page", type=Path, help="a page whose tables are renewed, such as docs/peers.md")
+    parser.add_argument("--page", type=Path, help="a page to write, such as RESULTS.md, with figures")
+    if parser.parse_known_args(arguments)[0].quick:
+        quick = ",".join(name.replace(", ", " ") for name in QUICK if name in problems)
+        parser.set_defaults(seeds=QUICK_SEEDS, trials=QUICK_TRIALS, searches=",".join(QUICK_SEARCHES), problems=quick)
     given = parser.parse_args(arguments)
     names = {name.replace(", ", " "): name for name in PROBLEMS}
     given.searches, given.problems = given.searches.split(","), given.problems.split(",")
@@ -94,9 +99,6 @@ def _parse(arguments: Sequence[str], groups: Sequence[str], name: str) -> argpar
         if unknown := [name for name in chosen if name not in allowed]:
             parser.error(f"{option}: expected some of {', '.join(allowed)}; got {', '.join(unknown)}")
     given.problems = [names[name] for name in given.problems]
-    if given.quick:
-        given.seeds, given.trials = 2, 30
-        given.problems = [name for name in QUICK if name in problems]
     if given.data is None and (skipped := [name for name in given.problems if name in TABLES]):
         print(f"skipped: {', '.join(skipped)}. These are tables: {SKIPPED}.", file=sys.stderr)
         given.problems = [name for name in given.problems if name not in TABLES]

@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,9 @@ from benchmarks.peers.run import Run
 from benchmarks.speed.__main__ import machine
 
 PACKAGES = ("botorch", "bounce", "gpytorch", "optuna", "smac", "torch", "scikit-learn", "scipy", "numpy")
+RUN = {*Run._fields, "improvements", "evaluated", "cut", "seconds"}  # fields of a line
+MISSING = {*Run._fields, "missing"}
+CONDITIONS = {"command", "machine", "revision", "versions"}
 VERSIONS = f"""
 import json
 from importlib.metadata import PackageNotFoundError, version
@@ -32,8 +35,14 @@ def read_file(file: Path) -> tuple[list[dict[str, Any]], dict[Run, dict[str, Any
     """Return how the runs of a file were taken, an entry for each command, and the runs.
 
     file: as `append_run` and `append_conditions` write it; a line that was cut short is dropped.
+
+    Raises ValueError where a line is neither a run nor says how runs were taken.
     """
-    lines = read_results(file)
+    lines: list[Any] = list(read_results(file))
+    for one in lines:
+        if not isinstance(one, dict) or not any(one.keys() >= names for names in (RUN, MISSING, CONDITIONS)):
+            told = json.dumps(one)[:80]
+            raise ValueError(f"{file}: expected runs as `python -m benchmarks.peers` writes them, got the line {told}")
     runs = [one for one in lines if "problem" in one]
     conditions = [one for one in lines if "command" in one]
     return conditions, {Run(*(one.pop(name) for name in Run._fields)): one for one in runs}
@@ -65,14 +74,30 @@ def format_command(arguments: Sequence[str]) -> str:
     return shlex.join(["python", "-m", *(re.sub(r"(^|=)/.*/", r"\1", word) for word in arguments)])
 
 
+def list_absent(runs: Mapping[Run, Mapping[str, Any]]) -> list[str]:
+    """Return lines in Markdown that name the peers that were not installed and the runs that were cut.
+
+    runs: as of `read_file`.
+    """
+    missing = {f"{run.search}: {found['missing']}" for run, found in runs.items() if "missing" in found}
+    cut = [(run.search, run.problem, run.seed, found["evaluated"]) for run, found in runs.items() if found.get("cut")]
+    return [
+        *(f"- Not installed: {text}" for text in sorted(missing)),
+        *(f"- Cut: {search} on {problem}, seed {seed}, after {n} trials" for search, problem, seed, n in sorted(cut)),
+    ]
+
+
 def describe_conditions(conditions: Sequence[dict[str, Any]]) -> str:
-    """Return a list in Markdown of how runs were taken; a command that was resumed counts once.
+    """Return in Markdown how runs were taken, by machine and versions; a command that was resumed counts once.
 
     conditions: as of `read_file`.
     """
-    lines = {}
+    groups: dict[str, dict[str, str]] = {}
     for one in conditions:
+        day, place = one["machine"].split(", ", 1)
+        load = re.search(r", (load [\d.]+)", place)
         versions = ", ".join(f"{name} {version}" for name, version in one["versions"].items())
-        told = f"- `{one['command']}`\n  Revision {one['revision']}; {versions}."
-        lines.setdefault(told, f"{told} {one['machine']}")
-    return "\n".join(lines.values())
+        head = f"{(place.replace(load[0], '') if load else place).rstrip('.')}; {versions}."
+        told = f"- `{one['command']}`\n  Revision {one['revision']}, {day}"
+        groups.setdefault(head, {}).setdefault(told, f"{told}, {load[1]}." if load else f"{told}.")
+    return "\n\n".join("\n".join([head, "", *lines.values()]) for head, lines in groups.items())

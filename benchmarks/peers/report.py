@@ -1,184 +1,219 @@
-"""The tables of a comparison: mean best values, paired differences with their intervals, and what suggestions cost."""
+"""The page of the results in Markdown: verdicts, a table for each problem, and how the runs were taken."""
 
 from __future__ import annotations
 
-import math
+import textwrap
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
 
-from benchmarks.peers.groups import ALL_SEARCHES, FCNETS, GROUPS, OURS, WITH_PEERS, list_searches
-from benchmarks.peers.record import describe_conditions
-from benchmarks.peers.run import N_INITIAL, Run
-from benchmarks.peers.searches import ON_CHOICES, SEARCHES
-from benchmarks.speed.__main__ import put_between
+from benchmarks.peers.comparison import HEADLINE, Results, list_marks, list_problems, name_picture
+from benchmarks.peers.groups import FCNETS, GROUPS, list_searches
+from benchmarks.peers.record import describe_conditions, list_absent
+from benchmarks.peers.run import Run
+from benchmarks.peers.verdicts import (
+    AHEAD,
+    BEHIND,
+    FEW,
+    LEAST_SEEDS,
+    TIED,
+    UNCORRECTED,
+    UNDECIDED,
+    Difference,
+    Found,
+    Row,
+    find_best,
+)
 
-NO_RUNS = "No runs."
-EARLY = 20  # trials; where there is a prior, the early mark
-BETTER, LEVEL, WORSE = "**better**", "level", "worse"
-Runs = Mapping[Run, Mapping[str, Any]]
+TITLES = {
+    "numbers": "Numbers",
+    "mixed": "Numbers and categories",
+    "conditional": "Conditions",
+    "bits": "Bits and categories",
+    "orders": "Orders and sequences",
+    "measured": "Measured once",
+    "transfer": "With a prior",
+    "variants": "Variants of auto",
+}
+VERDICTS = (BEHIND, BEHIND + UNCORRECTED, TIED, UNDECIDED, AHEAD + UNCORRECTED, AHEAD, FEW)
+INTRODUCTION = """\
+# Results
+
+<!-- Written by `python -m benchmarks.peers.publish`; not to be edited. -->
+
+`auto` beside other methods of this package, Optuna, BoTorch, Bounce and SMAC3.
+[docs/peers.md]({guide}) says what the problems and the searches are, and how the runs are repeated.
+
+- **Pairs**: all problems are minimized. A seed is one instance of a problem and ten initial points, which all searches
+  share. "Minus `auto`" is the best value of a search minus that of `auto`: the mean over the seeds that both have,
+  with its 95 % interval (Student's t). A positive difference is a gain of `auto`. Mean best values are over all seeds
+  of a search, so that only those of equal seeds compare; the differences always do.
+- **Tied** means that the interval lies within 5 % of random search's gap, on either side of zero. The gap is the mean
+  over seeds of random search's best value at that mark minus the lowest value known of the same instance: the optimum
+  where all seeds share it, else the lowest value that any run found. The 5 % were fixed before any interval was
+  compared with them.
+- **Behind** and **ahead** say where the search of the row stands beside `auto`: the t test finds a difference at the
+  5 % level after Holm's correction over all problems of the search. "Not after Holm" means that the interval excludes
+  zero, but the corrected test finds nothing. Tied goes first: a difference may be certain, and too small to count.
+- **Undecided** is all else. A row with fewer than five pairs has **few seeds**, and no verdict.
+- **Figures**: the mean over seeds against trials, and against the CPU seconds that a run had spent on suggestions after
+  the initial points. The band is one standard error, without what all searches share on an instance (Morey 2008).
+  Where all seeds share the optimum, it is subtracted, and the error is the usual one. Where a search has other seeds
+  than `auto`, its curve is moved by the difference of the lowest values known. Legends are in the order of the last
+  values, with the seeds in parentheses. Searches with fewer than five seeds are in the tables alone.
+"""
 
 
-def format_sections(runs: Runs, conditions: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """Return the sections of a page in Markdown: a summary, a table for each group, and how the runs were taken.
+def format_page(results: Results, conditions: Sequence[dict[str, Any]], guide: str, pictures: Mapping[str, str]) -> str:
+    """Return the page of the results in Markdown.
 
-    runs: what each run found, as `benchmarks.peers.run.take` returns it, or why it is missing.
-    conditions: how they were taken, as `benchmarks.peers.record.read_file` returns it.
+    results: as of `judge_runs`.
+    conditions: how the runs were taken, as `benchmarks.peers.record.read_file` returns it.
+    guide: where the page that explains the comparison lies.
+    pictures: where each figure lies, by its name.
     """
-    whole = {run: found for run, found in runs.items() if "missing" not in found and not found["cut"]}
-    sections = {"summary": _summarize(whole)}
-    sections |= {group: _format_group(whole, group) for group in GROUPS}
-    sections["record"] = "\n".join([*_list_absent(runs), describe_conditions(conditions)])
-    return {name: text or NO_RUNS for name, text in sections.items()}
+    record = "\n".join([*list_absent(results.runs), describe_conditions(conditions)])
+    sections = [
+        INTRODUCTION.format(guide=guide) + _describe_seconds(results.runs),
+        "## Summary\n\n" + _summarize(results, pictures),
+        "## Where `auto` is behind\n\n" + _list_losses(results.rows[0]),
+        *(_format_group(results, group, guide, pictures) for group in TITLES),
+        "## How the runs were taken\n\n" + record.strip(),
+    ]
+    return "\n\n".join(section.strip() for section in sections if section) + "\n"
 
 
-def write_page(page: Path, sections: Mapping[str, str]) -> None:
-    """Put sections between their markers in a page; raise ValueError where it has none for one of them.
+def describe_difference(difference: Difference | None) -> str:
+    """Return a mean difference with its 95 % interval; empty for None.
 
-    page: Markdown.
-    sections: as of `format_sections`.
+    difference: of a search to `auto`.
     """
-    text = page.read_text(encoding="utf-8")
-    for name, section in sections.items():
-        text = put_between(text, name, section)
-    page.write_text(text, encoding="utf-8")
-
-
-def compare(runs: Runs, problem: str, search: str, mark: int) -> np.ndarray:
-    """Return the best values of a search minus those of `auto`, one for each seed that both have (n,).
-
-    runs: whole ones.
-    problem, search: names.
-    mark: trials after which they are compared.
-    """
-    own, base = (_best(runs, problem, name, mark) for name in (search, OURS))
-    return np.array([own[seed] - base[seed] for seed in sorted(own.keys() & base.keys())])
-
-
-def describe_difference(pairs: np.ndarray) -> str:
-    """Return the mean of paired differences with its 95 % interval, and the verdict on the search.
-
-    pairs: a search's value minus ours, one for each seed (n,).
-    """
-    if len(pairs) < 2:
+    if difference is None:
         return ""
-    mean, half = _mean_and_half_width(pairs)
-    return f"{mean:+.3g} [{mean - half:+.3g}, {mean + half:+.3g}] {judge(pairs)}"
+    mean, low, high = (_round(value, 3, "+") for value in difference[:3])
+    return f"{mean} [{low}, {high}]"
 
 
-def judge(pairs: np.ndarray) -> str:
-    """Return whether a search is better or worse than `auto` beyond its 95 % interval; nothing for a single pair.
-
-    pairs: a search's value minus ours, one for each seed (n,).
-    """
-    if len(pairs) < 2:
-        return ""
-    mean, half = _mean_and_half_width(pairs)
-    return WORSE if mean > half else BETTER if mean < -half else LEVEL
+def _round(value: float, digits: int, sign: str = "") -> str:
+    """Return a number to some digits, without an exponent where it is large."""
+    return format(value, f"{sign},.0f" if abs(value) >= 10**digits else f"{sign}.{digits}g")
 
 
-def _mean_and_half_width(pairs: np.ndarray) -> tuple[float, float]:
-    half = student.ppf(0.975, len(pairs) - 1) * pairs.std(ddof=1) / len(pairs) ** 0.5
-    return float(pairs.mean()), float(half)
+def _describe_seconds(runs: Mapping[Run, Found]) -> str:
+    whole = [found for found in runs.values() if "missing" not in found and not found["cut"]]
+    recorded = sum("improvement_seconds" in found for found in whole)
+    rest = "" if recorded == len(whole) else " In the figures, each suggestion of the others takes its mean seconds."
+    told = f"- **Seconds**: {recorded:,} of {len(whole):,} runs recorded the seconds of each improvement.{rest}"
+    return textwrap.fill(told, 120, subsequent_indent="  ")
 
 
-def _best(runs: Runs, problem: str, search: str, mark: int) -> dict[int, float]:
-    """Return the best value after some trials, by seed."""
-    return {
-        run.seed: min((value for n, value in found["improvements"] if n <= mark), default=math.inf)
-        for run, found in runs.items()
-        if (run.problem, run.search) == (problem, search)
-    }
+def _summarize(results: Results, pictures: Mapping[str, str]) -> str:
+    told = []
+    if HEADLINE in pictures:
+        told += [
+            f"![Gaps that searches leave, by group of problems]({pictures[HEADLINE]})\n",
+            "The gap left is the mean best value minus the lowest value known of the instance, as a share of random\n"
+            "search's after the initial points. It is averaged over the problems of a group, whose number is in\n"
+            f"parentheses. A search is drawn where it has {LEAST_SEEDS} seeds or more on each of them.\n",
+        ]
+    told.append("On how many problems each search is behind `auto`, tied with it or ahead:\n")
+    columns = ["search", "trials", "problems", "pairs", *(verdict.replace("*", "") for verdict in VERDICTS)]
+    told += [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
+    rows = results.rows[0]
+    for search, mark in dict.fromkeys((row.search, row.mark) for row in rows):
+        told.append(_count([row for row in rows if (row.search, row.mark) == (search, mark) and row.difference]))
+    return "\n".join([line for line in told if line])
 
 
-def _marks(runs: Runs, group: str) -> list[int]:
-    trials = max((run.trials for run in runs), default=0)
-    early = EARLY if group == "transfer" else trials // 2
-    return [n for n in (early, trials) if N_INITIAL < n <= trials]
-
-
-def _list_rows(runs: Runs, group: str) -> list[tuple[str, str]]:
-    """List the problems and searches of a group that have runs."""
-    found = {(run.problem, run.search) for run in runs}
-    rows = [(problem, search) for problem in GROUPS[group] for search in list_searches(group, problem)]
-    return [row for row in rows if row in found]
-
-
-def _format_group(runs: Runs, group: str) -> str:
-    rows, marks = _list_rows(runs, group), _marks(runs, group)
+def _count(rows: Sequence[Row]) -> str:
+    """Return the line of a search in the summary; empty without pairs."""
     if not rows:
         return ""
-    named = [f"{what} {n}" for n in marks for what in ("mean best after", "minus auto [95 %] at")]
-    columns = ["problem", "search", "seeds", *named, "CPU s a suggestion"]
+    verdicts = [row.verdict for row in rows]
+    counts = [str(verdicts.count(verdict)) for verdict in VERDICTS]
+    seeds = [row.difference.seeds for row in rows if row.difference]
+    pairs = f"{min(seeds)}" if min(seeds) == max(seeds) else f"{min(seeds)}–{max(seeds)}"
+    return f"| {rows[0].search} | {rows[0].mark} | {len(rows)} | {pairs} | {' | '.join(counts)} |"
+
+
+def _list_losses(rows: Sequence[Row]) -> str:
+    """List the rows whose interval lies below zero, whatever the verdict, and name those whose mean alone does."""
+    below = [row for row in rows if row.difference and row.difference.mean < 0.0]
+    lost = [row for row in below if row.difference and row.difference.high < 0.0]
+    told = [
+        "All rows whose interval lies below zero, with their verdicts:\n" if lost else "No interval lies below zero.\n"
+    ]
+    told += [f"- {_tell(row)}: {describe_difference(row.difference)}, {row.verdict}" for row in lost]
+    means = [row for row in below if row not in lost and row.verdict != FEW]
+    if means:
+        told.append("\nRows whose mean lies below zero and whose interval does not:\n")
+    for search, mark in dict.fromkeys((row.search, row.mark) for row in means):
+        problems = [row.problem for row in means if (row.search, row.mark) == (search, mark)]
+        told.append(f"- {search} at {mark} trials: {'; '.join(problems)}")
+    return "\n".join(told)
+
+
+def _tell(row: Row) -> str:
+    return f"{row.search} on {row.problem} at {row.mark} trials"
+
+
+def _format_group(results: Results, group: str, guide: str, pictures: Mapping[str, str]) -> str:
+    problems = list_problems(results.whole, group)
+    if not problems:
+        return ""
+    title = TITLES[group]
+    told = [f"## {title}", f"[What is compared]({guide}#{title.lower().replace(' ', '-')})"]
+    for problem in problems:
+        told.append(f"### {problem}{' with a prior' if group == 'transfer' else ''}")
+        told.append(_format_table(results, group, problem))
+        if (picture := name_picture(group, problem)) in pictures:
+            told.append(f"![Mean best values on {problem}]({pictures[picture]})")
+    if absent := [problem for problem in GROUPS[group] if problem not in problems]:
+        told.append(f"No runs yet: {', '.join(absent)}.")
+    if group == "transfer":
+        told.append(_describe_priors(results.rows[1]))
+    return "\n\n".join(told)
+
+
+def _format_table(results: Results, group: str, problem: str) -> str:
+    marks = list_marks(results.whole, group, problem)
+    named = [f"{what} {mark}" for mark in marks for what in ("mean best at", "minus `auto` [95 %] at")]
+    columns = ["search", "seeds", *named, "CPU s a suggestion"]
     lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
-    lines += [_format_row(runs, *row, marks) for row in rows]
-    closing = _list_worse(runs, rows, marks) if group == "transfer" else _list_better(runs, rows, marks)
-    return "\n".join([*lines, "", *closing])
+    lines += [_format_row(results, problem, name, marks) for name in list_searches(group, problem)]
+    return "\n".join([line for line in lines if line])
 
 
-def _format_row(runs: Runs, problem: str, search: str, marks: list[int]) -> str:
-    own = [found for run, found in runs.items() if (run.problem, run.search) == (problem, search)]
-    cells = [problem, search, str(len(own))]
-    for n in marks:
-        cells.append(f"{np.mean(list(_best(runs, problem, search, n).values())):.4g}")
-        cells.append("" if search == OURS else describe_difference(compare(runs, problem, search, n)))
-    return f"| {' | '.join([*cells, format(np.mean([found['seconds'] for found in own]), '.3f')])} |"
+def _format_row(results: Results, problem: str, search: str, marks: Sequence[int]) -> str:
+    """Return the line of a search; empty where it has no runs. Runs that were cut are counted and not averaged."""
+    own = list(results.whole.get((problem, search), {}).values())
+    cut = sum(bool(found.get("cut")) for run, found in results.runs.items() if run[:2] == (problem, search))
+    if not own:
+        return f"| {search} | 0, {cut} cut |{' |' * (2 * len(marks) + 1)}" if cut else ""
+    cells = [search, f"{len(own)}, {cut} cut" if cut else str(len(own))]
+    rows = {row.mark: row for family in results.rows for row in family if row[:2] == (problem, search)}
+    for mark in marks:
+        values = list(find_best(results.whole, problem, search, mark).values())
+        fewer = f" ({len(values)} seeds)" if values and len(values) < len(own) else ""
+        cells.append(f"{_round(float(np.mean(values)), 4)}{fewer}" if values else "")
+        row = rows.get(mark)
+        cells.append(f"{describe_difference(row.difference)} {row.verdict}".strip() if row else "")
+    return f"| {' | '.join([*cells, format(np.mean([found['seconds'] for found in own]), '.3g')])} |"
 
 
-def _list_better(runs: Runs, rows: list[tuple[str, str]], marks: list[int]) -> list[str]:
-    """Say where `auto` lost."""
-    lost = _find(runs, rows, marks, BETTER)
-    return [f"Better than `auto` beyond chance: {', '.join(lost) or 'none'}."]
-
-
-def _list_worse(runs: Runs, rows: list[tuple[str, str]], marks: list[int]) -> list[str]:
+def _describe_priors(rows: Sequence[Row]) -> str:
     """Say where a prior lost, and what it was worth on the tables."""
-    lost = _find(runs, [row for row in rows if row[1].endswith("prior")], marks, WORSE)
-    told = [f"A prior was worse than none beyond chance: {', '.join(lost) or 'nowhere'}."]
-    early, late = ([compare(runs, name, "related prior", n) for name in FCNETS] for n in (marks[0], marks[-1]))
-    early, late = ([pairs for pairs in all_pairs if len(pairs) > 1] for all_pairs in (early, late))
-    if early:
-        ahead, beyond = sum(pairs.mean() < 0 for pairs in early), sum(judge(pairs) == BETTER for pairs in early)
-        errors = [pairs.std(ddof=1) / len(pairs) ** 0.5 for pairs in late]
-        behind = sum(pairs.mean() > 2 * error for pairs, error in zip(late, errors, strict=True))
+    with_prior = [row for row in rows if row.search.endswith("prior") and row.difference]
+    lost = [_tell(row) for row in with_prior if row.difference and row.difference.low > 0.0]
+    told = [f"- A prior was worse than none beyond its interval: {', '.join(lost) or 'nowhere'}."]
+    related = [row for row in with_prior if row.problem in FCNETS and row.search == "related prior"]
+    for mark in dict.fromkeys(row.mark for row in related):
+        differences = [row.difference for row in related if row.mark == mark and row.difference]
+        better = sum(one.mean < 0.0 for one in differences)
+        beyond = sum(one.high < 0.0 for one in differences)
         told.append(
-            f"FC-Net with the related prior: at {marks[0]} trials the mean is better on {ahead} of {len(early)} data "
-            f"sets, beyond chance on {beyond}; at {marks[-1]} it is worse by more than two standard errors on {behind}."
+            f"- FC-Net with the related prior at {mark} trials: the mean is better on {better} of {len(differences)} "
+            f"data sets, beyond its interval on {beyond}."
         )
-    return told
-
-
-def _find(runs: Runs, rows: list[tuple[str, str]], marks: list[int], verdict: str) -> list[str]:
-    return [
-        f"{search} on {problem} at {n}"
-        for problem, search in rows
-        for n in marks
-        if search != OURS and judge(compare(runs, problem, search, n)) == verdict
-    ]
-
-
-def _summarize(runs: Runs) -> str:
-    """Count, for each search, the problems on which it is worse than `auto`, level and better."""
-    rows = [row for group in WITH_PEERS for row in _list_rows(runs, group)]
-    lines = []
-    for search in [name for name in (*SEARCHES, *ON_CHOICES) if name != OURS]:
-        problems = [problem for problem, own in rows if own == search]
-        for n in _marks(runs, "numbers") if problems else ():
-            verdicts = [judge(compare(runs, problem, search, n)) for problem in problems]
-            lines.append(f"| {search} | {n} | {' | '.join(str(verdicts.count(v)) for v in (WORSE, LEVEL, BETTER))} |")
-    head = ["| search | trials | worse than auto | level | better |", "| --- | --- | --- | --- | --- |"]
-    return "\n".join([*head, *lines]) if lines else ""
-
-
-def _list_absent(runs: Runs) -> list[str]:
-    order = list(ALL_SEARCHES)
-    missing = {f"{run.search}: {found['missing']}" for run, found in runs.items() if "missing" in found}
-    cut = [run for run, found in runs.items() if found.get("cut")]
-    cut.sort(key=lambda run: (order.index(run.search), run.problem, run.seed))
-    return [
-        *(f"- Not installed: {text}" for text in sorted(missing)),
-        *(f"- Cut: {run.search} on {run.problem}, seed {run.seed}" for run in cut),
-    ]
+    return "\n".join(told)

@@ -57,13 +57,16 @@ def take(run: Run, most_seconds: float, data: Path | None) -> dict[str, Any]:
     most_seconds: of CPU for all suggestions, after which it is cut.
     data: the folder of the tables; None where the problem is none.
 
-    Returns improvements, pairs of a trial from 1 and its value; the trials evaluated; whether the run was cut; the mean
-    CPU seconds of a suggestion after the initial points; and the CPU seconds of the whole process.
+    Returns improvements, pairs of a trial from 1 and its value; the CPU seconds that suggestions after the initial
+    points had taken at each; the trials evaluated; whether the run was cut; the mean CPU seconds of a suggestion after
+    the initial points; and the CPU seconds of the whole process.
     """
     values, seconds = evaluate(run, most_seconds, data)
     best = np.fmin.accumulate([np.inf, *values])  # a trial without a value is NaN, which fmin passes over
+    improved = [n for n, value in enumerate(values) if value < best[n]]
     return {
-        "improvements": [[n + 1, value] for n, value in enumerate(values) if value < best[n]],
+        "improvements": [[n + 1, values[n]] for n in improved],
+        "improvement_seconds": [round(sum(seconds[N_INITIAL : n + 1]), 5) for n in improved],
         "evaluated": len(values),
         "cut": len(values) < run.trials,
         "seconds": round(float(np.mean(seconds[N_INITIAL:] or seconds)), 5),

@@ -5,7 +5,6 @@ import json
 import lzma
 import math
 import pickle
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +13,13 @@ import pytest
 import bostruct as bo
 from benchmarks.peers import __main__ as command
 from benchmarks.peers import priors
+from benchmarks.peers import run as run_module
 from benchmarks.peers.bounce_search import step_through
 from benchmarks.peers.convert import FCNET_AXES, HPOBENCH_AXES, convert, read_table
 from benchmarks.peers.groups import GENERATED, GROUPS, MIXED, PROBLEMS, TRAINED, list_searches, make_task
 from benchmarks.peers.measured import DEVICES, REACTIONS
 from benchmarks.peers.orders import SEQUENCE
 from benchmarks.peers.record import append_run, format_command, read_file
-from benchmarks.peers.report import compare, describe_difference, format_sections, write_page
 from benchmarks.peers.run import N_INITIAL, Run, draw_initial, evaluate, is_missing, take, value_of
 from benchmarks.peers.searches import Coder, exists, penalize
 from benchmarks.peers.tables import FCNET, HPOBENCH, HPOBENCH_SETS
@@ -29,8 +28,6 @@ from benchmarks.peers.variants import VARIANTS
 from bostruct import methods
 from bostruct.problems.branin import branin_at
 from bostruct.problems.fcnet import FCNET_DATA_SETS
-
-PAGE = Path(__file__).parents[2] / "docs" / "peers.md"
 
 
 def save_tables(folder: Path, rng: np.random.Generator) -> None:
@@ -259,26 +256,36 @@ def test_a_run_is_kept_as_its_improvements():
     assert (found["evaluated"], found["cut"]) == (15, False)
 
 
+def test_a_run_keeps_the_seconds_of_each_improvement(monkeypatch):
+    values, seconds = [3.0, 4.0, 2.0] + 8 * [5.0] + [1.0, 0.5], [float(n) for n in range(13)]
+    monkeypatch.setattr(run_module, "evaluate", lambda *_: (values, seconds))
+    found = take(Run("branin", "random", 0, 13), math.inf, None)
+    assert found["improvements"] == [[1, 3.0], [3, 2.0], [12, 1.0], [13, 0.5]]
+    assert found["improvement_seconds"] == [0.0, 0.0, 10.0 + 11.0, 10.0 + 11.0 + 12.0]
+    assert found["seconds"] == 11.0
+
+
 def test_a_run_that_costs_too_much_is_cut():
     found = take(Run("branin", "random", 0, 15), 0.0, None)
     assert (found["evaluated"], found["cut"]) == (1, True)
 
 
 def test_runs_are_resumed_and_the_page_renewed(tmp_path, capsys, monkeypatch):
-    page, out = tmp_path / "peers.md", tmp_path / "runs.jsonl"
-    shutil.copy(PAGE, page)
+    pytest.importorskip("matplotlib")
+    page, out = tmp_path / "RESULTS.md", tmp_path / "runs.jsonl"
     given = ["--problems", "branin,hpobench mlp", "--searches", "auto,random", "--trials", "11", "--seeds", "2"]
     asked = []
     monkeypatch.setattr(command, "_take", lambda run, _: asked.append(run) or take(run, math.inf, None))
     assert command.main([*given, "--out", str(out), "--page", str(page)]) == 0
     assert asked == [Run("branin", search, seed, 11) for seed in (0, 1) for search in ("auto", "random")]
-    said = capsys.readouterr().err
-    assert "skipped: hpobench mlp" in said
-    assert "Apache-2.0" in said
+    said = capsys.readouterr()
+    assert "skipped: hpobench mlp" in said.err
+    assert "Apache-2.0" in said.err
+    assert "4 runs, 1 figures" in said.out
     text = page.read_text()
-    assert "| branin | random | 2 |" in text
-    assert str(tmp_path) not in text
-    assert "--out runs.jsonl --page peers.md" in text
+    assert "| random | 2 |" in text
+    assert "--out runs.jsonl --page RESULTS.md" in text
+    assert [file.name for file in (tmp_path / "docs" / "images" / "results").iterdir()] == ["branin.svg"]
     asked.clear()
     assert command.main([*given, "--out", str(out), "--page", str(page)]) == 0
     assert asked == []
@@ -297,10 +304,10 @@ def test_a_run_is_a_process_of_its_own(tmp_path, data):
 
 
 def test_a_line_that_was_cut_short_is_dropped(tmp_path):
-    file = tmp_path / "runs.jsonl"
+    file, found = tmp_path / "runs.jsonl", {"improvements": [], "evaluated": 20, "cut": False, "seconds": 0.1}
     file.write_text('{"problem": "branin", "sea')
-    append_run(file, Run("branin", "auto", 0, 20), {"evaluated": 20})
-    assert read_file(file) == ([], {Run("branin", "auto", 0, 20): {"evaluated": 20}})
+    append_run(file, Run("branin", "auto", 0, 20), found)
+    assert read_file(file) == ([], {Run("branin", "auto", 0, 20): found})
 
 
 def test_commands_name_no_folders():
@@ -309,63 +316,9 @@ def test_commands_name_no_folders():
     )
 
 
-def test_verdicts():
-    assert describe_difference(np.array([1.0, 1.1, 0.9])).endswith("] worse")
-    assert describe_difference(np.array([-1.0, -1.1, -0.9])).endswith("] **better**")
-    assert describe_difference(np.array([1.0, -1.0, 0.5])).endswith("] level")
-    assert describe_difference(np.array([1.0])) == ""
-
-
-def found_at(value: float, **others) -> dict:
-    return {"improvements": [[1, 3.0], [15, value]], "evaluated": 20, "cut": False, "seconds": 0.5} | others
-
-
-def test_tables_say_what_is_missing_cut_and_lost():
-    runs = {Run("branin", "auto", seed, 20): found_at(2.0) for seed in range(3)}
-    runs |= {Run("branin", "random", seed, 20): found_at(2.5 + 0.1 * seed) for seed in range(3)}
-    for search in ("Optuna GP", "Optuna TPE"):
-        runs |= {Run("branin", search, seed, 20): found_at(1.0 + 0.01 * seed) for seed in range(2)}
-    runs[Run("branin", "SMAC3", 0, 20)] = {"missing": "No module named 'smac'"}
-    runs[Run("branin", "BoTorch", 0, 20)] = found_at(0.0, cut=True)
-    sections = format_sections(runs, [])
-    assert "| branin | auto | 3 | 2 |  | 0.500 |" in sections["numbers"]
-    assert "Better than `auto` beyond chance: Optuna GP on branin at 20." not in sections["numbers"]
-    assert (
-        "Better than `auto` beyond chance: Optuna TPE on branin at 20, Optuna GP on branin at 20."
-        in sections["numbers"]
-    )
-    assert "| random | 20 | 1 | 0 | 0 |" in sections["summary"]
-    assert "| Optuna GP | 20 | 0 | 0 | 1 |" in sections["summary"]
-    assert "BoTorch" not in sections["summary"]
-    assert sections["record"] == ("- Not installed: SMAC3: No module named 'smac'\n- Cut: BoTorch on branin, seed 0\n")
+def test_a_peer_that_is_not_installed_is_told_from_what_failed():
     assert is_missing("ModuleNotFoundError: No module named 'smac'")
     assert not is_missing("ModuleNotFoundError: No module named 'scipy'")
-
-
-def test_the_worth_of_a_prior_is_told_for_the_tables():
-    runs = {}
-    for name, gain in (("naval_propulsion", -1.0), ("protein_structure", 0.5)):
-        for seed in range(3):
-            runs[Run(f"fc-net {name}", "auto", seed, 30)] = found_at(2.0)
-            runs[Run(f"fc-net {name}", "related prior", seed, 30)] = found_at(2.0 + gain + 0.01 * seed)
-    text = format_sections(runs, [])["transfer"]
-    assert "related prior on fc-net protein_structure at 20, related prior on fc-net protein_structure at 30." in text
-    assert "at 20 trials the mean is better on 1 of 2 data sets, beyond chance on 1; at 30 it is worse by more" in text
-    assert text.endswith("two standard errors on 1.")
-
-
-def test_pairs_are_of_the_seeds_that_both_have():
-    runs = {Run("branin", "auto", seed, 20): found_at(float(seed)) for seed in (0, 1)}
-    runs |= {Run("branin", "random", seed, 20): found_at(2.5) for seed in (1, 2)}
-    assert compare(runs, "branin", "random", 20).tolist() == [1.5]
-    assert compare(runs, "branin", "random", 10).tolist() == [0.0]
-
-
-def test_a_page_without_markers_is_refused(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("no markers")
-    with pytest.raises(ValueError, match="expected the markers <!-- summary -->"):
-        write_page(page, format_sections({}, []))
 
 
 def test_values_of_bits_by_hand():
@@ -437,8 +390,9 @@ def test_the_mixed_command_takes_its_groups_alone(tmp_path, monkeypatch, capsys)
     given = ["--quick", "--searches", "random", "--out", str(tmp_path / "runs.jsonl")]
     assert command.main(given, MIXED) == 0
     said = capsys.readouterr().out
-    assert "branin | random | 2" in said
-    assert "max-3-sat 60/300" not in said
+    assert "### branin\n" in said
+    assert "| random | 5 |" in said
+    assert "### max-3-sat 60/300" not in said
 
 
 def test_a_peer_that_calls_the_objective_itself_is_stepped_through():

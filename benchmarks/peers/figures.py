@@ -1,0 +1,212 @@
+"""The figures of the results, as SVG files that are the same for the same runs."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, ScalarFormatter
+
+from benchmarks.peers.curves import N_POINTS, Curve, average_gaps, curve_by_seconds, curve_by_trials, find_errors
+from benchmarks.peers.groups import OURS
+from benchmarks.peers.run import N_INITIAL
+from benchmarks.peers.verdicts import LEAST_SEEDS, OPTIMA, Index, find_best_known
+
+STYLE: Any = {"font.size": 9, "svg.hashsalt": "bostruct", "svg.fonttype": "none", "path.simplify": False}
+COLORS = {  # told apart by color-blind readers; methods of this package but auto are dashed
+    "auto": "#0072B2",
+    "Optuna TPE": "#D55E00",
+    "Optuna GP": "#E69F00",
+    "BoTorch": "#CC79A7",
+    "SMAC3": "#009E73",
+    "Bounce": "#56B4E9",
+    "smac": "#009E73",
+    "combo": "#7A3E9D",
+    "bocs": "#A6761D",
+    "evolution": "#B22222",
+    "hill-climbing": "#6B8E23",
+    "annealing": "#B8A000",
+    "random": "#8C8C8C",
+    "from 5 points": "#56B4E9",
+    "related prior": "#009E73",
+    "unrelated prior": "#D55E00",
+    "opposite prior": "#CC79A7",
+}
+DASHED = ("smac", "combo", "bocs", "evolution", "hill-climbing", "annealing")
+LEAST_GAP = 1e-6  # that a logarithmic axis shows
+LEAST_DECADE = 5.0  # the ratio of values from which an axis is logarithmic
+BESIDE: Any = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)}  # the place of a legend
+EARLY = 20  # trials; worse values are above the axis
+
+
+@mpl.rc_context(STYLE)
+def draw_problem(index: Index, problem: str, searches: Sequence[str]) -> Figure:
+    """Draw the mean best values on a problem against trials and against CPU seconds, side by side.
+
+    Where a search has other seeds than `auto`, its curve is moved by the difference of the lowest values known, so that
+    instances that are easy for all do not look like a gain.
+
+    index: of the runs.
+    problem: its name.
+    searches: names, of which those that have `LEAST_SEEDS` seeds, or as many as `auto`, are drawn.
+    """
+    least = min(LEAST_SEEDS, len(index.get((problem, OURS), {})))
+    runs = {name: own for name in searches if len(own := index.get((problem, name), {})) >= max(least, 1)}
+    known, optimum = find_best_known(index, problem), OPTIMA.get(problem, 0.0)
+    level = {name: float(np.mean([known[seed] for seed in own])) for name, own in runs.items()}
+    base = level.get(OURS, max(level.values()))
+    curves = [
+        {
+            name: (curve := make(list(own.values())))._replace(mean=curve.mean - level[name] + base - optimum)
+            for name, own in runs.items()
+        }
+        for make in (curve_by_trials, curve_by_seconds)
+    ]
+    figure, (left, right) = _make_panels(8.6, 2.9, 2)
+    order = sorted(runs, key=lambda name: (float(curves[0][name].mean[-1]), name))
+    for axes, own in zip((left, right), curves, strict=True):
+        for name in reversed(order):
+            axes.plot(own[name].x, own[name].mean, **_line(name))
+    sharing = {name: {name: runs[name]} if problem in OPTIMA else runs for name in order}
+    errors = {name: find_errors(sharing[name], name, curves[0][name].x) for name in order}
+    for name in order:
+        _draw_band(left, name, curves[0][name], errors[name])
+    _set_values(left, [(curves[0][name], errors[name]) for name in order], problem in OPTIMA)
+    _set_trials(left, max(float(curve.x[-1]) for curve in curves[0].values()))
+    right.set(xscale="log", xlabel="CPU seconds of suggestions")
+    right.xaxis.set_major_locator(LogLocator(10, numticks=12))
+    right.xaxis.set_minor_locator(NullLocator())
+    left.set_ylabel("mean best − optimum" if problem in OPTIMA else "mean best value")
+    _put_legend(right, {name: f"{name} ({len(runs[name])})" for name in order}, BESIDE)
+    return figure
+
+
+@mpl.rc_context(STYLE)
+def draw_headline(index: Index, panels: Mapping[str, Sequence[str]], searches: Sequence[str], trials: int) -> Figure:
+    """Draw the gaps that searches leave, averaged over the problems of each panel, against trials.
+
+    index: of the runs.
+    panels: problems by title, at least one.
+    searches: names, of which those that have enough seeds on every problem of a panel are drawn there.
+    trials: the last one.
+    """
+    figure, rooms = _make_panels(2.6 * len(panels), 2.8, len(panels))
+    at = np.unique(np.round(np.geomspace(N_INITIAL, trials, N_POINTS)))
+    shown: set[str] = set()
+    for axes, (title, problems) in zip(rooms, panels.items(), strict=True):
+        for name in searches:
+            gaps = average_gaps(index, problems, name, at)
+            if gaps is not None:
+                axes.plot(at, gaps, **_line(name))
+                shown.add(name)
+        axes.set_title(f"{title} ({len(problems)})", fontsize=9.5)
+        _set_trials(axes, float(trials))
+    rooms[0].set(yscale="log", ylabel="gap left, share of the start")
+    _set_log_values(rooms[0], (1.0, 2.0, 5.0))
+    place: Any = {
+        "loc": "upper center",
+        "bbox_to_anchor": (0.5, -0.02),
+        "ncols": 6,
+        "bbox_transform": figure.transFigure,
+    }
+    _put_legend(rooms[0], {name: name for name in COLORS if name in shown}, place)
+    return figure
+
+
+@mpl.rc_context(STYLE)
+def save_figure(figure: Figure, file: Path) -> None:
+    """Write a figure as a compact SVG file without a date.
+
+    figure: drawn by this module.
+    file: to write; its folder is made.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(file, bbox_inches="tight", facecolor="white", metadata={"Date": None})
+    file.write_text(shorten(file.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def shorten(svg: str) -> str:
+    """Return an SVG without what a reader does not see, its numbers rounded to a tenth of a point.
+
+    svg: as matplotlib writes it.
+    """
+    svg = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"font-family: 'DejaVu Sans'[^;\"]*", "font-family: 'DejaVu Sans', Verdana, sans-serif", svg)
+    svg = re.sub(r"-?\d+\.\d{3,}", lambda one: f"{float(one[0]):.1f}".removesuffix(".0"), svg)
+    svg = re.sub(r' d="([^"]*)"', lambda path: f' d="{_join(path[1])}"', svg)
+    return re.sub(r'<g id="[^"]*"', "<g", re.sub(r"\n\s*", "\n", svg))
+
+
+def _join(path: str) -> str:
+    """Return a path on one line; a point after another one needs no L."""
+    words = path.split()
+    kept = [word for i, word in enumerate(words) if word != "L" or words[max(i - 3, 0)] not in ("M", "L")]
+    return " ".join(kept)
+
+
+def _make_panels(width: float, height: float, count: int) -> tuple[Figure, Sequence[Axes]]:
+    """Make panels side by side that share the scale of their values."""
+    figure = Figure(figsize=(width, height))
+    panels = figure.subplots(1, count, squeeze=False, sharey=True)[0]
+    figure.subplots_adjust(wspace=0.12 if count == 2 else 0.18)
+    for axes in panels:
+        axes.grid(color="#E6E6E6", lw=0.6)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure, panels
+
+
+def _line(name: str) -> dict[str, Any]:
+    dashes = (0, (1, 1.2)) if name == "random" else (0, (4, 1.6)) if name in DASHED else "solid"
+    width, order = (2.6, 4) if name == OURS else (1.4, 3)
+    return {"color": COLORS.get(name, "#8C8C8C"), "linestyle": dashes, "lw": width, "zorder": order, "label": name}
+
+
+def _draw_band(axes: Axes, name: str, curve: Curve, error: np.ndarray) -> None:
+    if error.any():
+        color, alpha = COLORS.get(name, "#8C8C8C"), 0.18 if name == OURS else 0.1
+        low, high = curve.mean - error, curve.mean + error
+        axes.fill_between(curve.x, low, high, color=color, alpha=alpha, lw=0, zorder=2)
+
+
+def _set_values(axes: Axes, bands: Sequence[tuple[Curve, np.ndarray]], is_gap: bool) -> None:
+    """Scale the values so that the end of the race is seen: from the best one to the worst after a few trials."""
+    lowest = min(float(np.min(curve.mean)) for curve, _ in bands)
+    highest = max(float(np.interp(EARLY, curve.x, curve.mean + error)) for curve, error in bands)
+    if is_gap and highest > LEAST_DECADE * lowest:
+        axes.set(yscale="log", ylim=(max(lowest / 2.0, LEAST_GAP), highest * 1.3))
+        _set_log_values(axes, (1.0, 2.0, 5.0) if highest < 100.0 * lowest else (1.0,))
+        return
+    lowest = min(float(np.min(curve.mean - error)) for curve, error in bands)
+    room = 0.05 * (highest - lowest) or 1.0
+    if math.isfinite(highest):
+        axes.set_ylim(lowest - room, highest + room)
+    axes.yaxis.set_major_locator(MaxNLocator(6))
+
+
+def _set_log_values(axes: Axes, steps: tuple[float, ...]) -> None:
+    """Mark the steps of each decade, as plain numbers where there are several."""
+    axes.yaxis.set_major_locator(LogLocator(10, subs=steps, numticks=8 * len(steps)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    if len(steps) > 1:
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def _set_trials(axes: Axes, last: float) -> None:
+    axes.set(xscale="log", xlim=(N_INITIAL, last), xlabel="trials")
+    axes.set_xticks([n for n in (10, 20, 50, 100, 200, 500, 1000) if n <= last])
+    axes.xaxis.set_major_formatter(ScalarFormatter())
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
+def _put_legend(axes: Axes, labels: Mapping[str, str], place: dict[str, Any]) -> None:
+    """Put one legend for all panels, in the order of the labels, which names of searches have."""
+    lines = {line.get_label(): line for own in axes.figure.axes for line in own.get_lines()}
+    axes.legend([lines[name] for name in labels], list(labels.values()), frameon=False, handlelength=2.6, **place)

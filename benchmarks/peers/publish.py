@@ -1,0 +1,105 @@
+"""Write the page of the results and its figures from the file of the runs, of which nothing is repeated.
+
+    python -m benchmarks.peers.publish [FILE [PAGE]]
+
+FILE is by default benchmarks/peers/results.jsonl, PAGE is RESULTS.md. The figures lie in docs/images/results beside
+PAGE. They need matplotlib: pip install '.[plot]'.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.peers.comparison import HEADLINE, Results, find_last_trial, judge_runs, list_figures, list_panels
+from benchmarks.peers.groups import ALL_SEARCHES
+from benchmarks.peers.record import read_file
+from benchmarks.peers.report import format_page
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "benchmarks" / "peers" / "results.jsonl"
+PAGE = ROOT / "RESULTS.md"
+GUIDE = ROOT / "docs" / "peers.md"
+PICTURES = Path("docs", "images", "results")  # beside the page
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the page and the figures; returns 0, or 1 where the file has no runs or is damaged.
+
+    arguments: of the command; None for those of the process.
+    """
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers.publish", description="the page of the results")
+    parser.add_argument("file", type=Path, nargs="?", default=FILE, metavar="FILE", help="a JSON line for each run")
+    parser.add_argument("page", type=Path, nargs="?", default=PAGE, metavar="PAGE", help="Markdown, written anew")
+    given = parser.parse_args(arguments)
+    try:
+        print(publish(given.file, given.page), file=sys.stderr)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def publish(file: Path, page: Path) -> str:
+    """Write the page and its figures, and return what was written in words.
+
+    file: of the runs.
+    page: to write; its figures lie in the folder `PICTURES` beside it, where those of other runs are removed.
+
+    Raises ValueError where the file has no whole runs or is damaged.
+    """
+    text, results = make_page(file, page)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    names = draw_figures(results, page.parent / PICTURES)
+    page.write_text(text, encoding="utf-8")
+    return f"{page}: {len(results.runs)} runs, {len(names)} figures in {page.parent / PICTURES}"
+
+
+def make_page(file: Path, page: Path) -> tuple[str, Results]:
+    """Return the text of the page, and what it is of.
+
+    file: of the runs.
+    page: where it will lie.
+
+    Raises ValueError where the file has no whole runs or is damaged.
+    """
+    conditions, runs = read_file(file)
+    results = judge_runs(runs)
+    if not results.whole:
+        raise ValueError(f"{file}: expected at least one whole run, got none; python -m benchmarks.peers takes them")
+    guide = Path(os.path.relpath(GUIDE, page.parent)).as_posix()
+    pictures = {name: (PICTURES / f"{name}.svg").as_posix() for name in _list_pictures(results)}
+    return format_page(results, conditions, guide, pictures), results
+
+
+def draw_figures(results: Results, folder: Path) -> list[str]:
+    """Draw all figures as SVG files, remove other ones from the folder, and return their names.
+
+    results: what they show.
+    folder: where they lie.
+    """
+    from benchmarks.peers.figures import draw_headline, draw_problem, save_figure
+
+    names = _list_pictures(results)
+    for name, (problem, searches) in list_figures(results.whole).items():
+        save_figure(draw_problem(results.whole, problem, searches), folder / f"{name}.svg")
+    if HEADLINE in names:
+        panels = list_panels(results.whole)
+        figure = draw_headline(results.whole, panels, list(ALL_SEARCHES), find_last_trial(results.whole))
+        save_figure(figure, folder / f"{HEADLINE}.svg")
+    for file in folder.glob("*.svg"):
+        if file.stem not in names:
+            file.unlink()
+    return names
+
+
+def _list_pictures(results: Results) -> list[str]:
+    headline = [HEADLINE] if list_panels(results.whole) else []
+    return [*headline, *list_figures(results.whole)]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

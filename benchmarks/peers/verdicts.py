@@ -1,0 +1,198 @@
+"""Whether a search is behind `auto`, tied with it or ahead: paired differences, their intervals, Holm's correction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import t as student
+
+from benchmarks.peers.groups import OURS
+from benchmarks.peers.run import Run
+
+MARGIN = 0.05  # of random search's gap; fixed before any interval was compared with it
+LEVEL = 0.05  # of significance, for the family of all problems of a search
+LEAST_SEEDS = 5  # for a verdict
+BASELINE = "random"
+BEHIND, TIED, UNDECIDED, AHEAD, FEW = "behind", "tied", "undecided", "**ahead**", "few seeds"
+UNCORRECTED = ", not after Holm"  # where the interval excludes zero, and the corrected test does not
+OPTIMA = {  # of problems whose least value is known and the same for all seeds
+    "branin": 0.39788735773,
+    "hartmann-6": -3.32236801142,
+    "levy-10": 0.0,
+    "rosenbrock-4": 0.0,
+    "ackley, categories": 0.0,
+    "labs-50": -(50**2) / 306,  # Packebusch and Mertens 2016
+    "ackley 20x11, smooth": 0.0,
+    "ackley 20x11, rough": 0.0,
+}
+Found = Mapping[str, Any]  # as `benchmarks.peers.run.take` returns it
+Index = Mapping[tuple[str, str], Mapping[int, Found]]  # by problem and search, then by seed
+
+
+class Difference(NamedTuple):
+    """The best values of a search minus those of `auto` on the same seeds.
+
+    mean: over the seeds.
+    low, high: ends of its 95 % interval, Student's t.
+    p: of the two-sided t test that the mean is zero.
+    seeds: that both have.
+    """
+
+    mean: float
+    low: float
+    high: float
+    p: float
+    seeds: int
+
+
+class Row(NamedTuple):
+    """A search beside `auto` on a problem.
+
+    problem, search: names.
+    mark: trials after which they are compared.
+    difference: None where fewer than two seeds have both.
+    margin: half the width of the interval in which differences count as none.
+    verdict: on the search; empty without a difference.
+    """
+
+    problem: str
+    search: str
+    mark: int
+    difference: Difference | None
+    margin: float
+    verdict: str
+
+
+def index_runs(runs: Mapping[Run, Found]) -> Index:
+    """Return the whole runs by problem and search, the longest one of each seed.
+
+    runs: what each found, or why it is missing.
+    """
+    index: dict[tuple[str, str], dict[int, Found]] = {}
+    for run, found in sorted(runs.items(), key=lambda item: item[0].trials):
+        if "missing" not in found and not found["cut"]:
+            index.setdefault((run.problem, run.search), {})[run.seed] = found
+    return index
+
+
+def find_best(index: Index, problem: str, search: str, mark: int) -> dict[int, float]:
+    """Return the best value after some trials by seed.
+
+    index: of the runs.
+    problem, search: names.
+    mark: trials; runs that are shorter, or had no value until then, are left out.
+    """
+    return {
+        seed: min(value for n, value in found["improvements"] if n <= mark)
+        for seed, found in index.get((problem, search), {}).items()
+        if found["evaluated"] >= mark and any(n <= mark for n, _ in found["improvements"])
+    }
+
+
+def find_best_known(index: Index, problem: str) -> dict[int, float]:
+    """Return the optimum by seed where it is known, else the lowest value that any run found on the instance.
+
+    index: of the runs.
+    problem: its name.
+    """
+    known: dict[int, float] = {}
+    for (name, _), own in index.items():
+        for seed, found in own.items() if name == problem else ():
+            values = [known.get(seed, math.inf), *(value for _, value in found["improvements"])]
+            known[seed] = OPTIMA[problem] if problem in OPTIMA else min(values)
+    return known
+
+
+def find_margin(index: Index, problem: str, mark: int) -> float:
+    """Return the margin of a problem, `MARGIN` times random search's gap; 0 where random search has no runs.
+
+    The gap is the mean over seeds of random search's best value after `mark` trials minus the lowest value known of the
+    same instance.
+
+    index: of the runs.
+    problem: its name.
+    mark: trials.
+    """
+    known = find_best_known(index, problem)
+    gaps = [value - known[seed] for seed, value in find_best(index, problem, BASELINE, mark).items()]
+    return MARGIN * float(np.mean(gaps)) if gaps else 0.0
+
+
+def compare(index: Index, problem: str, search: str, mark: int) -> np.ndarray:
+    """Return the best values of a search minus those of `auto`, one for each seed that both have (n,).
+
+    index: of the runs.
+    problem, search: names.
+    mark: trials after which they are compared.
+    """
+    own, base = (find_best(index, problem, name, mark) for name in (search, OURS))
+    return np.array([own[seed] - base[seed] for seed in sorted(own.keys() & base.keys())])
+
+
+def estimate(pairs: np.ndarray) -> Difference | None:
+    """Return the mean of paired differences with its interval and test, None for fewer than two.
+
+    pairs: differences (n,).
+    """
+    n = len(pairs)
+    if n < 2:
+        return None
+    mean, error = float(pairs.mean()), float(pairs.std(ddof=1)) / n**0.5
+    half = float(student.ppf(1.0 - LEVEL / 2.0, n - 1)) * error
+    p = 2.0 * float(student.sf(abs(mean) / error, n - 1)) if error else float(mean == 0.0)
+    return Difference(mean, mean - half, mean + half, p, n)
+
+
+def adjust(ps: Sequence[float]) -> list[float]:
+    """Return p-values corrected for their number, in the same order (Holm 1979).
+
+    ps: of one family of tests.
+    """
+    adjusted, largest = [0.0] * len(ps), 0.0
+    for rank, i in enumerate(sorted(range(len(ps)), key=lambda i: ps[i])):
+        largest = max(largest, min(1.0, (len(ps) - rank) * ps[i]))
+        adjusted[i] = largest
+    return adjusted
+
+
+def judge(difference: Difference | None, margin: float, adjusted_p: float) -> str:
+    """Return the verdict on a search; empty without a difference.
+
+    difference: of the search to `auto`.
+    margin: the interval of a tie is within plus or minus this.
+    adjusted_p: corrected for the problems of the search.
+    """
+    if difference is None:
+        return ""
+    if difference.seeds < LEAST_SEEDS:
+        return FEW
+    if -margin <= difference.low and difference.high <= margin:
+        return TIED
+    if difference.p >= LEVEL:
+        return UNDECIDED
+    side = BEHIND if difference.mean > 0.0 else AHEAD
+    return side if adjusted_p < LEVEL else side + UNCORRECTED
+
+
+def judge_search(index: Index, search: str, problems: Iterable[str], mark: int) -> list[Row]:
+    """Judge a search on the problems on which it has runs; they are the family of Holm's correction.
+
+    index: of the runs.
+    search: its name.
+    problems: names.
+    mark: trials after which it is compared.
+    """
+    names = [problem for problem in problems if find_best(index, problem, search, mark)]
+    differences = [estimate(compare(index, problem, search, mark)) for problem in names]
+    tested = [i for i, one in enumerate(differences) if one is not None and one.seeds >= LEAST_SEEDS]
+    adjusted = dict(
+        zip(tested, adjust([one.p for one in differences if one and one.seeds >= LEAST_SEEDS]), strict=True)
+    )
+    rows = []
+    for i, (problem, difference) in enumerate(zip(names, differences, strict=True)):
+        margin = find_margin(index, problem, mark)
+        rows.append(Row(problem, search, mark, difference, margin, judge(difference, margin, adjusted.get(i, 1.0))))
+    return rows

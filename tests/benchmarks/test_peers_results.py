@@ -1,0 +1,277 @@
+"""The published results: verdicts, Holm's correction, the curves of the figures, and the page."""
+
+import json
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.peers import comparison, curves, publish, report, verdicts
+from benchmarks.peers.groups import GROUPS, list_searches
+from benchmarks.peers.record import append_run
+from benchmarks.peers.run import Run
+
+ROOT = Path(__file__).parents[2]
+
+
+def found_at(value: float, start: float = 3.0, trials: int = 20, **others) -> dict:
+    """Return a run whose initial points have one value and whose trial 15 has another."""
+    improvements = [[1, start], [15, value]] if value < start else [[1, start]]
+    return {"improvements": improvements, "evaluated": trials, "cut": False, "seconds": 0.5} | others
+
+
+def runs_of(problem: str, trials: int = 20, **values: list[float]) -> dict[Run, dict]:
+    """Return runs of searches with the given best values, one for each seed; an underscore stands for a space."""
+    return {
+        Run(problem, search.replace("_", " "), seed, trials): found_at(value, trials=trials)
+        for search, own in values.items()
+        for seed, value in enumerate(own)
+    }
+
+
+def test_holm_by_hand():
+    """Three of four: 0.01 * 4, then 0.02 * 3, then the largest so far, since 0.03 * 2 is no more than 0.06."""
+    assert verdicts.adjust([0.03, 0.01, 0.02, 0.5]) == pytest.approx([0.06, 0.04, 0.06, 0.5])
+    assert verdicts.adjust([0.9, 0.8]) == [1.0, 1.0]
+    assert verdicts.adjust([]) == []
+
+
+def test_the_interval_and_the_test_are_those_of_student():
+    """Of 1, 2, 3: standard error 1 / sqrt(3), quantile 4.3027 at two degrees of freedom, p = 0.0742."""
+    found = verdicts.estimate(np.array([1.0, 2.0, 3.0]))
+    assert found is not None
+    assert found[:3] == pytest.approx((2.0, 2.0 - 4.302653 / 3**0.5, 2.0 + 4.302653 / 3**0.5), abs=1e-6)
+    assert found.p == pytest.approx(0.0741799, abs=1e-6)
+    assert verdicts.estimate(np.array([1.0])) is None
+
+
+@pytest.mark.parametrize(
+    ("pairs", "margin", "adjusted", "verdict"),
+    [
+        ([1.0, 1.1, 0.9, 1.0, 1.1], 0.1, 0.001, "behind"),
+        ([-1.0, -1.1, -0.9, -1.0, -1.1], 0.1, 0.001, "**ahead**"),
+        ([1.0, 1.1, 0.9, 1.0, 1.1], 0.1, 0.06, "behind, not after Holm"),
+        ([1.0, 1.1, 0.9, 1.0, 1.1], 2.0, 0.001, "tied"),
+        ([1.0, -1.0, 0.5, -0.5, 0.0], 0.1, 1.0, "undecided"),
+        ([1.0, -1.0, 0.5, -0.5, 0.0], 1.5, 1.0, "tied"),
+        ([0.0] * 5, 0.0, 1.0, "tied"),
+        ([1.0, 1.1, 0.9, 1.0], 0.1, 0.001, "few seeds"),
+        ([1.0], 0.1, 0.001, ""),
+    ],
+)
+def test_verdicts(pairs, margin, adjusted, verdict):
+    assert verdicts.judge(verdicts.estimate(np.array(pairs)), margin, adjusted) == verdict
+
+
+def test_pairs_are_of_the_seeds_that_both_have_at_the_mark():
+    runs = {Run("branin", "auto", seed, 20): found_at(float(seed)) for seed in (0, 1)}
+    runs |= {Run("branin", "random", seed, 20): found_at(2.5) for seed in (1, 2)}
+    index = verdicts.index_runs(runs)
+    assert verdicts.compare(index, "branin", "random", 20).tolist() == [1.5]
+    assert verdicts.compare(index, "branin", "random", 10).tolist() == [0.0]
+    assert verdicts.compare(index, "branin", "random", 50).tolist() == []
+
+
+def test_the_longest_whole_run_of_a_seed_counts():
+    runs = {Run("branin", "auto", 0, trials): found_at(float(trials), 200.0, trials) for trials in (40, 20)}
+    runs[Run("branin", "auto", 0, 80)] = found_at(0.0, cut=True)
+    runs[Run("branin", "auto", 1, 20)] = {"missing": "No module named 'smac'"}
+    assert verdicts.find_best(verdicts.index_runs(runs), "branin", "auto", 40) == {0: 40.0}
+
+
+def test_the_margin_is_a_share_of_the_gap_of_random_search():
+    """Instances: random search 2 and 3 above what `auto` found; Branin has an optimum that all seeds share."""
+    index = verdicts.index_runs(runs_of("qubo-80", auto=[0.0, -1.0], random=[2.0, 2.0]))
+    assert verdicts.find_margin(index, "qubo-80", 20) == pytest.approx(0.05 * 2.5)
+    index = verdicts.index_runs(runs_of("branin", auto=[1.0], random=[2.0]))
+    assert verdicts.find_margin(index, "branin", 20) == pytest.approx(0.05 * (2.0 - verdicts.OPTIMA["branin"]))
+    assert verdicts.find_margin(index, "qubo-80", 20) == 0.0
+
+
+def test_holm_is_over_the_problems_of_a_search():
+    """The same pairs count on one problem, and not among twelve others without a difference."""
+    pairs = [0.9, 0.1, 0.8, 0.2, 0.3]
+    runs = runs_of("nk 30x5", auto=[0.0] * 5, evolution=pairs)
+    assert [row.verdict for row in comparison.judge_runs(runs).rows[0]] == ["behind"]
+    others = [name for name in GROUPS["bits"] + GROUPS["mixed"] if name != "nk 30x5"][:12]
+    for name in others:
+        runs |= runs_of(name, auto=[0.0] * 5, evolution=[1.0, -1.0, 0.5, -0.5, 0.1])
+    rows = {row.problem: row.verdict for row in comparison.judge_runs(runs).rows[0]}
+    assert rows["nk 30x5"] == "behind, not after Holm"
+    assert {rows[name] for name in others} <= {"undecided"}
+
+
+def test_a_curve_is_the_mean_of_the_best_values():
+    curve = curves.curve_by_trials([found_at(1.0), found_at(2.0)])
+    assert (curve.x[0], curve.x[-1]) == (10, 20)
+    assert curve.mean[curve.x < 15].tolist() == [3.0] * int(np.sum(curve.x < 15))
+    assert set(curve.mean[curve.x >= 15]) == {1.5}
+
+
+def test_a_band_has_no_part_in_what_searches_share():
+    """On three instances that differ by hundreds, `a` is 1, 2 and 3 above `b`: their deviations halve on each seed."""
+    levels = [0.0, 100.0, 300.0]
+    runs = {
+        "a": {seed: found_at(level + 1.0 + seed, 999.0) for seed, level in enumerate(levels)},
+        "b": {seed: found_at(level, 999.0) for seed, level in enumerate(levels)},
+    }
+    errors = curves.find_errors(runs, "a", np.array([10.0, 20.0]))
+    assert errors == pytest.approx([0.0, 0.5 * 2**0.5 / 3**0.5])  # of -0.5, 0, 0.5 with m = 2
+    assert errors == pytest.approx(curves.find_errors(runs, "b", np.array([10.0, 20.0])))
+    alone = curves.find_errors({"a": runs["a"]}, "a", np.array([20.0]))
+    assert alone == pytest.approx(np.std([1.0, 102.0, 303.0], ddof=1) / 3**0.5)
+
+
+def test_seconds_are_those_recorded_or_the_mean_of_each_suggestion():
+    assert curves.list_seconds(found_at(1.0)) == [0.0, 2.5]  # five suggestions of 0.5
+    assert curves.list_seconds(found_at(1.0, improvement_seconds=[0.0, 4.0])) == [0.0, 4.0]
+    curve = curves.curve_by_seconds([found_at(1.0)])
+    assert (curve.x[0], curve.x[-1]) == pytest.approx((0.5, 5.0))
+    assert curve.mean.tolist() == [3.0 if x < 2.5 else 1.0 for x in curve.x]
+
+
+def test_gaps_are_shares_of_the_start_averaged_over_problems():
+    runs = runs_of("qubo-80", auto=[-1.0] * 5, random=[1.0] * 5) | runs_of("ising", auto=[0.0] * 5, random=[3.0] * 5)
+    index, at = verdicts.index_runs(runs), np.array([10.0, 20.0])
+    assert curves.find_gaps(index, "qubo-80", "random", at) == pytest.approx([1.0, 0.5])  # 3 to -1, then 1 to -1
+    assert curves.average_gaps(index, ["qubo-80", "ising"], "random", at) == pytest.approx([1.0, 0.75])
+    assert curves.average_gaps(index, ["qubo-80", "ising"], "auto", at) == pytest.approx([1.0, 0.0])
+    assert curves.average_gaps(index, ["qubo-80", "pest"], "auto", at) is None
+
+
+def format_results(runs: dict[Run, dict]) -> str:
+    return report.format_page(comparison.judge_runs(runs), [], "docs/peers.md", {})
+
+
+def test_the_page_says_what_is_missing_cut_and_lost():
+    runs = runs_of("branin", auto=[2.0] * 5, random=[2.5] * 5, Optuna_TPE=[1.0] * 5, Optuna_GP=[1.0, 1.1])
+    runs[Run("branin", "SMAC3", 0, 20)] = {"missing": "No module named 'smac'"}
+    runs[Run("branin", "BoTorch", 0, 20)] = found_at(0.0, cut=True)
+    text = format_results(runs)
+    assert "| auto | 5 | 2 |  | 0.5 |" in text
+    assert "| random | 5 | 2.5 | +0.5 [+0.5, +0.5] behind | 0.5 |" in text
+    assert "| BoTorch | 0, 1 cut | | | |" in text
+    lost = text.partition("## Where `auto` is behind")[2].partition("## Numbers")[0]
+    assert "- Optuna TPE on branin at 20 trials: -1 [-1, -1], **ahead**" in lost
+    assert "random" not in lost
+    assert "| random | 20 | 1 | 5 | 1 | 0 | 0 | 0 | 0 | 0 | 0 |" in text
+    assert "| Optuna GP | 20 | 1 | 2 | 0 | 0 | 0 | 0 | 0 | 0 | 1 |" in text
+    assert "- Not installed: SMAC3: No module named 'smac'\n- Cut: BoTorch on branin, seed 0, after 20 trials" in text
+
+
+def test_a_mean_below_zero_is_told():
+    text = format_results(runs_of("branin", auto=[1.0] * 5, evolution=[1.5, 0.0, 0.0, 1.0, 1.4]))
+    assert "and whose interval does not:\n\n- evolution at 20 trials: branin\n" in text
+
+
+def test_nothing_lost_is_said():
+    assert "No interval lies below zero." in format_results(runs_of("branin", auto=[1.0] * 5, random=[2.0] * 5))
+
+
+def test_the_worth_of_a_prior_is_told_for_the_tables():
+    runs = {}
+    for name, gain in (("naval_propulsion", -1.0), ("protein_structure", 0.5)):
+        values = [2.0 + gain + 0.01 * seed for seed in range(5)]
+        runs |= runs_of(f"fc-net {name}", auto=[2.0] * 5, related_prior=values)
+    text = format_results(runs)
+    assert "### fc-net naval_propulsion with a prior" in text
+    assert "beyond its interval: related prior on fc-net protein_structure at 20 trials." in text
+    assert "at 20 trials: the mean is better on 1 of 2 data sets, beyond its interval on 1." in text
+
+
+def test_later_marks_have_the_seeds_that_got_there():
+    runs = runs_of("branin", 100, auto=[1.0] * 6, random=[2.0] * 6)
+    runs |= {
+        Run("branin", name, seed, 200): found_at(0.5, trials=200) for name in ("auto", "random") for seed in (0, 1)
+    }
+    line = next(line for line in format_results(runs).splitlines() if line.startswith("| random | 6"))
+    assert "| 0.5 (2 seeds) | +0 [+0, +0] few seeds |" in line
+
+
+def test_numbers_are_plain_where_they_are_large():
+    found = verdicts.Difference(1384.4, 643.2, -21257.0, 0.0, 5)
+    assert report.describe_difference(found) == "+1,384 [+643, -21,257]"
+
+
+def test_the_published_page_is_what_the_runs_say():
+    """Renew it by `python -m benchmarks.peers.publish` whenever runs are added."""
+    text, results = publish.make_page(publish.FILE, publish.PAGE)
+    assert publish.PAGE.read_text(encoding="utf-8") == text, "python -m benchmarks.peers.publish renews the page"
+    shown = re.findall(r"\]\((docs/images/results/[\w-]+\.svg)\)", text)
+    assert sorted(shown) == sorted(str(file.relative_to(ROOT)) for file in (ROOT / publish.PICTURES).iterdir())
+    assert len(shown) == len(comparison.list_figures(results.whole)) + 1
+    assert max(map(len, (line for line in text.splitlines() if line[:1] not in ("|", "-")))) <= 200
+    for link in re.findall(r"\]\(([^)#]+)", text):
+        assert (ROOT / link).exists()
+
+
+def test_figures_are_the_same_for_the_same_runs(tmp_path):
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "runs.jsonl"
+    runs = runs_of("branin", auto=[1.0] * 5, random=[2.0] * 5) | runs_of("qubo-80", auto=[1.0] * 5, random=[2.0] * 5)
+    for run, found in runs.items():
+        append_run(file, run, found)
+    drawn = []
+    for name in ("one", "two"):
+        assert publish.main([str(file), str(tmp_path / name / "RESULTS.md")]) == 0
+        folder = tmp_path / name / publish.PICTURES
+        drawn.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert drawn[0] == drawn[1]
+    assert sorted(drawn[0]) == ["branin.svg", "headline.svg", "qubo-80.svg"]
+    svg = drawn[0]["branin.svg"].decode()
+    assert "auto (5)" in svg
+    assert len(svg) < 40_000
+    (folder / "gone.svg").write_text("of a problem that has no runs any more")
+    publish.publish(file, tmp_path / "two" / "RESULTS.md")
+    assert not (folder / "gone.svg").exists()
+
+
+def test_every_search_that_is_drawn_has_a_color():
+    figures = pytest.importorskip("benchmarks.peers.figures")
+    drawn = {
+        name for group in GROUPS if group != "variants" for one in GROUPS[group] for name in list_searches(group, one)
+    }
+    assert drawn == set(figures.COLORS)
+
+
+def test_trials_without_a_value_are_drawn_from_where_there_is_one(tmp_path):
+    figures = pytest.importorskip("benchmarks.peers.figures")
+    late = found_at(1.0) | {"improvements": [[12, 2.0], [15, 1.0]]}
+    runs = {Run("ehrlich 15", name, seed, 20): late for name in ("auto", "random") for seed in range(5)}
+    index = verdicts.index_runs(runs)
+    assert math.isinf(curves.curve_by_trials(list(index["ehrlich 15", "auto"].values())).mean[0])
+    figures.save_figure(figures.draw_problem(index, "ehrlich 15", ["auto", "random"]), tmp_path / "a.svg")
+    assert "auto (5)" in (tmp_path / "a.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "expected at least one whole run, got none"),
+        ('{"problem": "branin", "sea', "expected at least one whole run, got none"),
+        ('{"problem": "branin", "search": "auto", "seed": 0}', 'got the line {"problem": "branin", "search": "auto"'),
+        ("3", "expected runs as `python -m benchmarks.peers` writes them, got the line 3"),
+        (
+            json.dumps(Run("branin", "auto", 0, 20)._asdict() | {"missing": "no smac"}),
+            "expected at least one whole run",
+        ),
+    ],
+)
+def test_a_file_without_runs_is_refused(tmp_path, capsys, content, said):
+    file = tmp_path / "runs.jsonl"
+    file.write_text(content)
+    assert publish.main([str(file), str(tmp_path / "RESULTS.md")]) == 1
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "RESULTS.md").exists()
+
+
+def test_a_curve_of_fewer_seeds_is_not_moved_by_easy_instances():
+    """Seeds 5 to 9 are 10 higher for both searches, and only `auto` has them."""
+    figures = pytest.importorskip("benchmarks.peers.figures")
+    runs = {Run("qubo-80", "auto", seed, 20): found_at(10.0 * (seed > 4), 20.0) for seed in range(10)}
+    runs |= {Run("qubo-80", "evolution", seed, 20): found_at(1.0, 20.0) for seed in range(5)}
+    figure = figures.draw_problem(verdicts.index_runs(runs), "qubo-80", ["auto", "evolution"])
+    last = {line.get_label(): line.get_ydata()[-1] for line in figure.axes[0].get_lines()}
+    assert last == pytest.approx({"auto": 5.0, "evolution": 6.0})
