@@ -28,6 +28,7 @@ from bostruct.contracts import (
 )
 from bostruct.domains.space.variable import Variable
 from bostruct.kernels.algebra import WeightedSum
+from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import has_order_to_doubt, main_effects
 from bostruct.methods.baselines import evolution, random
 from bostruct.methods.bayesian import bayesian, default_search
@@ -113,6 +114,9 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     From 50 trials on, the models are fitted again whenever the data have grown by a fiftieth. From 1,000 trials on,
     they learn from the best 500 points and from 500 points around the best.
 
+    More than 1,000 variables on equal graphs share a lengthscale, which ``trial.info["auto"]`` says. A space of more
+    than 100 variables is searched by ascents that change many of them at a time.
+
     Numbers that are too many to list are searched by gradients, in turn with the rest.
 
     Where variables have conditions, every fourth suggestion without a better value is random, in the branch with the
@@ -122,7 +126,9 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
 
     Raises DomainError, naming a variable whose kind has no kernel.
     """
-    kernel: HasGradient = WeightedSum(main_effects(domain), space_kernel(domain), Normal(0.4, 1.0), initial=0.4)
+    product = space_kernel(domain)
+    note = _note_many(domain, product)
+    kernel: HasGradient = WeightedSum(main_effects(domain), product, Normal(0.4, 1.0), initial=0.4)
     if has_order_to_doubt(domain):
         unordered = main_effects(domain, trusts_order=False)
         kernel = WeightedSum(kernel, unordered, ORDER_ODDS, initial=ORDER_ODDS.mean)
@@ -141,6 +147,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
         n_starts=search.n_starts,
         surroundings=search.surroundings,
         exploration=explore_branches(domain),
+        note=note,
     )
 
 
@@ -176,6 +183,12 @@ def for_parts(domain: HasParts) -> BayesianSearch:
 def _has_choices_of_its_own(domain: Domain) -> bool:
     """Tell whether choices make up a domain that is no product of others, each of which has a kernel of its own."""
     return has_capability(domain, HasChoices) and not has_capability(domain, HasParts)
+
+
+def _note_many(domain: HasVariables[Variable], kernel: SpaceKernel) -> str | None:
+    """Say that variables share lengthscales, where they do."""
+    d, n = len(domain.variables), kernel.parameters[0].size
+    return f"alike ones of {d} variables share a lengthscale: {n} in all" if n < d else None
 
 
 def _note_model(domain: Domain) -> str:

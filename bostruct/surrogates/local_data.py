@@ -9,6 +9,7 @@ import numpy as np
 from bostruct.contracts import Array, Batch, IntArray, Kernel
 from bostruct.surrogates.hyperparameters import make_initial_theta
 
+BLOCK_NUMBERS = 2**25  # of points compared at a time: a kernel may hold each in double precision
 CENTERS = 5  # of the best points: as many as an acquisition search starts from
 
 
@@ -27,10 +28,16 @@ def choose_local(kernel: Kernel, join: Callable[..., Batch], xs: Batch, values: 
     order = np.argsort(values, kind="stable")
     centers = join([xs[i] for i in order[:CENTERS]])
     theta = make_initial_theta(kernel)
-    near = kernel.gram(theta, kernel.prepare(xs, centers))
-    near /= np.sqrt(np.outer(kernel.diag(theta, xs), kernel.diag(theta, centers)))
+    scales = np.sqrt(kernel.diag(theta, centers))
+    nearness = np.empty(len(values))
+    block = max(1, BLOCK_NUMBERS // max(1, np.size(centers[0])))
+    for first in range(0, len(values), block):
+        some = xs[first : first + block]
+        near = kernel.gram(theta, kernel.prepare(some, centers))
+        near /= np.outer(np.sqrt(kernel.diag(theta, some)), scales)
+        nearness[first : first + block] = near.max(axis=1)
     is_kept = np.zeros(len(values), dtype=np.bool_)
     is_kept[order[: most - most // 2]] = True
-    by_nearness = np.argsort(-near.max(axis=1), kind="stable")
+    by_nearness = np.argsort(-nearness, kind="stable")
     is_kept[by_nearness[~is_kept[by_nearness]][: most // 2]] = True
     return np.flatnonzero(is_kept)
