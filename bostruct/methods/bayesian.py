@@ -103,7 +103,7 @@ def default_search(domain: Domain) -> SearchSettings:
     domain: any.
     """
     if has_capability(domain, HasCombinations) and _has_many_variables(domain):
-        return SearchSettings(JointAscent(), 5, neighbors_of)
+        return SearchSettings(JointAscent(), 1, neighbors_of)
     if has_capability(domain, HasNeighborhoods):
         wide = LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000)
         return SearchSettings(wide, 5, neighbors_of)

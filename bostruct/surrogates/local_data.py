@@ -28,13 +28,13 @@ def choose_local(kernel: Kernel, join: Callable[..., Batch], xs: Batch, values: 
     order = np.argsort(values, kind="stable")
     centers = join([xs[i] for i in order[:CENTERS]])
     theta = make_initial_theta(kernel)
-    scales = np.sqrt(kernel.diag(theta, centers))
+    of_centers = kernel.diag(theta, centers)
     nearness = np.empty(len(values))
     block = max(1, BLOCK_NUMBERS // max(1, np.size(centers[0])))
     for first in range(0, len(values), block):
         some = xs[first : first + block]
         near = kernel.gram(theta, kernel.prepare(some, centers))
-        near /= np.outer(np.sqrt(kernel.diag(theta, some)), scales)
+        near /= np.sqrt(np.outer(kernel.diag(theta, some), of_centers))
         nearness[first : first + block] = near.max(axis=1)
     is_kept = np.zeros(len(values), dtype=np.bool_)
     is_kept[order[: most - most // 2]] = True

@@ -9,6 +9,7 @@ import pytest
 
 import bostruct as bo
 from bostruct import methods
+from bostruct.surrogates import local_data
 from bostruct.surrogates.local_data import CENTERS, choose_local
 from bostruct.surrogates.map_gp import MAPGP
 
@@ -36,6 +37,14 @@ def test_the_best_half_and_the_nearest_to_the_best_five_are_kept():
     distance = (xs[:, None] != xs[order[:CENTERS]]).sum(axis=2).min(axis=1)
     rest = np.setdiff1d(kept, order[:20])
     assert distance[rest].max() <= distance[np.setdiff1d(np.arange(200), kept)].min()
+
+
+@pytest.mark.parametrize("space", [BITS, MIXED])
+def test_points_compared_in_blocks_are_chosen_as_all_at_once(space, monkeypatch):
+    xs, values = make_data(space, 90)
+    expected = choose_local(model_of(space).kernel, space.join, xs, values, 31)
+    monkeypatch.setattr(local_data, "BLOCK_NUMBERS", 7 * space.n_columns)
+    np.testing.assert_array_equal(choose_local(model_of(space).kernel, space.join, xs, values, 31), expected)
 
 
 @pytest.mark.parametrize("space", [BITS, MIXED])

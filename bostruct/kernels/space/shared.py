@@ -134,7 +134,7 @@ class HammingFactor:
         theta: (1,).
         prepared: of `prepare_changes`.
         """
-        return prepared.change * self._log_rho(theta)
+        return np.multiply(prepared.change, self._log_rho(theta), dtype=np.float64)
 
     def _log_rho(self, theta: Array) -> float:
         return float(self.link.complete(theta, np.full(1, float(self.size)))[0])
