@@ -31,7 +31,7 @@ from bostruct.kernels.algebra import WeightedSum
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import has_order_to_doubt, main_effects
 from bostruct.methods.baselines import evolution, random
-from bostruct.methods.bayesian import bayesian, default_search
+from bostruct.methods.bayesian import MOST_BY_ONE, bayesian, default_search
 from bostruct.methods.branches import explore_branches
 from bostruct.methods.default_kernels import (
     find_part_without_kernel,
@@ -54,6 +54,7 @@ TOLERANCE = 1e-6  # of fits: half the likelihoods, and less than 0.002 nats lost
 GROWTH = 0.02  # of the data, before the next fit
 ORDER_ODDS = Normal(3.0, 1.0)  # log odds of an order that does not mislead
 MOST_POINTS = 1_000  # in a model of variables: a suggestion from 100,000 trials takes seconds
+LATEST_POINTS = 200  # of these, the last told: among many variables suggestions go far, and may fail there
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +113,8 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     function; some 20 values of a function without noise overcome it. Labels of success and failure are taken for quiet.
 
     From 50 trials on, the models are fitted again whenever the data have grown by a fiftieth. From 1,000 trials on,
-    they learn from the best 500 points and from 500 points around the best.
+    they learn from the best 500 points and from 500 points around the best; of more than 100 variables, also from the
+    last 200.
 
     More than 1,000 variables on equal graphs share a lengthscale, which ``trial.info["auto"]`` says. A space of more
     than 100 variables is searched by ascents that change many of them at a time.
@@ -133,7 +135,8 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
         unordered = main_effects(domain, trusts_order=False)
         kernel = WeightedSum(kernel, unordered, ORDER_ODDS, initial=ORDER_ODDS.mean)
     # means and initial values are log variances of standardized values
-    quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0, tolerance=TOLERANCE, most=MOST_POINTS)
+    latest = LATEST_POINTS if len(domain.variables) > MOST_BY_ONE else 0
+    quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0, tolerance=TOLERANCE, most=MOST_POINTS, latest=latest)
     has_numbers = has_capability(domain, HasContinuous) and domain.n_continuous > 0
     climbs = has_numbers and has_capability(domain, HasNeighborhoods)
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)

@@ -60,6 +60,15 @@ def test_a_model_of_more_data_is_that_of_the_kept_points(space):
     np.testing.assert_array_equal(found.predict(xs).variance, expected.predict(xs).variance)
 
 
+def test_the_latest_points_are_kept_in_place_of_the_least_near():
+    xs, values = make_data(BITS, 200)
+    kernel = model_of(BITS).kernel
+    plain, kept = (set(choose_local(kernel, BITS.join, xs, values, 40, latest)) for latest in (0, 15))
+    assert len(kept) == 40
+    assert set(np.argsort(values)[:20]) | set(range(185, 200)) <= kept
+    assert kept - set(range(185, 200)) < plain
+
+
 def test_few_data_are_all_kept():
     model, (xs, values) = model_of(BITS), make_data(BITS, 30)
     rng = np.random.default_rng(0)

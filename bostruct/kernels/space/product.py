@@ -19,6 +19,7 @@ from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch
 from bostruct.kernels.space.factor import Factor, Pullback, SmoothFactor, VariableChanges
 from bostruct.kernels.space.incremental import LastCall
 
+MANY_COLUMNS = 1_000  # of a point, from which a copy takes long
 SMALLEST_REUSABLE = 1e-260  # doubles end at 1e-308
 
 
@@ -71,6 +72,17 @@ class ChangesPair(NamedTuple):
     base: BaseGrams
     of: IntArray
     parts: tuple[tuple[int, IntArray | None, Prepared], ...]
+
+
+def take_columns(xs: IntArray, columns: tuple[int, ...]) -> IntArray:
+    """Return some columns of points (n, w), the points themselves where these are many, and all in order.
+
+    xs: n points, as rows.
+    columns: of a factor; all columns of a point are in ascending order.
+    """
+    if len(columns) == xs.shape[1] > MANY_COLUMNS and columns[0] == 0 and columns[-1] == len(columns) - 1:
+        return xs
+    return xs[:, columns]
 
 
 @dataclass(frozen=True)
@@ -203,7 +215,8 @@ class SpaceKernel:
         parts = []
         for placed in self.factors:
             own = placed.columns
-            parts.append(placed.factor.prepare(xs[:, own], None if ys is None else ys[:, own]))
+            mine, theirs = take_columns(xs, own), None if ys is None else take_columns(ys, own)
+            parts.append(placed.factor.prepare(mine, theirs))
         return SpacePair((len(xs), len(xs if ys is None else ys)), tuple(parts))
 
     def _prepare_changes(self, changes: SingleChanges, ys: IntArray) -> ChangesPair:
@@ -216,7 +229,9 @@ class SpaceKernel:
             alone = len(rows) == len(at)
             own = changes if alone else changes[rows]
             moved = VariableChanges(place if alone else place[rows], own.before, own.values)
-            parts.append((k, None if alone else rows, placed.factor.prepare_changes(moved, ys[:, placed.columns])))
+            parts.append(
+                (k, None if alone else rows, placed.factor.prepare_changes(moved, take_columns(ys, placed.columns)))
+            )
         return ChangesPair(self._bases(changes.base, ys), changes.of, tuple(parts))
 
     def _log_gram(self, theta: Array, prepared: SpacePair, without: int | None = None) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 from bostruct.contracts import Array, IntArray, Prepared
 from bostruct.kernels.space.complete import CompleteChanges, CompleteFactor
 from bostruct.kernels.space.factor import Factor, VariableChanges
-from bostruct.kernels.space.incremental import disagreement_change
+from bostruct.kernels.space.incremental import count_disagreements, disagreement_change
 from bostruct.kernels.space.links import Link
 from bostruct.kernels.space.tables import TableFactor
 
@@ -31,24 +31,6 @@ class PreparedShared(NamedTuple):
 
     shape: tuple[int, int]
     inner: Prepared
-
-
-def count_disagreements(xs: IntArray, ys: IntArray, size: int) -> Array:
-    """Return in how many variables two points differ (n, m).
-
-    xs: choices of n points (n, c).
-    ys: choices of m points (m, c).
-    size: number of choices of each variable, at least 2.
-
-    Sums of ones are exact in single precision up to 2^24 variables.
-    """
-    if size == 2:
-        signs, others = (2 * xs - 1).astype(np.float32), (2 * ys - 1).astype(np.float32)
-        return (0.5 * (xs.shape[1] - signs @ others.T)).astype(np.float64)
-    agree = np.zeros((len(xs), len(ys)), dtype=np.float32)
-    for choice in range(size):
-        agree += (xs == choice).astype(np.float32) @ (ys == choice).astype(np.float32).T
-    return (xs.shape[1] - agree).astype(np.float64)
 
 
 @dataclass(frozen=True)

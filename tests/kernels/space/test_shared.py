@@ -10,10 +10,11 @@ import bostruct as bo
 from bostruct.domains.space.graphs import PathGraph
 from bostruct.kernels.space.complete import CompleteFactor
 from bostruct.kernels.space.factor import VariableChanges
+from bostruct.kernels.space.incremental import count_disagreements
 from bostruct.kernels.space.links import LogEdgeWeight, LogLengthscale
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import product_kernel
-from bostruct.kernels.space.shared import HammingFactor, SharedFactor, count_disagreements, share_parameters
+from bostruct.kernels.space.shared import HammingFactor, SharedFactor, share_parameters
 from bostruct.kernels.space.tables import TableFactor
 from bostruct.methods.default_kernels import MOST_APART, space_kernel
 from bostruct.surrogates.priors import Normal
