@@ -179,6 +179,21 @@ class HasNeighborhoods(HasNeighbors, Protocol):
 
 
 @runtime_checkable
+class HasCombinations(HasNeighborhoods, Protocol):
+    """A domain whose points can take the changes that lead to several neighbors together."""
+
+    def combine(self, x: Point, neighbors: Batch, counts: Sequence[int]) -> Batch:
+        """Return the valid points to which changes lead together, in the order of `counts`.
+
+        x: one point.
+        neighbors: m neighbors of x, as `sample_neighborhoods` returned them, in any order. Of changes that exclude each
+            other the first counts.
+        counts: how many of the changes to make, the first ones, each at least 1; all where there are fewer.
+        """
+        ...
+
+
+@runtime_checkable
 class HasCandidates(Domain, Protocol):
     """A domain that finds points to choose among more cheaply from points that are known."""
 

@@ -14,6 +14,7 @@ from bostruct.contracts import (
     HasArchitectures,
     HasCandidates,
     HasChoices,
+    HasCombinations,
     HasContinuous,
     HasCrossover,
     HasDecisions,
@@ -47,7 +48,7 @@ POSSESSIONS = [
     (
         SPACE,
         {HasCandidates, HasNeighbors, HasNeighborhoods, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions}
-        | {HasContinuous, HasMigration, HasNamedDecisions, HasVariables},
+        | {HasCombinations, HasContinuous, HasMigration, HasNamedDecisions, HasVariables},
     ),
     (NETWORKS, {HasMutation, HasPool, HasMigration, HasArchitectures}),
     (

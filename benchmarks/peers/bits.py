@@ -6,6 +6,7 @@ import warnings
 from functools import partial
 
 import numpy as np
+from scipy.sparse import csr_array
 
 import bostruct as bo
 from benchmarks.peers.tasks import Point, Task
@@ -14,6 +15,7 @@ from bostruct import problems
 NK_VARIABLES, NK_CHOICES, NK_OTHERS = 30, 5, 3
 LABS_LENGTH = 50
 QUBO_BITS, QUBO_DENSITY = 80, 0.1
+LARGE_LABS, LARGE_QUBO = 100, 6_000
 NEIGHBORS = 5  # of the classifier whose features are selected
 FEATURE_COST = 0.01  # of error, for using all features
 
@@ -47,20 +49,20 @@ def nk_landscape(seed: int) -> Task:
     return Task(bo.Space({name: [f"c{k}" for k in range(NK_CHOICES)] for name in names}), value)
 
 
-def low_autocorrelation(seed: int) -> Task:
-    """Make the low autocorrelation of 50 signs: minus the merit factor.
+def low_autocorrelation(seed: int, length: int = LABS_LENGTH) -> Task:
+    """Make the low autocorrelation of signs: minus the merit factor.
 
-    Its best value is -8.170 (Packebusch and Mertens 2016). Which sign a bit stands for is drawn, since optima have
-    patterns.
+    The best value of 50 signs is -8.170 (Packebusch and Mertens 2016). Which sign a bit stands for is drawn, since
+    optima have patterns.
     """
-    signs = np.random.default_rng([seed, 12]).choice([-1, 1], LABS_LENGTH)
+    signs = np.random.default_rng([seed, 12]).choice([-1, 1], length)
 
     def value(point: Point) -> float:
         s = np.where(_bits(point), signs, -signs)
-        correlations = np.correlate(s, s, "full")[LABS_LENGTH:]
-        return -(LABS_LENGTH**2) / (2.0 * float(correlations @ correlations))
+        correlations = np.correlate(s, s, "full")[length:]
+        return -(length**2) / (2.0 * float(correlations @ correlations))
 
-    return Task(_bit_space(LABS_LENGTH), value)
+    return Task(_bit_space(length), value)
 
 
 def quadratic(seed: int) -> Task:
@@ -75,6 +77,20 @@ def quadratic(seed: int) -> Task:
         return float(x @ weights @ x)
 
     return Task(_bit_space(QUBO_BITS), value)
+
+
+def large_quadratic(seed: int) -> Task:
+    """Make a quadratic function of 6,000 bits, as `quadratic` does, with a tenth of the pairs."""
+    rng, n_pairs = np.random.default_rng([seed, 15]), int(QUBO_DENSITY * LARGE_QUBO * (LARGE_QUBO - 1) / 2)
+    first, second = rng.integers(LARGE_QUBO, size=(2, n_pairs))
+    weights = csr_array((rng.normal(size=n_pairs), (first, second)), shape=(LARGE_QUBO, LARGE_QUBO))
+    linear, flipped = rng.normal(size=LARGE_QUBO), rng.integers(2, size=LARGE_QUBO).astype(bool)
+
+    def value(point: Point) -> float:
+        x = (_bits(point) ^ flipped).astype(float)
+        return float(x @ (weights @ x) + linear @ x)
+
+    return Task(_bit_space(LARGE_QUBO), value)
 
 
 def feature_selection(seed: int) -> Task:
@@ -122,4 +138,10 @@ BITS = {
     "labs-50": low_autocorrelation,
     "qubo-80": quadratic,
     "features": feature_selection,
+}
+
+LARGE = {  # of many variables
+    "max-3-sat 1000/5000": partial(registered, "max3sat:variables=1000,clauses=5000,seed={}"),
+    "labs-100": partial(low_autocorrelation, length=LARGE_LABS),
+    "qubo-6000": large_quadratic,
 }

@@ -19,7 +19,12 @@ from benchmarks.peers.verdicts import (
     judge_search,
 )
 
-FAMILIES = (WITH_PEERS, ("transfer",), ("variants",))  # groups over whose problems p-values are corrected together
+FAMILIES = (
+    WITH_PEERS,
+    ("transfer",),
+    ("variants",),
+    ("large",),
+)  # groups over whose problems p-values are corrected together
 MARKS = (50, 100, 200)  # trials after which searches are compared
 PRIOR_MARKS = (20, 100, 200)
 PANELS = {"numbers": ("numbers",), "numbers and categories": ("mixed",), "conditions": ("conditional",)} | {

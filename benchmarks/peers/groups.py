@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.peers import tables, tasks
-from benchmarks.peers.bits import BITS
+from benchmarks.peers.bits import BITS, LARGE
 from benchmarks.peers.bounce_search import bounce
 from benchmarks.peers.measured import MEASURED
 from benchmarks.peers.orders import ORDERS
@@ -31,6 +31,7 @@ GENERATED: dict[str, Callable[[int], Task]] = {
     "max-3-sat": tasks.max3sat,
     **BITS,
     **ORDERS,
+    **LARGE,
 }
 TableMaker = Callable[[int, Path], Task]
 FCNETS: dict[str, TableMaker] = {f"fc-net {name}": partial(tables.fcnet_task, name) for name in FCNET_DATA_SETS}
@@ -50,6 +51,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "transfer": (*FCNETS, "max-3-sat", "branin"),
     "bits": tuple(BITS),
     "orders": tuple(ORDERS),
+    "large": tuple(LARGE),
     "measured": tuple(MEASURED),
     "variants": (
         "max-3-sat 60/300",
@@ -65,7 +67,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "pipeline on clusters",
     ),
 }
-WITH_PEERS = tuple(group for group in GROUPS if group not in ("transfer", "variants"))
+WITH_PEERS = tuple(group for group in GROUPS if group not in ("transfer", "variants", "large"))
 MIXED = ("numbers", "mixed", "conditional", "transfer")  # what `python -m benchmarks.mixed` compares
 CHOICES = ("bits", "orders", "measured")  # groups without numbers
 ON_ALL: dict[str, Search] = SEARCHES | {"Bounce": partial(penalize, bounce)}
@@ -107,6 +109,8 @@ def list_searches(group: str, problem: str) -> list[str]:
     group: one of `GROUPS`.
     problem: one of its problems.
     """
+    if group == "large":
+        return [OURS, "evolution", "random"]
     if group == "transfer":
         absent = {"unrelated prior", "opposite prior"} if problem in FCNETS else set()
         return [OURS, *(name for name in PRIORS if name not in absent)]

@@ -24,6 +24,7 @@ SCRIPTS = (
     "acquisition",
     "auto",
     "mixed",
+    "large",
     "whole_run",
     "memory",
     "import_time",

@@ -28,9 +28,10 @@ from bostruct.contracts import (
 )
 from bostruct.domains.space.variable import Variable
 from bostruct.kernels.algebra import WeightedSum
+from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import has_order_to_doubt, main_effects
 from bostruct.methods.baselines import evolution, random
-from bostruct.methods.bayesian import bayesian, default_search
+from bostruct.methods.bayesian import MOST_BY_ONE, bayesian, default_search
 from bostruct.methods.branches import explore_branches
 from bostruct.methods.default_kernels import (
     find_part_without_kernel,
@@ -53,6 +54,7 @@ TOLERANCE = 1e-6  # of fits: half the likelihoods, and less than 0.002 nats lost
 GROWTH = 0.02  # of the data, before the next fit
 ORDER_ODDS = Normal(3.0, 1.0)  # log odds of an order that does not mislead
 MOST_POINTS = 1_000  # in a model of variables: a suggestion from 100,000 trials takes seconds
+LATEST_POINTS = 200  # of these, the last told: among many variables suggestions go far, and may fail there
 
 log = logging.getLogger(__name__)
 
@@ -111,7 +113,11 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     function; some 20 values of a function without noise overcome it. Labels of success and failure are taken for quiet.
 
     From 50 trials on, the models are fitted again whenever the data have grown by a fiftieth. From 1,000 trials on,
-    they learn from the best 500 points and from 500 points around the best.
+    they learn from the best 500 points and from 500 points around the best; of more than 100 variables, also from the
+    last 200.
+
+    More than 1,000 variables on equal graphs share a lengthscale, which ``trial.info["auto"]`` says. A space of more
+    than 100 variables is searched by ascents that change many of them at a time.
 
     Numbers that are too many to list are searched by gradients, in turn with the rest. Where there are some, points can
     be so close to told ones that they teach nothing: the acquisition is log augmented EI, which asks for others.
@@ -123,12 +129,15 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
 
     Raises DomainError, naming a variable whose kind has no kernel.
     """
-    kernel: HasGradient = WeightedSum(main_effects(domain), space_kernel(domain), Normal(0.4, 1.0), initial=0.4)
+    product = space_kernel(domain)
+    note = _note_many(domain, product)
+    kernel: HasGradient = WeightedSum(main_effects(domain), product, Normal(0.4, 1.0), initial=0.4)
     if has_order_to_doubt(domain):
         unordered = main_effects(domain, trusts_order=False)
         kernel = WeightedSum(kernel, unordered, ORDER_ODDS, initial=ORDER_ODDS.mean)
     # means and initial values are log variances of standardized values
-    quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0, tolerance=TOLERANCE, most=MOST_POINTS)
+    latest = LATEST_POINTS if len(domain.variables) > MOST_BY_ONE else 0
+    quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0, tolerance=TOLERANCE, most=MOST_POINTS, latest=latest)
     has_numbers = has_capability(domain, HasContinuous) and domain.n_continuous > 0
     climbs = has_numbers and has_capability(domain, HasNeighborhoods)
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
@@ -143,6 +152,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
         n_starts=search.n_starts,
         surroundings=search.surroundings,
         exploration=explore_branches(domain),
+        note=note,
     )
 
 
@@ -178,6 +188,12 @@ def for_parts(domain: HasParts) -> BayesianSearch:
 def _has_choices_of_its_own(domain: Domain) -> bool:
     """Tell whether choices make up a domain that is no product of others, each of which has a kernel of its own."""
     return has_capability(domain, HasChoices) and not has_capability(domain, HasParts)
+
+
+def _note_many(domain: HasVariables[Variable], kernel: SpaceKernel) -> str | None:
+    """Say that variables share lengthscales, where they do."""
+    d, n = len(domain.variables), kernel.parameters[0].size
+    return f"alike ones of {d} variables share a lengthscale: {n} in all" if n < d else None
 
 
 def _note_model(domain: Domain) -> str:

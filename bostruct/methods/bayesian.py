@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LOG_EI
+from bostruct.acquisition.joint_ascent import JointAscent
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.acquisition.sampling import Sampling
 from bostruct.checks import has_capability, require
@@ -13,10 +14,12 @@ from bostruct.contracts import (
     Acquisition,
     Domain,
     DomainError,
+    HasCombinations,
     HasGradient,
     HasMutation,
     HasNeighborhoods,
     HasNeighbors,
+    HasVariables,
     Maximizer,
     ScoreBuilder,
 )
@@ -30,6 +33,7 @@ from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.output_warping import OutputWarping
 from bostruct.surrogates.priors import Normal
 
+MOST_BY_ONE = 100  # variables that a search changes one by one; among more of them it makes many changes together
 NOISE = Normal(-5.0, 1.0)  # log variance of standardized values
 
 
@@ -97,6 +101,8 @@ def default_search(domain: Domain) -> SearchSettings:
 
     domain: any.
     """
+    if has_capability(domain, HasCombinations) and _has_many_variables(domain):
+        return SearchSettings(JointAscent(), 1, neighbors_of)
     if has_capability(domain, HasNeighborhoods):
         wide = LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000)
         return SearchSettings(wide, 5, neighbors_of)
@@ -105,3 +111,7 @@ def default_search(domain: Domain) -> SearchSettings:
     if has_capability(domain, HasMutation):
         return SearchSettings(Evolution(pool_of(domain)), None, mutations_of)
     return SearchSettings(Sampling(), 0, nothing_around)
+
+
+def _has_many_variables(domain: Domain) -> bool:
+    return has_capability(domain, HasVariables) and len(domain.variables) > MOST_BY_ONE

@@ -41,6 +41,7 @@ from bostruct.surrogates.priors import Normal, bounded_normal
 
 ABSENCE_PRIOR = Normal(0.0, 1.0)  # of the logit of the correlation between points with and without a variable
 N_SCALE_POINTS = 32  # points whose distances say what is far in a domain
+MOST_APART = 1_000  # variables on equal graphs that have a lengthscale each; more of them share one
 WITH_KERNEL = (HasVariables, HasChoices, HasDistances, HasFeatures)  # and what stands for architectures
 
 
@@ -147,13 +148,22 @@ def space_kernel(domain: HasVariables[Variable]) -> SpaceKernel:
     mode is theirs. The spread is smaller than theirs; it was chosen among a few on random weighted Max-3-SAT, where the
     differences were hardly beyond chance.
 
+    More than 1,000 variables on equal graphs share one lengthscale: a fit of so many takes long, and few values hardly
+    tell them apart.
+
     domain: of variables, such as a `Space`. A number correlates by Matern-5/2 on the share of its range.
 
     Raises DomainError, naming a variable whose kind has no kernel.
     """
     prior = Normal(math.sqrt(2.0) + 0.5 * math.log(len(domain.variables)) - 3.0, 0.7)
     return product_kernel(
-        domain, prior, LogLengthscale(), initial=prior.mean, unit_diagonal=True, absence_prior=ABSENCE_PRIOR
+        domain,
+        prior,
+        LogLengthscale(),
+        initial=prior.mean,
+        unit_diagonal=True,
+        absence_prior=ABSENCE_PRIOR,
+        most_apart=MOST_APART,
     )
 
 

@@ -16,6 +16,7 @@ from bostruct.contracts import (
     Batch,
     Domain,
     HistoryView,
+    Info,
     Json,
     Maximizer,
     NumericalError,
@@ -100,6 +101,7 @@ class BayesianSearch:
     surroundings: (domain, x, rng) -> points around x, suggested when all that the maximizer found was seen before.
     exploration: (domain, history, its last state or None, rng) -> `Explored`, whether another point is suggested than
         the model's; None never explores.
+    note: goes on record with each suggestion of the model, as ``info["auto"]``; None for nothing.
 
     Raises TypeError, ValueError.
     """
@@ -113,6 +115,7 @@ class BayesianSearch:
     design: Design = random_design
     surroundings: Neighborhood = neighbors_of
     exploration: Exploration | None = field(default=None, metadata=ADDED_LATER)
+    note: str | None = field(default=None, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
         check_integer("n_initial", self.n_initial, 1)
@@ -157,7 +160,8 @@ class BayesianSearch:
         maxima, found = self.maximizer(score, self.domain, starts, search_rng)
         state = state | {"surrogate": learned}
         x = self._first_unseen(maxima, score, history, search_rng)
-        return Suggestion(x, state, {"origin": "model", **info, **found})
+        note: Info = {} if self.note is None else {"auto": self.note}
+        return Suggestion(x, state, {"origin": "model", **info, **found, **note})
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
         """Predict the completed points by the surrogate; raises NumericalError.

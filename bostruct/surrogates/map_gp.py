@@ -76,9 +76,10 @@ class MAPGP:
     most_steps: of L-BFGS, at least 1.
     tolerance: the climb ends where a step raises the log density by at most this share of it, at least 0.
     most: how many points to learn from, at least 2: of more data those of `choose_local`; None for all.
+    latest: how many of the last points are among these in any case, at least 0 and at most half of them.
 
     Raises TypeError for a kernel without a gradient, or with a prior that has none; TypeError or ValueError for
-    `most_steps`, `tolerance` and `most`.
+    `most_steps`, `tolerance`, `most` and `latest`.
     """
 
     kernel: HasGradient
@@ -88,12 +89,14 @@ class MAPGP:
     most_steps: int = 60
     tolerance: float = field(default=LBFGSB_TOLERANCE, metadata=ADDED_LATER)
     most: int | None = field(default=None, metadata=ADDED_LATER)
+    latest: int = field(default=0, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
         check_integer("most_steps", self.most_steps, 1)
         check_number("tolerance", self.tolerance, 0.0)
         if self.most is not None:
             check_integer("most", self.most, 2)
+            check_integer("latest", self.latest, 0, self.most // 2)
         if missing := missing_members(self.kernel, HasGradient):
             raise TypeError(f"kernel: a mode needs {', '.join(missing)}, which {type(self.kernel).__name__} lacks")
         for block in self.kernel.parameters:
@@ -129,7 +132,7 @@ class MAPGP:
         """
         check_values(values)
         if self.most is not None and len(values) > self.most:
-            kept = choose_local(self.kernel, self.join, xs, values, self.most)
+            kept = choose_local(self.kernel, self.join, xs, values, self.most, self.latest)
             xs, values = self.join([xs[i] for i in kept]), values[kept]
         standard, shift, scale = standardize(values, ROUNDING)
         return TrainingData(self.kernel, self.kernel.prepare(xs), standard, xs, shift, scale)

@@ -13,6 +13,7 @@ from bostruct.contracts import (
     Domain,
     DomainError,
     HasChoices,
+    HasCombinations,
     HasCrossover,
     HasMutation,
     HasNeighborhoods,
@@ -199,6 +200,27 @@ def check_neighborhoods(domain: HasNeighborhoods, x: Point, rng: np.random.Gener
     assert np.all(np.bincount(of, minlength=len(xs)) <= 2), "a neighborhood has at most as many as asked for"
     check_batch(domain, few, rng)
     check_valid(domain, few, "sample_neighborhoods with leaps")
+
+
+def check_combinations(domain: HasCombinations, x: Point, rng: np.random.Generator) -> None:
+    """Check that one change leads to the neighbor itself, and that changes made together lead to points.
+
+    domain: whose changes can be combined.
+    x: one of its points.
+    rng: draws neighbors.
+    """
+    near, _ = domain.sample_neighborhoods(domain.join([x]), MOST_NEIGHBORS, rng)
+    if not len(near):
+        return
+    keys, order = domain.keys(near), rng.permutation(len(near))
+    for i in order[:3]:
+        alone = domain.combine(x, domain.take(near, [i]), [1])
+        assert domain.keys(alone) == [keys[i]], f"one change leads to its neighbor: {x!r}"
+    counts = list(range(1, len(near) + 2))
+    together = domain.combine(x, domain.take(near, order), counts)
+    assert len(together) <= len(counts), "as many points as were asked for, or fewer"
+    check_batch(domain, together, rng)
+    check_valid(domain, together, "combine")
 
 
 def _choices(domain: HasChoices, x: Point) -> dict[str, float]:

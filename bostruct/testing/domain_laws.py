@@ -18,6 +18,7 @@ from bostruct.contracts import (
     HasArchitectures,
     HasCandidates,
     HasChoices,
+    HasCombinations,
     HasContinuous,
     HasCrossover,
     HasDecisions,
@@ -50,6 +51,7 @@ from bostruct.testing.capability_laws import (
 from bostruct.testing.chance_laws import check_sources
 from bostruct.testing.change_laws import (
     check_all_neighbors,
+    check_combinations,
     check_crossover,
     check_mutation,
     check_neighbor_chances,
@@ -146,6 +148,8 @@ def _check_changes(domain: Domain, x: Point, rng: np.random.Generator) -> None:
         check_neighbors(domain, x, rng)
     if has_capability(domain, HasNeighborhoods):
         check_neighborhoods(domain, x, rng)
+    if has_capability(domain, HasCombinations):
+        check_combinations(domain, x, rng)
     if has_capability(domain, HasCrossover):
         check_crossover(domain, x, domain.sample(1, rng)[0], rng)
 

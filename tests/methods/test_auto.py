@@ -2,6 +2,7 @@
 
 import logging
 import math
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import bostruct as bo
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LOG_EI
+from bostruct.acquisition.joint_ascent import JointAscent
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.acquisition.sampling import Sampling
 from bostruct.checks import has_capability
@@ -184,6 +186,51 @@ def test_an_order_that_misleads_is_seen_through():
 
     results = [bo.minimize(shuffled, space, 60, seed=seed, progress=False) for seed in range(4)]
     assert sum(result.best_value for result in results) <= 4.0  # 21 with kernels that trust the order
+
+
+class TestManyVariables:
+    """Above 100 variables the search is another one, above 1,000 alike ones share a lengthscale."""
+
+    def space(self, d: int) -> bo.Space:
+        return bo.Space({f"b{i}": bool for i in range(d)})
+
+    def parts(self, d: int) -> tuple[type, int, str | None]:
+        searcher = auto(self.space(d))
+        assert isinstance(searcher, BayesianSearch)
+        model = searcher.surrogate.surrogate.quiet  # type: ignore[attr-defined]
+        size = sum(block.size for block in model.kernel.parameters)
+        return type(searcher.maximizer), size, searcher.note
+
+    def test_the_number_of_variables_chooses_the_parts(self):
+        assert self.parts(100) == (LocalSearch, 101, None)
+        assert self.parts(101) == (JointAscent, 102, None)
+        assert self.parts(1_000) == (JointAscent, 1_001, None)
+        search, size, note = self.parts(1_001)
+        assert (search, size) == (JointAscent, 2)
+        assert note == "alike ones of 1001 variables share a lengthscale: 1 in all"
+
+    def test_few_variables_have_the_settings_that_they_had(self):
+        assert "note" not in auto(self.space(100)).settings()
+
+    def test_the_same_seed_makes_the_same_run_far_below_random_points(self):
+        def run(seed: int):
+            return bo.minimize(disagreement, self.space(300), n_trials=30, seed=seed, progress=False)
+
+        first, second = run(0), run(0)
+        assert [t.point for t in first.trials] == [t.point for t in second.trials]
+        assert min(t.value for t in first.trials[:10]) > 120.0 > 112.0 > first.best_value
+
+    def test_six_thousand_bits_are_searched_in_seconds_and_say_so(self):
+        before = time.process_time()
+        result = bo.minimize(disagreement, self.space(6_000), n_trials=13, seed=0, progress=False)
+        assert time.process_time() - before < 60.0  # some 2 seconds
+        assert "share a lengthscale" in result.trials[-1].info["auto"]
+        assert result.best_value < min(t.value for t in result.trials[:10])
+
+
+def disagreement(point):
+    """The number of bits that differ from a fixed point."""
+    return float(sum(value != (len(name) + int(name[1:]) % 3 == 3) for name, value in point.items()))
 
 
 def test_steps_are_not_asked_for_again_and_again():

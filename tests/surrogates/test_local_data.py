@@ -9,6 +9,7 @@ import pytest
 
 import bostruct as bo
 from bostruct import methods
+from bostruct.surrogates import local_data
 from bostruct.surrogates.local_data import CENTERS, choose_local
 from bostruct.surrogates.map_gp import MAPGP
 
@@ -39,6 +40,14 @@ def test_the_best_half_and_the_nearest_to_the_best_five_are_kept():
 
 
 @pytest.mark.parametrize("space", [BITS, MIXED])
+def test_points_compared_in_blocks_are_chosen_as_all_at_once(space, monkeypatch):
+    xs, values = make_data(space, 90)
+    expected = choose_local(model_of(space).kernel, space.join, xs, values, 31)
+    monkeypatch.setattr(local_data, "BLOCK_NUMBERS", 7 * space.n_columns)
+    np.testing.assert_array_equal(choose_local(model_of(space).kernel, space.join, xs, values, 31), expected)
+
+
+@pytest.mark.parametrize("space", [BITS, MIXED])
 def test_a_model_of_more_data_is_that_of_the_kept_points(space):
     model = replace(model_of(space), most=31)
     xs, values = make_data(space, 90)
@@ -49,6 +58,15 @@ def test_a_model_of_more_data_is_that_of_the_kept_points(space):
     expected, same, told = model.condition(xs[kept], values[kept], None, rng)
     assert (state, info) == (same, told)
     np.testing.assert_array_equal(found.predict(xs).variance, expected.predict(xs).variance)
+
+
+def test_the_latest_points_are_kept_in_place_of_the_least_near():
+    xs, values = make_data(BITS, 200)
+    kernel = model_of(BITS).kernel
+    plain, kept = (set(choose_local(kernel, BITS.join, xs, values, 40, latest)) for latest in (0, 15))
+    assert len(kept) == 40
+    assert set(np.argsort(values)[:20]) | set(range(185, 200)) <= kept
+    assert kept - set(range(185, 200)) < plain
 
 
 def test_few_data_are_all_kept():

@@ -82,6 +82,14 @@ class Cut(bo.Space):
         return near[: len(of) - 1], of[:-1]
 
 
+class Lazy(bo.Space):
+    """It makes no changes together."""
+
+    def combine(self, x, neighbors, counts):
+        del neighbors
+        return np.repeat(np.asarray(x)[None], len(counts), axis=0)
+
+
 class OneSided(bo.Space):
     def distances(self, xs, ys):
         return np.maximum(np.asarray(xs)[:, None, 2] - np.asarray(ys)[None, :, 2], 0).astype(float)
@@ -161,7 +169,7 @@ class Halving(bo.Space):
         return super().with_shares(xs, np.minimum(2.0 * shares, 1.0))
 
 
-FAULTY_DOMAINS = [Stuck, OneWay, Repeating, Loose, Colliding, Misnamed, Sorting, Misplacing, Cut, OneSided]
+FAULTY_DOMAINS = [Stuck, OneWay, Repeating, Loose, Colliding, Misnamed, Sorting, Misplacing, Cut, Lazy, OneSided]
 FAULTY_DOMAINS += [Reversing, FarFromItself, Relative, Unnumbered, Trespassing, Lossy]
 
 

@@ -222,6 +222,8 @@ class Conditions:
 
 def _link(name: str, variables: Mapping[str, Variable]) -> tuple[ParentLink, ...]:
     """Return the conditions of one variable, with their parents looked up."""
+    if not variables[name].when:
+        return ()
     positions = {other: i for i, other in enumerate(variables)}
     found = []
     for parent, test in variables[name].when.items():

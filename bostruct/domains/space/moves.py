@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from bostruct.checks import short_repr
@@ -60,6 +62,22 @@ class Moves:
         base = np.array(xs, dtype=np.int64)  # of its own, which never changes
         changes = SingleChanges(base, of, which, pad_columns([values for _, values in found]), self.space.layout)
         return (self._settle(changes) if self.space.conditions else changes), of
+
+    def combine(self, x: IntArray, changes: SingleChanges, counts: Sequence[int]) -> IntArray:
+        """Make the first changes together, as many as counts say, and keep the valid points (at most counts, columns).
+
+        x: integer row (columns,).
+        changes: of x, in any order; of changes of one variable the first counts.
+        counts: how many variables to change, each at least 1.
+        """
+        first = np.sort(np.unique(changes.which, return_index=True)[1])
+        rows = np.repeat(np.asarray(x, dtype=np.int64)[None], len(counts), axis=0)
+        for row, count in zip(rows, counts, strict=True):
+            made = changes[first[:count]]
+            columns = self.space.layout.columns_of(made.which, made.values.shape[1])
+            row[columns] = made.values
+        rows = self.space.conditions.settle_simply(rows)
+        return rows[valid_mask(self.space, rows)] if self.space.constraints else rows
 
     def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
         """Return a valid point one change away (columns,), or a few changes away where constraints leave none so near.

@@ -47,7 +47,7 @@ from bostruct.domains.space.survey import survey_space
 from bostruct.domains.space.unseen_points import sample_unseen
 from bostruct.domains.space.variable import ABSENT, Variable
 
-MAX_VARIABLES = 1000
+MAX_VARIABLES = 10_000
 MAX_ENUMERATED = 100_000
 # Members of `HasChoices` and `HasDecisions` that a space lacks where a variable has several columns.
 ON_SINGLE_CHOICES = ("coordinates", "decisions", "options", "choice_after", "decide", "roll_out")
@@ -57,7 +57,7 @@ class Space:
     """Named variables and known constraints.
 
     variables: name -> `Binary`, `Categorical`, `Ordinal`, `Integer`, `Real`, `Fidelity` or `Graph`, or a shorthand:
-        `bool`, a list (categorical), a `range` or an array of ascending numbers (ordinal). 1 to 1000 of them.
+        `bool`, a list (categorical), a `range` or an array of ascending numbers (ordinal). 1 to 10,000 of them.
     constraints: predicates of a point, which is a dict of the user's own values; only points for which all are true are
         ever suggested or accepted.
     when: not taken, because all points have a space, and a dict inside one; anything but None raises TypeError.
@@ -355,6 +355,16 @@ class Space:
         Returns the batch and the positions of its points in xs, ascending.
         """
         return self._moves.sample_neighborhoods(xs, m, rng, leaps)
+
+    def combine(self, x: IntArray, neighbors: SingleChanges, counts: Sequence[int]) -> IntArray:
+        """Return the valid points to which the first changes lead together (at most as many as counts, d).
+
+        x: integer row (d,).
+        neighbors: of x, as `sample_neighborhoods` returned them, in any order. Of changes of one variable the first
+            counts.
+        counts: how many variables to change, each at least 1; all where there are fewer: `HasCombinations`.
+        """
+        return self._moves.combine(x, neighbors, counts)
 
     def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
         """Return a valid neighbor of x (d,), each equally likely; where there are numbers, each variable.

@@ -25,6 +25,32 @@ def look_up(rows: Array, columns: IntArray) -> Array:
     return rows.take(columns)
 
 
+def count_disagreements(xs: IntArray, ys: IntArray, size: int) -> Array:
+    """Return in how many variables two points differ (n, m).
+
+    xs: choices of n points (n, c).
+    ys: choices of m points (m, c).
+    size: number of choices of each variable, at least 2.
+
+    Sums of ones are exact in single precision up to 2^24 variables, and take half the time.
+    """
+    if size == 2:
+        agree = _signs(xs) @ _signs(ys).T  # less the number of disagreements
+        return (0.5 * (xs.shape[1] - agree)).astype(np.float64)
+    agree = np.zeros((len(xs), len(ys)), dtype=np.float32)
+    for choice in range(size):
+        agree += (xs == choice).astype(np.float32) @ (ys == choice).astype(np.float32).T
+    return (xs.shape[1] - agree).astype(np.float64)
+
+
+def _signs(xs: IntArray) -> npt.NDArray[np.float32]:
+    """Return -1 and 1 for choices 0 and 1."""
+    signs = xs.astype(np.float32)
+    signs *= 2.0
+    signs -= 1.0
+    return signs
+
+
 def disagreement_change(changes: VariableChanges, ys: IntArray) -> npt.NDArray[np.int8]:
     """Return the change, by each change, in whether its variable differs from y's: -1, 0 or 1 (r, m).
 

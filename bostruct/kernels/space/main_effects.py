@@ -21,11 +21,12 @@ from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
 from bostruct.kernels.space.factor import Factor, Pullback, VariableChanges
-from bostruct.kernels.space.incremental import LastCall, disagreement_change, look_up
+from bostruct.kernels.space.incremental import LastCall, count_disagreements, disagreement_change, look_up
 from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.matern import NumberEffect, change_effects, sum_effects, vary_effects
 from bostruct.kernels.space.spectra import diffusion, eigenvalues
 
+MANY_SIGNS = 1_000  # variables of two choices from which products in single precision pay
 LENGTHSCALE = 0.5  # of effects along a graph, in units of its length
 
 
@@ -161,8 +162,7 @@ class MainEffects:
         if isinstance(xs, SingleChanges):
             return self._prepare_changes(xs, xs.rows() if ys is None else np.asarray(ys))
         ys = xs if ys is None else np.asarray(ys)
-        signs = self._signs  # of two choices every effect is a sign: one product serves all
-        gram = (2.0 * xs.take(signs, axis=1) - 1.0) @ (2.0 * ys.take(signs, axis=1) - 1.0).T
+        gram = self._sum_signs(xs, ys)
         if (numbers := self._numbers) is not None:
             gram += sum_effects(numbers.grids, xs[:, numbers.columns], ys[:, numbers.columns])
         for i in self._others:
@@ -170,6 +170,15 @@ class MainEffects:
             gram += self.effects[i].gram(xs[:, own], ys[:, own])
         gram /= len(self.effects)
         return gram
+
+    def _sum_signs(self, xs: IntArray, ys: IntArray) -> Array:
+        """Return the sum over the variables of two choices (n, m): effects are signs, and one product serves all."""
+        signs = self._signs
+        if len(signs) <= MANY_SIGNS:
+            return (2.0 * xs.take(signs, axis=1) - 1.0) @ (2.0 * ys.take(signs, axis=1) - 1.0).T
+        if len(signs) < self.layout.n_columns:
+            xs, ys = xs.take(signs, axis=1), ys.take(signs, axis=1)
+        return len(signs) - 2.0 * count_disagreements(xs, ys, 2)  # the same numbers, for they are whole
 
     def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
         """Return the Gram matrix of xs and ys as a function of the numbers of xs: `HasInputGradient`.

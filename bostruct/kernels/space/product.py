@@ -19,6 +19,7 @@ from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch
 from bostruct.kernels.space.factor import Factor, Pullback, SmoothFactor, VariableChanges
 from bostruct.kernels.space.incremental import LastCall
 
+MANY_COLUMNS = 1_000  # of a point, from which a copy takes long
 SMALLEST_REUSABLE = 1e-260  # doubles end at 1e-308
 
 
@@ -26,15 +27,18 @@ class PlacedFactor(NamedTuple):
     """A factor, and the variables of the space that it serves.
 
     factor: of c variables.
-    variables: their positions in the space, in the factor's order; their parameters in theta have the same ones.
+    variables: their positions in the space, in the factor's order.
     columns: the columns of a point that hold them, in the factor's order.
-    more: positions in theta of the parameters that the factor has beside one for each variable.
+    more: positions in theta of the parameters that the factor has beside those.
+    parameters: positions in theta of the parameters of its variables, which may share one; None for those of the
+        variables themselves.
     """
 
     factor: Factor
     variables: tuple[int, ...]
     columns: tuple[int, ...]
     more: tuple[int, ...] = ()
+    parameters: tuple[int, ...] | None = None
 
 
 class SpacePair(NamedTuple):
@@ -70,12 +74,23 @@ class ChangesPair(NamedTuple):
     parts: tuple[tuple[int, IntArray | None, Prepared], ...]
 
 
+def take_columns(xs: IntArray, columns: tuple[int, ...]) -> IntArray:
+    """Return some columns of points (n, w), the points themselves where these are many, and all in order.
+
+    xs: n points, as rows.
+    columns: of a factor; all columns of a point are in ascending order.
+    """
+    if len(columns) == xs.shape[1] > MANY_COLUMNS and columns[0] == 0 and columns[-1] == len(columns) - 1:
+        return xs
+    return xs[:, columns]
+
+
 @dataclass(frozen=True)
 class SpaceKernel:
     """The product of one positive kernel for each variable of a space (Oh et al. 2019, equation 3).
 
-    Points are rows of integers. theta (p,) has one parameter for each variable, in the order of the space, and then one
-    for each variable with conditions.
+    Points are rows of integers. theta (p,) has one parameter for each variable, in the order of the space, or one for
+    all variables of a factor that shares it, and then one for each variable with conditions.
 
     factors: between them they serve every variable once.
     name: of the parameters, for people.
@@ -94,7 +109,7 @@ class SpaceKernel:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters: a block as long as there are variables, and one for those with conditions."""
+        """The parameters: a block of those of variables, and one for those with conditions."""
         n_more = 0 if self.more is None else self.more.size
         first = Parameter(self.name, len(self._home) - n_more, self.prior, self.initial)
         return (first,) if self.more is None else (first, self.more)
@@ -174,7 +189,7 @@ class SpaceKernel:
         ys: n points, as rows.
         """
         fixed, smooth = np.zeros((len(xs), len(ys))), []
-        for (factor, served, columns, _), parameters in zip(self.factors, self._parameters, strict=True):
+        for (factor, served, columns, *_), parameters in zip(self.factors, self._parameters, strict=True):
             own = list(columns)
             if set(served) <= set(self.numbers) and has_capability(factor, SmoothFactor):
                 at = [self.numbers.index(v) for v in served]
@@ -200,7 +215,8 @@ class SpaceKernel:
         parts = []
         for placed in self.factors:
             own = placed.columns
-            parts.append(placed.factor.prepare(xs[:, own], None if ys is None else ys[:, own]))
+            mine, theirs = take_columns(xs, own), None if ys is None else take_columns(ys, own)
+            parts.append(placed.factor.prepare(mine, theirs))
         return SpacePair((len(xs), len(xs if ys is None else ys)), tuple(parts))
 
     def _prepare_changes(self, changes: SingleChanges, ys: IntArray) -> ChangesPair:
@@ -213,7 +229,9 @@ class SpaceKernel:
             alone = len(rows) == len(at)
             own = changes if alone else changes[rows]
             moved = VariableChanges(place if alone else place[rows], own.before, own.values)
-            parts.append((k, None if alone else rows, placed.factor.prepare_changes(moved, ys[:, placed.columns])))
+            parts.append(
+                (k, None if alone else rows, placed.factor.prepare_changes(moved, take_columns(ys, placed.columns)))
+            )
         return ChangesPair(self._bases(changes.base, ys), changes.of, tuple(parts))
 
     def _log_gram(self, theta: Array, prepared: SpacePair, without: int | None = None) -> Array:
@@ -252,7 +270,8 @@ class SpaceKernel:
     @cached_property
     def _parameters(self) -> list[IntArray]:
         """The positions in theta of each factor's parameters."""
-        return [np.array((*placed.variables, *placed.more), dtype=np.int64) for placed in self.factors]
+        owns = [placed.variables if placed.parameters is None else placed.parameters for placed in self.factors]
+        return [np.array((*own, *one.more), dtype=np.int64) for own, one in zip(owns, self.factors, strict=True)]
 
     @cached_property
     def _home(self) -> list[tuple[int, int]]:
@@ -262,8 +281,15 @@ class SpaceKernel:
 
     @cached_property
     def _factor_of(self) -> IntArray:
-        return np.array([at for at, _ in self._home], dtype=np.int64)
+        """The position of each variable's factor (d,)."""
+        return self._places[:, 0]
 
     @cached_property
     def _place_of(self) -> IntArray:
-        return np.array([place for _, place in self._home], dtype=np.int64)
+        """The position of each variable among those of its factor (d,)."""
+        return self._places[:, 1]
+
+    @cached_property
+    def _places(self) -> IntArray:
+        places = {v: (k, j) for k, placed in enumerate(self.factors) for j, v in enumerate(placed.variables)}
+        return np.array([places[v] for v in range(len(places))], dtype=np.int64).reshape(-1, 2)

@@ -28,6 +28,7 @@ from bostruct.kernels.space.links import Link, LogLengthscale
 from bostruct.kernels.space.main_effects import EffectKernel, FactorEffect, GraphEffect, MainEffects
 from bostruct.kernels.space.matern import MaternFactor, NumberEffect
 from bostruct.kernels.space.product import PlacedFactor, SpaceKernel
+from bostruct.kernels.space.shared import has_one_parameter, share_parameters
 
 
 class VariableKernels(NamedTuple):
@@ -112,6 +113,7 @@ def product_kernel(
     initial: float = 0.0,
     unit_diagonal: bool = False,
     absence_prior: Prior | None = None,
+    most_apart: int | None = None,
 ) -> SpaceKernel:
     """Build the product of one factor for each variable of a domain.
 
@@ -122,6 +124,8 @@ def product_kernel(
     unit_diagonal: True to scale every factor to k(a, a) = 1; else the mean of its diagonal is 1.
     absence_prior: of the logit of the correlation between points with and without a variable, see `ConditionalFactor`;
         its parameter is 0 at first. Needed where the space has conditions.
+    most_apart: variables on equal graphs that are more than this share one theta_i; None: each has its own. Those with
+        conditions always have their own.
 
     Raises DomainError, naming the variable whose kind has no kernel, and for conditions without `absence_prior`.
     """
@@ -131,16 +135,33 @@ def product_kernel(
     for kernels, own in _by_kernels(domain).items():
         always = [i for i in own if not variables[i].when]
         conditional += [(i, _single_factor(kernels, variables[i], settings)) for i in own if variables[i].when]
-        for factor, served in kernels.factors([variables[i] for i in always], settings) if always else []:
+        found = kernels.factors([variables[i] for i in always], settings) if always else []
+        for factor, served in found if most_apart is None else share_parameters(found, most_apart):
             mine = tuple(always[j] for j in served)
             placed.append(PlacedFactor(factor, mine, _columns(layout, mine)))
     if not conditional:
-        return SpaceKernel(tuple(placed), link.name, prior, initial, numbers=numbers)
+        return SpaceKernel(tuple(number_parameters(placed)), link.name, prior, initial, numbers=numbers)
     if absence_prior is None:
         raise DomainError("absence_prior: expected a prior, because the space has variables with conditions")
     placed += _place_conditional(conditional, len(variables), layout)
     more = Parameter("absence_logit", len(conditional), absence_prior, 0.0)
-    return SpaceKernel(tuple(placed), link.name, prior, initial, more, numbers)
+    return SpaceKernel(tuple(number_parameters(placed)), link.name, prior, initial, more, numbers)
+
+
+def number_parameters(placed: Sequence[PlacedFactor]) -> list[PlacedFactor]:
+    """Close the gaps in theta that variables leave which share a parameter: it stands at the first of them.
+
+    placed: factors, numbered as if each variable had a parameter of its own.
+    """
+    last = [one.variables[:1] if has_one_parameter(one.factor) else one.variables for one in placed]
+    d, kept = sum(len(one.variables) for one in placed), sorted(v for own in last for v in own)
+    if len(kept) == d:
+        return list(placed)
+    position, fewer = {v: p for p, v in enumerate(kept)}, d - len(kept)
+    return [
+        one._replace(parameters=tuple(position[v] for v in own), more=tuple(m - fewer for m in one.more))
+        for one, own in zip(placed, last, strict=True)
+    ]
 
 
 def _place_conditional(factors: Sequence[tuple[int, Factor]], d: int, layout: Layout) -> list[PlacedFactor]:

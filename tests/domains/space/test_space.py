@@ -228,10 +228,26 @@ def test_enumerate_refuses_large_spaces():
     assert 2**16 <= MAX_ENUMERATED < 2**17
 
 
-def test_a_space_has_at_most_a_thousand_variables():
+def test_a_space_has_at_most_ten_thousand_variables():
     assert bits(MAX_VARIABLES).d == MAX_VARIABLES
-    with pytest.raises(DomainError, match="1000"):
+    with pytest.raises(DomainError, match="10000"):
         bits(MAX_VARIABLES + 1)
+
+
+def test_changes_made_together_are_settled_and_valid():
+    variables = {"a": bool, "b": bo.Categorical(list("xyz"), when={"a": True}), "c": range(4)}
+    space = bo.Space(variables, constraints=[lambda p: p["c"] < 3 or not p["a"]])
+    rng, x = np.random.default_rng(0), space.parse({"a": False, "c": 2})
+    near = space.sample_neighborhoods(x[None], 100, rng)[0]
+    assert [space.present(one) for one in near] == [
+        {"a": True, "b": "x", "c": 2},
+        {"a": False, "c": 1},
+        {"a": False, "c": 3},
+    ]
+    together = space.combine(x, space.take(near, [0, 1, 2]), [1, 2, 7])
+    expected = {"a": True, "b": "x", "c": 1}  # of two changes of c the first counts
+    assert [space.present(one) for one in together] == [{"a": True, "b": "x", "c": 2}, expected, expected]
+    assert [space.present(one) for one in space.combine(x, space.take(near, [2, 0]), [1, 2])] == [{"a": False, "c": 3}]
 
 
 def test_every_valid_point_of_a_large_constrained_space_is_found():
