@@ -692,7 +692,7 @@ class HasNoise(Posterior, Protocol):
 
     @property
     def noise(self) -> Array:
-        """The variance of the noise of a value under each sample (s, 1), above 0, in the user's units squared."""
+        """The variance of the noise of a value under each sample (s, 1), at least 0, in the user's units squared."""
         ...
 
 
@@ -790,7 +790,7 @@ class DependsOnNoise(Acquisition, Protocol):
     def with_noise(self, noise: Array) -> Acquisition:
         """Return the function for values of this noise.
 
-        noise: variance under each posterior sample (s, 1), above 0, in the user's units squared.
+        noise: variance under each posterior sample (s, 1), at least 0, in the user's units squared.
         """
         ...
 

@@ -33,6 +33,7 @@ TITLES = {
     "bits": "Bits and categories",
     "orders": "Orders and sequences",
     "measured": "Measured once",
+    "large": "Many variables",
     "transfer": "With a prior",
     "variants": "Variants of auto",
 }

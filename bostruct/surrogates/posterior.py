@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -88,6 +88,7 @@ class GaussianPosterior:
     members: one for each sample.
     nugget: share of the amplitude added to the diagonal of K.
     shift, scale: from the model's values to the user's: shift + scale * value.
+    has_noise: whether values are believed to have noise; False where that of the model is slack of its fit.
     """
 
     kernel: Kernel
@@ -97,11 +98,12 @@ class GaussianPosterior:
     nugget: float
     shift: float = 0.0
     scale: float = 1.0
+    has_noise: bool = True
 
     @property
     def noise(self) -> Array:
         """The variance of the noise of a value under each sample (s, 1), in the user's units squared."""
-        return self.scale**2 * np.exp([[one.hyper.log_noise] for one in self.members])
+        return self.has_noise * self.scale**2 * np.exp([[one.hyper.log_noise] for one in self.members])
 
     def predict(self, xs: Batch) -> Prediction:
         """Return latent mean and variance, (s, m) each, the model's variance at least `SMALLEST_VARIANCE`.
@@ -200,7 +202,7 @@ class GaussianPosterior:
             )
             for one in self.members
         ]
-        believed = GaussianPosterior(self.kernel, augmented, self.join, members, self.nugget, self.shift, self.scale)
+        believed = replace(self, xs=augmented, members=members)
         return FantasizedPosterior(self, believed) if has_capability(self.kernel, DependsOnTraining) else believed
 
     def _predict_in_blocks(self, xs: Batch, explained: Callable[[Member, Array], Array]) -> Prediction:

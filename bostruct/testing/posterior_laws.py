@@ -58,8 +58,8 @@ def _check_noise(posterior: Posterior, s: int) -> None:
         return
     noise = posterior.noise
     assert np.shape(noise) == (s, 1), f"noise is (s, 1): expected {(s, 1)}, got {np.shape(noise)}"
-    is_sound = np.isfinite(noise) & (noise > 0.0)
-    assert np.all(is_sound), "noise is finite and above 0"
+    is_sound = np.isfinite(noise) & (noise >= 0.0)
+    assert np.all(is_sound), "noise is finite and at least 0"
 
 
 def check_prediction(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:

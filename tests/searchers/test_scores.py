@@ -84,9 +84,10 @@ def test_a_chance_of_success_is_learned_once_a_point_has_failed(failed):
 def test_augmented_improvement_takes_the_noise_of_the_posterior():
     """A value told with ten times the scale has a hundred times the noise; where none is known, it is log EI."""
     history = History.of(SPACE, POINTS[:8], np.arange(8.0))
-    generator = np.random.default_rng(0)
-    posterior = auto(SPACE).surrogate.condition(history.completed, history.values, None, generator)[0]
-    scaled = auto(SPACE).surrogate.condition(history.completed, 10.0 * history.values, None, generator)[0]
+    generator, model = np.random.default_rng(0), auto(SPACE).surrogate.surrogate.noisy
+    posterior = model.condition(history.completed, history.values, None, generator)[0]
+    scaled = model.condition(history.completed, 10.0 * history.values, None, generator)[0]
+    assert posterior.noise > 0.0
     np.testing.assert_allclose(scaled.noise, 100.0 * posterior.noise, rtol=1e-4)
     incumbent = best_predicted(history, posterior)
     prediction = posterior.predict(POINTS)

@@ -33,7 +33,7 @@ class Faulty:
     def noise(self) -> Any:
         if self.fault == "one noise for all samples":
             return self.posterior.noise[0]
-        return 0.0 * self.posterior.noise if self.fault == "no noise at all" else self.posterior.noise
+        return self.posterior.noise - 1e9 if self.fault == "less than no noise" else self.posterior.noise
 
     def predict(self, xs: Any) -> Prediction:
         rows = np.asarray(xs)
@@ -96,7 +96,7 @@ class Believed(Faulty):
 FAULTS = ["reads the base of single changes", "knows objects", "centers", "forgets an axis", "no variance"]
 FAULTS += ["not finite", "changes as it believes", "hopes too little", "is too certain", "believes nothing"]
 FAULTS += ["believes no point anew", "independent at last", "moves means", "widens"]
-FAULTS += ["one noise for all samples", "no noise at all"]
+FAULTS += ["one noise for all samples", "less than no noise"]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
