@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -56,8 +56,7 @@ class NoiseSelection:
         state: of `initial_state`, or what the last call returned.
         rng: unused; the climbs are deterministic.
 
-        Returns the posterior, the state for the next call, and what goes on record. By the posterior of the quiet model
-        values have no noise. Raises NumericalError.
+        Returns the posterior, the state for the next call, and what goes on record. Raises NumericalError.
         """
         del rng  # the climbs are deterministic
         fit = self.quiet.prepare(xs, values)  # serves both, which have the same kernel
@@ -65,7 +64,7 @@ class NoiseSelection:
             model, last = self.noisy if state["is_noisy"] else self.quiet, state["modes"][int(state["is_noisy"])]
             if model.accepts(last):
                 posterior, info = model.posterior_at(fit, Mode(np.array(last), {"fit": "kept", "likelihoods": 0}))
-                return replace(posterior, has_noise=state["is_noisy"]), state, info
+                return posterior, state, info
         last = self._last_modes(state)
         quiet, noisy = self.quiet.find_mode(fit, last[0]), self.noisy.find_mode(fit, last[1])
         gain = noisy.info.get("log_posterior", -math.inf) + self.log_odds - quiet.info.get("log_posterior", -math.inf)
@@ -75,7 +74,7 @@ class NoiseSelection:
         likelihoods = quiet.info["likelihoods"] + noisy.info["likelihoods"]
         modes: State = [quiet.packed.tolist(), noisy.packed.tolist()]
         learned: State = {"modes": modes, "n": len(values), "is_noisy": is_noisy} if self.growth else modes
-        return replace(posterior, has_noise=is_noisy), learned, info | {"likelihoods": likelihoods}
+        return posterior, learned, info | {"likelihoods": likelihoods}
 
     def _last_modes(self, state: State) -> list[State]:
         """Return the last mode of each model; a study of version 0.1.0 had one model, whose mode serves both."""

@@ -88,7 +88,6 @@ class GaussianPosterior:
     members: one for each sample.
     nugget: share of the amplitude added to the diagonal of K.
     shift, scale: from the model's values to the user's: shift + scale * value.
-    has_noise: whether values are believed to have noise; False where that of the model is slack of its fit.
     """
 
     kernel: Kernel
@@ -98,12 +97,11 @@ class GaussianPosterior:
     nugget: float
     shift: float = 0.0
     scale: float = 1.0
-    has_noise: bool = True
 
     @property
     def noise(self) -> Array:
         """The variance of the noise of a value under each sample (s, 1), in the user's units squared."""
-        return self.has_noise * self.scale**2 * np.exp([[one.hyper.log_noise] for one in self.members])
+        return self.scale**2 * np.exp([[one.hyper.log_noise] for one in self.members])
 
     def predict(self, xs: Batch) -> Prediction:
         """Return latent mean and variance, (s, m) each, the model's variance at least `SMALLEST_VARIANCE`.

@@ -120,7 +120,7 @@ def branin(point):
 
 def test_auto_finds_the_minimum_of_branin():
     space = bo.Space({"x": bo.Real(-5, 10), "y": bo.Real(0, 15)})
-    found = [bo.minimize(branin, space, 30, seed=seed, progress=False).best_value for seed in range(2)]
+    found = [bo.minimize(branin, space, 40, seed=seed, progress=False).best_value for seed in range(2)]
     assert max(found) < 0.05
 
 
