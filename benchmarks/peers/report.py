@@ -55,8 +55,9 @@ INTRODUCTION = """\
   where all seeds share it, else the lowest value that any run found. The 5 % were fixed before any interval was
   compared with them.
 - **Behind** and **ahead** say where the search of the row stands beside `auto`: the t test finds a difference at the
-  5 % level after Holm's correction over all problems of the search. "Not after Holm" means that the interval excludes
-  zero, but the corrected test finds nothing. Tied goes first: a difference may be certain, and too small to count.
+  5 % level after Holm's correction over all problems of the search at that mark. "Not after Holm" means that the
+  interval excludes zero, but the corrected test finds nothing. Tied goes first: a difference may be certain, and too
+  small to count.
 - **Undecided** is all else. A row with fewer than five pairs has **few seeds**, and no verdict.
 - **Figures**: the mean over seeds against trials, and against the CPU seconds that a run had spent on suggestions after
   the initial points. The band is one standard error, without what all searches share on an instance (Morey 2008).

@@ -122,7 +122,7 @@ class LogExpectedImprovement:
 LOG_EI = LogExpectedImprovement()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LogAugmentedExpectedImprovement:
     """The logarithm of augmented expected improvement, which asks for points that still have something to teach.
 
@@ -132,7 +132,7 @@ class LogAugmentedExpectedImprovement:
     noise: variance of the noise of a value, (s, 1) or a number, at least 0, in the user's units squared; without noise
         it is the logarithm of expected improvement. `Improvement` puts in that of the posterior.
 
-    Raises ValueError.
+    Raises TypeError or ValueError for a noise that is none of these.
     """
 
     noise: Array | float = 0.0
@@ -142,8 +142,8 @@ class LogAugmentedExpectedImprovement:
         return True
 
     def __post_init__(self) -> None:
-        if not np.all(np.asarray(self.noise) >= 0.0):
-            raise ValueError(f"noise: expected variances of at least 0, got {self.noise}")
+        for one in np.ravel(self.noise):
+            check_number("noise", one, 0.0)
 
     def with_noise(self, noise: Array) -> LogAugmentedExpectedImprovement:
         """Return the function for values of another noise.
@@ -174,7 +174,7 @@ class LogAugmentedExpectedImprovement:
         """
         worth, of_mean, of_variance = LOG_EI.worth_and_slopes(prediction, incumbent)
         share = self._share(prediction.variance)
-        slope = 0.5 * (1.0 - share) / (share * (self.noise + prediction.variance))
+        slope = 0.5 * (1.0 - share) / share / (self.noise + prediction.variance)
         return WorthSlopes(worth + np.log(share), of_mean, of_variance + slope)
 
     def average(self, scores: Array) -> Array:
@@ -183,7 +183,7 @@ class LogAugmentedExpectedImprovement:
     def _share(self, variance: Array) -> Array:
         """Return 1 - sqrt(noise / total) without a difference, for the quotient may be close to 1."""
         total = self.noise + variance
-        return variance / (total + np.sqrt(self.noise * total))
+        return variance / total / (1.0 + np.sqrt(self.noise / total))
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.acquisition.local_search import MAX_NEIGHBORS
+from bostruct.acquisition.local_search import MAX_NEIGHBORS, LocalSearch
 from bostruct.checks import check_integer
 from bostruct.contracts import Batch, HasCombinations, Info, Point, Score
 
+LOCAL_SEARCH = LocalSearch()
 COUNT_RATIO = 1.5  # of the numbers of changes that one step tries
 
 
@@ -23,12 +24,14 @@ class JointAscent:
 
     random: number of random points to climb from beside the starts, at least 1.
     most_steps: of one ascent, at least 1.
+    instead: searches where no start has a neighbor, because constraints forbid every single change.
 
     Raises TypeError, ValueError.
     """
 
     random: int = 1
     most_steps: int = 30
+    instead: LocalSearch = LOCAL_SEARCH
 
     def __post_init__(self) -> None:
         check_integer("random", self.random, 1)
@@ -50,6 +53,8 @@ class JointAscent:
             end, scores[i], taken = self._climb(score, domain, x, float(scores[i]), rng)
             ends.append(end)
             steps += taken
+        if not steps and not len(domain.sample_neighborhoods(first, 1, rng)[0]):
+            return self.instead(score, domain, starts, rng)
         order = np.argsort(-scores, kind="stable")
         info: Info = {"candidates": len(first), "steps": steps, "best_score": float(scores[order[0]])}
         return domain.take(domain.join(ends), order), info

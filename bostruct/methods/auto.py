@@ -117,7 +117,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     last 200.
 
     More than 1,000 variables on equal graphs share a lengthscale, which ``trial.info["auto"]`` says. A space of more
-    than 100 variables is searched by ascents that change many of them at a time.
+    than 100 variables without numbers is searched by ascents that change many of them at a time.
 
     Numbers that are too many to list are searched by gradients, in turn with the rest. Where there are some, points can
     be so close to told ones that they teach nothing: the acquisition is log augmented EI, which asks for others.
@@ -146,7 +146,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     return BayesianSearch(
         domain,
         OutputWarping(NoiseSelection(quiet, noisy, log_odds=math.log(4.0), growth=GROWTH)),
-        Feasible(Improvement(acquisition, best_predicted), quiet, domain.join),
+        Feasible(Improvement(acquisition, best_predicted), replace(quiet, latest=0), domain.join),
         MixedSearch() if climbs else search.maximizer,
         n_initial=10,
         n_starts=search.n_starts,
@@ -193,7 +193,7 @@ def _has_choices_of_its_own(domain: Domain) -> bool:
 def _note_many(domain: HasVariables[Variable], kernel: SpaceKernel) -> str | None:
     """Say that variables share lengthscales, where they do."""
     d, n = len(domain.variables), kernel.parameters[0].size
-    return f"alike ones of {d} variables share a lengthscale: {n} in all" if n < d else None
+    return f"of {d:,} variables those on equal graphs share a lengthscale: {n:,} in all" if n < d else None
 
 
 def _note_model(domain: Domain) -> str:

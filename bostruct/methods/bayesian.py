@@ -15,6 +15,7 @@ from bostruct.contracts import (
     Domain,
     DomainError,
     HasCombinations,
+    HasContinuous,
     HasGradient,
     HasMutation,
     HasNeighborhoods,
@@ -101,10 +102,10 @@ def default_search(domain: Domain) -> SearchSettings:
 
     domain: any.
     """
-    if has_capability(domain, HasCombinations) and _has_many_variables(domain):
-        return SearchSettings(JointAscent(), 1, neighbors_of)
+    wide = LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000)
+    if has_capability(domain, HasCombinations) and _has_many_choices(domain):
+        return SearchSettings(JointAscent(instead=wide), 1, neighbors_of)
     if has_capability(domain, HasNeighborhoods):
-        wide = LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000)
         return SearchSettings(wide, 5, neighbors_of)
     if has_capability(domain, HasNeighbors):  # listed point by point, and so at a price
         return SearchSettings(LocalSearch(random=300, spray=30, ascents=5, most=1_000), 5, neighbors_of)
@@ -113,5 +114,6 @@ def default_search(domain: Domain) -> SearchSettings:
     return SearchSettings(Sampling(), 0, nothing_around)
 
 
-def _has_many_variables(domain: Domain) -> bool:
-    return has_capability(domain, HasVariables) and len(domain.variables) > MOST_BY_ONE
+def _has_many_choices(domain: Domain) -> bool:
+    has_numbers = has_capability(domain, HasContinuous) and domain.n_continuous > 0
+    return has_capability(domain, HasVariables) and len(domain.variables) > MOST_BY_ONE and not has_numbers

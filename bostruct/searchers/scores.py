@@ -30,6 +30,7 @@ from bostruct.contracts import (
     Surrogate,
 )
 
+CHANCE_ROUNDING = 1e-9  # relative: what a prediction in another batch may differ by
 LOG_ROOT_2_PI = 0.5 * math.log(2.0 * math.pi)
 
 IncumbentRule = Callable[[HistoryView, Posterior], float]
@@ -114,12 +115,20 @@ class FeasibleScore:
 
     def __call__(self, xs: Batch) -> Array:
         """Return the score of each of m points (m,)."""
-        label = self.success.predict(xs)
-        chances = log_ndtr((label.mean - 0.5) / np.sqrt(label.variance))
-        return self.score(xs) + np.logaddexp.reduce(chances, axis=0) - math.log(len(chances))
+        return self.score(xs) + self._log_chance(xs)
 
     def upper_bounds(self, xs: Batch) -> Array:
-        return self.score.upper_bounds(xs)  # a chance is at most 1, its logarithm at most 0
+        """Return bounds never below the score (m,), which know where points fail.
+
+        xs: m points.
+        """
+        log_chance = self._log_chance(xs)
+        return self.score.upper_bounds(xs) + log_chance + CHANCE_ROUNDING * (1.0 - log_chance)
+
+    def _log_chance(self, xs: Batch) -> Array:
+        label = self.success.predict(xs)
+        chances = log_ndtr((label.mean - 0.5) / np.sqrt(label.variance))
+        return np.logaddexp.reduce(chances, axis=0) - math.log(len(chances))
 
     def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
         """Return the score of m points as a function of their continuous coordinates: `HasScoreGradient`.

@@ -76,7 +76,8 @@ class MAPGP:
     most_steps: of L-BFGS, at least 1.
     tolerance: the climb ends where a step raises the log density by at most this share of it, at least 0.
     most: how many points to learn from, at least 2: of more data those of `choose_local`; None for all.
-    latest: how many of the last points are among these in any case, at least 0 and at most half of them.
+    latest: how many of the last points are among these in any case, at least 0 and at most half of them; 0 without
+        `most`.
 
     Raises TypeError for a kernel without a gradient, or with a prior that has none; TypeError or ValueError for
     `most_steps`, `tolerance`, `most` and `latest`.
@@ -96,7 +97,7 @@ class MAPGP:
         check_number("tolerance", self.tolerance, 0.0)
         if self.most is not None:
             check_integer("most", self.most, 2)
-            check_integer("latest", self.latest, 0, self.most // 2)
+        check_integer("latest", self.latest, 0, 0 if self.most is None else self.most // 2)
         if missing := missing_members(self.kernel, HasGradient):
             raise TypeError(f"kernel: a mode needs {', '.join(missing)}, which {type(self.kernel).__name__} lacks")
         for block in self.kernel.parameters:

@@ -92,10 +92,24 @@ def test_augmented_expected_improvement_beside_told_points():
     np.testing.assert_allclose(share, [[5e-13], [5e-15]], rtol=1e-6)
 
 
-@pytest.mark.parametrize("noise", [-1.0, math.nan, np.array([[1.0], [-1.0]])])
-def test_a_noise_that_is_none_is_refused(noise):
-    with pytest.raises(ValueError, match="noise: expected variances of at least 0, got"):
+@pytest.mark.parametrize("noise", [-1.0, math.nan, math.inf, "much", None, np.array([[1.0], [-1.0]])])
+def test_a_noise_that_is_no_variance_is_refused(noise):
+    with pytest.raises((TypeError, ValueError), match="noise: expected"):
         LogAugmentedExpectedImprovement(noise)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-90, 1e90, 1e150])
+def test_augmented_expected_improvement_of_values_in_any_unit(scale):
+    """A scale of the values adds its logarithm to the score and divides the slopes."""
+    plain, noise = Prediction(np.array([[0.3, -2.0]]), np.array([[0.5, 1e-3]])), np.array([[0.2]])
+    scaled = Prediction(scale * plain.mean, scale * plain.variance * scale)
+    expected = LogAugmentedExpectedImprovement(noise)
+    found = LogAugmentedExpectedImprovement(scale * noise * scale)
+    np.testing.assert_allclose(found(scaled, 0.1 * scale), expected(plain, 0.1) + math.log(scale), rtol=1e-12)
+    assert np.all(found.upper_bounds(scaled, 0.1 * scale) >= found(scaled, 0.1 * scale))
+    slopes, at_one = found.worth_and_slopes(scaled, 0.1 * scale), expected.worth_and_slopes(plain, 0.1)
+    np.testing.assert_allclose(slopes.mean * scale, at_one.mean, rtol=1e-12)
+    np.testing.assert_allclose(slopes.variance * scale * scale, at_one.variance, rtol=1e-12)
 
 
 def test_log_expected_improvement_in_the_far_tail():

@@ -207,7 +207,7 @@ class TestManyVariables:
         assert self.parts(1_000) == (JointAscent, 1_001, None)
         search, size, note = self.parts(1_001)
         assert (search, size) == (JointAscent, 2)
-        assert note == "alike ones of 1001 variables share a lengthscale: 1 in all"
+        assert note == "of 1,001 variables those on equal graphs share a lengthscale: 1 in all"
 
     def test_few_variables_have_the_settings_that_they_had(self):
         assert "note" not in auto(self.space(100)).settings()
