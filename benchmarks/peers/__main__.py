@@ -5,7 +5,7 @@
 
 A seed is one instance of a problem and ten initial points, which all searches share but those with a prior: `auto` with
 a prior of 100 trials begins with points of the earlier study. Each run is a process of its own with one thread. FILE
-keeps a JSON line for each run, and runs that it holds are not repeated; a file is good for one revision of the package.
+keeps a JSON line for each run. Runs that it holds are not repeated, also where a search has changed since: delete them.
 The command prints the tables of all runs of FILE: mean best values, paired differences of each other search to `auto`,
 verdicts, and CPU seconds a suggestion. With PAGE, which is a page like RESULTS.md, it writes them there, and figures.
 
