@@ -169,7 +169,8 @@ def _format_group(results: Results, group: str, guide: str, pictures: Mapping[st
     for problem in problems:
         told.append(f"### {problem}{' with a prior' if group == 'transfer' else ''}")
         told.append(_format_table(results, group, problem))
-        if (picture := name_picture(group, problem)) in pictures:
+        has_own_picture = group != "variants"  # whose problems are those of other groups
+        if has_own_picture and (picture := name_picture(group, problem)) in pictures:
             told.append(f"![Mean best values on {problem}]({pictures[picture]})")
     if absent := [problem for problem in GROUPS[group] if problem not in problems]:
         told.append(f"No runs yet: {', '.join(absent)}.")
