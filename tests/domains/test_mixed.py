@@ -277,7 +277,7 @@ REFUSED = [
         {"o": bool, "b": {"c": {"x": bo.Real(0, 1, when={"o": True})}}},
         "^b: c: x: when: there is no variable 'o' in its dict; there is nothing else; a condition names",
     ),
-    ({"a": {}}, "^a: variables: expected 1 to 1000, got 0"),
+    ({"a": {}}, "^a: variables: expected 1 to 10000, got 0"),
     ({"a": {"b": ["x"]}}, "^a: b: Categorical: expected"),
     ({"a": {"b": {"c": 7}}}, "^a: b: c: expected Binary"),
     ({"a": {"b": Permutations(3), "c": INNER}}, "^a: parts: .* b is Permutations.*, which lacks mutate"),

@@ -210,8 +210,8 @@ def test_a_file_as_a_problem(tmp_path):
         maxsat(path, "native")
     with pytest.raises(FileNotFoundError, match="nowhere"):
         maxsat(tmp_path / "nowhere.wcnf")
-    with pytest.raises(DomainError, match="at most 1000 variables, got 1001"):
-        maxsat(saved(tmp_path / "big.wcnf", "1 1001 0\n"))
+    with pytest.raises(DomainError, match="at most 10000 variables, got 10001"):
+        maxsat(saved(tmp_path / "big.wcnf", "1 10001 0\n"))
 
 
 @pytest.mark.parametrize("message", ["one variable", "literals", "positive"])

@@ -38,8 +38,8 @@ class TestRefusedSpaces:
     @pytest.mark.parametrize(
         ("variables", "message"),
         [
-            ({}, "variables: expected 1 to 1000, got 0"),
-            ({f"x{i}": bool for i in range(1001)}, "variables: expected 1 to 1000, got 1001"),
+            ({}, "variables: expected 1 to 10000, got 0"),
+            ({f"x{i}": bool for i in range(10_001)}, "variables: expected 1 to 10000, got 10001"),
             (["a", "b"], r"variables: expected a mapping from name to variable, got \['a', 'b'\]"),
             ({1: bool}, "variables: expected names that are non-empty strings, got 1"),
             ({"": bool}, "variables: expected names that are non-empty strings, got ''"),
