@@ -79,6 +79,9 @@ def test_a_chance_of_success_is_learned_once_a_point_has_failed(failed):
     scored = model(posterior, history, np.random.default_rng(1))
     assert np.all(scored(POINTS) <= plain(POINTS))
     assert np.array_equal(scored(POINTS), plain(POINTS)) == (not failed)
+    assert np.all(scored.upper_bounds(POINTS) >= scored(POINTS))
+    loss = plain.upper_bounds(POINTS) - scored.upper_bounds(POINTS)  # a search by bounds passes failures by
+    assert (loss.max() > 0.1) == bool(failed)
 
 
 def test_augmented_improvement_takes_the_noise_of_the_posterior():
