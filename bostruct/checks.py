@@ -16,6 +16,7 @@ from bostruct.contracts import (
     Acquisition,
     Domain,
     DomainError,
+    HasContinuous,
     HasMutation,
     Kernel,
     MissingExtra,
@@ -125,6 +126,14 @@ def has_capability(part: object, capability: type[Capability]) -> TypeGuard[Capa
     capability: a protocol of `bostruct.contracts`.
     """
     return not missing_members(part, capability)
+
+
+def has_continuous(domain: Domain) -> TypeGuard[HasContinuous]:
+    """Tell whether a domain has continuous coordinates.
+
+    domain: any.
+    """
+    return has_capability(domain, HasContinuous) and domain.n_continuous > 0
 
 
 def missing_members(part: object, capability: type) -> list[str]:

@@ -47,13 +47,21 @@ def list_seconds(found: Found) -> list[float]:
     return [max(n - N_INITIAL, 0) * found["seconds"] for n, _ in found["improvements"]]
 
 
+def space_trials(last: float) -> np.ndarray:
+    """Return whole numbers of trials from the initial points to the last, evenly spaced on a logarithmic axis.
+
+    last: of the trials.
+    """
+    return np.unique(np.round(np.geomspace(N_INITIAL, last, N_POINTS)))
+
+
 def curve_by_trials(runs: Sequence[Found]) -> Curve:
     """Return the curve of a search from its initial points to the last trial that all its runs have.
 
     runs: at least one.
     """
     last = max(min(found["evaluated"] for found in runs), N_INITIAL + 1)
-    at = np.unique(np.round(np.geomspace(N_INITIAL, last, N_POINTS)))
+    at = space_trials(last)
     return Curve(at, np.mean([read_best(found, at) for found in runs], axis=0))
 
 

@@ -12,10 +12,10 @@ import argparse
 import math
 
 import numpy as np
-from scipy.stats import t as student
 
 from benchmarks.peers.bits import LARGE
 from benchmarks.peers.run import Run, evaluate
+from benchmarks.peers.verdicts import estimate
 
 TRIALS = {"max-3-sat 1000/5000": 200, "labs-100": 200, "qubo-6000": 100}
 MOST_TRIALS = 20_000
@@ -45,8 +45,9 @@ def main() -> None:
 
 def differ(other: np.ndarray, auto: np.ndarray) -> str:
     """Return the mean paired difference and half its 95 % interval."""
-    gaps, n = other - auto, len(auto)
-    half = student.ppf(0.975, n - 1) * gaps.std(ddof=1) / math.sqrt(n) if n > 1 else math.nan
+    gaps = other - auto
+    found = estimate(gaps)
+    half = math.nan if found is None else found.high - found.mean
     return f"{gaps.mean():+.4g} ± {half:.2g}"
 
 

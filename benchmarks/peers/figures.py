@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, ScalarFormatter
 
-from benchmarks.peers.curves import N_POINTS, Curve, average_gaps, curve_by_seconds, curve_by_trials, find_errors
+from benchmarks.peers.curves import Curve, average_gaps, curve_by_seconds, curve_by_trials, find_errors, space_trials
 from benchmarks.peers.groups import OURS
 from benchmarks.peers.run import N_INITIAL
 from benchmarks.peers.verdicts import LEAST_SEEDS, OPTIMA, Index, find_best_known
@@ -98,7 +98,7 @@ def draw_headline(index: Index, panels: Mapping[str, Sequence[str]], searches: S
     trials: the last one.
     """
     figure, rooms = _make_panels(2.6 * len(panels), 2.8, len(panels))
-    at = np.unique(np.round(np.geomspace(N_INITIAL, trials, N_POINTS)))
+    at = space_trials(trials)
     shown: set[str] = set()
     for axes, (title, problems) in zip(rooms, panels.items(), strict=True):
         for name in searches:

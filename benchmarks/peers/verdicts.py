@@ -187,10 +187,8 @@ def judge_search(index: Index, search: str, problems: Iterable[str], mark: int) 
     """
     names = [problem for problem in problems if find_best(index, problem, search, mark)]
     differences = [estimate(compare(index, problem, search, mark)) for problem in names]
-    tested = [i for i, one in enumerate(differences) if one is not None and one.seeds >= LEAST_SEEDS]
-    adjusted = dict(
-        zip(tested, adjust([one.p for one in differences if one and one.seeds >= LEAST_SEEDS]), strict=True)
-    )
+    ps = {i: one.p for i, one in enumerate(differences) if one is not None and one.seeds >= LEAST_SEEDS}
+    adjusted = dict(zip(ps, adjust(list(ps.values())), strict=True))
     rows = []
     for i, (problem, difference) in enumerate(zip(names, differences, strict=True)):
         margin = find_margin(index, problem, mark)

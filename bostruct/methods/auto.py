@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LOG_EI, LogAugmentedExpectedImprovement
 from bostruct.acquisition.mixed_search import MixedSearch
-from bostruct.checks import has_capability, require
+from bostruct.checks import has_capability, has_continuous, require
 from bostruct.contracts import (
     Domain,
     HasChoices,
-    HasContinuous,
     HasDistances,
     HasFeatures,
     HasGradient,
@@ -138,7 +137,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     # means and initial values are log variances of standardized values
     latest = LATEST_POINTS if len(domain.variables) > MOST_BY_ONE else 0
     quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0, tolerance=TOLERANCE, most=MOST_POINTS, latest=latest)
-    has_numbers = has_capability(domain, HasContinuous) and domain.n_continuous > 0
+    has_numbers = has_continuous(domain)
     climbs = has_numbers and has_capability(domain, HasNeighborhoods)
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
     search = default_search(domain)

@@ -9,13 +9,12 @@ from bostruct.acquisition.functions import LOG_EI
 from bostruct.acquisition.joint_ascent import JointAscent
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.acquisition.sampling import Sampling
-from bostruct.checks import has_capability, require
+from bostruct.checks import has_capability, has_continuous, require
 from bostruct.contracts import (
     Acquisition,
     Domain,
     DomainError,
     HasCombinations,
-    HasContinuous,
     HasGradient,
     HasMutation,
     HasNeighborhoods,
@@ -115,5 +114,5 @@ def default_search(domain: Domain) -> SearchSettings:
 
 
 def _has_many_choices(domain: Domain) -> bool:
-    has_numbers = has_capability(domain, HasContinuous) and domain.n_continuous > 0
-    return has_capability(domain, HasVariables) and len(domain.variables) > MOST_BY_ONE and not has_numbers
+    is_large = has_capability(domain, HasVariables) and len(domain.variables) > MOST_BY_ONE
+    return is_large and not has_continuous(domain)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.checks import check_bool, check_integer, has_capability, require, try_mutation
+from bostruct.checks import check_bool, check_integer, has_capability, has_continuous, require, try_mutation
 from bostruct.contracts import (
-    HasContinuous,
     HasMutation,
     HasNeighbors,
     HistoryView,
@@ -90,8 +89,7 @@ class HillClimbing:
     @property
     def _has_numbers(self) -> bool:
         """True where few neighbors but those by a number would be visited."""
-        is_even = not self.best_improvement
-        return is_even and has_capability(self.domain, HasContinuous) and self.domain.n_continuous > 0
+        return not self.best_improvement and has_continuous(self.domain)
 
     def _unseen_mutation(self, history: HistoryView, x: Point, rng: np.random.Generator) -> Point | None:
         """Draw mutations until one is unseen; return None where none of 100 is."""

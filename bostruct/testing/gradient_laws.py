@@ -11,7 +11,6 @@ from bostruct.contracts import (
     Acquisition,
     Array,
     Batch,
-    Domain,
     HasContinuous,
     HasInputGradient,
     HasPredictionGradient,
@@ -24,14 +23,6 @@ from bostruct.testing.common import assert_close
 STEP = 1e-5  # of a share, on either side
 TOLERANCE = 1e-6  # of the largest slope, and of the largest value: what differences cost
 INSIDE = (0.01, 0.99)  # shares at which slopes are measured
-
-
-def has_continuous(domain: Domain) -> bool:
-    """Tell whether a domain has continuous coordinates.
-
-    domain: any.
-    """
-    return has_capability(domain, HasContinuous) and domain.n_continuous > 0
 
 
 def check_input_gradient(

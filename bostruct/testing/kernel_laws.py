@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import has_capability, short_repr
+from bostruct.checks import has_capability, has_continuous, short_repr
 from bostruct.contracts import Array, Batch, DependsOnTraining, Domain, HasGradient, HasInputGradient, HasLine, Prepared
 from bostruct.testing.common import assert_close, check_array, copy_batch, every_point, names_part, sample_changes
-from bostruct.testing.gradient_laws import check_input_gradient, has_continuous
+from bostruct.testing.gradient_laws import check_input_gradient
 from bostruct.testing.prior_laws import check_prior
 
 TINY = 1e-10  # of the largest prior variance: what rounding may cost

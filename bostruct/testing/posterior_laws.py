@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bostruct.checks import has_capability
+from bostruct.checks import has_capability, has_continuous
 from bostruct.contracts import (
     Array,
     Batch,
@@ -16,7 +16,7 @@ from bostruct.contracts import (
     Prediction,
 )
 from bostruct.testing.common import assert_close, copy_batch, names_part, sample_changes
-from bostruct.testing.gradient_laws import check_prediction_gradient, has_continuous
+from bostruct.testing.gradient_laws import check_prediction_gradient
 
 ROUNDING = 1e-7  # of the largest variance; jitter is part of it
 

@@ -19,7 +19,7 @@ from scipy.special import expit
 
 from bostruct.contracts import Array, IntArray, Prepared
 from bostruct.domains.space.variable import ABSENT
-from bostruct.kernels.space.factor import Factor, VariableChanges
+from bostruct.kernels.space.factor import Factor, VariableChanges, vary_whole_factor
 from bostruct.kernels.space.main_effects import EffectKernel
 
 
@@ -154,15 +154,7 @@ class ConditionalFactor:
         gram: K (n, m).
         carried: True where `gram` holds this factor at `theta`.
         """
-        rest = gram / np.exp(self.log_gram(theta, prepared)) if carried else gram
-
-        def along(t: float) -> Array:
-            moved = np.array(theta, dtype=np.float64)
-            moved[i] = t
-            found = self.log_gram(moved, prepared)
-            return np.multiply(np.exp(found, out=found), rest, out=found)
-
-        return along
+        return vary_whole_factor(self, i, theta, prepared, gram, carried=carried)
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> ConditionalChanges:
         """Prepare the values before and after each change.

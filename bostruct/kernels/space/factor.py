@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
+import numpy as np
+
 from bostruct.contracts import Array, IntArray, Prepared
 
 MAX_CODES = 4096  # columns in which a factor encodes choices; beyond, it adds variables one by one, in memory (n, m)
@@ -122,3 +124,26 @@ class SmoothFactor(Factor, Protocol):
         sum(weights * log K) in the shares (m, c), 0 in numbers that a point has not.
         """
         ...
+
+
+def vary_whole_factor(
+    factor: Factor, i: int, theta: Array, prepared: Prepared, gram: Array, *, carried: bool
+) -> Callable[[float], Array]:
+    """Return K along a parameter on which all of a factor depends: its `line`, by the whole of its logarithm.
+
+    factor: computed anew for each value of the parameter.
+    i: position of the parameter.
+    theta: the factor's parameters now.
+    prepared: of n and m points.
+    gram: K (n, m).
+    carried: True where `gram` holds this factor at `theta`.
+    """
+    rest = gram / np.exp(factor.log_gram(theta, prepared)) if carried else gram
+
+    def along(t: float) -> Array:
+        moved = np.array(theta, dtype=np.float64)
+        moved[i] = t
+        found = factor.log_gram(moved, prepared)
+        return np.multiply(np.exp(found, out=found), rest, out=found)
+
+    return along

@@ -14,7 +14,7 @@ import numpy as np
 
 from bostruct.contracts import Array, IntArray, Prepared
 from bostruct.kernels.space.complete import CompleteChanges, CompleteFactor
-from bostruct.kernels.space.factor import Factor, VariableChanges
+from bostruct.kernels.space.factor import Factor, VariableChanges, vary_whole_factor
 from bostruct.kernels.space.incremental import count_disagreements, disagreement_change
 from bostruct.kernels.space.links import Link
 from bostruct.kernels.space.tables import TableFactor
@@ -98,9 +98,7 @@ class HammingFactor:
         gram: K (n, m).
         carried: True where `gram` holds these variables at `theta`.
         """
-        del i  # there is one parameter
-        rest = gram / np.exp(self.log_gram(theta, prepared)) if carried else gram.copy()
-        return lambda t: rest * np.exp(self.log_gram(np.array([t]), prepared))
+        return vary_whole_factor(self, i, theta, prepared, gram, carried=carried)
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> CompleteChanges:
         """Tell of each change whether its variable differs from y's before and after it.
@@ -188,9 +186,7 @@ class SharedFactor:
         gram: K (n, m).
         carried: True where `gram` holds these variables at `theta`.
         """
-        del i  # there is one parameter
-        rest = gram / np.exp(self.log_gram(theta, prepared)) if carried else gram.copy()
-        return lambda t: rest * np.exp(self.log_gram(np.array([t]), prepared))
+        return vary_whole_factor(self, i, theta, prepared, gram, carried=carried)
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> Prepared:
         """Compute what does not depend on theta of r changes of single variables.
