@@ -21,6 +21,7 @@ _HOME = {
     "Fidelity": "bostruct.domains.space.fidelity",
     "Graph": "bostruct.domains.space.graph",
     "OneOf": "bostruct.domains.space.when",
+    "Permutation": "bostruct.domains.space.permutation",
     "Real": "bostruct.domains.space.real",
     "Space": "bostruct.domains.mixed",
     "Architecture": "bostruct.domains.architecture.value",
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from bostruct.domains.space.graph import Graph
     from bostruct.domains.space.integer import Integer
     from bostruct.domains.space.ordinal import Ordinal
+    from bostruct.domains.space.permutation import Permutation
     from bostruct.domains.space.real import Real
     from bostruct.domains.space.space import Space
     from bostruct.domains.space.when import OneOf
@@ -95,6 +97,7 @@ __all__ = [
     "OneOf",
     "Ordinal",
     "OtherVersion",
+    "Permutation",
     "Real",
     "Result",
     "Space",

@@ -83,7 +83,7 @@ class OrderFactor:
     has_unit_diagonal = True
 
     def __init__(self, n_variables: int) -> None:
-        self.n_variables = n_variables
+        self.n_variables = self.n_parameters = n_variables
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> Array:
         """The discordant pairs of each variable (c, n, m)."""

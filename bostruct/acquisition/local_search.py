@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from bostruct.acquisition.pruning import best, best_of_each
 from bostruct.checks import check_integer, has_capability
 from bostruct.contracts import (
+    ADDED_LATER,
     Array,
     Batch,
     Domain,
@@ -21,14 +22,12 @@ from bostruct.contracts import (
     Score,
 )
 
-MAX_NEIGHBORS = 20_000  # of one point, looked at in one step; more are sampled
+MAX_NEIGHBORS = 20_000  # of one point, looked at in one step unless told
 
 
 @dataclass(frozen=True)
 class LocalSearch:
     """Local search for the maxima of a score: ascents from the best of many candidates (Oh et al. 2019, Algorithm 1).
-
-    At a point with more than 20,000 neighbors each step looks at that many, drawn at random.
 
     random: number of candidates drawn uniformly, at least 1.
     spray: number of candidates drawn among the neighbors of each start given, at least 0.
@@ -37,6 +36,7 @@ class LocalSearch:
         few steps; without leaps the search is as published.
     most: number of neighbors looked at by all ascents together, after which they end where they are, at least 1; None:
         they end at local maxima, as published.
+    neighbors: how many neighbors of one point a step looks at, at least 1; of more that many are drawn.
 
     Raises TypeError, ValueError.
     """
@@ -46,6 +46,7 @@ class LocalSearch:
     ascents: int = 20
     leaps: bool = False
     most: int | None = None
+    neighbors: int = field(default=MAX_NEIGHBORS, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
         check_integer("random", self.random, 1)
@@ -53,6 +54,7 @@ class LocalSearch:
         check_integer("ascents", self.ascents, 1)
         if self.most is not None:
             check_integer("most", self.most, 1)
+        check_integer("neighbors", self.neighbors, 1)
 
     def __call__(
         self, score: Score, domain: HasNeighbors, starts: Batch, rng: np.random.Generator
@@ -69,7 +71,7 @@ class LocalSearch:
         candidates = draw_with_neighbors(domain, self.random, self.spray, starts, rng)
         chosen, scores = best(score, domain, candidates, self.ascents)
         climbers = domain.take(candidates, chosen)
-        ends, scores, steps = ascend(score, domain, climbers, scores, rng, self.leaps, self.most)
+        ends, scores, steps = ascend(score, domain, climbers, scores, rng, self.leaps, self.most, self.neighbors)
         order = np.argsort(-scores, kind="stable")
         info = {"candidates": len(candidates), "steps": steps, "best_score": float(scores[order[0]])}
         return domain.take(ends, order), info
@@ -127,6 +129,7 @@ def ascend(
     rng: np.random.Generator,
     leaps: bool = False,
     most: int | None = None,
+    neighbors: int = MAX_NEIGHBORS,
 ) -> tuple[Batch, Array, int]:
     """Move every point to its best neighbor for as long as that is strictly better.
 
@@ -138,8 +141,7 @@ def ascend(
     xs: m points to start from.
     scores: (m,), theirs.
     rng: draws neighbors where there are too many.
-    leaps: as of `LocalSearch`.
-    most: as of `LocalSearch`.
+    leaps, most, neighbors: as of `LocalSearch`.
 
     Returns the ends, their scores, and the number of steps.
     """
@@ -151,7 +153,7 @@ def ascend(
     steps = looked_at = 0
     while len(climbing) and (most is None or looked_at < most):
         here = domain.join([points[i] for i in climbing])
-        batch, group = sample_neighborhoods(domain, here, MAX_NEIGHBORS, rng, leaps)
+        batch, group = sample_neighborhoods(domain, here, neighbors, rng, leaps)
         winner, top = best_of_each(score, domain, batch, group, len(climbing), scores[climbing])
         moved = winner >= 0
         climbing, winner = climbing[moved], winner[moved]

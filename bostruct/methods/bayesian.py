@@ -104,6 +104,9 @@ def default_search(domain: Domain) -> SearchSettings:
     wide = LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000)
     if has_capability(domain, HasCombinations) and _has_many_choices(domain):
         return SearchSettings(JointAscent(instead=wide), 1, neighbors_of)
+    if has_capability(domain, HasVariables) and any(one.width > 1 for one in domain.variables.values()):
+        few = LocalSearch(random=1_000, spray=200, ascents=5, leaps=True, most=50_000, neighbors=200)
+        return SearchSettings(few, 5, neighbors_of)
     if has_capability(domain, HasNeighborhoods):
         return SearchSettings(wide, 5, neighbors_of)
     if has_capability(domain, HasNeighbors):  # listed point by point, and so at a price

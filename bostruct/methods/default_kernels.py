@@ -155,7 +155,8 @@ def space_kernel(domain: HasVariables[Variable]) -> SpaceKernel:
 
     Raises DomainError, naming a variable whose kind has no kernel.
     """
-    prior = Normal(math.sqrt(2.0) + 0.5 * math.log(len(domain.variables)) - 3.0, 0.7)
+    degrees = sum(one.degrees for one in domain.variables.values())
+    prior = Normal(math.sqrt(2.0) + 0.5 * math.log(degrees) - 3.0, 0.7)
     return product_kernel(
         domain,
         prior,

@@ -32,7 +32,7 @@ class CircleFactor:
 
     def __init__(self, sizes):
         self.sizes = np.array(sizes)
-        self.n_variables = len(sizes)
+        self.n_variables = self.n_parameters = len(sizes)
 
     def prepare(self, xs, ys=None):
         """1 - cos(angle) for each variable (c, n, m)."""

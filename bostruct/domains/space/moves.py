@@ -30,6 +30,7 @@ class Moves:
         self.space = space
         self.adjacency = Adjacency(list(space.variables.values()), space.layout)
         self.is_parent = np.isin(np.arange(space.d), list(space.conditions.parents))  # on which others depend (d,)
+        self.wide = [(i, one) for i, one in enumerate(space.variables.values()) if one.width > 1]
         self.variable_of = np.repeat(np.arange(space.d), space.layout.widths)  # the variable of each column
 
     def neighbors(self, x: IntArray) -> IntArray:
@@ -111,12 +112,20 @@ class Moves:
         for _ in range(CROSSOVER_TRIES):
             first = (rng.random(self.space.d) < 0.5)[self.variable_of]
             child = np.where(first, x, y)
+            self._cross_wide(child, x, y, rng)
             if self.space.conditions:
                 child = np.where(child == ABSENT, np.where(first, y, x), child)
                 self.space.conditions.settle_randomly(child[None], rng)
             if self._is_valid(child):
                 return child
         return np.array(x, dtype=np.int64)
+
+    def _cross_wide(self, child: IntArray, x: IntArray, y: IntArray, rng: np.random.Generator) -> None:
+        """Cross the values of variables with several columns, where both parents have them."""
+        for i, variable in self.wide:
+            own = self.space.layout.columns(i)
+            if x[own.start] != ABSENT and y[own.start] != ABSENT:
+                child[own] = variable.cross(x[own].tolist(), y[own].tolist(), rng)
 
     def _settle(self, changes: SingleChanges) -> SingleChanges:
         """Return the changes with what follows from them by the conditions."""

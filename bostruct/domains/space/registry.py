@@ -16,6 +16,7 @@ from bostruct.domains.space.fidelity import Fidelity
 from bostruct.domains.space.graph import Graph
 from bostruct.domains.space.integer import Integer
 from bostruct.domains.space.ordinal import Ordinal
+from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.real import Real
 from bostruct.domains.space.variable import Variable
 from bostruct.domains.space.when import when_from_json
@@ -28,6 +29,7 @@ KINDS: dict[str, type[Variable]] = {
     "Real": Real,
     "Fidelity": Fidelity,
     "Graph": Graph,
+    "Permutation": Permutation,
 }
 
 
@@ -65,6 +67,7 @@ def variable(name: str, given: object) -> Variable:
         raise DomainError(f"{name}: {error}") from None
     raise DomainError(
         f"{name}: expected Binary(), Categorical(...), Ordinal(...), Integer(low, high), Real(low, high), Graph(...), "
+        "Permutation(...), "
         "or the shorthand bool, a list, a range or an array of ascending numbers, another domain, or a dict, which "
         f"stands for a space; got {short_repr(given)}"
     )

@@ -50,7 +50,16 @@ from bostruct.domains.space.variable import ABSENT, Variable
 MAX_VARIABLES = 10_000
 MAX_ENUMERATED = 100_000
 # Members of `HasChoices` and `HasDecisions` that a space lacks where a variable has several columns.
-ON_SINGLE_CHOICES = ("coordinates", "decisions", "options", "choice_after", "decide", "roll_out")
+ON_SINGLE_CHOICES = (
+    "coordinates",
+    "names",
+    "resample",
+    "decisions",
+    "options",
+    "choice_after",
+    "decide",
+    "roll_out",
+)
 
 
 class Space:

@@ -35,6 +35,7 @@ class Variable(ABC):
     """
 
     width: int = 1  # columns of a value
+    degrees: int = 1  # how many single choices a value amounts to, for the scale of a kernel's prior
     ordered: bool = False  # True where the values have an order that means something
     when: When = MappingProxyType({})  # the conditions under which a point has the variable; empty for always
     is_even: bool = True  # False where `sample` draws some values more often than others
@@ -82,6 +83,14 @@ class Variable(ABC):
         columns: of a value.
         share: a uniform number in [0, 1), which decides.
         """
+
+    def cross(self, mine: Sequence[int], theirs: Sequence[int], rng: np.random.Generator) -> Sequence[int]:
+        """Return a child of two values: one of them, by equal chance, unless a kind knows better.
+
+        mine, theirs: columns of the values.
+        rng: the only source of chance.
+        """
+        return mine if rng.random() < 0.5 else theirs
 
     @abstractmethod
     def check(self, columns: Sequence[int]) -> None:

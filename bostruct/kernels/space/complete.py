@@ -120,6 +120,11 @@ class CompleteFactor:
         return len(self.sizes)
 
     @property
+    def n_parameters(self) -> int:
+        """One for each variable."""
+        return self.n_variables
+
+    @property
     def has_unit_diagonal(self) -> bool:
         """True: equal choices correlate fully."""
         return True

@@ -67,8 +67,8 @@ class ConditionalChanges(NamedTuple):
 class ConditionalFactor:
     """The factor of one variable that not every point has.
 
-    Its parameters are that of the variable's own factor, and the logit of c, the correlation between points with and
-    without the variable.
+    Its parameters are those of the variable's own factor, and then the logit of c, the correlation between points with
+    and without the variable: p + 1 in all.
 
     inner: the factor of the variable alone.
     """
@@ -79,6 +79,11 @@ class ConditionalFactor:
     def n_variables(self) -> int:
         """One."""
         return 1
+
+    @property
+    def n_parameters(self) -> int:
+        """Those of the variable's own factor; the logit of c comes beside these."""
+        return self.inner.n_parameters
 
     @property
     def has_unit_diagonal(self) -> bool:
@@ -103,13 +108,13 @@ class ConditionalFactor:
     def log_gram(self, theta: Array, prepared: ConditionalPair, without: int | None = None) -> Array:
         """Return log k (n, m); zeros where the variable is left out.
 
-        theta: (2,), the variable's own parameter and the logit of c.
+        theta: (p + 1,).
         prepared: of n and m points.
         without: position of a parameter, whose variable is left out; None for none.
         """
         if without is not None:
             return np.zeros((len(prepared.xs.at), len(prepared.ys.at)))
-        c = expit(theta[1])
+        c = expit(theta[-1])
         log_gram = np.zeros((len(prepared.xs.values), len(prepared.ys.values)))
         log_gram[prepared.x_has] += np.log(c)
         log_gram[:, prepared.y_has] += np.log(c)  # twice where both have it, which is overwritten
@@ -119,37 +124,37 @@ class ConditionalFactor:
     def log_diag(self, theta: Array, xs: IntArray) -> Array:
         """Return log k(x, x) of each point (n,).
 
-        theta: (2,).
+        theta: (p + 1,).
         xs: own columns of n points (n, w).
         """
-        diagonal, has, c = np.zeros(len(xs)), find_present(xs), expit(theta[1])
-        diagonal[has] = np.log(c**2 + (1.0 - c**2) * np.exp(self.inner.log_diag(theta[:1], xs[has])))
+        diagonal, has, c = np.zeros(len(xs)), find_present(xs), expit(theta[-1])
+        diagonal[has] = np.log(c**2 + (1.0 - c**2) * np.exp(self.inner.log_diag(theta[:-1], xs[has])))
         return diagonal
 
     def gradient(self, theta: Array, prepared: ConditionalPair, weighted: Array) -> Array:
-        """Return the gradient of sum(weighted * log k) in theta (2,).
+        """Return the gradient of sum(weighted * log k) in theta (p + 1,).
 
-        theta: (2,).
+        theta: (p + 1,).
         prepared: of n and m points.
         weighted: (n, m).
         """
-        c = expit(theta[1])
+        c = expit(theta[-1])
         own, both = self._both(theta, c, prepared.inner)
         weighted = _sum_by_value(_sum_by_value(weighted, prepared.xs).T, prepared.ys).T
         cotangent = weighted[np.ix_(prepared.x_has, prepared.y_has)] / both
-        inner = self.inner.gradient(theta[:1], prepared.inner, cotangent * own * (1.0 - c**2))
+        inner = self.inner.gradient(theta[:-1], prepared.inner, cotangent * own * (1.0 - c**2))
         n_one = weighted[prepared.x_has].sum() + weighted[:, prepared.y_has].sum()
         n_one -= 2.0 * weighted[np.ix_(prepared.x_has, prepared.y_has)].sum()
         slope = 2.0 * c * float(np.vdot(cotangent, 1.0 - own)) + n_one / c
-        return np.array([inner[0], slope * c * (1.0 - c)])
+        return np.append(inner, slope * c * (1.0 - c))
 
     def line(
         self, i: int, theta: Array, prepared: ConditionalPair, gram: Array, *, carried: bool
     ) -> Callable[[float], Array]:
-        """Return K along one of the two parameters.
+        """Return K along one of the parameters.
 
-        i: position of the parameter, 0 or 1.
-        theta: (2,), the parameters now.
+        i: position of the parameter, in 0..p.
+        theta: (p + 1,), the parameters now.
         prepared: of n and m points.
         gram: K (n, m).
         carried: True where `gram` holds this factor at `theta`.
@@ -169,10 +174,10 @@ class ConditionalFactor:
     def log_change(self, theta: Array, prepared: ConditionalChanges) -> Array:
         """Return by how much each change adds to log K (r, m).
 
-        theta: (2,).
+        theta: (p + 1,).
         prepared: of `prepare_changes`.
         """
-        change, c = np.zeros(prepared.shape), expit(theta[1])
+        change, c = np.zeros(prepared.shape), expit(theta[-1])
         before, after = (self._both(theta, c, inner)[1] for inner in (prepared.before, prepared.after))
         change[:, prepared.y_has] = np.log(after / before)
         return change
@@ -182,7 +187,7 @@ class ConditionalFactor:
 
         inner: what its own factor made of them.
         """
-        own = np.exp(self.inner.log_gram(theta[:1], inner))
+        own = np.exp(self.inner.log_gram(theta[:-1], inner))
         return own, c**2 + (1.0 - c**2) * own
 
 

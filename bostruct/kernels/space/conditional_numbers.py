@@ -80,6 +80,11 @@ class ConditionalNumbers:
         return len(self.grids)
 
     @property
+    def n_parameters(self) -> int:
+        """Log lengthscales, one for each variable; the logits of c come beside these."""
+        return self.n_variables
+
+    @property
     def has_unit_diagonal(self) -> bool:
         """True: equal numbers correlate fully, and so do two points without a number."""
         return True

@@ -29,7 +29,10 @@ Pullback: TypeAlias = Callable[[Array], Array]
 
 
 class Factor(Protocol):
-    """A product of kernels of single variables, one for each of c variables of one kind, with one parameter each.
+    """A product of kernels of single variables, one for each of c variables of one kind, with p parameters in all.
+
+    Most factors have one parameter for each variable, in order. A factor may have k parameters for each, those of the
+    first variable first, or a single one that all share.
 
     A factor sees its own columns alone: xs holds the columns of its variables, in order, (n, w). Its kernels are
     positive, because what they add to the product travels as logarithms: products over hundreds of variables underflow.
@@ -38,6 +41,11 @@ class Factor(Protocol):
     @property
     def n_variables(self) -> int:
         """The number of its variables, c."""
+        ...
+
+    @property
+    def n_parameters(self) -> int:
+        """The number of their parameters, p: a multiple of c, or 1."""
         ...
 
     @property
@@ -56,24 +64,24 @@ class Factor(Protocol):
     def log_gram(self, theta: Array, prepared: Prepared, without: int | None = None) -> Array:
         """Return the sum of the logarithms of the kernels (n, m), a new array.
 
-        theta: (c,), one parameter for each variable.
+        theta: (p,).
         prepared: what `prepare` returned.
-        without: position of a parameter whose variable is left out; None for none.
+        without: position of a parameter, in 0..p - 1; what depends on it is left out; None for none.
         """
         ...
 
     def log_diag(self, theta: Array, xs: IntArray) -> Array:
         """Return `log_gram` of each point with itself (n,).
 
-        theta: (c,).
+        theta: (p,).
         xs: own columns of n points (n, w).
         """
         ...
 
     def gradient(self, theta: Array, prepared: Prepared, weighted: Array) -> Array:
-        """Return the gradient of sum(weighted * log_gram) in theta (c,).
+        """Return the gradient of sum(weighted * log_gram) in theta (p,).
 
-        theta: (c,).
+        theta: (p,).
         prepared: what `prepare` returned for n and m points.
         weighted: (n, m).
         """
@@ -82,8 +90,8 @@ class Factor(Protocol):
     def line(self, i: int, theta: Array, prepared: Prepared, gram: Array, *, carried: bool) -> Callable[[float], Array]:
         """Return the Gram matrix of the whole product as a function of one parameter.
 
-        i: position of the parameter, in 0..c - 1.
-        theta: (c,), the parameters now.
+        i: position of the parameter, in 0..p - 1.
+        theta: (p,), the parameters now.
         prepared: what `prepare` returned for n and m points.
         gram: the product (n, m), which is only read.
         carried: True where `gram` holds the kernel of that variable at `theta`; False where it leaves that out.
@@ -103,7 +111,7 @@ class Factor(Protocol):
     def log_change(self, theta: Array, prepared: Prepared) -> Array:
         """Return by how much each change adds to `log_gram` (r, m).
 
-        theta: (c,).
+        theta: (p,).
         prepared: what `prepare_changes` returned.
         """
         ...

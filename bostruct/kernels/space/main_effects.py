@@ -123,14 +123,18 @@ class FactorEffect:
         xs: own columns of n points (n, w).
         ys: own columns of m points (m, w).
         """
-        return np.exp(self.factor.log_gram(np.zeros(1), self.factor.prepare(xs, ys)))
+        return np.exp(self.factor.log_gram(self._theta, self.factor.prepare(xs, ys)))
 
     def diag(self, xs: IntArray) -> Array:
         """Return the kernel of each value with itself (n,).
 
         xs: own columns of n points (n, w).
         """
-        return np.exp(self.factor.log_diag(np.zeros(1), xs))
+        return np.exp(self.factor.log_diag(self._theta, xs))
+
+    @property
+    def _theta(self) -> Array:
+        return np.zeros(self.factor.n_parameters)
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,11 @@ class MaternFactor:
         return len(self.grids)
 
     @property
+    def n_parameters(self) -> int:
+        """One for each variable."""
+        return self.n_variables
+
+    @property
     def has_unit_diagonal(self) -> bool:
         """True: equal numbers correlate fully."""
         return True

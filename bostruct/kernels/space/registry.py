@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+import numpy as np
+
 from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, HasVariables, Parameter, Prior
 from bostruct.domains.space.binary import Binary
@@ -16,6 +18,7 @@ from bostruct.domains.space.graph import Graph
 from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
 from bostruct.domains.space.integer import Integer
 from bostruct.domains.space.ordinal import Ordinal
+from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.real import Real
 from bostruct.domains.space.registry import KINDS
 from bostruct.domains.space.single_changes import Layout
@@ -27,8 +30,9 @@ from bostruct.kernels.space.factor import Factor
 from bostruct.kernels.space.links import Link, LogLengthscale
 from bostruct.kernels.space.main_effects import EffectKernel, FactorEffect, GraphEffect, MainEffects
 from bostruct.kernels.space.matern import MaternFactor, NumberEffect
+from bostruct.kernels.space.permutation import PermutationEffect, PermutationFactor
 from bostruct.kernels.space.product import PlacedFactor, SpaceKernel
-from bostruct.kernels.space.shared import has_one_parameter, share_parameters
+from bostruct.kernels.space.shared import share_parameters
 
 
 class VariableKernels(NamedTuple):
@@ -67,6 +71,19 @@ def _number_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
     return [NumberEffect(grid) for grid in map(number_grid, variables) if grid is not None]
 
 
+def _orders(variables: Sequence[Variable], settings: FactorSettings) -> list[tuple[Factor, tuple[int, ...]]]:
+    del settings
+    served: dict[int, list[int]] = {}
+    for i, one in enumerate(variables):
+        served.setdefault(one.width, []).append(i)
+    return [(PermutationFactor(width, len(own)), tuple(own)) for width, own in served.items()]
+
+
+def _order_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
+    effects = {one.width: PermutationEffect(one.width) for one in variables}
+    return [effects[one.width] for one in variables]
+
+
 ON_GRAPHS = VariableKernels(_diffusion, _graph_effects)
 NUMBERS = VariableKernels(_matern, _number_effects)  # also of integers that are not listed
 
@@ -78,6 +95,7 @@ KERNELS: dict[type[Variable], VariableKernels] = {
     Real: NUMBERS,
     Fidelity: ON_GRAPHS,
     Graph: ON_GRAPHS,
+    Permutation: VariableKernels(_orders, _order_effects),
 }
 
 
@@ -149,18 +167,25 @@ def product_kernel(
 
 
 def number_parameters(placed: Sequence[PlacedFactor]) -> list[PlacedFactor]:
-    """Close the gaps in theta that variables leave which share a parameter: it stands at the first of them.
+    """Number the parameters of factors by their variables; where variables share one, it is that of the first of them.
 
     placed: factors, numbered as if each variable had a parameter of its own.
     """
-    last = [one.variables[:1] if has_one_parameter(one.factor) else one.variables for one in placed]
-    d, kept = sum(len(one.variables) for one in placed), sorted(v for own in last for v in own)
-    if len(kept) == d:
+    d = sum(len(one.variables) for one in placed)
+    counts = np.zeros(d, dtype=np.int64)  # of the parameters of each variable
+    for factor, variables, *_ in placed:
+        counts[list(variables)] = factor.n_parameters // len(variables)
+        if factor.n_parameters == 1:
+            counts[variables[0]] = 1
+    if (counts == 1).all():
         return list(placed)
-    position, fewer = {v: p for p, v in enumerate(kept)}, d - len(kept)
+    ends, more = np.cumsum(counts), int(counts.sum()) - d
     return [
-        one._replace(parameters=tuple(position[v] for v in own), more=tuple(m - fewer for m in one.more))
-        for one, own in zip(placed, last, strict=True)
+        one._replace(
+            parameters=tuple(p for v in one.variables for p in range(int(ends[v] - counts[v]), int(ends[v]))),
+            more=tuple(m + more for m in one.more),
+        )
+        for one in placed
     ]
 
 

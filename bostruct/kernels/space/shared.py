@@ -50,6 +50,11 @@ class HammingFactor:
     link: Link
 
     @property
+    def n_parameters(self) -> int:
+        """One, which all variables share."""
+        return 1
+
+    @property
     def has_unit_diagonal(self) -> bool:
         """True: equal choices correlate fully."""
         return True
@@ -135,6 +140,11 @@ class SharedFactor:
         return self.factor.n_variables
 
     @property
+    def n_parameters(self) -> int:
+        """One, which all variables share."""
+        return 1
+
+    @property
     def has_unit_diagonal(self) -> bool:
         """As that of the factor."""
         return self.factor.has_unit_diagonal
@@ -206,14 +216,6 @@ class SharedFactor:
 
     def _repeat(self, theta: Array) -> Array:
         return np.full(self.factor.n_variables, theta[0])
-
-
-def has_one_parameter(factor: Factor) -> bool:
-    """Tell whether the variables of a factor share one parameter.
-
-    factor: any.
-    """
-    return isinstance(factor, HammingFactor | SharedFactor)
 
 
 def share_parameters(factors: Sequence[ServedFactor], most: int) -> list[ServedFactor]:

@@ -66,6 +66,11 @@ class TableFactor:
     unit_diagonal: bool
 
     @property
+    def n_parameters(self) -> int:
+        """One for each variable."""
+        return self.n_variables
+
+    @property
     def has_unit_diagonal(self) -> bool:
         """True where F(a, a) = 1."""
         return self.unit_diagonal

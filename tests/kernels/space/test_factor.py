@@ -11,6 +11,7 @@ from bostruct.domains.space.graphs import PathGraph, weighted_graph
 from bostruct.kernels.space.complete import CompleteFactor
 from bostruct.kernels.space.factor import MAX_CODES, Factor, VariableChanges
 from bostruct.kernels.space.links import LogEdgeWeight, LogLengthscale
+from bostruct.kernels.space.permutation import PermutationFactor
 from bostruct.kernels.space.tables import TableFactor
 from tests.wide_variable import ORDERS, OrderFactor
 
@@ -22,12 +23,13 @@ FACTORS: dict[str, tuple[Factor, int]] = {  # and the number of values of each v
     "cycles, as published": (TableFactor(CYCLE, 2, LogEdgeWeight(), False), 5),
     "a long path": (TableFactor(PathGraph(100), 1, LogLengthscale(), True), 100),  # nowhere near rounding
     "orders": (OrderFactor(2), len(ORDERS)),
+    "orders, three distances": (PermutationFactor(3, 2), len(ORDERS)),
 }
 
 
 def draw(factor: Factor, size: int, n: int, rng: np.random.Generator) -> np.ndarray:
     values = rng.integers(size, size=(n, factor.n_variables))
-    return ORDERS[values].reshape(n, -1) if isinstance(factor, OrderFactor) else values
+    return ORDERS[values].reshape(n, -1) if isinstance(factor, OrderFactor | PermutationFactor) else values
 
 
 @pytest.fixture(params=FACTORS)
@@ -35,7 +37,7 @@ def case(request):
     factor, size = FACTORS[request.param]
     rng = np.random.default_rng(0)
     xs, ys = draw(factor, size, 8, rng), draw(factor, size, 6, rng)
-    return factor, xs, ys, rng.normal(-0.5, 0.5, factor.n_variables)
+    return factor, xs, ys, rng.normal(-0.5, 0.5, factor.n_parameters)
 
 
 def test_the_diagonal_is_that_of_the_matrix(case):
@@ -52,7 +54,7 @@ def test_a_line_is_the_matrix_along_one_parameter(case):
     factor, xs, ys, theta = case
     for prepared in (factor.prepare(xs), factor.prepare(xs, ys)):
         whole = np.exp(factor.log_gram(theta, prepared))
-        for i in range(factor.n_variables):
+        for i in range(factor.n_parameters):
             rest = np.exp(factor.log_gram(theta, prepared, without=i))
             for t in (theta[i], -1.0, 0.4):
                 moved = theta.copy()
@@ -68,7 +70,7 @@ def test_the_gradient_is_that_of_differences(case):
     factor, xs, ys, theta = case
     prepared, weighted, step = factor.prepare(xs, ys), np.random.default_rng(1).normal(size=(8, 6)), 1e-5
     gradient = factor.gradient(theta, prepared, weighted)
-    for i in range(factor.n_variables):
+    for i in range(factor.n_parameters):
         ahead, behind = theta.copy(), theta.copy()
         ahead[i] += step
         behind[i] -= step

@@ -64,7 +64,7 @@ def test_a_shared_factor_is_the_factor_of_equal_parameters(name):
     shared, factor, size = FACTORS[name]
     rng, theta, all_theta = np.random.default_rng(0), np.array([-0.3]), np.full(5, -0.3)
     xs, ys = rng.integers(size, size=(6, 5)), rng.integers(size, size=(7, 5))
-    assert shared.n_variables == factor.n_variables
+    assert (shared.n_variables, shared.n_parameters, factor.n_parameters) == (factor.n_variables, 1, 5)
     assert shared.has_unit_diagonal == factor.has_unit_diagonal
     assert_allclose(shared.log_diag(theta, xs), factor.log_diag(all_theta, xs))
     for others in (None, ys):

@@ -1,0 +1,98 @@
+"""Rearrangements of a row of n places: swaps of two, moves of one to another place, reversals of a stretch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from bostruct.contracts import IntArray, PointError
+
+MOST_LISTED = 4_000  # rearrangements, of longer rows those that change the fewest places in a row
+
+
+def count_rearrangements(n: int) -> int:
+    """Return the number of rearrangements of n places: n(n - 1) / 2 swaps, (n - 1)(n - 2) moves, and reversals.
+
+    n: at least 2.
+
+    A move to the next place is a swap, and so is the reversal of three places or fewer: they count as swaps.
+    """
+    return sum(_count_of_span(n, span) for span in range(1, n))
+
+
+@lru_cache(maxsize=32)
+def list_rearrangements(n: int, leaps: bool = False) -> IntArray:
+    """List rearrangements as the old place of what stands in each place after (k, n), short ones first.
+
+    n: number of places, at least 2.
+    leaps: True to add, where the row is so long that not all are listed, those that span half the row, a quarter, ...
+
+    All up to 46 places; of longer rows those that span so few places that they are at most 4,000.
+    """
+    spans, total = [], 0
+    for span in range(1, n):
+        total += _count_of_span(n, span)
+        if spans and total > MOST_LISTED:
+            break
+        spans.append(span)
+    if leaps:
+        spans += sorted({n >> k for k in range(1, n.bit_length())} - {0, *spans})
+    table = np.concatenate([_list_of_span(n, span) for span in spans])
+    table.flags.writeable = False
+    return table
+
+
+def rearrange(row: list[int], number: int) -> list[int]:
+    """Return a row after one rearrangement.
+
+    row: n values.
+    number: which one, in 0..count_rearrangements(n) - 1: by span, then by the first place, then by kind.
+    """
+    n, span = len(row), 1
+    while number >= (count := _count_of_span(n, span)):
+        number, span = number - count, span + 1
+    first, kind = divmod(number, len(_patterns(span)))
+    return row[:first] + [row[first + place] for place in _patterns(span)[kind]] + row[first + span + 1 :]
+
+
+def cross_orders(mine: Sequence[int], theirs: Sequence[int], rng: np.random.Generator) -> list[int]:
+    """Return order crossover (Davis 1985) of two orders of the same items.
+
+    mine: of which the child has a stretch, in its places.
+    theirs: the order of all other items.
+    rng: draws the stretch.
+    """
+    first, last = sorted(rng.choice(len(mine) + 1, size=2, replace=False).tolist())
+    kept = list(mine[first:last])
+    others = [item for item in theirs if item not in set(kept)]
+    return others[:first] + kept + others[first:]
+
+
+def check_rearranged(columns: Sequence[int], n: int) -> None:
+    """Raise PointError unless columns are 0 to n - 1 in some order.
+
+    columns: n integers.
+    n: at least 2.
+    """
+    if sorted(columns) != list(range(n)):
+        raise PointError(f"expected each of 0..{n - 1} once, got {list(columns)}")
+
+
+def _count_of_span(n: int, span: int) -> int:
+    return (n - span) * (1 if span == 1 else 3 if span == 2 else 4)
+
+
+def _patterns(span: int) -> list[list[int]]:
+    """List the rearrangements of span + 1 places that change the first and the last: a swap, two moves, a reversal."""
+    swap, first_to_last, last_to_first = [span, *range(1, span), 0], [*range(1, span + 1), 0], [span, *range(span)]
+    return [swap, first_to_last, last_to_first, list(range(span, -1, -1))][: 1 if span == 1 else 3 if span == 2 else 4]
+
+
+def _list_of_span(n: int, span: int) -> IntArray:
+    """List the rearrangements that span so many places (k, n), by their first place and then by their kind."""
+    firsts, patterns = np.arange(n - span)[:, None, None], np.array(_patterns(span))
+    rows = np.tile(np.arange(n), (n - span, len(patterns), 1))
+    np.put_along_axis(rows, firsts + np.arange(span + 1) + np.zeros_like(patterns), firsts + patterns, axis=2)
+    return rows.reshape(-1, n)
