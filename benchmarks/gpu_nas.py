@@ -26,7 +26,6 @@ from torch import nn
 import bostruct as bo
 from bostruct.nas import Dataset, Examples, NetworkObjective, Recipe, Trained, cifar10
 from bostruct.nas.cifar import MEAN, SCALE
-from bostruct.nas.cuda_graphs import StepBody
 from bostruct.nas.devices import DeviceContext
 from bostruct.nas.objectives import build_network
 from bostruct.nas.recipes import COMBO
@@ -83,14 +82,14 @@ class Bench:
         return replace(COMBO, epochs=epochs, batch_size=self.sizes.batch)
 
 
-class Eager(DeviceContext):
-    """A place where nothing is captured."""
+def eager(device: torch.device, seed: int, *, with_graphs: bool = False) -> DeviceContext:
+    """The fallback of `DeviceContext`, whatever is asked for."""
+    del with_graphs
+    return DeviceContext(device, seed, with_graphs=False)
 
-    def make_graphed_callable(self, body: StepBody) -> StepBody:
-        return body
 
-
-KINDS: dict[str, type[DeviceContext]] = {"eager": Eager, "graph": DeviceContext}
+MakeContext = Callable[[torch.device, int], DeviceContext]
+KINDS: dict[str, MakeContext] = {"eager": eager, "graph": DeviceContext}
 
 
 def multiplications(bits: list[int]) -> int:
@@ -177,7 +176,7 @@ def steps(bench: Bench) -> dict[str, Any]:
     return found
 
 
-def step_milliseconds(bench: Bench, bits: list[int], kind: type[DeviceContext], streams: int) -> float:
+def step_milliseconds(bench: Bench, bits: list[int], kind: MakeContext, streams: int) -> float:
     """Of a step of all the trainings together, captures and warm-up not counted."""
     network, recipe = program_of(bits), bench.recipe(1_000)
     contexts = [kind(torch.device(bench.device), seed) for seed in range(streams)]

@@ -23,7 +23,6 @@ import bostruct as bo
 from bostruct import methods
 from bostruct.domains.language.space import SearchSpace
 from bostruct.nas.spaces.nasbench201 import NASBENCH201_OPERATIONS, nasbench201
-from bostruct.searchers.wrs import wrs_trials
 
 EDGES = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))  # in the order of the table
 EPOCHS = (12, 200)
@@ -50,11 +49,10 @@ def code(program: Any) -> tuple[int, ...]:
     return tuple(NASBENCH201_OPERATIONS.index(program.trace[f"edge_{i}_{j}"]) for i, j in EDGES)
 
 
-def searchers(space: SearchSpace, trials: int) -> dict[str, Callable[[], Any]]:
+def searchers(space: SearchSpace) -> dict[str, Callable[[], Any]]:
     """By name, on the space itself."""
-    names = ("random", "regularized-evolution", "smbo", "mcts", "annealing", "auto")
-    made: dict[str, Callable[[], Any]] = {name: lambda name=name: methods.searcher(name, space) for name in names}
-    return made | {"wrs": lambda: methods.wrs(space, wrs_trials(trials))}
+    names = ("random", "regularized-evolution", "smbo", "mcts", "annealing", "auto", "wrs")
+    return {name: lambda name=name: methods.searcher(name, space) for name in names}
 
 
 def run_once(space: SearchSpace, table: Table, searcher: Any, trials: int, seed: int) -> float:
@@ -89,7 +87,7 @@ def main() -> None:
     if not given.file.exists():
         sys.exit(f"{given.file}: no such file; docs/problems.md says what it must hold (nasbench201)")
     table, space = read(given.file), SearchSpace(nasbench201(cells=1))
-    plain = searchers(space, given.trials)
+    plain = searchers(space)
     wanted = given.methods.split(",") if given.methods else [*plain, "hyperband", "successive-halving"]
     print("| method | test error, % | standard error | wins, losses against random |\n|---|---|---|---|")
     random: list[float] = []

@@ -22,11 +22,12 @@ def wrs(
     """Build weighted random search (Florea and Andonie 2019), one variable changed at a time.
 
     domain: any of named choices, such as a `Space`, programs, or a `Space` or joint domain of such parts.
-    n_random: trials of the first phase, at least 2; published as the number of trials over e, which is 37 of 100.
+    n_random: trials of the first phase, at least 2; published is the number of trials over e (37 of 100), which is
+        worse where trials are many.
     mode: how the variables that change are drawn: "shared" as published, "independent", "single", or "auto"; see
         `WeightedRandomSearch`.
     floor: the least probability that a variable changes, in (0, 1].
-    least: k_i by the variable's name, the number of trials until which it changes in every step.
+    least: k_i by the variable's name; it changes in every step until so many trials are finished.
 
     Raises DomainError, TypeError, ValueError.
     """

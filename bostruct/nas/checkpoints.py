@@ -144,10 +144,12 @@ def _contents(state: TrainingState) -> dict[str, Any]:
 
 def _restore(state: TrainingState, saved: Mapping[str, Any]) -> None:
     state.network.load_state_dict(saved["network"])
-    rates = [group["lr"] for group in state.optimizer.param_groups]
-    state.optimizer.load_state_dict(saved["optimizer"])
+    # Groups are those of this optimizer: it may have graphs where the one in the file had none, or the other way round.
+    groups = state.optimizer.state_dict()["param_groups"]
+    rates = [group["lr"] for group in groups]
+    state.optimizer.load_state_dict({"state": saved["optimizer"]["state"], "param_groups": groups})
     for group, rate in zip(state.optimizer.param_groups, rates, strict=True):
-        group["lr"] = rate  # set before every step; on a GPU a tensor there, which the file holds on the CPU
+        group["lr"] = rate  # set before every step; with graphs the tensor that they read
     state.generator.set_state(saved["generator"])
     torch.set_rng_state(saved["torch"])
     if saved["cuda"] is not None:

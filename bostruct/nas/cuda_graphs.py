@@ -1,24 +1,38 @@
-"""CUDA graphs: a step that does the same on the same tensors is recorded once and replayed from then on."""
+"""CUDA graphs: a step that does the same on the same tensors is recorded once and replayed from then on.
+
+A step that waits for the device is never recorded. It is run as it is, always, with a warning. Where a recording fails
+all the same, its training begins anew without graphs (`training.run_trainings`), and this process records no more.
+"""
 
 from __future__ import annotations
 
-import traceback
+import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import torch
 
 from bostruct.contracts import BostructError
 
 WARM_UP = 3  # steps before a graph is captured, on the stream that it is captured on
-SYNC_MESSAGE = "called a synchronizing CUDA operation"  # what torch says where it was told to raise instead of waiting
+SYNC_MESSAGE = "called a synchronizing CUDA operation"  # what torch warns of where it was told to warn of waits
 
 StepBody = Callable[[], None]
 
+# After a capture that failed torch's allocator takes it for one still underway: the next capture, which empties the
+# cache, would raise an internal error of torch.
+_CAPTURE_FAILED = threading.Event()
+_WAITS_LOCK = threading.Lock()  # filters of warnings, like torch's setting, belong to the whole process
+
 
 class CaptureFailed(BostructError, RuntimeError):
-    """A step that cannot be a CUDA graph, for lack of memory or because it waits for the device; its cause says why."""
+    """A capture that failed, or that is not tried because another one has failed in this process."""
+
+
+def can_capture() -> bool:
+    """Tell whether steps may be captured here: torch is built with CUDA, and no capture of this process has failed."""
+    return torch.version.cuda is not None and not _CAPTURE_FAILED.is_set()
 
 
 class CudaGraphs:
@@ -36,44 +50,56 @@ class CudaGraphs:
 
         body: as of `GraphedStep`.
 
-        Raises CaptureFailed; torch keeps some memory of it then.
+        Raises CaptureFailed, whose cause says why.
         """
+        if not can_capture():
+            raise CaptureFailed("a capture has failed in this process")
         graph = torch.cuda.CUDAGraph()
         try:
             # thread_local: other threads of the process may allocate meanwhile
             with torch.cuda.graph(graph, stream=self._stream, capture_error_mode="thread_local"):
                 body()
         except Exception as error:
-            graph.reset()
+            _CAPTURE_FAILED.set()
+            with suppress(RuntimeError):  # the error of the capture is what counts
+                graph.reset()
             reason = str(error).partition("\n")[0]
             raise CaptureFailed(f"its step cannot be a CUDA graph: {reason}") from error
         return graph.replay
 
     @contextmanager
-    def raise_on_sync(self) -> Iterator[None]:
-        """Make every operation that waits for the device raise a RuntimeError that says SYNC_MESSAGE.
+    def record_waits(self) -> Iterator[list[warnings.WarningMessage]]:
+        """Give a list that holds, after the block, torch's warnings of operations that waited for the device.
 
-        This holds for all threads, as torch has one setting. A capture would fail for the same reason, but does not
-        give back all of its memory then.
+        Other warnings are shown after the block. Nothing is raised in it, as torch has one setting for all threads.
         """
-        before = torch.cuda.get_sync_debug_mode()
-        torch.cuda.set_sync_debug_mode("error")
-        try:
-            yield
-        finally:
-            torch.cuda.set_sync_debug_mode(before)
+        waits: list[warnings.WarningMessage] = []
+        with _WAITS_LOCK:
+            before = torch.cuda.get_sync_debug_mode()
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                warnings.filterwarnings("ignore", "Synchronization debug mode is a prototype")  # said at the first call
+                torch.cuda.set_sync_debug_mode("warn")
+                try:
+                    yield waits
+                finally:
+                    torch.cuda.set_sync_debug_mode(before)
+        for one in caught:
+            if SYNC_MESSAGE in str(one.message):
+                waits.append(one)
+            else:
+                warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
-    def warn_of_sync(self, error: RuntimeError) -> None:
+    def warn_of_wait(self, wait: warnings.WarningMessage) -> None:
         """Warn with the line of code that waits, once for each training.
 
-        error: that was raised there.
+        wait: torch's warning.
         """
         if not self._warned:
             self._warned = True
-            at = traceback.extract_tb(error.__traceback__)[-1]
             warnings.warn(
-                f"trained without CUDA graphs, which is slower: a step waits for the device at {at.filename}:"
-                f"{at.lineno} ({at.line}), which a graph cannot do",
+                f"trained without CUDA graphs, which is slower: a step waits for the device at {wait.filename}:"
+                f"{wait.lineno}, which a graph cannot do",
                 stacklevel=2,
             )
 
@@ -81,8 +107,7 @@ class CudaGraphs:
 class GraphedStep:
     """A body that runs as it is WARM_UP times, is captured, and is replayed from then on.
 
-    Where the last of these runs shows that the body waits for the device, it is run as it is, always. The run that
-    showed it is made anew; running averages and random numbers that it moved on before it was broken off stay so.
+    Where the last of these runs waits for the device, the body is run as it is, always. Calls raise CaptureFailed.
 
     body: reads and writes tensors that stay where they are, and nothing on the CPU that changes.
     graphs: of the training that the body is a step of.
@@ -95,21 +120,15 @@ class GraphedStep:
     def __call__(self) -> None:
         self._runs += 1
         if self._runs == WARM_UP:
-            if self._run_checking_sync():
-                return
-            self._replay = self._body
-        elif self._runs > WARM_UP and self._replay is None:
+            self._run_recording_waits()
+            return
+        if self._runs > WARM_UP and self._replay is None:
             self._replay = self._graphs.capture(self._body)
         (self._replay or self._body)()
 
-    def _run_checking_sync(self) -> bool:
-        """Run the body, and tell whether it came to its end without waiting for the device."""
-        try:
-            with self._graphs.raise_on_sync():
-                self._body()
-        except RuntimeError as error:
-            if SYNC_MESSAGE not in str(error):
-                raise
-            self._graphs.warn_of_sync(error)
-            return False
-        return True
+    def _run_recording_waits(self) -> None:
+        with self._graphs.record_waits() as waits:
+            self._body()
+        if waits:
+            self._graphs.warn_of_wait(waits[0])
+            self._replay = self._body

@@ -12,16 +12,14 @@ STREAMS = 32  # that torch has on a GPU: asked for more it gives the same ones a
 _FREE_STREAMS: dict[int, list[torch.cuda.Stream]] = {}  # number of a GPU -> those that nobody has
 
 
-def take_stream(number: int, owner: object) -> torch.cuda.Stream:
-    """Take a stream that no other training has; it is given back when its owner is gone.
+def take_stream(number: int, owner: object) -> torch.cuda.Stream | None:
+    """Take a stream that no other training has, None where all are taken; it is given back when its owner is gone.
 
     When a graph goes, torch frees the working memory of cuBLAS on its stream, also where another graph that was
     captured on the same stream still writes there.
 
     number: of the GPU.
     owner: has the stream, and with it what was captured there.
-
-    Raises RuntimeError where all streams are taken.
     """
     if number not in _FREE_STREAMS:
         torch.cuda.init()
@@ -31,7 +29,7 @@ def take_stream(number: int, owner: object) -> torch.cuda.Stream:
     if not free:
         gc.collect()  # errors can hold trainings that have failed, and refer to themselves
     if not free:
-        raise RuntimeError(f"device: cuda:{number} has {STREAMS} streams, and as many trainings there are still held")
+        return None
     stream = free.pop()
     weakref.finalize(owner, free.append, stream)
     return stream

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 import torch
 
 from bostruct.checks import short_repr
-from bostruct.nas.cuda_graphs import CudaGraphs, GraphedStep, StepBody
+from bostruct.nas.cuda_graphs import CudaGraphs, GraphedStep, StepBody, can_capture
 from bostruct.nas.cuda_streams import take_stream
 
 BFLOAT16 = (8, 0)  # the compute capability from which cuDNN has all convolutions in bfloat16
@@ -53,15 +53,18 @@ def with_index(device: torch.device) -> torch.device:
 class DeviceContext:
     """A device with random numbers, and where there are graphs a stream, that belong to one training.
 
+    A GPU has one fast way: bfloat16, and steps as CUDA graphs on a stream of the training's own. Its fallback is the
+    way of a CPU, step by step on the current stream. The fallback is taken where anything is in doubt: below compute
+    capability 8.0 (in float32), where torch is not built with CUDA, where all streams are taken, and where a capture
+    has failed in this process.
+
     Everything that a training does happens within `activate`: then torch's global random numbers are its own, and go on
     from its last turn, whatever others have drawn in between. On a GPU this also holds while graphs of several
     trainings are replayed at once: a graph reads seed and offset of the generator's state that it was captured with.
 
     device: a CPU or a GPU that is there.
     seed: of the training's random numbers.
-    with_graphs: on a GPU, repeat steps as CUDA graphs, on a stream of its own; else the current stream is used.
-
-    Raises RuntimeError where all streams of a GPU are taken.
+    with_graphs: False for the fallback in any case.
     """
 
     def __init__(self, device: torch.device, seed: int, *, with_graphs: bool = True) -> None:
@@ -73,10 +76,12 @@ class DeviceContext:
         if self.cuda:
             torch.cuda.init()
             self._index = with_index(device).index
-            self._stream = take_stream(self._index, self) if with_graphs else torch.cuda.current_stream(self._index)
             self._generator = torch.Generator(torch.device("cuda", self._index)).manual_seed(seed)
             self._bfloat16 = torch.cuda.get_device_capability(self._index) >= BFLOAT16
-            self.graphs = CudaGraphs(self._stream) if with_graphs else None
+            fast = with_graphs and self._bfloat16 and can_capture()
+            stream = take_stream(self._index, self) if fast else None
+            self.graphs = None if stream is None else CudaGraphs(stream)
+            self._stream = torch.cuda.current_stream(self._index) if stream is None else stream
 
     @contextmanager
     def activate(self) -> Iterator[None]:
@@ -111,11 +116,13 @@ class DeviceContext:
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self._bfloat16)
 
     def make_graphed_callable(self, body: StepBody) -> StepBody:
-        """Return a callable that repeats a step: on a GPU as a CUDA graph.
+        """Return a callable that repeats a step: as a CUDA graph where there are graphs, else as it is.
 
         body: reads and writes tensors that stay where they are, and nothing on the CPU that changes. A body that waits
-            for the device half-way, as for a number that its network asks for, is run as it is, and from its beginning
-            where this is found out; a warning says so, once for each training.
+            for the device half-way, as for a number that its network asks for, is run as it is; a warning says so,
+            once for each training.
+
+        The callable raises CaptureFailed.
         """
         return body if self.graphs is None else GraphedStep(body, self.graphs)
 

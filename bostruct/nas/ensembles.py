@@ -14,7 +14,7 @@ from torch.func import functional_call, stack_module_state, vmap
 
 from bostruct.nas.data import Dataset, Task
 from bostruct.nas.device_data import on_device
-from bostruct.nas.devices import DeviceContext, check_device
+from bostruct.nas.devices import DeviceContext
 from bostruct.nas.networks import ACTIVATION_MODULES, ArchitectureNetwork
 from bostruct.nas.outcomes import (
     Epoch,
@@ -57,28 +57,27 @@ def train_ensemble(
     recipe: Recipe,
     seeds: Sequence[int],
     *,
-    device: str = "cpu",
     seconds: float | None = None,
     all_or_none: bool = False,
     watch: Callable[[int, int, Epoch], None] | None = None,
 ) -> list[Trained | TrainingFailed]:
-    """Train one perceptron with several seeds as one training, on a CPU or, without graphs, on a GPU.
+    """Train one perceptron with several seeds as one training on the CPU.
 
     Each has the initial values, the batches and the order of them that `train` gives it with its seed, and stops when
     it would. What it comes to differs from `train` in rounding only, as products of stacked matrices are summed in
     another order, and is the same, bit for bit, at every call with the same seeds and number of threads.
 
     build: gives networks without buffers.
-    data, recipe, device: as of `train`.
+    data, recipe: as of `train`.
     seeds: one each a training.
     seconds: at most, a training, which is charged its share.
     all_or_none: where one fails the others are `Stopped`; else a training that fails fails alone.
     watch: called with the number of the training, the number of the epoch, and what it came to.
     """
-    context = DeviceContext(check_device(device), 0, with_graphs=False)
+    context = DeviceContext(CPU, 0)
     try:
         with context.activate():
-            ensemble = Ensemble(build, data, recipe, seeds, context)
+            ensemble = Ensemble(build, data, recipe, seeds)
             while ensemble.running:
                 before = [len(epochs) for epochs in ensemble.epochs]
                 ensemble.train_epoch(math.inf if seconds is None else seconds)
@@ -100,23 +99,19 @@ class Ensemble:
     """The stacked networks and what each has come to.
 
     build, data, recipe, seeds: as of `train_ensemble`.
-    context: device and precision of all, without graphs.
 
     Its attributes are epochs, of each network, and outcomes, by the number of the network, of those that have ended.
     """
 
-    def __init__(
-        self, build: NetworkBuilder, data: Dataset, recipe: Recipe, seeds: Sequence[int], context: DeviceContext
-    ) -> None:
-        self._began, self._recipe, self._data, self._context = time.monotonic(), recipe, data, context
+    def __init__(self, build: NetworkBuilder, data: Dataset, recipe: Recipe, seeds: Sequence[int]) -> None:
+        self._began, self._recipe, self._data = time.monotonic(), recipe, data
         self._task: Task = data.task
-        device = context.device
-        self._parts = on_device(data, device)
-        self._networks = [_build_member(build, seed, recipe.every_decision).to(device) for seed in seeds]
-        self._generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
+        self._parts = on_device(data, CPU)
+        self._networks = [_build_member(build, seed, recipe.every_decision) for seed in seeds]
+        self._generators = [torch.Generator().manual_seed(seed) for seed in seeds]
         self._stacked: dict[str, Tensor] = stack_module_state(self._networks)[0]
         self._ghost = copy.deepcopy(self._networks[0]).to("meta")
-        self._optimizer = make_optimizer(list(self._stacked.values()), recipe, context)
+        self._optimizer = make_optimizer(list(self._stacked.values()), recipe, DeviceContext(CPU, 0))
         self.epochs: list[list[Epoch]] = [[] for _ in seeds]
         self.outcomes: dict[int, Trained | TrainingFailed] = {}
 
@@ -138,7 +133,7 @@ class Ensemble:
         n = len(examples)
         size = min(recipe.batch_size, n)
         steps = n // size
-        orders = torch.stack([torch.randperm(n, generator=one, device=one.device) for one in self._generators])
+        orders = torch.stack([torch.randperm(n, generator=one) for one in self._generators])
         losses = []
         for position in range(steps):
             set_rate(self._optimizer, recipe.rate((done + position / steps) / recipe.epochs))
@@ -176,8 +171,7 @@ class Ensemble:
 
     def _step(self, inputs: Tensor, targets: Tensor) -> Tensor:
         """Do a step of every member on its batch, (members, m, ...), and return their losses, (members,)."""
-        with self._context.precision():
-            losses = vmap(self._loss)(self._stacked, inputs, targets)
+        losses = vmap(self._loss)(self._stacked, inputs, targets)
         self._optimizer.zero_grad(set_to_none=True)
         losses.sum().backward()  # no member's loss depends on another's parameters
         if self._recipe.gradient_norm:
@@ -192,8 +186,8 @@ class Ensemble:
     def _validation_errors(self, longest: float) -> list[float]:
         """Return the validation error of every member; an empty list where there is no more time."""
         examples = self._parts.validation
-        total = torch.zeros(len(self._networks), dtype=torch.float64, device=self._context.device)
-        with torch.no_grad(), self._context.precision():
+        total = torch.zeros(len(self._networks), dtype=torch.float64)
+        with torch.no_grad():
             for first in range(0, len(examples), SCORED_AT_ONCE):
                 part = slice(first, first + SCORED_AT_ONCE)
                 given = vmap(self._forward, in_dims=(0, None))(self._stacked, examples.inputs[part])
@@ -217,8 +211,7 @@ class Ensemble:
         network, epochs = self._networks[member].network, self.epochs[member]
         network.load_state_dict({_inner(name): one[member].detach() for name, one in self._stacked.items()})
         network.eval()
-        self._context.synchronize()
-        return training_result(network, epochs, self._data, self._recipe, self._context.device, self.seconds())
+        return training_result(network, epochs, self._data, self._recipe, CPU, self.seconds())
 
 
 class _DecisionOutputs(nn.Module):

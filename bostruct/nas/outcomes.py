@@ -31,6 +31,10 @@ class OutOfMemory(TrainingFailed):
     """A training that there is too little memory for."""
 
 
+class NotCaptured(TrainingFailed):
+    """A training whose step could not be a CUDA graph: it is to begin anew without graphs."""
+
+
 class Stopped(TrainingFailed):
     """A training that had not ended when another one, without which it is of no use, failed."""
 
@@ -160,7 +164,9 @@ def describe_failure(error: Exception, context: DeviceContext) -> TrainingFailed
             f"batch normalization was given one value a channel ({str(error).partition(': ')[2]}): images of one "
             f"pixel, or features, need batch_size of at least 2 and as many examples"
         )
-    return TrainingFailed(str(error)) if isinstance(error, TrainingFailed | CaptureFailed) else None
+    if isinstance(error, CaptureFailed):
+        return NotCaptured(str(error))
+    return TrainingFailed(str(error)) if isinstance(error, TrainingFailed) else None
 
 
 def select_error(epochs: Sequence[Epoch], recipe: Recipe) -> float:

@@ -6,13 +6,14 @@ optimizer is stands in `steps.py`, whose turn it is and what comes of errors in 
 `devices.py`.
 
 On a CPU everything is float32 and eager, and repeats bit for bit with the same seed and number of threads. On a GPU
-images are channels-last, matrix products bfloat16 with float32 weights, normalization and loss (from compute capability
-8.0 on, else float32), optimizers fused, and a step is one CUDA graph that also gathers its batch.
+images are channels-last, matrix products bfloat16 with float32 weights, normalization and loss, optimizers fused, and a
+step is one CUDA graph that also gathers its batch. Where graphs are in doubt (`DeviceContext`) each step is run anew.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -30,12 +31,12 @@ from bostruct.nas.checkpoints import (
     load_checkpoint,
     save_checkpoint,
 )
-from bostruct.nas.cuda_streams import STREAMS
 from bostruct.nas.data import Dataset
 from bostruct.nas.device_data import on_device
 from bostruct.nas.devices import DeviceContext
 from bostruct.nas.outcomes import (
     Epoch,
+    NotCaptured,
     OutOfMemory,
     Trained,
     TrainingFailed,
@@ -112,10 +113,12 @@ def train_together(
     A training that fails fails alone, and its failure is in its place, also where `build` or the network raised it (a
     wrong shape); one that runs out of memory is tried once more when the others have ended. What `watch` raises is the
     caller's: it is raised here and ends all. On a CPU every result is, bit for bit, that of `train`, and nothing is
-    gained. Raises ValueError where numbers differ, or for more trainings than a GPU has streams, 32.
+    gained. Trainings beyond the 32 streams of a GPU have no graphs. Raises ValueError where numbers differ.
     """
     files = [None] * len(builds) if checkpoints is None else list(checkpoints)
-    _check_training_counts(len(builds), len(seeds), len(files), device)
+    if not len(builds) == len(seeds) == len(files):
+        given = f"{len(builds)}, {len(seeds)} and {len(files)}"
+        raise ValueError(f"builds, seeds, checkpoints: expected as many of each, got {given}")
     watches = [None if watch is None else partial(watch, number) for number in range(len(builds))]
     jobs = [TrainingJob(*one) for one in zip(builds, seeds, files, watches, strict=True)]
     rules: dict[str, Any] = {"seconds": seconds, "deadline": deadline, "fails_alone": True, "all_or_none": all_or_none}
@@ -127,14 +130,6 @@ def train_together(
         if isinstance(outcomes[number], TrainingFailed):
             delete_checkpoint(job.checkpoint)
     return outcomes
-
-
-def _check_training_counts(builds: int, seeds: int, files: int, device: str) -> None:
-    """Raise ValueError where the numbers of trainings differ, or are more than a GPU has streams."""
-    if not builds == seeds == files:
-        raise ValueError(f"builds, seeds, checkpoints: expected as many of each, got {builds}, {seeds} and {files}")
-    if torch.device(device).type == "cuda" and builds > STREAMS:
-        raise ValueError(f"builds: expected at most {STREAMS}, as many as torch has streams on a GPU, got {builds}")
 
 
 @dataclass(frozen=True)
@@ -163,6 +158,7 @@ def run_trainings(
     deadline: float = math.inf,
     fails_alone: bool = False,
     all_or_none: bool = False,
+    with_graphs: bool = True,
 ) -> list[Trained | TrainingFailed]:
     """Run trainings from beginning to end, a step of each at its turn, and return what they have come to.
 
@@ -172,11 +168,15 @@ def run_trainings(
     device: ``cpu``, ``cuda`` or ``cuda:<number>``.
     seconds, deadline: as of `train_together`.
     fails_alone, all_or_none: as of `TurnTaking`.
+    with_graphs: as of `DeviceContext`.
 
-    Raises what a `watch` raises, and unless fails_alone what networks and their builders raise.
+    A training whose step cannot be captured begins anew without graphs, or goes on from its checkpoint; a warning says
+    so, and `watch` is told of its epochs again. Raises what a `watch` raises, and unless fails_alone what networks and
+    their builders raise.
     """
     longest = math.inf if seconds is None else seconds
-    members = [TrainingContext(DeviceContext(torch.device(device), job.seed), Clock(longest, deadline)) for job in jobs]
+    context = partial(DeviceContext, torch.device(device), with_graphs=with_graphs)
+    members = [TrainingContext(context(job.seed), Clock(longest, deadline)) for job in jobs]
     steps = count_steps(len(data.train), recipe)
     scored = scoring_batches(len(data.validation), recipe).number
     group: TurnTaking[Training] = TurnTaking(members, fails_alone=fails_alone, all_or_none=all_or_none)
@@ -192,7 +192,15 @@ def run_trainings(
             group.finish(Training.has_ended, Training.result)
     finally:
         group.close()
-    return [group.outcomes[number] for number in range(len(jobs))]
+    outcomes = [group.outcomes[number] for number in range(len(jobs))]
+    again = [number for number, one in enumerate(outcomes) if isinstance(one, NotCaptured)]
+    if again:
+        warnings.warn(f"trained without CUDA graphs, which is slower: {outcomes[again[0]]}", stacklevel=3)
+        rules = {"deadline": deadline, "fails_alone": fails_alone, "all_or_none": all_or_none, "with_graphs": False}
+        redone = run_trainings([jobs[n] for n in again], data, recipe, device, seconds=seconds, **rules)
+        for number, outcome in zip(again, redone, strict=True):
+            outcomes[number] = outcome
+    return outcomes
 
 
 class Training:

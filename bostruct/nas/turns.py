@@ -13,7 +13,7 @@ from functools import partial
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from bostruct.nas.devices import DeviceContext
-from bostruct.nas.outcomes import OutOfMemory, Stopped, Trained, TrainingFailed, describe_failure
+from bostruct.nas.outcomes import NotCaptured, OutOfMemory, Stopped, Trained, TrainingFailed, describe_failure
 
 
 class Closable(Protocol):
@@ -74,7 +74,8 @@ class TurnTaking(Generic[T]):
     members: one for each training, by number.
     fails_alone: what `begin` and `each` raise in a training's turn is that training's failure, whatever it is; else
         only what `describe_failure` knows, and all other errors are raised.
-    all_or_none: where one fails, for another reason than memory, the others are `Stopped`.
+    all_or_none: where one fails, but not one that may be tried again (`OutOfMemory`, `NotCaptured`), the others are
+        `Stopped`.
 
     It has running, the trainings that go on, and outcomes, of those that have ended, both by number.
     """
@@ -159,8 +160,8 @@ class TurnTaking(Generic[T]):
             self._members[number].context.release()
 
     def _stop_others(self) -> None:
-        """Stop all others once one has failed, where all are wanted or none; running out of memory stops none."""
+        """Stop all others once one has failed for good, where all are wanted or none."""
         failures = [one for one in self.outcomes.values() if isinstance(one, TrainingFailed)]
-        if self._all_or_none and any(not isinstance(one, OutOfMemory) for one in failures):
+        if self._all_or_none and any(not isinstance(one, OutOfMemory | NotCaptured) for one in failures):
             for number in list(self.running):
                 self._end(number, Stopped("another training has failed"))

@@ -28,7 +28,8 @@ class WeightedRandomSearch:
 
     domain: of named choices.
     effects: (choices of each point, values, seed) -> the main effect of each choice, from the first phase.
-    n_random: trials of the first phase, at least 2; published, the number of trials divided by e.
+    n_random: trials of the first phase, at least 2. Published is the number of trials divided by e (`wrs_trials`),
+        which is too many where trials are many: docs/wrs.md has both.
     mode: how a step decides which variables change. ``shared``, as published: one uniform number decides for all, and a
         variable changes where its probability is at least that number. ``independent``: one number for each variable.
         ``single``: exactly one variable changes, drawn by the probabilities. ``auto``: ``single``, but every second
@@ -39,7 +40,10 @@ class WeightedRandomSearch:
 
     A variable's probability is its main effect over the largest one; where all effects are 0 every variable changes
     in every step. Choices that a point does not have, and those that a change opens, are drawn. Ties count as
-    improvements, as published. Raises TypeError, ValueError.
+    improvements, as published. Unlike the published search it suggests no point twice: a change that leads to a point
+    seen before is drawn again, up to 200 times, and then a random unseen point is suggested. A variable that changes
+    alone is drawn among its other values where the domain's `resample` does so, as that of a `Space`. Raises
+    TypeError, ValueError.
     """
 
     domain: HasChoices
@@ -118,7 +122,7 @@ class WeightedRandomSearch:
 
 
 def wrs_trials(n_trials: int) -> int:
-    """Return how many trials are random: n_trials / e, rounded, as published, and at least 2.
+    """Return how many trials are random in the published search: n_trials / e, rounded, and at least 2.
 
     n_trials: trials in all.
     """

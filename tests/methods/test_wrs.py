@@ -14,7 +14,7 @@ from tests.methods.mixed_space import NESTED, nested_objective
 SPACE = bo.Space({"a": range(5), "b": bool})
 
 
-def test_it_is_the_searcher_with_the_published_first_phase():
+def test_it_is_the_searcher_with_its_defaults():
     assert wrs(SPACE) == WeightedRandomSearch(SPACE, VarianceShares(), 37, "auto", 0.01, {})
     given = wrs(SPACE, 10, "single", 0.2, {"b": 4})
     assert given == WeightedRandomSearch(SPACE, VarianceShares(), 10, "single", 0.2, {"b": 4})

@@ -31,6 +31,7 @@ def gpu(monkeypatch):
     capability = [9, 0]
     random = torch.Generator
     monkeypatch.setattr(cuda_streams, "_FREE_STREAMS", {})
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
     monkeypatch.setattr(torch, "Generator", lambda *_: random())
     monkeypatch.setattr(torch.cuda, "init", lambda: None)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 1)

@@ -86,13 +86,21 @@ def test_a_digest_is_of_content_and_shape():
     assert held() is None
 
 
-def test_a_checkpoint_leaves_the_rate_where_graphs_read_it(tmp_path):
-    network, context = torch.nn.Linear(2, 1), context_with(Graphs)(CPU, 0)
-    runs = [
-        TrainingState(network, make_optimizer(list(network.parameters()), QUICK, context), torch.Generator())
-        for _ in range(2)
-    ]
+@pytest.mark.parametrize("saved", [True, False])
+def test_a_checkpoint_leaves_the_optimizer_its_graphs_and_the_rate_where_they_read_it(tmp_path, saved):
+    contexts = [context_with(Graphs)(CPU, 0, with_graphs=one) for one in (saved, True)]
+    runs = []
+    for context in contexts:
+        network = torch.nn.Linear(2, 1)
+        optimizer = make_optimizer(list(network.parameters()), QUICK, context)
+        network(torch.ones(1, 2)).sum().backward()
+        optimizer.step()
+        runs.append(TrainingState(network, optimizer, torch.Generator()))
     save_checkpoint(tmp_path / "c.pt", runs[0], {})
-    rate = runs[1].optimizer.param_groups[0]["lr"]
+    group = dict(runs[1].optimizer.param_groups[0])
     load_checkpoint(tmp_path / "c.pt", runs[1], {})
-    assert runs[1].optimizer.param_groups[0]["lr"] is rate
+    loaded = runs[1].optimizer.param_groups[0]
+    assert loaded["lr"] is group["lr"]
+    assert (loaded["fused"], loaded["capturable"]) == (group["fused"], group["capturable"]) == (True, True)
+    for one, other in zip(runs[0].network.parameters(), runs[1].network.parameters(), strict=True):
+        assert torch.equal(runs[0].optimizer.state[one]["exp_avg"], runs[1].optimizer.state[other]["exp_avg"])

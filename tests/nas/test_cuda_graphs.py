@@ -1,8 +1,10 @@
-"""Graphs: a step is run, captured and replayed; what waits for the device, or cannot be captured, is said."""
+"""Graphs: a step is run, captured and replayed; what waits for the device, or cannot be captured, is run as it is."""
 
 from __future__ import annotations
 
 import gc
+import threading
+import warnings
 import weakref
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,10 +13,12 @@ import pytest
 import torch
 
 import bostruct as bo
-from bostruct.nas import TrainingFailed, diabetes, digits, to_torch, train
+from bostruct.nas import Trained, TrainingFailed, cuda_graphs, diabetes, digits, to_torch, train
 from bostruct.nas import training as training_module
 from bostruct.nas.cuda_graphs import SYNC_MESSAGE, WARM_UP, CaptureFailed, CudaGraphs, GraphedStep
+from bostruct.nas.devices import DeviceContext
 from bostruct.nas.recipes import FAST
+from bostruct.nas.training import train_together
 from tests.nas.graphs import Graphs, context_with
 
 QUICK = replace(FAST, epochs=3, batch_size=32)
@@ -46,52 +50,98 @@ def test_a_body_is_run_then_captured_then_replayed():
     assert told == ["run"] * WARM_UP + ["capture", "replayed", "replayed"]
 
 
-class Strict(Graphs):
-    """Says SYNC_MESSAGE where it is told to, as a GPU does."""
+@pytest.fixture
+def modes(monkeypatch):
+    """All settings so far of what torch does where it waits for the device."""
+    modes: list[object] = [0]
+    monkeypatch.setattr(torch.cuda, "get_sync_debug_mode", lambda: modes[-1])
+    monkeypatch.setattr(torch.cuda, "set_sync_debug_mode", modes.append)
+    return modes
 
-    strict = False
 
-    @contextmanager
-    def raise_on_sync(self):
-        Strict.strict = True
-        try:
-            yield
-        finally:
-            Strict.strict = False
+class Recording(Graphs):
+    """Asks torch for waits as on a GPU."""
+
+    record_waits = CudaGraphs.record_waits
 
 
 class Asking(torch.nn.Module):
-    """Asks for a number half-way, or fails there for another reason."""
+    """Asks for a number half-way, of which torch warns where it was told to."""
 
-    def __init__(self, reason=SYNC_MESSAGE):
+    def __init__(self, modes, reason=SYNC_MESSAGE):
         super().__init__()
-        self.linear, self.reason = torch.nn.Linear(10, 1), reason
+        self.linear, self.norm = torch.nn.Linear(10, 1), torch.nn.BatchNorm1d(1)
+        self.modes, self.reason = modes, reason
 
     def forward(self, x):
-        given = self.linear(x)
-        if Strict.strict:
-            raise RuntimeError(self.reason)
+        given = self.norm(self.linear(x))
+        if self.modes[-1] == "warn":
+            warnings.warn(self.reason, stacklevel=1)
         return given * (1.0 if float(given.detach().sum()) > 0.0 else 0.5)
 
 
-def test_a_network_that_waits_is_trained_without_graphs_and_said_so_once(monkeypatch):
+def test_a_network_that_waits_is_trained_without_graphs_and_said_so_once(monkeypatch, modes):
     data, recipe = diabetes(), replace(QUICK, statistics="batch")  # batches enough for a graph of the scoring too
     give_graphs(monkeypatch, type("Eager", (Graphs,), {"record": False}))
-    expected = train(Asking, data, recipe, 1)
-    give_graphs(monkeypatch, Strict)
+    expected = train(lambda: Asking(modes), data, recipe, 1)
+    give_graphs(monkeypatch, Recording)
     with pytest.warns(
         UserWarning, match=r"without CUDA graphs.* waits for the device at .*test_cuda_graphs.py:"
     ) as told:
-        found = train(Asking, data, recipe, 1)
+        found = train(lambda: Asking(modes), data, recipe, 1)
     assert len(told) == 1
-    assert Strict.captures == 0
-    assert found.epochs == expected.epochs  # of a network without buffers, the run that was broken off has done nothing
+    assert Recording.captures == 0
+    assert found.epochs == expected.epochs
+    assert modes[-1] == 0
 
 
-def test_what_fails_in_the_last_run_for_another_reason_fails(monkeypatch):
-    give_graphs(monkeypatch, Strict)
-    with pytest.raises(RuntimeError, match="another reason"):
-        train(lambda: Asking("another reason"), diabetes(), QUICK, 1)
+def test_other_warnings_are_shown_and_do_not_count_as_waits(modes):
+    graphs = CudaGraphs(None)  # type: ignore[arg-type]
+
+    def warned():
+        with graphs.record_waits() as waits:
+            warnings.warn("Synchronization debug mode is a prototype feature", stacklevel=1)
+            warnings.warn("another reason", stacklevel=1)
+        return waits
+
+    with pytest.warns(UserWarning, match="another reason") as told:
+        assert warned() == []
+    assert len(told) == 1
+    assert modes == [0, "warn", 0]
+    with pytest.raises(KeyError), graphs.record_waits():
+        raise KeyError
+    assert modes[-1] == 0
+
+
+def test_after_a_capture_that_failed_the_process_captures_no_more(monkeypatch, gpu):
+    del gpu
+    tried = []
+
+    class Graph:
+        def reset(self):
+            raise RuntimeError("of a graph that is none")
+
+    @contextmanager
+    def graph(*_, **__):
+        tried.append("capture")
+        yield
+
+    def fails():
+        raise ValueError("a number is asked for\nat length")
+
+    monkeypatch.setattr(cuda_graphs, "_CAPTURE_FAILED", threading.Event())
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+    monkeypatch.setattr(torch.cuda, "graph", graph)
+    cuda = torch.device("cuda")
+    first, second = DeviceContext(cuda, 0), DeviceContext(cuda, 1)
+    assert first.graphs is not None
+    assert second.graphs is not None
+    with pytest.raises(CaptureFailed, match=r"cannot be a CUDA graph: a number is asked for$"):
+        first.graphs.capture(fails)
+    with pytest.raises(CaptureFailed, match="a capture has failed in this process"):
+        second.graphs.capture(fails)
+    assert tried == ["capture"]
+    assert DeviceContext(cuda, 0).graphs is None
 
 
 def failed_capture(cause):
@@ -110,19 +160,30 @@ def failed_capture(cause):
     return type("Failing", (Graphs,), {"capture": capture})
 
 
-@pytest.mark.parametrize(
-    ("cause", "reason"),
-    [
-        (
-            torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB."),
-            "^out of memory: CUDA out of mem",
-        ),
-        (ValueError("a number is asked for"), "^its step cannot be a CUDA graph: operation failed"),
-    ],
-)
-def test_a_capture_that_fails_is_a_reason_and_leaves_nothing(monkeypatch, cause, reason):
+@pytest.mark.parametrize("files", [True, False])
+def test_a_training_whose_capture_fails_begins_anew_without_graphs(monkeypatch, tmp_path, files):
+    data, checkpoint = digits(), tmp_path / "c.pt" if files else None
+    expected = train(built(CONVOLUTION, data), data, QUICK, 1)
+    give_graphs(monkeypatch, failed_capture(ValueError("a number is asked for")))
+    with pytest.warns(UserWarning, match="trained without CUDA graphs, .*: its step cannot be a CUDA graph") as told:
+        found = train(built(CONVOLUTION, data), data, QUICK, 1, checkpoint=checkpoint)
+    assert len(told) == 1
+    assert (found.epochs, found.test_error) == (expected.epochs, expected.test_error)
+
+
+def test_repeats_whose_captures_fail_stop_no_other(monkeypatch):
     data = diabetes()
-    made = []
+    build = built(PERCEPTRON, data)
+    expected = [train(build, data, QUICK, seed).epochs for seed in range(2)]
+    give_graphs(monkeypatch, failed_capture(ValueError("a number is asked for")))
+    with pytest.warns(UserWarning, match="without CUDA graphs"):
+        found = train_together([build] * 2, data, QUICK, range(2), all_or_none=True)
+    assert [one.epochs for one in found if isinstance(one, Trained)] == expected
+
+
+def test_a_capture_without_memory_is_a_reason_and_leaves_nothing(monkeypatch):
+    data, made = diabetes(), []
+    cause = torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB.")
 
     def build():
         made.append(weakref.ref(network := built(PERCEPTRON, data)()))
@@ -130,7 +191,7 @@ def test_a_capture_that_fails_is_a_reason_and_leaves_nothing(monkeypatch, cause,
 
     expected = train(build, data, QUICK, 1)
     give_graphs(monkeypatch, failed_capture(cause))
-    with pytest.raises(TrainingFailed, match=reason):
+    with pytest.raises(TrainingFailed, match=r"^out of memory: CUDA out of mem"):
         train(build, data, QUICK, 1)
     cause.__traceback__ = None
     gc.collect()
@@ -161,12 +222,3 @@ def test_a_step_that_is_replayed_is_the_step(monkeypatch, data, architecture, re
     monkeypatch.undo()
     usual = train(built(architecture, given), given, recipe, 3)  # optimizers that are not fused round otherwise
     assert usual.epochs[0].loss == pytest.approx(eager.epochs[0].loss, rel=1e-4)
-
-
-def test_waiting_raises_for_a_while(monkeypatch):
-    modes = [0]
-    monkeypatch.setattr(torch.cuda, "get_sync_debug_mode", lambda: modes[-1])
-    monkeypatch.setattr(torch.cuda, "set_sync_debug_mode", modes.append)
-    with pytest.raises(KeyError), CudaGraphs(None).raise_on_sync():  # type: ignore[arg-type]
-        raise KeyError
-    assert modes == [0, "error", 0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 
 from bostruct.nas.cuda_streams import STREAMS, take_stream
@@ -18,8 +17,8 @@ def test_no_two_contexts_with_graphs_share_a_stream(gpu):
     assert len({context._stream.cuda_stream for context in contexts}) == STREAMS
     scoring = [DeviceContext(cuda, 0, with_graphs=False) for _ in range(3)]
     assert {context._stream for context in scoring} == {("current", 1)}
-    with pytest.raises(RuntimeError, match=rf"cuda:1 has {STREAMS} streams"):
-        DeviceContext(cuda, 0)
+    late = DeviceContext(cuda, 0)
+    assert (late.graphs, late._stream) == (None, ("current", 1))
     assert DeviceContext(torch.device("cuda:0"), 0)._stream.number == 0
     given_back = contexts[5]._stream
     del contexts[5]
@@ -39,9 +38,8 @@ def test_a_stream_belongs_to_its_owner_while_the_owner_is_there(gpu):
 
     owners = [Owner() for _ in range(STREAMS)]
     taken = [take_stream(0, owner) for owner in owners]
-    assert len({stream.cuda_stream for stream in taken}) == STREAMS
-    with pytest.raises(RuntimeError, match=rf"cuda:0 has {STREAMS} streams"):
-        take_stream(0, Owner())
+    assert len({stream.cuda_stream for stream in taken if stream is not None}) == STREAMS
+    assert take_stream(0, Owner()) is None
     assert take_stream(1, owners[0]) not in taken
     del owners[7]
     assert take_stream(0, owners[0]) is taken[7]

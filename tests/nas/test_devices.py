@@ -10,14 +10,18 @@ from tests.nas.graphs import CPU
 
 
 def test_a_cache_that_cannot_be_emptied_hides_nothing(monkeypatch):
-    context = DeviceContext(CPU, 0)
-    context.cuda = True
+    context, tried = DeviceContext(CPU, 0), []
 
     def broken():
+        tried.append("empty")
         raise RuntimeError("captures_underway.empty() INTERNAL ASSERT FAILED")
 
     monkeypatch.setattr(torch.cuda, "empty_cache", broken)
     context.release()
+    assert tried == []  # a CPU has no such cache
+    context.cuda = True
+    context.release()
+    assert tried == ["empty"]
 
 
 def test_devices_are_there_or_refused(monkeypatch):
@@ -57,9 +61,20 @@ def test_convolutions_are_tuned_in_a_training_and_nowhere_else():
     assert not torch.backends.cudnn.benchmark
 
 
+def test_a_gpu_has_graphs_unless_they_are_in_doubt(monkeypatch, gpu):
+    del gpu
+    cuda = torch.device("cuda")
+    assert DeviceContext(cuda, 0).graphs is not None
+    fallback = DeviceContext(cuda, 0, with_graphs=False)
+    assert (fallback.graphs, fallback._stream) == (None, ("current", 1))
+    monkeypatch.setattr(torch.version, "cuda", None)  # a build for another maker's GPUs
+    assert DeviceContext(cuda, 0).graphs is None
+
+
 def test_products_are_bfloat16_where_all_convolutions_are(gpu):
     cuda = torch.device("cuda")
     for capability, expected in (((9, 0), True), ((8, 0), True), ((7, 5), False)):
         gpu[:] = capability
-        assert DeviceContext(cuda, 0).precision()._enabled == expected
+        context = DeviceContext(cuda, 0)
+        assert context.precision()._enabled == (context.graphs is not None) == expected
     assert not DeviceContext(CPU, 0).precision()._enabled

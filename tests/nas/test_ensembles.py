@@ -107,12 +107,6 @@ def test_a_member_that_diverges_fails_alone():
     assert [type(one) for one in useless] == [Stopped, TrainingFailed, Stopped]
 
 
-def test_an_ensemble_is_refused_a_device_that_is_not_there(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(ValueError, match="torch finds 0 CUDA devices here, got 'cuda'"):
-        train_ensemble(built(bo.Architecture.chain("relu-8 linear"), diabetes()), diabetes(), QUICK, [0], device="cuda")
-
-
 def test_time_and_memory_run_out():
     data = diabetes()
     build = built(bo.Architecture.chain("relu-8 linear"), data)

@@ -10,6 +10,7 @@ from bostruct.nas.cuda_graphs import CaptureFailed
 from bostruct.nas.devices import DeviceContext
 from bostruct.nas.outcomes import (
     Epoch,
+    NotCaptured,
     OutOfMemory,
     TrainingFailed,
     describe_failure,
@@ -44,7 +45,7 @@ def test_early_stop_is_the_published_rule():
             OutOfMemory,
             "out of memory: CUDA out of memory",
         ),
-        (CaptureFailed("its step cannot be a CUDA graph: x"), TrainingFailed, "its step cannot be a CUDA graph: x"),
+        (CaptureFailed("its step cannot be a CUDA graph: x"), NotCaptured, "its step cannot be a CUDA graph: x"),
         (out_of_time_failure(3), TrainingFailed, "epoch 3: out of time"),
     ],
 )
