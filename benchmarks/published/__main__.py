@@ -1,0 +1,119 @@
+"""Run every published benchmark of COMBO (Oh et al. 2019) on its 25 configurations.
+
+    python -m benchmarks.published [--data DIR] [--searches NAME,...] [--problems NAME,...] [--configs 25]
+        [--processes 1] [--out FILE]
+
+A configuration is an instance and a set of initial points, as published. FILE, benchmarks/published/results.jsonl by
+default, keeps a JSON line for each run. Runs that it holds are not repeated, also where a method has changed since:
+delete their lines to take them again. So a command that was ended goes on where it was.
+
+`combo` and `bocs` are run on all configurations, and with relabeled choices on five, one of each instance; the others
+on all, plain and relabeled. All of that takes at most 25 CPU hours; N configurations take the first N, instances in
+turn. DIR has the MaxSAT files in a folder `maxsat`; without it these are skipped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.chaos.results import read_revision
+from benchmarks.peers.record import append_conditions, append_run, read_file
+from benchmarks.peers.run import THREADS, Run
+from benchmarks.published.cases import (
+    CASES,
+    CONFIGS,
+    PROBLEMS,
+    RELABELED,
+    SEARCHES,
+    Missing,
+    list_configs,
+    list_searches,
+)
+from benchmarks.published.run import take
+
+NAME = "benchmarks.published"
+FILE = Path(__file__).with_name("results.jsonl")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Take the runs that are missing; return 0, or 1 where the file is damaged.
+
+    arguments: of the command; None for those of the process.
+    """
+    arguments = sys.argv[1:] if arguments is None else arguments
+    given = _parse(arguments)
+    try:
+        done = read_file(given.out)[1]
+        missing = [run for run in _list_runs(given) if run not in done]
+        if missing:
+            append_conditions(given.out, sys.executable, [NAME, *arguments])
+        for run, found in _take_runs(missing, given.data, given.processes):
+            append_run(given.out, run, found)
+            print(f"{run}: {found['improvements'][-1:]}", file=sys.stderr)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog=f"python -m {NAME}", description="the published benchmarks of COMBO")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="has the MaxSAT files in a folder maxsat")
+    parser.add_argument("--searches", default=",".join(SEARCHES))
+    parser.add_argument("--problems", default=",".join(PROBLEMS))
+    parser.add_argument("--configs", type=int, default=len(CONFIGS), help="how many configurations, instances in turn")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=FILE, metavar="FILE", help="a JSON line for each run")
+    given = parser.parse_args(arguments)
+    given.searches, given.problems = given.searches.split(","), given.problems.split(",")
+    for option, chosen, allowed in (
+        ("--searches", given.searches, SEARCHES),
+        ("--problems", given.problems, PROBLEMS),
+    ):
+        if unknown := [name for name in chosen if name not in allowed]:
+            parser.error(f"{option}: expected some of {', '.join(allowed)}; got {', '.join(unknown)}")
+    for name in list(given.problems):
+        try:
+            CASES[name.removesuffix(RELABELED)].load(1, given.data)
+        except Missing as error:
+            print(f"skipped: {name}: {error}", file=sys.stderr)
+            given.problems.remove(name)
+    return given
+
+
+def _list_runs(given: argparse.Namespace) -> list[Run]:
+    """List the runs, configuration by configuration, so that a file that was cut short has pairs; plain ones first."""
+    taken = CONFIGS[: given.configs]
+    return [
+        Run(problem, search, config, CASES[problem.removesuffix(RELABELED)].trials)
+        for is_relabeled in (False, True)
+        for config in taken
+        for problem in given.problems
+        if problem.endswith(RELABELED) == is_relabeled
+        for search in list_searches(problem)
+        if search in given.searches and config in list_configs(problem, search)
+    ]
+
+
+def _take_runs(runs: Sequence[Run], data: Path | None, processes: int) -> Iterator[tuple[Run, dict[str, Any]]]:
+    """Take runs in processes of one thread each; yield each with what it found and the revision of the code."""
+    os.environ |= dict.fromkeys(THREADS, "1")  # before a process that is spawned loads the linear algebra
+    revision = read_revision("benchmarks/published")
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        for run, found in pool.imap_unordered(partial(_take_run, data=data), runs):
+            yield run, found | {"revision": revision}
+
+
+def _take_run(run: Run, data: Path | None) -> tuple[Run, dict[str, Any]]:
+    return run, take(run, data)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
