@@ -36,7 +36,7 @@ from benchmarks.published.cases import (
     list_configs,
     list_searches,
 )
-from benchmarks.published.run import take
+from benchmarks.published.run import take_named
 
 NAME = "benchmarks.published"
 FILE = Path(__file__).with_name("results.jsonl")
@@ -107,12 +107,8 @@ def _take_runs(runs: Sequence[Run], data: Path | None, processes: int) -> Iterat
     os.environ |= dict.fromkeys(THREADS, "1")  # before a process that is spawned loads the linear algebra
     revision = read_revision("benchmarks/published")
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        for run, found in pool.imap_unordered(partial(_take_run, data=data), runs):
+        for run, found in pool.imap_unordered(partial(take_named, data=data), runs):
             yield run, found | {"revision": revision}
-
-
-def _take_run(run: Run, data: Path | None) -> tuple[Run, dict[str, Any]]:
-    return run, take(run, data)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ REFERENCE = "COMBO"
 BASELINES = ("SMAC", "TPE", "annealing", "BOCS-SDP")
 
 
-class Missing(ValueError):  # noqa: N818 - a condition of the run, not a failure of it
+class Missing(ValueError):
     """A problem is a file that is not there."""
 
 

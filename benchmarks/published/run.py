@@ -37,3 +37,11 @@ def take(run: Run, data: Path | None) -> dict[str, Any]:
         found["noise_free_best"] = problem.noise_free(result.best_point)
         found["noise_free_recommended"] = problem.noise_free(result.recommended.trial.point)
     return found | {"process_seconds": round(time.process_time() - before, 2)}
+
+
+def take_named(run: Run, data: Path | None) -> tuple[Run, dict[str, Any]]:
+    """Run a method; return the run and what `take` returns.
+
+    run, data: as for `take`.
+    """
+    return run, take(run, data)
