@@ -1,15 +1,15 @@
-"""Run every published benchmark of COMBO (Oh et al. 2019) on its 25 configurations.
+"""Run every published benchmark of COMBO (Oh et al. 2019) on its 25 configurations, and write docs/published.md.
 
     python -m benchmarks.published [--data DIR] [--searches NAME,...] [--problems NAME,...] [--configs 25]
-        [--processes 1] [--out FILE]
+        [--processes 1] [--out FILE] [--page PAGE]
 
 A configuration is an instance and a set of initial points, as published. FILE, benchmarks/published/results.jsonl by
 default, keeps a JSON line for each run. Runs that it holds are not repeated, also where a method has changed since:
-delete their lines to take them again. So a command that was ended goes on where it was.
+delete their lines to take them again. So a command that was ended goes on where it was. PAGE is written from FILE.
 
 `combo` and `bocs` are run on all configurations, and with relabeled choices on five, one of each instance; the others
 on all, plain and relabeled. All of that takes at most 25 CPU hours; N configurations take the first N, instances in
-turn. DIR has the MaxSAT files in a folder `maxsat`; without it these are skipped.
+turn, and 0 renews the page alone. DIR has the MaxSAT files in a folder `maxsat`; without it these are skipped.
 """
 
 from __future__ import annotations
@@ -32,18 +32,17 @@ from benchmarks.published.cases import (
     PROBLEMS,
     RELABELED,
     SEARCHES,
-    Missing,
     list_configs,
     list_searches,
 )
+from benchmarks.published.report import FILE, PAGE, publish
 from benchmarks.published.run import take_named
 
 NAME = "benchmarks.published"
-FILE = Path(__file__).with_name("results.jsonl")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Take the runs that are missing; return 0, or 1 where the file is damaged.
+    """Take the runs that are missing and write the page; return 0, or 1 where the file has no runs or is damaged.
 
     arguments: of the command; None for those of the process.
     """
@@ -57,6 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for run, found in _take_runs(missing, given.data, given.processes):
             append_run(given.out, run, found)
             print(f"{run}: {found['improvements'][-1:]}", file=sys.stderr)
+        print(publish(given.out, given.page), file=sys.stderr)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1
@@ -71,6 +71,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--configs", type=int, default=len(CONFIGS), help="how many configurations, instances in turn")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--out", type=Path, default=FILE, metavar="FILE", help="a JSON line for each run")
+    parser.add_argument("--page", type=Path, default=PAGE, help="Markdown, written anew, with figures")
     given = parser.parse_args(arguments)
     given.searches, given.problems = given.searches.split(","), given.problems.split(",")
     for option, chosen, allowed in (
@@ -79,13 +80,20 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     ):
         if unknown := [name for name in chosen if name not in allowed]:
             parser.error(f"{option}: expected some of {', '.join(allowed)}; got {', '.join(unknown)}")
-    for name in list(given.problems):
-        try:
-            CASES[name.removesuffix(RELABELED)].load(1, given.data)
-        except Missing as error:
-            print(f"skipped: {name}: {error}", file=sys.stderr)
-            given.problems.remove(name)
+    absent = [name for name in given.problems if not _has_file(name, given.data)]
+    if absent and given.configs:
+        told = "these are files: give their folder as --data DIR, which has them in a folder maxsat (docs/problems.md)"
+        print(f"skipped: {', '.join(absent)}; {told}", file=sys.stderr)
+    given.problems = [name for name in given.problems if name not in absent]
     return given
+
+
+def _has_file(problem: str, data: Path | None) -> bool:
+    case = CASES[problem.removesuffix(RELABELED)]
+    try:
+        return not case.file or case.find_file(data).exists()
+    except FileNotFoundError:
+        return False
 
 
 def _list_runs(given: argparse.Namespace) -> list[Run]:

@@ -19,10 +19,6 @@ REFERENCE = "COMBO"
 BASELINES = ("SMAC", "TPE", "annealing", "BOCS-SDP")
 
 
-class Missing(ValueError):
-    """A problem is a file that is not there."""
-
-
 @dataclass(frozen=True)
 class Case:
     """A published benchmark.
@@ -52,19 +48,28 @@ class Case:
         data: the folder of the files; None for none.
         is_relabeled: True permutes the choices at random, with the configuration as the seed.
 
-        Raises `Missing` where the problem is a file that is not there.
+        Raises FileNotFoundError where the problem is a file that is not there.
         """
         spec = self.spec.format(case=published_seeds(self.tag)[config][0] if self.tag else "", config=config)
         if self.file:
-            file = None if data is None else data / "maxsat" / self.file
-            if file is None or not file.exists():
-                raise Missing(f"expected maxsat/{self.file} in the folder of --data, got {data}")
-            spec = f"{spec}{file}"
+            spec = f"{spec}{self.find_file(data)}"
         if is_relabeled:
             spec = f"{spec}{',' if ':' in spec else ':'}relabel={config}"
         problem = problems.load(spec)
         assert isinstance(problem, Problem)
         return problem
+
+    def find_file(self, data: Path | None) -> Path:
+        """Return where the file of the problem lies.
+
+        data: the folder of the files; None for none.
+
+        Raises FileNotFoundError where there is none.
+        """
+        file = None if data is None else data / "maxsat" / self.file
+        if file is None or not file.exists():
+            raise FileNotFoundError(f"expected maxsat/{self.file} in the folder of --data, got {data}")
+        return file
 
 
 def _rows(
@@ -144,3 +149,14 @@ def list_configs(problem: str, search: str) -> tuple[int, ...]:
     search: one of `SEARCHES`.
     """
     return CONFIGS[:N_RELABELED] if problem.endswith(RELABELED) and search in SLOW else CONFIGS
+
+
+def title(problem: str) -> str:
+    """Return the name of a problem as a reader writes it.
+
+    problem: one of `PROBLEMS`.
+    """
+    name, _, rest = problem.removesuffix(RELABELED).partition(" ")
+    written = {"ising": "Ising", "branin": "Branin", "maxsat": "MaxSAT"}.get(name, name)
+    told = {"contamination": f", lambda {rest}", "ising": f", lambda {rest}", "branin": ""}.get(name, f" {rest}")
+    return f"{written}{told}{', relabeled' if problem.endswith(RELABELED) else ''}"

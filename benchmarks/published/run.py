@@ -22,7 +22,7 @@ def take(run: Run, data: Path | None) -> dict[str, Any]:
     best_known, the least value that anybody found. Of a noisy problem also noise_free_best and
     noise_free_recommended, the values without noise of the point with the best value and of the recommended point.
 
-    Raises `benchmarks.published.cases.Missing` where the problem is a file that is not there.
+    Raises FileNotFoundError where the problem is a file that is not there.
     """
     before = time.process_time()
     case = CASES[run.problem.removesuffix(RELABELED)]
