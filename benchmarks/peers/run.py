@@ -12,11 +12,14 @@ import math
 import os
 import sys
 import time
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.peers.searches import Steps
 from benchmarks.peers.tasks import Point, Task
 from bostruct import Infeasible, Space
 
@@ -62,15 +65,24 @@ def take(run: Run, most_seconds: float, data: Path | None) -> dict[str, Any]:
     the initial points; and the CPU seconds of the whole process.
     """
     values, seconds = evaluate(run, most_seconds, data)
+    found = summarize(values, seconds, N_INITIAL)
+    return found | {"cut": len(values) < run.trials, "process_seconds": round(time.process_time(), 2)}
+
+
+def summarize(values: Sequence[float], seconds: Sequence[float], n_initial: int) -> dict[str, Any]:
+    """Return what a file keeps of a run, as `take` describes it, but whether it was cut and its whole time.
+
+    values: of the trials in order; NaN where a trial has none.
+    seconds: of CPU that each suggestion took.
+    n_initial: number of initial points, whose suggestions do not count.
+    """
     best = np.fmin.accumulate([np.inf, *values])  # a trial without a value is NaN, which fmin passes over
     improved = [n for n, value in enumerate(values) if value < best[n]]
     return {
         "improvements": [[n + 1, values[n]] for n in improved],
-        "improvement_seconds": [round(sum(seconds[N_INITIAL : n + 1]), 5) for n in improved],
+        "improvement_seconds": [round(sum(seconds[n_initial : n + 1]), 5) for n in improved],
         "evaluated": len(values),
-        "cut": len(values) < run.trials,
-        "seconds": round(float(np.mean(seconds[N_INITIAL:] or seconds)), 5),
-        "process_seconds": round(time.process_time(), 2),
+        "seconds": round(float(np.mean(seconds[n_initial:] or seconds)), 5),
     }
 
 
@@ -83,14 +95,27 @@ def evaluate(run: Run, most_seconds: float, data: Path | None) -> tuple[list[flo
 
     task = make_task(run.problem, run.seed, data)
     search = ALL_SEARCHES[run.search](task, draw_initial(task.space, run.seed), run.seed)
+    return time_search(search, partial(value_of, task), run.trials, most_seconds)
+
+
+def time_search(
+    search: Steps, value: Callable[[Point], float], trials: int, most_seconds: float = math.inf
+) -> tuple[list[float], list[float]]:
+    """Return the values of the points that a search yields, and the CPU seconds that it took for each.
+
+    search: yields points and is sent their values.
+    value: of a point.
+    trials: the number of points.
+    most_seconds: of CPU for all suggestions, after which it is cut.
+    """
     values: list[float] = []
     seconds: list[float] = []
     before = time.process_time()
     point = next(search)
     while True:
         seconds.append(time.process_time() - before)
-        values.append(value_of(task, point))
-        if len(values) == run.trials or sum(seconds) > most_seconds:
+        values.append(value(point))
+        if len(values) == trials or sum(seconds) > most_seconds:
             return values, seconds
         before = time.process_time()
         point = search.send(values[-1])

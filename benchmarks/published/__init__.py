@@ -1,0 +1,1 @@
+"""The published benchmarks of COMBO: every configuration of its paper, beside its tables."""

@@ -1,0 +1,123 @@
+"""Run every published benchmark of COMBO (Oh et al. 2019) on its 25 configurations, and write docs/published.md.
+
+    python -m benchmarks.published [--data DIR] [--searches NAME,...] [--problems NAME,...] [--configs 25]
+        [--processes 1] [--out FILE] [--page PAGE]
+
+A configuration is an instance and a set of initial points, as published. FILE, benchmarks/published/results.jsonl by
+default, keeps a JSON line for each run. Runs that it holds are not repeated, also where a method has changed since:
+delete their lines to take them again. So a command that was ended goes on where it was. PAGE is written from FILE.
+
+`combo` and `bocs` are run on all configurations, and with relabeled choices on five, one of each instance; the others
+on all, plain and relabeled. All of that takes at most 25 CPU hours; N configurations take the first N, instances in
+turn, and 0 renews the page alone. DIR has the MaxSAT files in a folder `maxsat`; without it these are skipped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.chaos.results import read_revision
+from benchmarks.peers.record import append_conditions, append_run, read_file
+from benchmarks.peers.run import THREADS, Run
+from benchmarks.published.cases import (
+    CASES,
+    CONFIGS,
+    PROBLEMS,
+    RELABELED,
+    SEARCHES,
+    list_configs,
+    list_searches,
+)
+from benchmarks.published.report import FILE, PAGE, publish
+from benchmarks.published.run import take_named
+
+NAME = "benchmarks.published"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Take the runs that are missing and write the page; return 0, or 1 where the file has no runs or is damaged.
+
+    arguments: of the command; None for those of the process.
+    """
+    arguments = sys.argv[1:] if arguments is None else arguments
+    given = _parse(arguments)
+    try:
+        done = read_file(given.out)[1]
+        missing = [run for run in _list_runs(given) if run not in done]
+        if missing:
+            append_conditions(given.out, sys.executable, [NAME, *arguments])
+        for run, found in _take_runs(missing, given.data, given.processes):
+            append_run(given.out, run, found)
+            print(f"{run}: {found['improvements'][-1:]}", file=sys.stderr)
+        print(publish(given.out, given.page), file=sys.stderr)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog=f"python -m {NAME}", description="the published benchmarks of COMBO")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="has the MaxSAT files in a folder maxsat")
+    parser.add_argument("--searches", default=",".join(SEARCHES))
+    parser.add_argument("--problems", default=",".join(PROBLEMS))
+    parser.add_argument("--configs", type=int, default=len(CONFIGS), help="how many configurations, instances in turn")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=FILE, metavar="FILE", help="a JSON line for each run")
+    parser.add_argument("--page", type=Path, default=PAGE, help="Markdown, written anew, with figures")
+    given = parser.parse_args(arguments)
+    given.searches, given.problems = given.searches.split(","), given.problems.split(",")
+    for option, chosen, allowed in (
+        ("--searches", given.searches, SEARCHES),
+        ("--problems", given.problems, PROBLEMS),
+    ):
+        if unknown := [name for name in chosen if name not in allowed]:
+            parser.error(f"{option}: expected some of {', '.join(allowed)}; got {', '.join(unknown)}")
+    absent = [name for name in given.problems if not _has_file(name, given.data)]
+    if absent and given.configs:
+        told = "these are files: give their folder as --data DIR, which has them in a folder maxsat (docs/problems.md)"
+        print(f"skipped: {', '.join(absent)}; {told}", file=sys.stderr)
+    given.problems = [name for name in given.problems if name not in absent]
+    return given
+
+
+def _has_file(problem: str, data: Path | None) -> bool:
+    case = CASES[problem.removesuffix(RELABELED)]
+    try:
+        return not case.file or case.find_file(data).exists()
+    except FileNotFoundError:
+        return False
+
+
+def _list_runs(given: argparse.Namespace) -> list[Run]:
+    """List the runs, configuration by configuration, so that a file that was cut short has pairs; plain ones first."""
+    taken = CONFIGS[: given.configs]
+    return [
+        Run(problem, search, config, CASES[problem.removesuffix(RELABELED)].trials)
+        for is_relabeled in (False, True)
+        for config in taken
+        for problem in given.problems
+        if problem.endswith(RELABELED) == is_relabeled
+        for search in list_searches(problem)
+        if search in given.searches and config in list_configs(problem, search)
+    ]
+
+
+def _take_runs(runs: Sequence[Run], data: Path | None, processes: int) -> Iterator[tuple[Run, dict[str, Any]]]:
+    """Take runs in processes of one thread each; yield each with what it found and the revision of the code."""
+    os.environ |= dict.fromkeys(THREADS, "1")  # before a process that is spawned loads the linear algebra
+    revision = read_revision("benchmarks/published")
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        for run, found in pool.imap_unordered(partial(take_named, data=data), runs):
+            yield run, found | {"revision": revision}
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
