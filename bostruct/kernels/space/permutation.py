@@ -13,7 +13,6 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
 
 from bostruct.contracts import Array, IntArray
 from bostruct.kernels.space.factor import VariableChanges
@@ -77,15 +76,16 @@ def _count_shared(xs: IntArray, ys: IntArray, size: int) -> Array:
     """Return how many numbers two rows share (n, m), where none occurs twice in a row.
 
     xs, ys: numbers in 0..size - 1, (n, k) and (m, k).
+
+    A table tells of each number which of the m rows have it. A row of it is read at once, which takes less than half the
+    time of a product of sparse matrices.
     """
-    mine, theirs = (
-        csr_array(
-            (np.ones(codes.size, dtype=np.float32), codes.ravel(), np.arange(0, codes.size + 1, codes.shape[1])),
-            shape=(len(codes), size),
-        )
-        for codes in (xs, ys)
-    )
-    return np.asarray((mine @ theirs.T).toarray(), dtype=np.float64)
+    has = np.zeros((size, len(ys)), dtype=np.int8)
+    has[ys.ravel(), np.repeat(np.arange(len(ys)), ys.shape[1])] = 1
+    shared = np.zeros((len(xs), len(ys)), dtype=np.int16)
+    for numbers in xs.T:
+        shared += has[numbers]
+    return shared.astype(np.float64)
 
 
 @dataclass(frozen=True)
