@@ -77,8 +77,8 @@ def _count_shared(xs: IntArray, ys: IntArray, size: int) -> Array:
 
     xs, ys: numbers in 0..size - 1, (n, k) and (m, k).
 
-    A table tells of each number which of the m rows have it. A row of it is read at once, which takes less than half the
-    time of a product of sparse matrices.
+    A table tells of each number which of the m rows have it. A row of it is read at once, which takes less than half
+    the time of a product of sparse matrices.
     """
     has = np.zeros((size, len(ys)), dtype=np.int8)
     has[ys.ravel(), np.repeat(np.arange(len(ys)), ys.shape[1])] = 1
