@@ -368,7 +368,7 @@ def outer_part(rng, depth, visible):
     shown, chain = list(visible), [stem]
     if rng.random() < 0.7:
         inner = lambda: lang.siso_module("Inner", {"z": D([1, 2, 3])})  # noqa: E731
-        aside = lang.siso_optional(inner, D([0, 1])) if rng.random() < 0.5 else inner()
+        aside = lang.siso_optional(inner, D([0, 1])) if rng.random() < 0.15 else inner()
         aside[0]["in"].connect(stem[1]["out"])
         shown.append(lang.outer_output(aside[1]["out"]))
     for seed in rng.integers(2**31, size=int(rng.integers(1, 3))).tolist() if depth < 2 else []:
