@@ -55,8 +55,16 @@ from bostruct.domains.language.errors import (
     TraceError,
 )
 from bostruct.domains.language.graph import DependentHyperparameter, Discrete
-from bostruct.domains.language.hyperparameters import Bool, D, FloatRange, IntRange, OneOfK, OneOfKFactorial
-from bostruct.domains.language.modules import module, siso_module, substitution_module
+from bostruct.domains.language.hyperparameters import (
+    Bool,
+    D,
+    FloatRange,
+    HyperparameterSharer,
+    IntRange,
+    OneOfK,
+    OneOfKFactorial,
+)
+from bostruct.domains.language.modules import module, outer_output, siso_module, substitution_module
 from bostruct.domains.language.program import Program
 from bostruct.domains.language.space import SearchSpace
 from bostruct.domains.language.trace import Trace
@@ -77,6 +85,7 @@ __all__ = [
     "FloatRange",
     "ForeignHyperparameter",
     "ForeignPort",
+    "HyperparameterSharer",
     "Infeasible",
     "IntRange",
     "Labelled",
@@ -105,6 +114,7 @@ __all__ = [
     "mimo_nested_repeat",
     "mimo_or",
     "module",
+    "outer_output",
     "preproc_apply_postproc",
     "siso_module",
     "siso_nested_repeat",

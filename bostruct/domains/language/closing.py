@@ -15,7 +15,7 @@ from bostruct.domains.language.errors import (
     NameClash,
     PortNames,
 )
-from bostruct.domains.language.graph import Fragment, Hyperparameter, Input, Module, Output, show_port
+from bostruct.domains.language.graph import Fragment, Input, Module, Output, number_name, show_port
 
 
 def close(fragment: Fragment, made: object) -> None:
@@ -34,7 +34,11 @@ def close(fragment: Fragment, made: object) -> None:
     _check_reachability(fragment)
     _name_hyperparameters(fragment)
     fragment.closed = True
-    fragment.is_plain = all(m.substitution is None and not m.hyperparameters for m in fragment.modules)
+    fragment.is_plain = not fragment.reads_outer and not any(map(_has_choices, fragment.modules))
+
+
+def _has_choices(module: Module) -> bool:
+    return module.substitution is not None or bool(module.hyperparameters)
 
 
 def _set_borders(fragment: Fragment, inputs: Mapping[str, Input]) -> None:
@@ -51,14 +55,32 @@ def _check_edges(fragment: Fragment) -> None:
         for port in module.inputs.values():
             if port.source is None and port.exposed_as is None:
                 raise DanglingInput(f"{port} reads nothing: connect it, or return it among the inputs of {fragment}")
+            if port.source is not None and port.source.module.fragment is not fragment:
+                fragment.reads_outer = True
+                _check_outer_edge(port, port.source)
+
+
+def _check_outer_edge(port: Input, source: Output) -> None:
+    """Raise CycleError where an output of a part around this one depends on what this part stands for."""
+    around = port.module.fragment
+    while around.host is not None and around.host.fragment is not source.module.fragment:
+        around = around.host.fragment
+    before: set[Module] = set()
+    _visit_ancestors(source.module, before)
+    if around.host in before:
+        raise CycleError(f"{port} reads {source}, which depends on {around.host.path}, the substitution around it")
 
 
 def _check_reachability(fragment: Fragment) -> None:
     done: set[Module] = set()
     for output in fragment.outputs.values():
         _visit_ancestors(output.module, done)
+    hidden: set[Module] = set()  # what only parts to come may read
+    for output in fragment.outer_outputs:
+        _visit_ancestors(output.module, hidden)
+    fragment.hides_choices = any(map(_has_choices, hidden - done))
     for module in fragment.modules:
-        if module not in done:
+        if module not in done and module not in hidden:
             _visit_ancestors(module, set())  # a loop of its own is the better message
             raise DanglingModule(f"{module.path} leads to no output of {fragment}: connect it, or leave it out")
 
@@ -69,20 +91,19 @@ def _name_hyperparameters(fragment: Fragment) -> None:
         for name, h in module.hyperparameters.items():
             if h.fragment is fragment:
                 local.setdefault(id(h), f"{module.name}.{name}")
-    taken: dict[str, Hyperparameter] = {}
+    taken: set[str] = set()
     loose = 0
     for h in fragment.hyperparameters:
         name = h.name or local.get(id(h))
         if name is None:  # only functions to come use it
             name, loose = f"D-{loose}", loose + 1
-        if name in taken:
-            raise NameClash(f"two hyperparameters of {fragment} are called {name!r}: {taken[name]} and {h}")
-        taken[name] = h
+        name = number_name(name, taken)
+        taken.add(name)
         h.path = fragment.child_path(name)
 
 
 def _visit_ancestors(start: Module, done: set[Module]) -> None:
-    """Add to `done` all modules that `start` depends on; raises CycleError."""
+    """Add to `done` all modules of its part that `start` depends on; raises CycleError."""
     if start in done:
         return
     path = {start: None}  # from the start back to where the walk is
@@ -92,7 +113,9 @@ def _visit_ancestors(start: Module, done: set[Module]) -> None:
         if port is None:
             stack.pop()
             done.add(path.popitem()[0])
-        elif port.source is not None and (module := port.source.module) not in done:
+        elif (
+            port.source is not None and (module := port.source.module) not in done and module.fragment is start.fragment
+        ):
             if module in path:
                 raise CycleError(f"{port} reads {port.source}, which depends on it: {_module_cycle(path, module)}")
             path[module] = None

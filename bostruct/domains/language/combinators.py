@@ -41,20 +41,26 @@ def hyperparameter_aggregator(name_to_hyperp: Mapping[str, Hyperparameter]) -> I
 
 
 def siso_sequential(io_lst: Sequence[IO]) -> IO:
-    """Connect parts with one input and one output, each feeding the next.
+    """Connect parts, each feeding the next by its output ``out`` and the next one's input ``in``.
 
-    io_lst: list of parts, (inputs, outputs) with the ports ``in`` and ``out``; at least one.
+    io_lst: list of parts, (inputs, outputs); at least one. The first may have any inputs, or None in their place where
+        they are connected elsewhere; the last may have any outputs.
 
-    Raises LanguageError.
+    Returns the inputs of the first and the outputs of the last part. Raises LanguageError.
     """
     if not io_lst:
         raise LanguageError("io_lst: expected at least one part, got none")
     for position, part in enumerate(io_lst):
-        if not (isinstance(part, tuple) and len(part) == 2 and "in" in part[0] and "out" in part[1]):
+        if not isinstance(part, tuple) or len(part) != 2:
             made = "; call it" if callable(part) else ""
             raise LanguageError(
-                f"io_lst: expected parts, (inputs, outputs) with 'in' and 'out'; got {short_repr(part)} at "
-                f"{position}{made}"
+                f"io_lst: expected parts, (inputs, outputs), got {short_repr(part)} at {position}{made}"
+            )
+        is_first, is_last = position == 0, position == len(io_lst) - 1
+        if not (is_first or "in" in (part[0] or ())) or not (is_last or "out" in (part[1] or ())):
+            raise LanguageError(
+                "io_lst: expected an input 'in' of each part but the first and an output 'out' of each but the last; "
+                f"got {short_repr(part)} at {position}"
             )
     for (_, outputs), (inputs, _) in pairwise(io_lst):
         inputs["in"].connect(outputs["out"])
@@ -203,7 +209,8 @@ def siso_permutation(fn_lst: Sequence[Builder], h_perm: Hyperparameter, name: st
     """Return a chain of all parts in some order.
 
     fn_lst: functions that each build a part with one input and one output.
-    h_perm: hyperparameter, the position of the order among all orders, sorted (`OneOfKFactorial`).
+    h_perm: hyperparameter, the position of the order among all orders, sorted: `OneOfKFactorial` for all of them, or
+        `D` of the positions of some.
     name: str, the module's name in paths.
 
     Raises LanguageError.
@@ -214,12 +221,8 @@ def siso_permutation(fn_lst: Sequence[Builder], h_perm: Hyperparameter, name: st
 
     for builder in fn_lst:
         _check_builder(name, "fn_lst", builder)
-    values = _known_values(h_perm)
-    for value in values:
+    for value in _known_values(h_perm):
         _permutation_at(name, value, len(fn_lst))
-    for k in range(2, len(fn_lst)):
-        if values == tuple(range(math.factorial(k))):
-            raise LanguageError(f"{name}: perm_idx: expected the orders of {len(fn_lst)} parts, got all those of {k}")
     return substitution_module(name, substitution_fn, {"perm_idx": h_perm}, ("in",), ("out",))
 
 

@@ -292,5 +292,5 @@ def check_factorable(fragment: Fragment) -> None:
     read.update(fragment.outputs.values())
     lost = any(output not in read for m in fragment.modules if m.substitution for output in m.outputs.values())
     host = fragment.host
-    if lost or (host is not None and fragment.inputs.keys() != host.inputs.keys()):
+    if lost or fragment.hides_choices or (host is not None and fragment.inputs.keys() != host.inputs.keys()):
         raise NotFactorable

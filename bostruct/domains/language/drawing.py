@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bostruct.checks import short_repr
-from bostruct.domains.language.graph import DependentHyperparameter, Discrete, Hyperparameter, Module
+from bostruct.domains.language.graph import DependentHyperparameter, Discrete, Hyperparameter
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import MISSING, Walk
 
@@ -79,7 +79,7 @@ def view(walk: Walk) -> View:
     """
     boxes: dict[str, Box] = {}
     ellipses: dict[str, Ellipse] = {}
-    for module in _in_reading_order(walk):
+    for module in walk.reading_order():
         inputs = {}
         for name, port in module.inputs.items():
             output = walk.source(port)
@@ -97,22 +97,6 @@ def view(walk: Walk) -> View:
         outputs[name] = Port(output.module.path, output.name)
     gone = {place: value for place, value in walk.values.items() if place not in ellipses}
     return View(boxes, ellipses, outputs, gone)
-
-
-def _in_reading_order(walk: Walk) -> Iterator[Module]:
-    done: set[Module] = set()
-    for first in walk.modules():
-        stack = [(first, False)]
-        while stack:
-            module, is_entered = stack.pop()
-            if module in done:
-                continue
-            if is_entered:
-                done.add(module)
-                yield module
-            else:
-                read = [walk.source(port) for port in module.inputs.values()]
-                stack += [(module, True), *((output.module, False) for output in reversed(read) if output is not None)]
 
 
 def _add_ellipse(ellipses: dict[str, Ellipse], h: Hyperparameter, walk: Walk) -> None:

@@ -14,7 +14,7 @@ class AlreadyConnected(LanguageError):
 
 
 class ForeignPort(LanguageError):
-    """An edge would leave the function that builds this part of the space."""
+    """An edge would leave the function that builds this part of the space, to what no part around it has declared."""
 
 
 class ForeignHyperparameter(LanguageError):

@@ -8,7 +8,7 @@ from bostruct.contracts import Infeasible
 from bostruct.domains.language.closing import close
 from bostruct.domains.language.errors import LanguageError, PortNames, SubstitutionError, TooDeep
 from bostruct.domains.language.graph import Fragment, Module, Substitution, build_into
-from bostruct.domains.language.values import Value
+from bostruct.domains.language.values import Value, reveal
 
 ESCAPED = {"%": "%25", "/": "%2F", ",": "%2C", "]": "%5D"}  # what places are made of
 MAX_EXPANSIONS = 4_096  # parts at one module
@@ -46,7 +46,7 @@ def _build_fragment(module: Module, given: tuple[Value, ...], max_depth: int) ->
         raise TooDeep(f"{module.path}: more than {max_depth} substitutions around each other")
     try:
         with build_into(fragment):
-            made = substitution.fn(module.constants | values)
+            made = substitution.fn(module.constants | {name: reveal(value) for name, value in values.items()})
     except Infeasible as error:
         if not substitution.opens_choices:
             raise LanguageError(f"{module.path}: opens_choices=False, but {values} is infeasible: {error}") from error
@@ -61,7 +61,8 @@ def _build_fragment(module: Module, given: tuple[Value, ...], max_depth: int) ->
         raise SubstitutionError(f"{module.path}: its function failed for {values}: {error!r}") from error
     close(fragment, made)
     if not substitution.opens_choices and not fragment.is_plain:
-        raise LanguageError(f"{module.path}: opens_choices=False, but what {values} builds holds choices")
+        what = "reads an output of a part around it" if fragment.reads_outer else "holds choices"
+        raise LanguageError(f"{module.path}: opens_choices=False, but what {values} builds {what}")
     for kind, declared, there, subset in (
         ("inputs", module.inputs, fragment.inputs, substitution.allow_input_subset),
         ("outputs", module.outputs, fragment.outputs, substitution.allow_output_subset),

@@ -53,6 +53,37 @@ def canonical_data(what: str, value: object) -> Json:
     return found
 
 
+def canonical_value(what: str, value: object, name: Json) -> Json:
+    """Return JSON data for a value of a module, equal for equal values of equal names.
+
+    what: str, what errors call it.
+    value: the value.
+    name: the name by which it was chosen, or a tuple that holds such names; None where it has none.
+
+    Raises LanguageError where it has no name, and nothing but its address tells it apart from others.
+    """
+    if name is None:
+        return canonical_data(what, value)
+    try:
+        known = canonical_data(what, value)
+    except LanguageError:
+        known = None
+    return ["named", canonical_data(what, name), known]
+
+
+def readable_data(what: str, value: object) -> Json:
+    """Return a value as it is where JSON can hold it, else what `canonical_data` tells of it; raises LanguageError.
+
+    what: str, what errors call it.
+    value: of a module.
+    """
+    plain = value.item() if isinstance(value, np.generic) else value
+    try:
+        return json.loads(json.dumps(plain, allow_nan=False))
+    except (TypeError, ValueError):
+        return canonical_data(what, value)
+
+
 def identity_of(thing: object, around: tuple[int, ...] = ()) -> Json:
     """Return JSON data that identifies a function or an implementation.
 

@@ -10,15 +10,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import count
 from typing import NamedTuple, TypeAlias, TypeGuard
 
 from bostruct.checks import short_repr
 from bostruct.domains.language.errors import AlreadyConnected, ForeignHyperparameter, ForeignPort, LanguageError
 from bostruct.domains.language.fingerprints import canonical_data
-from bostruct.domains.language.values import Value, as_name, as_properties, as_value
+from bostruct.domains.language.values import (
+    Value,
+    as_name,
+    as_properties,
+    has_names,
+    name_value,
+    name_values,
+)
 
 MODULE_NAME = re.compile(r"[^/\[\].:\s]+")
 
@@ -41,16 +49,18 @@ class Input:
     def connect(self, output: Output) -> None:
         """Read what the output gives; raises LanguageError, naming both ends.
 
-        output: `Output` of a module of the same part.
+        output: `Output` of a module of the same part, or one that a part around it has declared by `outer_output`.
         """
         if not isinstance(output, Output):
             raise LanguageError(f"{self}: expected an output to connect to, got {show_port(output)}")
         if self.source is not None:
             raise AlreadyConnected(f"{self} reads {self.source} already; it cannot read {output} too")
         here, there = self.module.fragment, output.module.fragment
-        if here is not there or here.closed:
-            why = "is finished" if here is there else f"is not the part of {output.module.path} ({there})"
-            raise ForeignPort(f"{self} cannot read {output}: the part of the space it belongs to ({here}) {why}")
+        is_readable = here is there or (output in there.outer_outputs and there.encloses(here))
+        if here.closed or not is_readable:
+            why = "is finished" if is_readable else f"is not the part of {output.module.path} ({there})"
+            hint = f"; {there} may declare the output by outer_output" if there.encloses(here) else ""
+            raise ForeignPort(f"{self} cannot read {output}: the part of the space it belongs to ({here}) {why}{hint}")
         self.source = output
 
     def __repr__(self) -> str:
@@ -89,20 +99,25 @@ class Fragment:
     path: str, the path of the substitution that it stands for, "" for the whole space.
     host: the module that it replaces, None for the whole space.
 
-    `depth` is the number of substitutions around it.
+    `depth` is the number of substitutions around it, `outer_outputs` are the outputs that parts inside it may read, and
+    `shared` holds what a `HyperparameterSharer` made for it.
     """
 
     __slots__ = (
         "closed",
         "depth",
+        "hides_choices",
         "host",
         "hyperparameters",
         "inputs",
         "is_plain",
         "modules",
         "numbers",
+        "outer_outputs",
         "outputs",
         "path",
+        "reads_outer",
+        "shared",
         "tokens",
     )
 
@@ -118,6 +133,10 @@ class Fragment:
         self.closed = False
         self.tokens: bytes | None = None  # once somebody asks for them
         self.is_plain = False  # whether it is finished, and nothing in it depends on any choice
+        self.outer_outputs: set[Output] = set()
+        self.reads_outer = False  # whether a module of it reads an output of a part around it
+        self.hides_choices = False  # whether only parts to come may make some of its choices visible
+        self.shared: dict[tuple[object, str], Hyperparameter] = {}  # by sharer, None for those made with the part
 
     def __repr__(self) -> str:
         return self.path or "the whole space"
@@ -148,36 +167,61 @@ class Fragment:
         return other is self
 
 
+def number_name(name: str, taken: Container[str]) -> str:
+    """Return a name itself where it is free, else with the first number from 1 on that makes it so.
+
+    name: wanted.
+    taken: the names that others have.
+    """
+    if name not in taken:
+        return name
+    return next(numbered for n in count(1) if (numbered := f"{name}-{n}") not in taken)
+
+
 class Discrete:
     """An independent hyperparameter: one of finitely many values.
 
-    values: at least one, none twice; each None, a bool, a number, a string, or a tuple of these.
-    name: str, its key in traces; by default the first module that it is given to and its local name there, as in
+    values: at least one, none twice; each None, a bool, a number, a string, or a tuple of these. Also a function or
+        class, which traces know by its ``__name__``, or a dict, which they know by its JSON. A dict given for `values`
+        itself holds any objects by the names that traces know them by.
+    name: str, its key in traces, numbered from the second hyperparameter of one part and one name on, as in ``swap``,
+        ``swap-1``; by default the first module that it is given to and its local name there, as in
         ``Conv2D-0.filters``.
     ordered: bool, True where neighboring values are alike.
 
     To share a hyperparameter, pass the same object to several modules. Raises LanguageError.
     """
 
-    __slots__ = ("fragment", "name", "ordered", "path", "positions", "values")
+    __slots__ = ("fragment", "is_named", "name", "ordered", "path", "positions", "values")
 
-    def __init__(self, values: Iterable[Value], name: str | None = None, *, ordered: bool = False) -> None:
-        if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
-            raise LanguageError(f"values: expected a sequence of values, got {short_repr(values)}")
-        self.values = tuple(as_value("values", value) for value in values)
+    def __init__(
+        self, values: Iterable[Value] | Mapping[str, object], name: str | None = None, *, ordered: bool = False
+    ) -> None:
+        self.values = _read_values(values)
         self.name = as_name(name)
         self.ordered = ordered
         self.positions = {value: position for position, value in enumerate(self.values)}
+        self.is_named = any(map(has_names, self.values))
         if not self.values:
             raise LanguageError("values: expected at least one, got none")
         if len(self.positions) < len(self.values):
-            raise LanguageError(f"values: expected no two that are equal, got {short_repr(self.values)}")
+            way_out = ": name them, D({'name': value, ...})" if self.is_named else ""
+            raise LanguageError(f"values: expected no two that are equal, got {short_repr(self.values)}{way_out}")
         self.path = ""  # known once the function around it has returned
         self.fragment: Fragment = current_fragment("a hyperparameter")
         self.fragment.hyperparameters.append(self)
 
     def __repr__(self) -> str:
         return f"D({short_repr(list(self.values))}){' at ' + self.path if self.path else ''}"
+
+
+def _read_values(values: object) -> tuple[Value, ...]:
+    """Return the values of a hyperparameter in their stored form."""
+    if isinstance(values, Mapping):
+        return name_values("values", values)
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise LanguageError(f"values: expected a sequence of values, got {short_repr(values)}")
+    return tuple(name_value("values", value) for value in values)
 
 
 class DependentHyperparameter:
@@ -304,7 +348,8 @@ class Module:
             self.hyperparameters[name] = value
         else:
             raise ForeignHyperparameter(
-                f"{self.path}: {name} is {value}, made in {value.fragment}, which does not enclose {self.fragment}"
+                f"{self.path}: {name} is {value}, made in {value.fragment}, which does not enclose {self.fragment}: "
+                "make it in a part around both, or share it by a HyperparameterSharer"
             )
 
     def __repr__(self) -> str:
@@ -320,6 +365,11 @@ def show_port(port: object) -> str:
 
 
 _OPEN: ContextVar[Fragment | None] = ContextVar("open_fragment", default=None)
+
+
+def open_fragment() -> Fragment | None:
+    """Return the part under construction, None outside the functions that build one."""
+    return _OPEN.get()
 
 
 def current_fragment(what: str) -> Fragment:

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 
-from bostruct.checks import check_integer, check_number
-from bostruct.domains.language.graph import DependentHyperparameter, Discrete, Hyperparameter
+from bostruct.checks import check_integer, check_number, short_repr
+from bostruct.domains.language.errors import ForeignHyperparameter, LanguageError, NameClash
+from bostruct.domains.language.graph import (
+    DependentHyperparameter,
+    Discrete,
+    Fragment,
+    Hyperparameter,
+    build_into,
+    current_fragment,
+    is_hyperparameter,
+    open_fragment,
+)
+from bostruct.domains.language.values import Value, as_name
 
 MAX_INTEGERS = 1_000_000  # of an IntRange
+MAX_PERMUTED = 100  # things in some order
+MAX_LISTED_ORDERS = 8  # things whose orders are the values of one choice
 ROUNDING_DIGITS = (12, 15, 17)
 LARGE_NUMBER = 1e307  # the difference of larger numbers may be beyond what a float can hold
 
@@ -38,15 +52,24 @@ def OneOfK(k: int, name: str | None = None) -> Discrete:
     return Discrete(range(check_integer("k", k, 1)), name)
 
 
-def OneOfKFactorial(k: int, name: str | None = None) -> Discrete:
+def OneOfKFactorial(k: int, name: str | None = None) -> Hyperparameter:
     """Return a hyperparameter from 0 to k! - 1, the positions of all orders of k things, as for `siso_permutation`.
 
-    k: int, 1 to 8.
-    name: str, its key in traces, as of `D`.
+    k: int, 1 to 100. Up to 8 the position is one choice. Beyond, it follows from k - 1 choices, called ``order_0`` and
+        so on, or by the name given: which of the k things is first, which of those left is next, ... Traces in the
+        order of choice are then in the order of the positions too.
+    name: str, its key in traces, as of `D`, or what those of its choices begin with.
 
     Raises TypeError and ValueError.
     """
-    return Discrete(range(math.factorial(check_integer("k", k, 1, 8))), name)
+    if check_integer("k", k, 1, MAX_PERMUTED) <= MAX_LISTED_ORDERS:
+        return Discrete(range(math.factorial(k)), name)
+    digits = {i: Discrete(range(k - i), f"{name or 'order'}_{i}") for i in range(k - 1)}
+
+    def position(dh: dict[str, Value]) -> int:
+        return sum(dh[f"{i:02}"] * math.factorial(k - 1 - i) for i in digits)
+
+    return DependentHyperparameter(position, {f"{i:02}": digit for i, digit in digits.items()}, name)
 
 
 def IntRange(low: int, high: int, steps: int | None = None, *, log: bool = False, name: str | None = None) -> Discrete:
@@ -107,6 +130,79 @@ def _even_grid(low: float, high: float, steps: int, log: bool) -> list[float]:
         if all(a < b for a, b in pairwise(whole)):
             return whole
     return sorted([float(low), *raw, float(high)])
+
+
+class HyperparameterSharer:
+    """A dictionary of hyperparameters for substitutions that share them, after Negrinho et al. 2019.
+
+    A hyperparameter belongs to the part whose function registers it, or to the whole space where it is registered
+    outside of any. So its place in traces does not depend on which substitution is the first to ask for it.
+    """
+
+    def __init__(self) -> None:
+        self._homes: dict[str, str] = {}  # name -> path of the part that registered it
+        self._makers: dict[str, Callable[[], Hyperparameter]] = {}  # of those registered outside of any part
+
+    def register(self, hyperp_name: str, hyperp_fn: Callable[[], Hyperparameter]) -> None:
+        """Register a hyperparameter by name; raises LanguageError.
+
+        hyperp_name: str, its name here, and its key in traces where it has no name of its own.
+        hyperp_fn: function without arguments that makes the hyperparameter.
+        """
+        name = as_name(hyperp_name)
+        if name is None or not callable(hyperp_fn):
+            raise LanguageError(f"register: expected a name and a function, got {hyperp_name!r}, {hyperp_fn!r}")
+        home = open_fragment()
+        if name in self._makers or (home is not None and (None, name) in home.shared):
+            raise NameClash(f"register: {name!r} is registered already{f' in {home}' if home else ''}")
+        if home is None:
+            self._makers[name] = hyperp_fn
+        else:
+            self._homes[name] = home.path
+            home.shared[None, name] = _make_shared(home, name, hyperp_fn)
+
+    def get(self, hyperp_name: str) -> Hyperparameter:
+        """Return a registered hyperparameter, for a module of the part under construction; raises LanguageError.
+
+        hyperp_name: str, as registered.
+        """
+        home = current_fragment(f"the hyperparameter {hyperp_name!r}")
+        if hyperp_name in self._makers:
+            while home.host is not None:
+                home = home.host.fragment
+            if (self, hyperp_name) not in home.shared:
+                home.shared[self, hyperp_name] = _make_shared(home, hyperp_name, self._makers[hyperp_name])
+            return home.shared[self, hyperp_name]
+        if hyperp_name not in self._homes:
+            known = ", ".join([*self._homes, *self._makers]) or "none"
+            raise LanguageError(f"get: expected a name that is registered, which are {known}; got {hyperp_name!r}")
+        here = home
+        while (None, hyperp_name) not in home.shared or home.path != self._homes[hyperp_name]:
+            if home.host is None:
+                raise ForeignHyperparameter(
+                    f"{hyperp_name!r} is registered in {self._homes[hyperp_name] or 'another space'}, "
+                    f"which does not enclose {here}"
+                )
+            home = home.host.fragment
+        return home.shared[None, hyperp_name]
+
+
+def _make_shared(home: Fragment, name: str, make: Callable[[], Hyperparameter]) -> Hyperparameter:
+    """Make a hyperparameter that belongs to a part, also where that is finished."""
+    before = len(home.hyperparameters)
+    with build_into(home):
+        made = make()
+    if not is_hyperparameter(made):
+        raise LanguageError(f"{name}: expected a function that makes a hyperparameter, got {short_repr(made)}")
+    taken = {h.path for h in home.hyperparameters[:before]}
+    for i, h in enumerate(home.hyperparameters[before:]):
+        h.name = h.name or (name if h is made else f"{name}-{i}")
+        if home.closed:
+            h.path = home.child_path(h.name)
+            if h.path in taken:
+                raise NameClash(f"two hyperparameters of {home} are called {h.name!r}")
+            taken.add(h.path)
+    return made
 
 
 def independent_ancestors(h: Hyperparameter) -> tuple[Discrete, ...]:

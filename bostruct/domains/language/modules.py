@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from bostruct.checks import short_repr
-from bostruct.domains.language.errors import LanguageError, NameClash
-from bostruct.domains.language.graph import (
-    IO,
-    Module,
-    Substitution,
-)
+from bostruct.domains.language.errors import ForeignPort, LanguageError, NameClash
+from bostruct.domains.language.graph import IO, Module, Output, Substitution, current_fragment, show_port
 from bostruct.domains.language.values import Value, as_properties
 
 
@@ -90,6 +86,22 @@ def substitution_module(
     substitution = Substitution(substitution_fn, keys, allow_input_subset, allow_output_subset, opens_choices)
     made = Module(name, properties, _check_port_names(name, input_names, output_names), substitution=substitution)
     return made.inputs, made.outputs
+
+
+def outer_output(output: Output) -> Output:
+    """Declare that parts built later, inside substitutions of this part, may read an output; return the output.
+
+    output: `Output` of a module of the part under construction.
+
+    A part inside connects to it as to an output of its own. The module may lead to no other output. Raises
+    LanguageError.
+    """
+    if not isinstance(output, Output):
+        raise LanguageError(f"output: expected an output of a module, got {show_port(output)}")
+    if output.module.fragment is not current_fragment(str(output)):
+        raise ForeignPort(f"{output}: expected an output of the part under construction: declare it where it is made")
+    output.module.fragment.outer_outputs.add(output)
+    return output
 
 
 def _check_port_names(

@@ -19,7 +19,7 @@ from bostruct.domains.language.enumeration import depth_first, shortest_first
 from bostruct.domains.language.errors import LanguageError, TraceError
 from bostruct.domains.language.graph import Builder, Discrete
 from bostruct.domains.language.program import MAX_DEPTH, Program, build_program
-from bostruct.domains.language.trace import Trace
+from bostruct.domains.language.trace import Trace, stored_value
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
 
@@ -84,7 +84,7 @@ class PartialProgram:
             why = "it has a value already" if path in self._walk.values else f"open are {', '.join(found) or 'none'}"
             raise TraceError(f"{path}: no hyperparameter that could be assigned now; {why}")
         walk = self._walk.copy()
-        walk.assign(found[path], Trace({path: value})[path])
+        walk.assign(found[path], stored_value(path, value))
         walk.open_hyperparameters()  # build what this opens now, so that this call is the one that fails
         return self._with_walk(walk)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from bostruct.checks import load_by_name, optional_import, short_repr
@@ -15,7 +16,7 @@ from bostruct.domains.graphviz import render_svg
 from bostruct.domains.language import drawing
 from bostruct.domains.language.beginning import begin
 from bostruct.domains.language.combinators import IDENTITY
-from bostruct.domains.language.fingerprints import canonical_data, identity_of
+from bostruct.domains.language.fingerprints import canonical_value, identity_of, readable_data
 from bostruct.domains.language.graph import Builder, Input, Module, Output
 from bostruct.domains.language.sampling import replay
 from bostruct.domains.language.trace import Trace
@@ -33,6 +34,7 @@ T = TypeVar("T")
 Example: TypeAlias = "tuple[int, ...] | Tensor"  # a shape, the batch included, or a tensor of that shape and type
 MAX_DEPTH = 400  # substitutions around each other that a space may allow
 REPR_CHARACTERS = 200  # characters of a trace, in a program's repr
+NO_NAMES: Mapping[str, Value] = MappingProxyType({})
 COMPILERS = "bostruct.domains.language.compilers"  # which import this file, torch or scikit-learn
 
 
@@ -56,14 +58,16 @@ class Node(NamedTuple):
     implementation: what compilers turn it into.
     sources: name of an input -> what it reads, in the order they were declared in.
     outputs: names of its outputs.
+    names: local name -> name, or a tuple with names, of those values that traces know by a name, such as functions.
     """
 
     path: str
     kind: str
-    values: dict[str, Value]
+    values: dict[str, Any]
     implementation: Any
     sources: dict[str, Source]
     outputs: tuple[str, ...]
+    names: Mapping[str, Value] = NO_NAMES
 
 
 class Backend(Protocol[T]):
@@ -182,6 +186,24 @@ class Program:
         """Describe the modules, what they read, and their values."""
         return drawing.view_text(drawing.view(self._walk()))
 
+    def to_json(self) -> dict[str, Any]:
+        """Describe the program as JSON data, for tools that read graphs; a space rebuilds it from its trace alone.
+
+        Returns a dict: ``fingerprint``; ``trace``; ``inputs``, names; ``nodes``, a list in a topological order of dicts
+        with ``path``, ``kind``, ``values`` by local name, ``sources`` by the names of the inputs, and ``outputs``,
+        names; ``outputs``, sources by name. A source is the path of a node, or None for the program itself, and the
+        name of the output, or of the program's input. Values that JSON lacks are there by name: functions, dicts that
+        were chosen, anything named.
+        """
+        paths = [node.path for node in self.nodes]
+        return {
+            "fingerprint": self.fingerprint,
+            "trace": self.trace.to_json(),
+            "inputs": list(self.inputs),
+            "nodes": [_json_node(node, paths) for node in self.nodes],
+            "outputs": _json_sources(self.outputs, paths),
+        }
+
     def to_dot(self) -> str:
         """Return the program in Graphviz's language."""
         return drawing.view_dot(drawing.view(self._walk()))
@@ -228,7 +250,7 @@ def build_program(walk: Walk, builder: Builder) -> Program:
     walk: `Walk` with nothing left to choose.
     builder: the function of the space.
     """
-    order = _topological_order(walk)
+    order = [module for module in walk.reading_order() if not _is_contracted(module)]
     places = {module: position for position, module in enumerate(order)}
 
     def source(output: Output | None, port: Input) -> Source:
@@ -243,7 +265,8 @@ def build_program(walk: Walk, builder: Builder) -> Program:
     for module in order:
         sources = {name: source(walk.source(port), port) for name, port in module.inputs.items()}
         values = walk.properties(module)
-        nodes.append(Node(module.path, module.kind, values, module.implementation, sources, tuple(module.outputs)))
+        outputs, names = tuple(module.outputs), walk.value_names(module)
+        nodes.append(Node(module.path, module.kind, values, module.implementation, sources, outputs, names))
     outputs = {}
     for name in sorted(walk.root.outputs):
         output = walk.resolve(walk.root.outputs[name], None)
@@ -253,21 +276,6 @@ def build_program(walk: Walk, builder: Builder) -> Program:
 
 def _is_contracted(module: Module) -> bool:
     return module.implementation is IDENTITY and not module.hyperparameters
-
-
-def _topological_order(walk: Walk) -> list[Module]:
-    done: dict[Module, None] = {}
-    for name in sorted(walk.root.outputs):
-        stack = [(walk.resolve(walk.root.outputs[name], None).module, False)]
-        while stack:
-            module, entered = stack.pop()
-            if entered:
-                done[module] = None
-            elif module not in done:
-                stack.append((module, True))
-                read = [walk.source(port) for port in module.inputs.values()]
-                stack += [(output.module, False) for output in reversed(read) if output is not None]
-    return [module for module in done if not _is_contracted(module)]
 
 
 def rebuild_program(builder: Builder, trace: Trace) -> Program:
@@ -280,4 +288,20 @@ def rebuild_program(builder: Builder, trace: Trace) -> Program:
 
 
 def _fingerprint_values(node: Node) -> list[Json]:
-    return [[name, canonical_data(f"{node.path}: {name}", value)] for name, value in sorted(node.values.items())]
+    values = sorted(node.values.items())
+    return [[name, canonical_value(f"{node.path}: {name}", value, node.names.get(name))] for name, value in values]
+
+
+def _json_node(node: Node, paths: Sequence[str]) -> Json:
+    values = {**node.values, **node.names}
+    return {
+        "path": node.path,
+        "kind": node.kind,
+        "values": {name: readable_data(f"{node.path}: {name}", value) for name, value in values.items()},
+        "sources": _json_sources(node.sources, paths),
+        "outputs": list(node.outputs),
+    }
+
+
+def _json_sources(sources: Mapping[str, Source], paths: Sequence[str]) -> Json:
+    return {name: [None if node is None else paths[node], port] for name, (node, port) in sources.items()}

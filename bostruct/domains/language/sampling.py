@@ -14,7 +14,7 @@ from bostruct.domains.language.counting import count
 from bostruct.domains.language.errors import NoneFeasible, TooDeep, TraceError
 from bostruct.domains.language.graph import Discrete
 from bostruct.domains.language.termination import OVERGROWN_DEPTH, draw_terminating_value, is_overgrown
-from bostruct.domains.language.trace import Trace
+from bostruct.domains.language.trace import Trace, stored_value
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
 
@@ -188,7 +188,7 @@ def specify(walk: Walk, values: Sequence[Value]) -> Walk:
         h = walk.next()
         if h is None:
             raise TraceError(f"values: expected {position}, got {len(values)}")
-        walk.assign(h, Trace({h.path: value})[h.path])
+        walk.assign(h, stored_value(h.path, value))
     if (h := walk.next()) is not None:
         raise TraceError(f"values: expected more than {len(values)}; the next is that of {h.path}")
     return walk

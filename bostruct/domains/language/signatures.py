@@ -9,7 +9,7 @@ from typing import Any
 
 from bostruct.domains.language.fingerprints import closure_values
 from bostruct.domains.language.graph import DependentHyperparameter, Discrete, Module
-from bostruct.domains.language.values import Value
+from bostruct.domains.language.values import Value, targets_of
 from bostruct.domains.language.walk import MISSING
 
 
@@ -43,7 +43,12 @@ def signature(module: Module, free: tuple[Discrete, ...], values: Mapping[str, V
     reader = _SignatureReader({h: i for i, h in enumerate(free)}, values)
     own = tuple((name, reader.of(h)) for name, h in module.hyperparameters.items())
     code = _SignatureReader({}, values).of(module.substitution.fn)
-    return own, tuple(h.values for h in free), code, tuple(module.inputs), tuple(module.outputs)
+    return own, tuple(map(_values_key, free)), code, tuple(module.inputs), tuple(module.outputs)
+
+
+def _values_key(h: Discrete) -> Hashable:
+    """Return a key for the possible values; names of functions are equal only where the functions are."""
+    return (h.values, tuple(IdentityKey(part) for part in targets_of(h.values))) if h.is_named else h.values
 
 
 class _SignatureReader:

@@ -8,7 +8,19 @@ from collections.abc import Iterator, Mapping
 from bostruct.checks import short_repr
 from bostruct.contracts import Json, ParsedJson
 from bostruct.domains.language.errors import LanguageError, TraceError
-from bostruct.domains.language.values import Value, as_value
+from bostruct.domains.language.values import Value, as_value, name_value
+
+
+def stored_value(path: str, value: object) -> Value:
+    """Return a value that somebody chose in its stored form, functions and dicts by their names; raises TraceError.
+
+    path: the place of the hyperparameter, for the message.
+    value: as given.
+    """
+    try:
+        return name_value(path, value)
+    except LanguageError as error:
+        raise TraceError(str(error)) from None
 
 
 class Trace(Mapping[str, Value]):

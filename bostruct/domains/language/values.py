@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -14,17 +16,36 @@ from bostruct.domains.language.errors import LanguageError
 
 Value: TypeAlias = Any  # None, bool, int, float, str, or tuples of them
 Property = TypeVar("Property")
-NAME_OF_HYPERPARAMETER = re.compile(r"[A-Za-z_][\w+-]*")
+NAME_OF_HYPERPARAMETER = re.compile(r"\w[\w+-]*")
+
+
+class NamedValue(str):
+    """A value that traces, places and searchers know by its name, such as a function or a dict.
+
+    name: str, which stands for the value wherever values are stored or compared.
+    target: the value itself, which functions of the space and nodes of programs receive.
+    """
+
+    __slots__ = ("target",)
+    target: object
+
+    def __new__(cls, name: str, target: object) -> NamedValue:
+        made = super().__new__(cls, name)
+        made.target = target
+        return made
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return str, (str(self),)  # functions do not travel; a space knows what its names stand for
 
 
 def as_name(name: str | None) -> str | None:
     """Return a key that may stand in a path; raises LanguageError.
 
-    name: a letter or ``_``, then letters, digits, ``_``, ``+`` and ``-``; None stays None.
+    name: a letter, a digit or ``_``, then also ``+`` and ``-``; None stays None.
     """
     if name is not None and (not isinstance(name, str) or not NAME_OF_HYPERPARAMETER.fullmatch(name)):
         raise LanguageError(
-            f"name: expected letters, digits, '_', '+' and '-', not beginning with a digit; got {name!r}"
+            f"name: expected letters, digits, '_', '+' and '-', not beginning with '+' or '-'; got {name!r}"
         )
     return name
 
@@ -49,7 +70,7 @@ def as_value(what: str, value: object) -> Value:
     what: opens the message, such as "values".
     value: None, bool, number, text, numpy scalar, or a list or tuple of these.
     """
-    if type(value) in (int, str, float, bool) or value is None:
+    if type(value) in (int, str, float, bool, NamedValue) or value is None:
         if isinstance(value, float) and not math.isfinite(value):  # JSON has no such numbers
             raise LanguageError(f"{what}: expected finite numbers, got {value}")
         return value
@@ -58,7 +79,68 @@ def as_value(what: str, value: object) -> Value:
     if isinstance(value, list | tuple):
         return tuple(as_value(what, part) for part in value)
     raise LanguageError(
-        f"{what}: expected None, bools, numbers, strings or tuples of these, got {short_repr(value)}; to choose "
-        "between "
-        "functions use siso_or"
+        f"{what}: expected None, bools, numbers, strings or tuples of these, got {short_repr(value)}; D also takes "
+        "dicts that JSON can hold, functions and classes that have names, and anything by a name of yours, "
+        "D({'name': value, ...}); to choose between parts use siso_or"
     )
+
+
+def name_value(what: str, value: object) -> Value:
+    """Return a value in its stored form, functions and dicts by their names; raises LanguageError.
+
+    what: opens the message, such as "values".
+    value: as of `as_value`, or a function or class that has a name, a dict that JSON can hold, or a list or tuple of
+        these.
+    """
+    if type(value) in (int, str, bool) or value is None:
+        return value
+    if isinstance(value, list | tuple):
+        return tuple(name_value(what, part) for part in value)
+    name = getattr(value, "__name__", None) if callable(value) else None
+    if isinstance(name, str) and name != "<lambda>":
+        return NamedValue(name, value)
+    if isinstance(value, dict):
+        try:
+            return NamedValue(json.dumps(value, sort_keys=True, allow_nan=False, ensure_ascii=False), value)
+        except (TypeError, ValueError):
+            pass  # the message of `as_value` tells what to do
+    return as_value(what, value)
+
+
+def name_values(what: str, values: Mapping[str, object]) -> tuple[NamedValue, ...]:
+    """Return values by names of the user's; raises LanguageError.
+
+    what: opens the message, such as "values".
+    values: name -> value, any object.
+    """
+    return tuple(NamedValue(name, value) for name, value in as_properties(what, values).items())
+
+
+def reveal(value: Value) -> object:
+    """Return what functions of the user receive: for a name, the value that it stands for; dicts are copied.
+
+    value: in its stored form.
+    """
+    if type(value) is NamedValue:
+        return deepcopy(value.target) if isinstance(value.target, dict) else value.target
+    return tuple(map(reveal, value)) if type(value) is tuple else value
+
+
+def has_names(value: Value) -> bool:
+    """Tell whether a value is the name of another, or a tuple that holds one.
+
+    value: in its stored form.
+    """
+    return type(value) is NamedValue or (type(value) is tuple and any(map(has_names, value)))
+
+
+def targets_of(value: Value) -> Iterator[object]:
+    """Yield what the names inside a value stand for.
+
+    value: in its stored form, or a tuple of such values.
+    """
+    if type(value) is NamedValue:
+        yield value.target
+    elif type(value) is tuple:
+        for part in value:
+            yield from targets_of(part)

@@ -22,7 +22,14 @@ import numpy.typing as npt
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Infeasible
-from bostruct.domains.language.errors import LanguageError, PortNames, SubstitutionError, TooDeep, TraceError
+from bostruct.domains.language.errors import (
+    CycleError,
+    LanguageError,
+    PortNames,
+    SubstitutionError,
+    TooDeep,
+    TraceError,
+)
 from bostruct.domains.language.expansion import expand_module
 from bostruct.domains.language.graph import (
     DependentHyperparameter,
@@ -35,7 +42,7 @@ from bostruct.domains.language.graph import (
 )
 from bostruct.domains.language.hyperparameters import independent_ancestors
 from bostruct.domains.language.trace import Trace
-from bostruct.domains.language.values import Value, as_value
+from bostruct.domains.language.values import Value, has_names, name_value, reveal
 
 MISSING: Any = object()  # None is a value
 
@@ -84,6 +91,7 @@ class Walk:
         "_derived",
         "_derives",
         "_expanded",
+        "_reads_outer",
         "_round",
         "_values",
         "_waiting",
@@ -101,6 +109,7 @@ class Walk:
         self._round = Round([], 0)
         self._cursor = 0
         self._waiting: list[Module] | None = None  # substitution modules that nothing stood for when last looked at
+        self._reads_outer = False  # whether a part of it reads an output of a part around it
         self._derives = False  # whether a dependent hyperparameter was visible then whose function was not asked yet
 
     def copy(self) -> Walk:
@@ -111,6 +120,7 @@ class Walk:
         other._expanded = self._expanded.copy()
         other._round, other._cursor = self._round, self._cursor  # agendas are replaced, never changed
         other._waiting, other._derives = self._waiting, self._derives
+        other._reads_outer = self._reads_outer
         return other
 
     def __len__(self) -> int:
@@ -149,6 +159,8 @@ class Walk:
         """List the choices that are visible now, and note what may open more once they are made."""
         modules = self.modules()
         found, derives = self._find_open(modules)
+        if self._reads_outer and not found:
+            self.reading_order()  # edges between parts may close a circle
         self._waiting = [module for module in modules if module.substitution is not None]
         self._derives = bool(found) and derives
         self._round, self._cursor = Round(found, len(self._values)), 0
@@ -158,7 +170,7 @@ class Walk:
 
         Most ends are seen so, without a traversal.
         """
-        if self._waiting is None or self._derives:
+        if self._waiting is None or self._derives or self._reads_outer:
             return False
         expanded = [self.expansion(module) for module in self._waiting if opens_choices(module)]
         return all(fragment is not None and fragment.is_plain for fragment in expanded)
@@ -259,6 +271,26 @@ class Walk:
                     queue.append(output.module)
         return list(found)
 
+    def reading_order(self) -> list[Module]:
+        """List the visible modules so that each follows those that it reads; raises CycleError where none is first."""
+        done: dict[Module, None] = {}
+        entered: dict[Module, None] = {}
+        for name in sorted(self.root.outputs):
+            stack = [(self.resolve(self.root.outputs[name], None).module, False)]
+            while stack:
+                module, is_entered = stack.pop()
+                if is_entered:
+                    done[module] = entered.pop(module)
+                elif module in entered:
+                    circle = " <- ".join(one.path for one in [*entered, module])
+                    raise CycleError(f"modules of several parts feed each other in a circle: {circle}")
+                elif module not in done:
+                    entered[module] = None
+                    stack.append((module, True))
+                    read = [self.source(port) for port in module.inputs.values()]
+                    stack += [(output.module, False) for output in reversed(read) if output is not None]
+        return list(done)
+
     def source(self, port: Input) -> Output | None:
         """Return the output that an input reads; None for an input of the whole space.
 
@@ -312,6 +344,7 @@ class Walk:
                     return None
                 given.append(value)
             fragment = self._expanded[module] = expand_module(module, tuple(given), self.max_depth)
+            self._reads_outer = self._reads_outer or fragment.reads_outer
         return fragment
 
     def waiting(self) -> Sequence[Module]:
@@ -354,7 +387,15 @@ class Walk:
 
         module: visible; its constants are included.
         """
-        return module.constants | {name: self.value(h) for name, h in module.hyperparameters.items()}
+        return module.constants | {name: reveal(self.value(h)) for name, h in module.hyperparameters.items()}
+
+    def value_names(self, module: Module) -> dict[str, Value]:
+        """Return local name -> value in its stored form, for the properties that are chosen by the names of values.
+
+        module: visible, its hyperparameters all have values.
+        """
+        unsure = {n: h for n, h in module.hyperparameters.items() if not isinstance(h, Discrete) or h.is_named}
+        return {name: value for name, h in unsure.items() if has_names(value := self.value(h))}
 
 
 def opens_choices(module: Module) -> bool:
@@ -374,7 +415,7 @@ def derive(h: DependentHyperparameter, given: dict[str, Value]) -> Value:
     Raises SubstitutionError where the function fails, LanguageError for a value that is none, Infeasible.
     """
     try:
-        return as_value(h.path, h.fn(given))
+        return name_value(h.path, h.fn({name: reveal(value) for name, value in given.items()}))
     except (LanguageError, Infeasible):
         raise
     except Exception as error:

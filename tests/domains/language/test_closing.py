@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from bostruct import language as lang
 from bostruct.domains.language import errors
 from bostruct.domains.language.closing import close
 from bostruct.domains.language.errors import LanguageError
+from bostruct.domains.language.features import choice_kind
 from bostruct.domains.language.graph import Fragment, build_into
-from bostruct.language import D, DependentHyperparameter, siso_module, siso_or
+from bostruct.language import D, DependentHyperparameter, SearchSpace, siso_module, siso_or
 from examples.language_figures import conv2d
 from tests.domains.language.refusals import check_refusal
 
@@ -66,13 +68,24 @@ def test_dangling_inputs_and_modules():
 
 
 def test_names_clash():
-    def two_names():
-        return lang.siso_sequential([conv2d(D([1, 2], name="width")), conv2d(D([1, 2], name="width"))])
-
-    check_refusal(two_names, errors.NameClash, r"two hyperparameters of the whole space are called 'width'")
     check_refusal(lambda: lang.module("A", {}, ["x", "x"]), errors.NameClash, "A: two of its inputs have one name")
     check_refusal(lambda: lang.siso_module("a/b"), LanguageError, "without spaces and any of")
-    check_refusal(lambda: conv2d(D([1], name="1x")), LanguageError, "not beginning with a digit")
+    check_refusal(lambda: conv2d(D([1], name="+x")), LanguageError, r"not beginning with '\+'")
+
+
+def test_hyperparameters_of_one_name_are_numbered_from_the_second_on():
+    def several():
+        names = ["width", "width", "width-1", "width", "1_in_2", None]
+        return lang.siso_sequential([conv2d(D([1, 2], name=name)) for name in names])
+
+    space = SearchSpace(several)
+    assert sorted(h.path for h in space.hyperparameters) == sorted(
+        ["width", "width-1", "width-1-1", "width-2", "1_in_2", "Conv2D-5.filters"]
+    )
+    assert {choice_kind(h.path) for h in space.hyperparameters} == {"width", "width-1", "1_in_2", "Conv2D.filters"}
+    assert space.count() == lang.Exact(64)
+    trace = space.sample(1, np.random.default_rng(0))[0]
+    assert space.decode(space.encode(trace)) == trace
 
 
 @pytest.mark.parametrize(

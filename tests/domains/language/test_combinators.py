@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice, permutations
 from math import factorial
 
 import numpy as np
@@ -28,7 +29,7 @@ from bostruct.domains.language.combinators import (
 )
 from bostruct.domains.language.errors import LanguageError
 from bostruct.domains.language.graph import Fragment, build_into
-from bostruct.language import D, OneOfKFactorial, SearchSpace, siso_module
+from bostruct.language import D, OneOfKFactorial, SearchSpace, module, siso_module
 from examples.language_figures import conv2d
 from tests.domains.language.refusals import check_refusal
 
@@ -169,13 +170,67 @@ def test_parts_and_functions_that_build_them_are_told_apart():
     check_refusal(
         lambda: lang.siso_optional(lambda: conv2d(1), D(["no", "yes"])), LanguageError, "opt: expected True, False"
     )
-    three = [lambda: conv2d(1)] * 3
-    check_refusal(
-        lambda: lang.siso_permutation(three, lang.OneOfKFactorial(2)), LanguageError, "orders of 3 parts, got all"
-    )
     nested = lambda: lang.siso_repeat(lambda: conv2d(1), lang.DependentHyperparameter(lambda _: 0, {"h": D([1])}))  # noqa: E731
     with pytest.raises(LanguageError, match="SISORepeat-0: SISORepeat: expected a number"):
         SearchSpace(nested).sample(1, np.random.default_rng(0))
+
+
+def test_the_ends_of_a_chain_may_have_other_ports():
+    def two_to_three():
+        first, last = module("First", {}, ["in0", "in1"]), module("Last", {}, ["in"], ["out0", "out1", "out2"])
+        inputs, outputs = siso_sequential([first, siso_module("Middle"), last])
+        assert [*inputs], [*outputs] == (["in0", "in1"], ["out0", "out1", "out2"])
+        return inputs, outputs
+
+    program = SearchSpace(two_to_three).program()
+    assert [node.kind for node in program.nodes] == ["First", "Middle", "Last"]
+    assert program.inputs == ("in0", "in1")
+    assert program.outputs == {f"out{i}": (2, f"out{i}") for i in range(3)}
+
+
+def test_a_chain_may_begin_with_outputs_alone():
+    def continued():
+        inputs, outputs = siso_module("A")
+        inputs_there, more = siso_sequential([(None, outputs), siso_module("B")])  # type: ignore[list-item]
+        assert inputs_there is None
+        return inputs, more
+
+    assert formulas(continued) == ["B(A(x))"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "position"),
+    [
+        (lambda: [siso_module("A"), module("B", {}, ["in0"])], 1),
+        (lambda: [module("A", {}, ["in"], ["out0"]), siso_module("B")], 0),
+        (lambda: [siso_module("A"), (None, siso_module("B")[1])], 1),
+        (lambda: [(siso_module("A")[0], None), siso_module("B")], 0),
+    ],
+)
+def test_parts_inside_a_chain_need_their_ports(parts, position):
+    expected = rf"io_lst: expected an input 'in' of each part but the first and .*; got .* at {position}$"
+    check_refusal(lambda: siso_sequential(parts()), LanguageError, expected)
+
+
+def test_some_of_the_orders_are_those_of_these_positions():
+    three = named("A", "B", "C")
+    assert formulas(lambda: siso_permutation(three, D([0, 1]))) == ["C(B(A(x)))", "B(C(A(x)))"]
+    assert formulas(lambda: siso_permutation(three, D([5, 2]))) == ["A(B(C(x)))", "C(A(B(x)))"]
+    assert formulas(lambda: siso_permutation(named(*"ABCDEFGHIJ"), D([factorial(10) - 1]))) == [
+        "A(B(C(D(E(F(G(H(I(J(x))))))))))"
+    ]
+
+
+def test_the_orders_of_many_parts_are_chosen_in_steps():
+    space = SearchSpace(lambda: siso_permutation(named(*"ABCDEFGHI"), OneOfKFactorial(9)))
+    assert [len(h.values) for h in space.hyperparameters] == [9, 8, 7, 6, 5, 4, 3, 2]
+    orders = ["".join(node.kind for node in space.present(x).nodes) for x in islice(space.enumerate("depth"), 2_000)]
+    assert orders == ["".join(order) for order in islice(permutations("ABCDEFGHI"), 2_000)]
+    drawn = space.sample(200, np.random.default_rng(0))
+    kinds = ["".join(node.kind for node in space.present(x).nodes) for x in drawn]
+    assert all(sorted(order) == sorted("ABCDEFGHI") for order in kinds)
+    firsts = [dict(x)["order_0"] for x in drawn]
+    assert firsts == ["ABCDEFGHI".index(order[0]) for order in kinds]
 
 
 def test_positions_that_are_no_order_are_refused():

@@ -10,17 +10,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bostruct.domains.language.errors import ForeignHyperparameter, LanguageError, NameClash
 from bostruct.domains.language.graph import Fragment, build_into
 from bostruct.domains.language.hyperparameters import (
     Bool,
     D,
     FloatRange,
+    HyperparameterSharer,
     IntRange,
     OneOfK,
     OneOfKFactorial,
     independent_ancestors,
 )
-from bostruct.language import DependentHyperparameter, SearchSpace, siso_module
+from bostruct.language import (
+    DependentHyperparameter,
+    Exact,
+    SearchSpace,
+    siso_module,
+    siso_optional,
+    siso_sequential,
+)
+from tests.domains.language.refusals import check_refusal
 
 
 def values(make):
@@ -90,7 +100,7 @@ def test_choices_of_k_things_and_of_their_orders(k):
     ("make", "words"),
     [
         (lambda: OneOfK(0), "k: expected at least 1, got 0"),
-        (lambda: OneOfKFactorial(9), "k: expected between 1 and 8, got 9"),
+        (lambda: OneOfKFactorial(101), "k: expected between 1 and 100, got 101"),
         (lambda: IntRange(3, 2), "high: expected between 3 and"),
         (lambda: IntRange(0, 5, log=True), "low: expected at least 1, got 0"),
         (lambda: IntRange(1, 5, 0), "steps: expected between 1 and"),
@@ -121,3 +131,64 @@ def test_long_chains_of_ancestors_are_followed_without_recursion():
         for _ in range(5_000):
             h = DependentHyperparameter(len, {"x": h})
     assert independent_ancestors(h) == (first,)
+
+
+def test_a_shared_hyperparameter_belongs_to_the_part_that_registers_it():
+    def space():
+        sharer = HyperparameterSharer()
+        sharer.register("rate", lambda: D([1, 2, 3]))
+        sharer.register("scaled", lambda: DependentHyperparameter(lambda dh: 10 * dh["r"], {"r": sharer.get("rate")}))
+        part = lambda: siso_module("A", {"rate": sharer.get("rate"), "scaled": sharer.get("scaled")})  # noqa: E731
+        one, other = siso_optional(part, D([0, 1])), siso_optional(part, D([0, 1]))
+        return siso_sequential([one, other])
+
+    built = SearchSpace(space)
+    traces = [*built.enumerate("depth")]
+    assert len(traces) == 1 + 3 * 3
+    assert {path for trace in traces for path in trace} == {"SISOOptional-0.opt", "SISOOptional-1.opt", "rate"}
+    assert built.count() == Exact(10)
+    for trace in traces:
+        values = [node.values for node in built.present(trace).nodes]
+        assert values == [{"rate": trace["rate"], "scaled": 10 * trace["rate"]}] * len(values) if values else True
+
+
+def test_what_is_registered_outside_belongs_to_each_space_that_asks():
+    sharer = HyperparameterSharer()
+    sharer.register("rate", lambda: D([1, 2]))
+    part = lambda: siso_module("A", {"rate": sharer.get("rate")})  # noqa: E731
+    space = lambda: siso_sequential([siso_optional(part, D([0, 1])), siso_optional(part, D([0, 1]))])  # noqa: E731
+    first, second = SearchSpace(space), SearchSpace(space)
+    later = second.replay({"SISOOptional-0.opt": 0, "SISOOptional-1.opt": 1, "rate": 2})
+    sooner = first.replay({"SISOOptional-0.opt": 1, "SISOOptional-1.opt": 0, "rate": 2})
+    assert later.program() == sooner.program()
+    assert first.count() == second.count() == Exact(1 + 3 * 2)
+
+
+def test_sharers_refuse_what_has_no_home():
+    def inside():
+        sharer = HyperparameterSharer()
+
+        def registering():
+            sharer.register("rate", lambda: D([1, 2]))
+            return siso_module("A", {"rate": sharer.get("rate")})
+
+        reading = lambda: siso_module("B", {"rate": sharer.get("rate")})  # noqa: E731
+        return siso_sequential([siso_optional(reading, D([1])), siso_optional(registering, D([1]))])
+
+    with pytest.raises(ForeignHyperparameter, match=r"'rate' is registered in SISOOptional-1\[1\], which does not"):
+        SearchSpace(inside).specify([1, 1, 1, 1])
+
+    def twice():
+        sharer = HyperparameterSharer()
+        for _ in range(2):
+            sharer.register("rate", lambda: D([1, 2]))
+        return siso_module("A")
+
+    check_refusal(twice, NameClash, "'rate' is registered already in the whole space")
+    unknown = lambda: siso_module("A", {"x": HyperparameterSharer().get("rate")})  # noqa: E731
+    check_refusal(unknown, LanguageError, "expected a name that is registered, which are none; got 'rate'")
+    check_refusal(lambda: HyperparameterSharer().register("a b", len), LanguageError, "name: expected letters")
+    check_refusal(lambda: HyperparameterSharer().register("a", 3), LanguageError, "expected a name and a function")
+    check_refusal(
+        lambda: HyperparameterSharer().register("a", lambda: 3), LanguageError, "a function that makes a hyperparameter"
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import networkx as nx
@@ -359,3 +360,38 @@ def test_the_order_of_choice_on_the_figures():
         assert list(trace) == reference_order(space, trace)
     first = list(SearchSpace(figure_4).sample(1, np.random.default_rng(0))[0])[:3]
     assert first == ["SISORepeat-0.num_reps", "SISOOptional-0.opt", "Conv2D-0.filters"]
+
+
+def outer_part(rng, depth, visible):
+    """Build a part at random; modules of it may be read only from inside, and it may read what parts around it show."""
+    stem = lang.siso_module("Stem", {"x": D([0, 1])} if rng.random() < 0.5 else {})
+    shown, chain = list(visible), [stem]
+    if rng.random() < 0.7:
+        inner = lambda: lang.siso_module("Inner", {"z": D([1, 2, 3])})  # noqa: E731
+        aside = lang.siso_optional(inner, D([0, 1])) if rng.random() < 0.15 else inner()
+        aside[0]["in"].connect(stem[1]["out"])
+        shown.append(lang.outer_output(aside[1]["out"]))
+    for seed in rng.integers(2**31, size=int(rng.integers(1, 3))).tolist() if depth < 2 else []:
+        make = lambda seed=seed: outer_part(np.random.default_rng(seed), depth + 1, tuple(shown))  # noqa: E731
+        chain.append(lang.siso_optional(make, D([0, 1])))
+    if visible:
+        inputs, outputs = lang.combiner(2, "Add")
+        inputs["in1"].connect(visible[int(rng.integers(len(visible)))])
+        chain.append(({"in": inputs["in0"]}, outputs))
+    return lang.siso_sequential(chain)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_spaces_whose_parts_read_outputs_around_them_are_counted_and_drawn(seed):
+    space = SearchSpace(lambda: outer_part(np.random.default_rng(seed), 0, ()))
+    traces = list(islice(space.enumerate("depth"), 1_000))
+    if len(traces) < 1_000:
+        assert space.count() == Exact(len(set(traces)))
+    rng = np.random.default_rng(seed)
+    for trace in space.sample(4, rng):
+        near = space.mutate(trace, rng)
+        assert len(traces) == 1_000 or {trace, near} <= set(traces)
+        program = space.present(near)
+        assert space.replay(near.to_json()).program() == program
+        reads = {node for one in program.nodes for node, _ in one.sources.values()} | {program.outputs["out"].node}
+        assert reads >= set(range(len(program)))  # no node is there in vain

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
+from functools import partial
+
 import pytest
 
 from bostruct import language as lang
 from bostruct.domains.language import errors
 from bostruct.domains.language.errors import LanguageError
 from bostruct.domains.language.graph import Fragment, build_into
-from bostruct.domains.language.modules import module, siso_module, substitution_module
+from bostruct.domains.language.modules import module, outer_output, siso_module, substitution_module
 from bostruct.language import D, Exact, SearchSpace
 from examples.language_figures import conv2d
 from tests.domains.language.refusals import check_refusal
@@ -115,3 +118,133 @@ def test_functions_and_keys_of_substitutions_are_checked_when_they_are_written()
         LanguageError,
         r"keyed_by: expected some of \['a'\], got \['b'\]",
     )
+
+
+def steps_space(hidden_choices, opening=(0, 1)):
+    """Return a space in which a count of steps is read only from inside of optional parts, and one of these parts."""
+
+    def reader(steps):
+        inputs, outputs = lang.module("DropPath", {"keep": D([0.5, 0.9])}, ["in", "steps"])
+        inputs["steps"].connect(steps)
+        return {"in": inputs["in"]}, outputs
+
+    def space():
+        steps_inputs, steps_outputs = siso_module("Steps", {"x": D([1, 2, 3])} if hidden_choices else {})
+        steps = outer_output(steps_outputs["out"])
+        parts = [lang.siso_optional(lambda: reader(steps), D(list(opening))) for _ in range(2)]
+        inputs, outputs = lang.siso_sequential([siso_module("Stem"), *parts])
+        return {"in": inputs["in"], "steps": steps_inputs["in"]}, outputs
+
+    return SearchSpace(space)
+
+
+@pytest.mark.parametrize("hidden_choices", [False, True])
+def test_parts_inside_read_outputs_that_are_declared(hidden_choices):
+    space = steps_space(hidden_choices)
+    traces = [*space.enumerate("depth")]
+    steps = 3 if hidden_choices else 1
+    assert len(traces) == 1 + 2 * 2 * steps + 4 * steps
+    assert space.count() == Exact(len(traces))
+    for trace in traces:
+        program = space.present(trace)
+        opened = trace["SISOOptional-0.opt"] + trace["SISOOptional-1.opt"]
+        kinds = [node.kind for node in program.nodes]
+        assert sorted(kinds) == sorted(["Stem"] + ["DropPath"] * opened + ["Steps"] * (opened > 0))
+        assert ("Steps-0.x" in trace) == (hidden_choices and opened > 0)
+        readers = [node.sources["steps"] for node in program.nodes if node.kind == "DropPath"]
+        assert readers == [(kinds.index("Steps"), "out")] * opened if opened else readers == []
+        assert space.replay(dict(trace)).program() == program == pickle.loads(pickle.dumps(partial(one_of, trace)))()
+        assert "DropPath" not in program.to_text() or "steps <- Steps-0.out" in program.to_text()
+
+
+def one_of(trace):
+    return steps_space("Steps-0.x" in trace).replay(trace).program()
+
+
+def test_a_declared_output_may_also_be_read_in_its_own_part():
+    def space():
+        inputs, outputs = siso_module("A")
+        shown = outer_output(outputs["out"])
+
+        def residual():
+            sum_inputs, sum_outputs = lang.combiner(2, "Add")
+            sum_inputs["in1"].connect(shown)
+            return {"in": sum_inputs["in0"]}, sum_outputs
+
+        return lang.siso_sequential([(inputs, outputs), siso_module("B"), lang.siso_optional(residual, D([0, 1]))])
+
+    built = SearchSpace(space)
+    assert built.count() == Exact(2)
+    program = built.specify([1]).program()
+    assert [node.kind for node in program.nodes] == ["A", "B", "Add"]
+    assert program.nodes[2].sources == {"in0": (1, "out"), "in1": (0, "out")}
+
+
+def test_outputs_that_nobody_declared_or_that_are_elsewhere():
+    def read_inside(declare, read=lambda outputs: outputs["out"]):
+        def inside(outputs):
+            inputs, more = lang.combiner(2, "Add")
+            inputs["in1"].connect(read(outputs))
+            return {"in": inputs["in0"]}, more
+
+        def space():
+            stem = siso_module("A")
+            declare(stem[1]["out"])
+            return lang.siso_sequential([stem, lang.siso_optional(lambda: inside(stem[1]), D([1]))])
+
+        return space
+
+    assert SearchSpace(read_inside(outer_output)).count() == Exact(1)
+    with pytest.raises(errors.ForeignPort, match=r"the whole space may declare the output by outer_output"):
+        SearchSpace(read_inside(lambda _: None)).specify([1])
+    check_refusal(read_inside(lambda _: outer_output(3)), LanguageError, "expected an output of a module, got 3")
+    late = read_inside(lambda _: None, read=lambda outputs: outer_output(outputs["out"]))
+    with pytest.raises(errors.ForeignPort, match=r"A-0\.out:out: expected an output of the part under construction"):
+        SearchSpace(late).specify([1])
+
+
+def test_declared_outputs_close_no_circle():
+    def own():  # what stands for the part would read what follows it
+        shown = []
+        part = lang.siso_optional(lambda: adding(shown[0]), D([1]))
+        after = siso_module("After")
+        shown.append(outer_output(after[1]["out"]))
+        return lang.siso_sequential([part, after])
+
+    def adding(output):
+        inputs, outputs = lang.combiner(2, "Add")
+        inputs["in1"].connect(output)
+        return {"in": inputs["in0"]}, outputs
+
+    def mutual():  # two parts that read each other
+        shown = []
+        parts = [lang.siso_optional(lambda i=i: adding(shown[1 - i]), D([0, 1])) for i in range(2)]
+        shown += [outer_output(outputs["out"]) for _, outputs in parts]
+        joined_inputs, joined_outputs = lang.combiner(2, "Join")
+        for i, (_, outputs) in enumerate(parts):
+            joined_inputs[f"in{i}"].connect(outputs["out"])
+        return {f"x{i}": inputs["in"] for i, (inputs, _) in enumerate(parts)}, joined_outputs
+
+    with pytest.raises(errors.CycleError, match=r"reads After-0.*depends on SISOOptional-0, the substitution around"):
+        SearchSpace(own).specify([1])
+    space = SearchSpace(mutual)
+    assert [len(space.specify(values).program()) for values in ([0, 0], [0, 1], [1, 0])] == [1, 2, 2]
+    with pytest.raises(errors.CycleError, match=r"feed each other in a circle: .*Add-0 <- .*Add-0 <- "):
+        space.specify([1, 1])
+
+
+def test_parts_that_promise_no_choices_read_nothing_outside():
+    def space():
+        inputs, outputs = siso_module("A")
+        shown = outer_output(outputs["out"])
+
+        def build(_):
+            more_inputs, more_outputs = siso_module("B")
+            more_inputs["in"].connect(shown)
+            return {}, more_outputs
+
+        part = substitution_module("Part", build, {"h": D([1, 2])}, [], ["out"], opens_choices=False)
+        return inputs, part[1]
+
+    with pytest.raises(LanguageError, match=r"opens_choices=False, but what .* reads an output of a part around it"):
+        SearchSpace(space).specify([1]).program()

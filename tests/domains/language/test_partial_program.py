@@ -68,7 +68,7 @@ def test_a_value_opens_what_follows_from_it_and_leaves_the_space_alone():
         ),
         ("nowhere", 1, "nowhere: no hyperparameter .*; open are SISORepeat-0/M-"),
         ("SISORepeat-0/M-0.x", "c", r"SISORepeat-0/M-0.x: expected one of \['a', 'b'\], got 'c'"),
-        ("SISORepeat-0/M-0.x", print, "SISORepeat-0/M-0.x: expected None, bools, numbers"),
+        ("SISORepeat-0/M-0.x", b"x", "SISORepeat-0/M-0.x: expected None, bools, numbers"),
     ],
 )
 def test_what_cannot_be_assigned_is_refused_with_what_can(path, value, words):

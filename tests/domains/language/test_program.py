@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import subprocess
 import sys
@@ -182,3 +183,39 @@ def test_the_text_of_a_program_is_cut_or_whole():
     assert repr(program).startswith("Program(0 modules, {'M-0.x0'")
     assert len(repr(program)) < 250
     assert str(program) == f"Program(0 modules, {dict(trace)})"
+
+
+def test_programs_are_described_as_json():
+    def space():
+        inputs, outputs = siso_module("A", {"size": D([(1, 7)]), "how": D([len, print]), "array": np.arange(2)})
+        joined_inputs, joined_outputs = lang.combiner(2, "Add", step)
+        joined_inputs["in0"].connect(outputs["out"])
+        return {"x": inputs["in"], "y": joined_inputs["in1"]}, joined_outputs
+
+    program = SearchSpace(space).replay({"A-0.size": (1, 7), "A-0.how": "print"}).program()
+    described = program.to_json()
+    assert json.loads(json.dumps(described)) == described
+    assert described == {
+        "fingerprint": program.fingerprint,
+        "trace": {"A-0.how": "print", "A-0.size": [1, 7]},
+        "inputs": ["x", "y"],
+        "nodes": [
+            {
+                "path": "A-0",
+                "kind": "A",
+                "values": {"array": ["numpy.ndarray", "<i8", [2], np.arange(2).tobytes().hex()], "how": "print"}
+                | {"size": [1, 7]},
+                "sources": {"in": [None, "x"]},
+                "outputs": ["out"],
+            },
+            {
+                "path": "Add-0",
+                "kind": "Add",
+                "values": {},
+                "sources": {"in0": ["A-0", "out"], "in1": [None, "y"]},
+                "outputs": ["out"],
+            },
+        ],
+        "outputs": {"out": ["Add-0", "out"]},
+    }
+    assert SearchSpace(space).replay(Trace.from_json(described["trace"])).program() == program
