@@ -115,7 +115,7 @@ def test_builders_that_are_none_are_refused():
     with pytest.raises(DomainError, match=r"no torch module is known for the label 'gated'.*builders= has gatde"):
         to_torch(own_domain().pool[0], (1, 8, 8), 10, builders={"gatde": gated_layers.gated})
     with pytest.raises(DomainError, match=r"builders\['softmax'\]: expected a label of processing layers"):
-        to_torch(bo.Architecture.chain(["softmax"], "mlp"), (3,), 2, builders={"softmax": nn.Linear})
+        to_torch(bo.Architecture.chain(["softmax"], "mlp"), (3,), 2, builders={"softmax": lambda *_: nn.ReLU()})
     for wrong, words in ((3, "a mapping from labels to functions, got 3"), ({"gated": 3}, "a label and a function")):
         with pytest.raises(TypeError, match=f"builders: expected {words}"):
             NetworkObjective(digits(), builders=wrong)  # type: ignore[arg-type]

@@ -67,13 +67,18 @@ def _pair_costs(first, rows, second, columns, costs, memory):
     base = memory.base[: a * b].reshape(a, b)
     structure = memory.structure[: a * b].reshape(a, b)
     for i in range(a):
+        by_label = table[labels[low + i]]
         for j in range(b):
-            cost = table[labels[low + i], labels2[low2 + j]]
-            for q in range(len(extra)):
-                if codes[low + i, q] != codes2[low2 + j, q]:
-                    cost += extra[q]
-            base[i, j] = cost - 2.0 if masses2[low2 + j] > 0.0 else np.inf
+            base[i, j] = by_label[labels2[low2 + j]] - 2.0
             structure[i, j] = 0.0
+    for q in range(len(extra)):
+        for i in range(a):
+            for j in range(b):
+                if codes[low + i, q] != codes2[low2 + j, q]:
+                    base[i, j] += extra[q]
+    for j in range(b):
+        if masses2[low2 + j] == 0.0:
+            base[:, j] = np.inf
     for k in range(len(paths)):
         _add_differences(paths[k, low:high], paths2[k, low2:high2], structure)
     return base, structure
