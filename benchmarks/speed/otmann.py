@@ -2,7 +2,8 @@
 
     OMP_NUM_THREADS=1 python -m benchmarks.speed.otmann
 
-The population is that of NASBOT's search: its initial pool and mutations of it, 9 to 36 layers. All routes start from
+The population is that of NASBOT's search: its initial pool and mutations of it, 9 to 36 layers; large networks have up
+to 60. All routes start from
 prepared architectures, give four structural weights, take turns pair by pair in one thread, and must agree to 1e-9.
 POT's routes are the transport program in its balanced form (Kandasamy et al. 2018, appendix A.1): `public` calls
 `ot.emd2` on all layers, `raw` POT's compiled solver without its checks, `blocks` the same once for each block of labels
@@ -21,7 +22,7 @@ from ot.lp.emd_wrap import emd_c
 
 from benchmarks.speed.report import Row, at_most, main, median, plain_row
 from bostruct.contracts import Array
-from bostruct.domains.architecture.domain import Bounds, cnn_domain
+from bostruct.domains.architecture.domain import ArchitectureDomain, Bounds, cnn_domain, mlp_domain
 from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.kernels.otmann.profile import Profile, cached_profile, profile
@@ -34,13 +35,25 @@ FORBIDDEN = 1e3  # in place of an infinite cost; anything from 2 on is never use
 
 
 def population(n: int, seed: int) -> list[Architecture]:
-    """The published pool, then mutations of what is there."""
+    """The published pool, then mutations of what is there: 9 to 36 layers."""
     domain = cnn_domain(Bounds(min_layers=9, max_layers=36))
     rng = np.random.default_rng(seed)
     found = list(domain.pool)
     while len(found) < n:
         found.append(domain.mutate(found[int(rng.integers(len(found)))], rng))
     return found[:n]
+
+
+def large_population(domain: ArchitectureDomain, n: int, seed: int) -> list[Architecture]:
+    """Networks that a long search meets: members of the published pool after 3 to 25 mutations, up to 60 layers."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(n):
+        x = domain.pool[int(rng.integers(len(domain.pool)))]
+        for _ in range(int(rng.integers(3, 26))):
+            x = domain.mutate(x, rng)
+        found.append(x)
+    return found
 
 
 def balance(costs: Array, masses: Array, masses2: Array) -> tuple[Array, Array, Array]:
@@ -133,6 +146,24 @@ def time_pairs(rng: np.random.Generator, n_pairs: int) -> dict[str, float]:
     return {name: median(times) for name, times in routes.items()}
 
 
+def large_rows(name: str, domain: ArchitectureDomain, miniature: bool) -> list[Row]:
+    """Pairs of large networks, one by one and in a matrix."""
+    xs = large_population(domain, 4 if miniature else 60, seed=71900123)
+    otmann_distances(xs)  # prepares them
+    rng = np.random.default_rng(1)
+    pairs = [(int(i), int(j)) for i, j in rng.integers(len(xs), size=(8 if miniature else N_PAIRS, 2))]
+    alone = median([microseconds(lambda i=i, j=j: ours(xs[i], xs[j])) for i, j in pairs])
+    matrix = median([microseconds(lambda: otmann_distances(xs)) for _ in range(1 if miniature else 5)])
+    sizes = [len(x) for x in xs]
+    blocks = [int(np.diff(cached_profile(x, REFERENCE).starts).max()) for x in xs]
+    told = f"{median(sizes):.0f}, {max(sizes)}; {median(blocks):.0f}, {max(blocks)}"
+    return [
+        at_most(f"one pair of large {name}, four weights", 30.0, alone, " µs"),
+        at_most("a pair of them in a 60 x 60 matrix, mean", 30.0, matrix / (len(xs) * (len(xs) - 1) / 2), " µs"),
+        plain_row("their layers, median, most; those of one block", told),
+    ]
+
+
 def measure(miniature: bool) -> list[Row]:
     otmann_distances(POPULATION[:2])  # compiles
     rng = np.random.default_rng(1)
@@ -149,6 +180,8 @@ def measure(miniature: bool) -> list[Row]:
         plain_row("one pair, in turn with POT's routes", f"{routes['ours']:.3g} µs"),
         *(plain_row(f"{name}, times ours", f"{routes[name] / routes['ours']:.3g}x") for name in list(routes)[1:]),
         at_most("100 x 100 matrix", 300.0, matrix / 1e3, " ms"),
+        *large_rows("CNN", cnn_domain(), miniature),
+        *large_rows("perceptrons", mlp_domain(), miniature),
         at_most("preparing one architecture", 0.3, prepared / 1e3, " ms"),
         at_most("one mutated child", 1.0, child / 1e3, " ms"),
     ]

@@ -32,7 +32,7 @@ ARCHITECTURE = json.loads("""
 """)
 
 search = search_of({call})
-network = Architecture.from_json(ARCHITECTURE)
+network = Architecture.from_json(ARCHITECTURE, search.domain().family)
 if __name__ == "__main__":
     found = retrain(search, network)
     print(network.to_text())
@@ -53,6 +53,9 @@ if __name__ == "__main__":
 )
 @click.option("--epochs", type=click.IntRange(1), help="Of each training; by default those of the data set's recipe.")
 @click.option("--device", type=click.Choice(("cpu", "cuda")), default="cpu", show_default=True)
+@click.option(
+    "--layers", type=click.Path(exists=True, dir_okay=False), metavar="FILE", help="Layers of your own, as Python."
+)
 @click.option("--out", type=click.Path(file_okay=False), help="A folder; by default nas-DATASET.")
 @click.option("--storage", type=file_to_write, help="A SQLite file; the same line then goes on where it stopped.")
 @progress_option
@@ -69,6 +72,7 @@ def nas(
     protocol: str | None,
     epochs: int | None,
     device: str,
+    layers: str | None,
     out: str | None,
     storage: str | None,
     progress: bool | None,
@@ -77,6 +81,7 @@ def nas(
     """Search a network: convolutional ones for digits and cifar10, perceptrons for diabetes.
 
     Leaves best.json, best.png, convergence.png and retrain.py, which builds and trains the best network anew.
+    A file of --layers defines FAMILY, BUILDERS and, where it likes, POOL: docs/nasbot.md has one.
 
     \b
     Examples:
@@ -91,7 +96,7 @@ def nas(
         optional_import("torch")
         from bostruct.nas.searches import retrain
 
-        search = _build_search(dataset, data, download, protocol, epochs, device)
+        search = _build_search(dataset, data, download, protocol, epochs=epochs, device=device, layers=layers)
         result = _run_search(search, method, trials or search.trials, workers, seed, storage, folder, progress)
         best = result.best_point
         found, by_hand = (retrain(search, network) for network in (best, search.network_by_hand()))
@@ -120,10 +125,11 @@ def _report_fields(
     }
 
 
-def _build_search(
-    dataset: str, data: str | None, download: bool, protocol: str | None, epochs: int | None, device: str
-) -> Search:
-    """Build the search that the options ask for; raise UsageError where they do not belong together."""
+def _build_search(dataset: str, data: str | None, download: bool, protocol: str | None, **changed: Any) -> Search:
+    """Build the search that the options ask for; raise UsageError where they do not belong together.
+
+    changed: epochs, device and layers, as of `search_of`.
+    """
     import torch
 
     from bostruct.nas import cifar
@@ -133,9 +139,9 @@ def _build_search(
         raise click.UsageError(f"--data, --download and --protocol are of cifar10 alone; {dataset} needs none of them")
     if dataset == "cifar10" and data is None:
         raise click.UsageError(f"cifar10 needs --data FOLDER. {cifar.HOW_TO_OBTAIN}")
-    if device == "cuda" and not torch.cuda.is_available():
+    if changed["device"] == "cuda" and not torch.cuda.is_available():
         raise click.UsageError("--device cuda: torch finds no such device here")
-    settings: Facts = {"protocol": protocol or "fast", "epochs": epochs, "device": device}
+    settings: Facts = {"protocol": protocol or "fast"} | changed
     try:
         return search_of(dataset, data=data, **settings)
     except cifar.DataMissing:

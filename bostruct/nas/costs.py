@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -13,7 +12,9 @@ from torch.utils.flop_counter import FlopCounterMode
 from bostruct.checks import short_repr
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.language.program import Program
-from bostruct.nas.networks import ArchitectureNetwork, Shape, check_input_shape, to_torch
+from bostruct.nas.meta import copy_to_meta
+from bostruct.nas.networks import ArchitectureNetwork, check_input_shape, to_torch
+from bostruct.nas.own_layers import LayerBuilders, Shape
 
 
 class Cost(NamedTuple):
@@ -28,7 +29,13 @@ class Cost(NamedTuple):
     flops: int
 
 
-def cost(network: nn.Module | Architecture | Program, input_shape: Sequence[int], classes: int | None = None) -> Cost:
+def cost(
+    network: nn.Module | Architecture | Program,
+    input_shape: Sequence[int],
+    classes: int | None = None,
+    *,
+    builders: LayerBuilders | None = None,
+) -> Cost:
     """Count the parameters and FLOPs of a network, before anything is trained.
 
     Nothing is computed and no weight allocated, so that networks too large for any memory are counted.
@@ -36,6 +43,7 @@ def cost(network: nn.Module | Architecture | Program, input_shape: Sequence[int]
     network: a module, an `Architecture` or a `Program`.
     input_shape: of one example, (channels, height, width) for images, (features,) else.
     classes: of an `Architecture`, as of `to_torch`; others bring their own.
+    builders: of an `Architecture`, as of `to_torch`; None for others.
 
     Raises TypeError; ValueError where the network does not take such examples; DomainError, CompileError where it
     cannot be built.
@@ -43,7 +51,9 @@ def cost(network: nn.Module | Architecture | Program, input_shape: Sequence[int]
     shape = check_input_shape(input_shape)
     if (classes is None) == isinstance(network, Architecture):
         raise ValueError(f"classes: expected a number for an Architecture, and None else, got {short_repr(classes)}")
-    ghost = _meta_network(network, shape, classes or 0).eval()
+    if builders is not None and not isinstance(network, Architecture):
+        raise ValueError(f"builders: expected None for what is no Architecture, got {short_repr(builders)}")
+    ghost = _meta_network(network, shape, classes or 0, builders).eval()
     _check_channels(ghost, shape)
     try:
         with torch.device("meta"), torch.no_grad(), FlopCounterMode(display=False) as counter:
@@ -53,24 +63,16 @@ def cost(network: nn.Module | Architecture | Program, input_shape: Sequence[int]
     return Cost(sum(p.numel() for p in ghost.parameters() if p.requires_grad), counter.get_total_flops())
 
 
-def _meta_network(network: Any, shape: Shape, classes: int) -> nn.Module:
+def _meta_network(network: Any, shape: Shape, classes: int, builders: LayerBuilders | None) -> nn.Module:
     """Return the network without content, and none made on the way."""
     if isinstance(network, nn.Module):
-        return _copy_to_meta(network)
+        return copy_to_meta(network)
     with torch.device("meta"):
         if isinstance(network, Architecture):
-            return to_torch(network, shape, classes)
+            return to_torch(network, shape, classes, builders=builders)
         if isinstance(network, Program):
             return network.to_torch((1, *shape))
     raise TypeError(f"network: expected a torch.nn.Module, an Architecture or a Program, got {short_repr(network)}")
-
-
-def _copy_to_meta(network: nn.Module) -> nn.Module:
-    """Return a copy whose parameters and buffers have a shape and no content, shared ones still shared."""
-    held = {id(tensor): torch.empty_like(tensor, device="meta") for tensor in network.buffers()}
-    for one in network.parameters():
-        held[id(one)] = nn.Parameter(torch.empty_like(one, device="meta"), one.requires_grad)
-    return copy.deepcopy(network, held)
 
 
 def _check_channels(network: nn.Module, shape: Shape) -> None:

@@ -40,14 +40,15 @@ PLAIN_LAYERS = (nn.Linear, *(type(make()) for make in ACTIVATION_MODULES.values(
 def is_batched(network: nn.Module, batch_size: int) -> bool:
     """Tell whether repeated trainings of a network are worth running as one.
 
-    They are for a perceptron of linear layers and activations alone (nothing random, no statistics, no images), so
-    small that a product of its matrices does not fill a core.
+    They are for a perceptron of linear layers and activations alone (nothing random, no statistics, no images, no
+    layers of a user's own), so small that a product of its matrices does not fill a core.
 
     network: with weights or without.
     batch_size: examples of a step, from 1.
     """
     parts = [one for one in network.modules() if not list(one.children())]
-    plain = isinstance(network, ArchitectureNetwork) and all(isinstance(one, PLAIN_LAYERS) for one in parts)
+    plain = isinstance(network, ArchitectureNetwork) and not network.has_own_layers
+    plain = plain and all(isinstance(one, PLAIN_LAYERS) for one in parts)
     return plain and batch_size * sum(one.numel() for one in network.parameters()) < SMALL_STEP
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any, TypeAlias
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -12,11 +12,12 @@ from torch.nn import functional
 
 from bostruct.checks import check_integer, check_number, short_repr
 from bostruct.contracts import DomainError
+from bostruct.domains.architecture.labels import Family
 from bostruct.domains.architecture.layers import Layer
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.language.program import Program
+from bostruct.nas.own_layers import LayerBuilders, Shape, build_own_layer, check_builders, leaving_shape
 
-Shape: TypeAlias = tuple[int, ...]  # of one example: (channels, height, width), or (features,)
 MAIN = "out"  # of several outputs of a program the one that is scored
 
 
@@ -33,7 +34,12 @@ ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a layer: what
 
 
 def to_torch(
-    architecture: Architecture, input_shape: Sequence[int], classes: int, dropout: float = 0.0
+    architecture: Architecture,
+    input_shape: Sequence[int],
+    classes: int,
+    dropout: float = 0.0,
+    *,
+    builders: LayerBuilders | None = None,
 ) -> ArchitectureNetwork:
     """Build the network of an architecture, a module that takes batches (m, *input_shape) and gives (m, classes).
 
@@ -44,6 +50,11 @@ def to_torch(
     input_shape: of one example, (channels, height, width) for images, (features,) else.
     classes: of the decision layers, from 1; with ``linear`` ones the number of targets.
     dropout: probability, 0 to 0.999999, before every decision layer, besides what layers have as attributes.
+    builders: for processing layers of your own, and for those that you want built otherwise: label -> function (layer,
+        shape) -> module. The `Layer` has its units, stride and attributes; shape is that of one example which enters,
+        (channels, height, width), or (channels,) where the label collapses images, which are then replaced by their
+        mean. The module takes batches (m, *shape) and gives the channels and the size that the label says: the layer's
+        units, or as many channels as entered; each side halved, rounded up, by stride 2 and by labels that halve.
 
     Raises TypeError, ValueError; DomainError, which names the layer, where it cannot be built, and both layers where
     their images differ in size.
@@ -57,7 +68,7 @@ def to_torch(
         parts = "(channels, height, width)" if wanted == 3 else "(features,)"
         raise ValueError(f"input_shape: expected {parts} for the family {architecture.family.name}, got {shape}")
     check_number("dropout", dropout, 0.0, 0.999999)
-    return ArchitectureNetwork(architecture, shape, classes, dropout)
+    return ArchitectureNetwork(architecture, shape, classes, dropout, check_builders(builders))
 
 
 def check_input_shape(input_shape: Sequence[int]) -> Shape:
@@ -122,11 +133,14 @@ class ArchitectureNetwork(nn.Module):
     with zeros. Fully connected and decision layers begin with the mean over what is left of an image. Several decision
     layers are averaged: the logarithm of the mean of their softmax outputs, or the mean of their predictions.
 
-    architecture, input_shape, classes, dropout: as of `to_torch`, which checks them.
+    architecture, input_shape, classes, dropout, builders: as of `to_torch`, which checks them.
     """
 
-    def __init__(self, architecture: Architecture, input_shape: Shape, classes: int, dropout: float) -> None:
+    def __init__(
+        self, architecture: Architecture, input_shape: Shape, classes: int, dropout: float, builders: LayerBuilders
+    ) -> None:
         super().__init__()
+        self.has_own_layers = any(layer.label in builders for layer in architecture.layers)
         self.architecture, self.input_shape, self.classes = architecture, input_shape, classes
         self.classifies = any(layer.label == "softmax" for layer in architecture.layers)
         shapes: list[Shape] = [input_shape]
@@ -134,7 +148,10 @@ class ArchitectureNetwork(nn.Module):
         self.names = [""]
         for u, layer in enumerate(architecture.layers[1:-1], start=1):
             entering = _entering_shape(architecture, u, shapes)
-            made = _layer_module(u, layer, entering, classes, dropout)
+            if layer.label in builders:
+                made = _own_layer_module(u, layer, architecture.family, entering, builders)
+            else:
+                made = _layer_module(u, layer, entering, classes, dropout, builders)
             made.adds = architecture.family.joins == "adds"
             shapes.append(made.leaving)
             self.names.append(name := f"{u} {layer}".replace(".", ","))  # torch allows no dots in names
@@ -270,7 +287,17 @@ ACTIVATION_MODULES: dict[str, Callable[[], nn.Module]] = {
 }
 
 
-def _layer_module(u: int, layer: Layer, entering: Shape, classes: int, dropped: float) -> LayerModule:
+def _own_layer_module(u: int, layer: Layer, family: Family, entering: Shape, builders: LayerBuilders) -> LayerModule:
+    """The module of a layer that the user builds."""
+    label = family.by_name[layer.label]
+    given = (entering[0],) if label.image == "collapses" else entering
+    body = build_own_layer(f"layer {u} ({layer})", layer, label, given, builders[layer.label])
+    return LayerModule(body, label.image == "collapses", leaving_shape(layer, label, given))
+
+
+def _layer_module(
+    u: int, layer: Layer, entering: Shape, classes: int, dropped: float, builders: LayerBuilders
+) -> LayerModule:
     """The module of a layer, for what enters it."""
     attributes = _check_torch_attributes(u, layer)
     channels, features = entering[0], entering[0]
@@ -297,9 +324,10 @@ def _layer_module(u: int, layer: Layer, entering: Shape, classes: int, dropped: 
     if layer.label in ("max-pool", "avg-pool"):
         pool = nn.MaxPool2d if layer.label == "max-pool" else nn.AvgPool2d
         return LayerModule(pool(2, 2, ceil_mode=True), False, (channels, *halved))
+    own = f"; builders= has {', '.join(builders)}" if builders else "; builders={label: function} adds others"
     raise DomainError(
         f"layer {u} ({layer}): no torch module is known for the label {layer.label!r}; known are conv and res with an "
-        f"odd size, max-pool, avg-pool, fc, softmax, linear, {', '.join(ACTIVATION_MODULES)}"
+        f"odd size, max-pool, avg-pool, fc, softmax, linear, {', '.join(ACTIVATION_MODULES)}{own}"
     )
 
 

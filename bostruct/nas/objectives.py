@@ -28,6 +28,7 @@ from bostruct.nas.devices import check_device
 from bostruct.nas.ensembles import is_batched, train_ensemble
 from bostruct.nas.networks import program_to_torch, to_torch
 from bostruct.nas.outcomes import Epoch, Stopped, Trained, TrainingFailed
+from bostruct.nas.own_layers import LayerBuilders, check_builders
 from bostruct.nas.recipes import FAST, Recipe
 from bostruct.nas.training import train_together
 
@@ -57,6 +58,7 @@ class NetworkObjective:
         failed. None for no checkpoints.
     seconds: at most, by the clock, for an evaluation with all its repeats; None for no limit.
     watch: called with the number of the repeat, the number of the epoch, and what the epoch came to.
+    builders: of layers of your own in architectures, as of `to_torch`; with several workers, functions of a module.
 
     Raises TypeError, ValueError; when called PointError for a point that is none or does not fit the data,
     DomainError and CompileError for a network that cannot be built, and TrainingFailed.
@@ -70,6 +72,7 @@ class NetworkObjective:
     checkpoints: str | os.PathLike[str] | None = None
     seconds: float | None = None
     watch: Callable[[int, int, Epoch], None] | None = None
+    builders: LayerBuilders | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.data, Dataset):
@@ -79,6 +82,7 @@ class NetworkObjective:
         check_integer("repeats", self.repeats, 1)
         check_integer("seed", self.seed, 0)
         check_device(self.device)
+        check_builders(self.builders)
         if not isinstance(self.checkpoints, str | os.PathLike | None):
             raise TypeError(f"checkpoints: expected a folder or None, got {short_repr(self.checkpoints)}")
         if self.checkpoints is not None:
@@ -103,8 +107,8 @@ class NetworkObjective:
         began, request = time.monotonic(), parse_request(point)
         recipe = replace(self.recipe, **request.settings)
         data = fraction_of(self.data, check_fraction(request.fraction, self.data))
-        sketch = sketch_network(request.network, data, recipe.dropout)
-        build = partial(build_network, request.network, data, recipe.dropout)
+        sketch = sketch_network(request.network, data, recipe.dropout, self.builders)
+        build = partial(build_network, request.network, data, recipe.dropout, self.builders)
         if self._is_batched(sketch, recipe):
             share = None if self.seconds is None else self.seconds / self.repeats  # all take their time together
             settings: TrainingSettings = {"seconds": share, "all_or_none": True, "watch": self.watch}
@@ -154,13 +158,15 @@ class NetworkObjective:
 
         point: as for a call of the objective.
         """
-        return cost(sketch_network(parse_request(point).network, self.data, 0.0), self.data.input_shape)
+        sketch = sketch_network(parse_request(point).network, self.data, 0.0, self.builders)
+        return cost(sketch, self.data.input_shape)
 
     def _checkpoint(self, request: TrainingRequest, seed: int) -> Path | None:
         if self.checkpoints is None:
             return None
         network, settings = request.network.fingerprint, sorted(request.settings.items())
-        text = repr((network, settings, request.fraction, self.data.name, self.recipe, seed))
+        own = tuple(sorted(self.builders)) if self.builders else ()
+        text = repr((network, settings, request.fraction, self.data.name, self.recipe, seed, *own))
         return Path(self.checkpoints) / f"{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}.pt"
 
 
@@ -246,12 +252,15 @@ def check_fraction(given: object, data: Dataset) -> float:
     return fraction
 
 
-def sketch_network(network: Architecture | Program, data: Dataset, dropout: float) -> nn.Module:
+def sketch_network(
+    network: Architecture | Program, data: Dataset, dropout: float, builders: LayerBuilders | None = None
+) -> nn.Module:
     """Return the network that `build_network` builds, without weights: nothing is allocated or drawn.
 
     network: of a point.
     data: gives the shape of an example and the number of classes.
     dropout: probability before the decision layers of an architecture.
+    builders: of layers of an architecture, as of `to_torch`.
 
     Raises PointError where the network takes or gives something else than the data has, and for a program with
     dropout; DomainError, CompileError where there is no such network.
@@ -259,7 +268,7 @@ def sketch_network(network: Architecture | Program, data: Dataset, dropout: floa
     if isinstance(network, Architecture):
         _check_examples(network, data)
         with torch.device("meta"):
-            return to_torch(network, data.input_shape, data.classes, dropout)
+            return to_torch(network, data.input_shape, data.classes, dropout, builders=builders)
     if dropout:
         raise PointError(f"dropout: a program has no place for it, got {dropout}; put it into the space, or expect 0")
     with torch.device("meta"), torch.no_grad():
@@ -285,13 +294,16 @@ def _check_examples(network: Architecture, data: Dataset) -> None:
         )
 
 
-def build_network(network: Architecture | Program, data: Dataset, dropout: float) -> nn.Module:
+def build_network(
+    network: Architecture | Program, data: Dataset, dropout: float, builders: LayerBuilders | None = None
+) -> nn.Module:
     """Build the network of a point, a module that takes batches of the data's examples.
 
     network: one that `sketch_network` accepts.
     data: gives the shape of an example and the number of classes.
     dropout: probability before the decision layers of an architecture.
+    builders: of layers of an architecture, as of `to_torch`.
     """
     if isinstance(network, Architecture):
-        return to_torch(network, data.input_shape, data.classes, dropout)
+        return to_torch(network, data.input_shape, data.classes, dropout, builders=builders)
     return program_to_torch(network, data.input_shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -11,11 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from bostruct.checks import check_choice
+from bostruct.contracts import DomainError
 from bostruct.domains.architecture.domain import ArchitectureDomain, Bounds, cnn_domain, mlp_domain
 from bostruct.domains.architecture.value import Architecture
 from bostruct.nas.cifar import cifar10, read_cifar10
 from bostruct.nas.data import Dataset, diabetes, digits
 from bostruct.nas.objectives import NetworkObjective
+from bostruct.nas.own_layers import LayerBuilders, read_layers
 from bostruct.nas.protocols import PROTOCOLS
 from bostruct.nas.recipes import FAST, Recipe
 
@@ -29,7 +31,7 @@ class Search:
 
     dataset: its name.
     load: gives the data.
-    domain: gives the domain of architectures.
+    domain: gives the domain of architectures; takes ``pool`` and ``family`` as `cnn_domain` does.
     by_hand: a network that somebody would try first.
     recipe: how networks are trained.
     trials: in all, those of the domain's pool included.
@@ -39,11 +41,12 @@ class Search:
     device: as of `NetworkObjective`.
     title: of studies.
     call: arguments of `search_of`, as Python.
+    builders: of layers of your own, as of `NetworkObjective`.
     """
 
     dataset: str
     load: Callable[[], Dataset]
-    domain: Callable[[], ArchitectureDomain]
+    domain: Callable[..., ArchitectureDomain]
     by_hand: str
     recipe: Recipe
     trials: int
@@ -53,6 +56,7 @@ class Search:
     device: str = "cpu"
     title: str = ""
     call: str = ""
+    builders: LayerBuilders | None = None
 
     def objective(self, seed: int = 0, repeats: int | None = None) -> NetworkObjective:
         """Return the objective of the search.
@@ -62,7 +66,15 @@ class Search:
         """
         times = self.repeats if repeats is None else repeats
         seconds = None if self.longest is None else self.longest * times
-        return NetworkObjective(self.load(), self.recipe, repeats=times, seed=seed, device=self.device, seconds=seconds)
+        return NetworkObjective(
+            self.load(),
+            self.recipe,
+            repeats=times,
+            seed=seed,
+            device=self.device,
+            seconds=seconds,
+            builders=self.builders,
+        )
 
     def network_by_hand(self) -> Architecture:
         """Return the network that somebody would try first."""
@@ -76,6 +88,7 @@ def search_of(
     protocol: str = "fast",
     epochs: int | None = None,
     device: str = "cpu",
+    layers: str | Path | None = None,
 ) -> Search:
     """Return the search of `bostruct nas` for a data set.
 
@@ -84,15 +97,18 @@ def search_of(
     protocol: of CIFAR-10, as of `CIFAR10Objective`.
     epochs: other than the recipe's, None for those.
     device: ``cpu``, ``cuda`` or ``cuda:<number>``.
+    layers: a file of layers of your own, as of `bostruct.nas.own_layers.read_layers`; None for none.
 
-    Raises ValueError, and what `bostruct.nas.cifar.read_cifar10` raises.
+    Raises ValueError, and what `bostruct.nas.cifar.read_cifar10` and `read_layers` raise.
     """
     check_choice("dataset", dataset, (*SEARCHES, "cifar10"))
     if (data is None) == (dataset == "cifar10"):
         raise ValueError(f"data: expected a folder for cifar10, and None for others, got {data!r} for {dataset}")
     folder = None if data is None else Path(data).expanduser().absolute()
     made = SEARCHES[dataset] if folder is None else _cifar10(folder, protocol)
-    changed = {"protocol": folder and protocol, "epochs": epochs}
+    file = None if layers is None else str(Path(layers).expanduser().absolute())
+    made = made if file is None else _with_layers(made, file)
+    changed = {"protocol": folder and protocol, "epochs": epochs, "layers": file}
     told = {name: value for name, value in changed.items() if value is not None}
     places = {} if folder is None else {"data": str(folder)}
     arguments = {**places, **told, "device": device}
@@ -103,6 +119,16 @@ def search_of(
         title=" ".join([dataset, *(f"{name}={value}" for name, value in told.items())]),
         call=", ".join([repr(dataset), *(f"{name}={value!r}" for name, value in arguments.items())]),
     )
+
+
+def _with_layers(search: Search, file: str) -> Search:
+    """Return a search with the layers of a file; begins at the file's pool, or at its own where there is none."""
+    own = read_layers(file)
+    if own.family.image != search.domain().family.image:
+        needed = "images" if search.domain().family.image else "features"
+        raise DomainError(f"layers: FAMILY in {file}: expected a family of {needed}, got {own.family.name}")
+    pool = {} if own.pool is None else {"pool": own.pool}
+    return replace(search, domain=partial(search.domain, family=own.family, **pool), builders=own.builders)
 
 
 def _cifar10(path: Path, protocol: str) -> Search:
@@ -150,18 +176,10 @@ def retrain(search: Search, architecture: Architecture, seeds: int = 5, first: i
     return RetrainedScore(float(np.mean(found)), float(np.std(found, ddof=1) / np.sqrt(seeds)))
 
 
-def _domain_with_pool(
-    make: Callable[..., ArchitectureDomain], bounds: Bounds, pool: Sequence[str]
-) -> ArchitectureDomain:
-    """pool: chains."""
-    return make(bounds, [Architecture.chain(chain) for chain in pool])
-
-
 _DIGITS = partial(
-    _domain_with_pool,
     cnn_domain,
     Bounds(min_layers=4, max_layers=14, max_units=96, max_edges=30, max_halvings=3, max_mass=60_000),
-    (
+    pool=(
         "conv3-16 conv3-32/2 conv3-32 softmax",
         "conv3-16 conv3-16 max-pool conv3-32 softmax",
         "conv5-16 max-pool conv3-32 fc-64 softmax",
@@ -171,10 +189,9 @@ _DIGITS = partial(
     ),
 )
 _CIFAR10 = partial(
-    _domain_with_pool,
     cnn_domain,
     Bounds(min_layers=4, max_layers=20, max_units=256, max_edges=50, max_halvings=4, max_mass=250_000),
-    (
+    pool=(
         "conv3-32 conv3-64/2 conv3-64 softmax",
         "conv3-32 max-pool conv3-64 max-pool conv3-128 softmax",
         "conv3-32 conv3-64/2 conv3-128/2 fc-128 softmax",
@@ -184,10 +201,9 @@ _CIFAR10 = partial(
     ),
 )
 _DIABETES = partial(
-    _domain_with_pool,
     mlp_domain,
     Bounds(min_layers=3, max_layers=12, max_units=256, max_edges=30),
-    (
+    pool=(
         "relu-32 linear",
         "tanh-32 linear",
         "elu-64 relu-32 linear",

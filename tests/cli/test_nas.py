@@ -79,6 +79,21 @@ def test_it_goes_on_with_a_stored_study_and_says_what_is_wrong(tmp_path):
     assert "digits" in run("imagenet").output
 
 
+def test_layers_of_a_file_are_searched_and_trained_anew(tmp_path):
+    layers = Path(__file__).parents[1] / "nas" / "gated_layers.py"
+    done = run("digits", "--layers", str(layers), "--trials", "2", "--epochs", "1", "--out", str(tmp_path), "--json")
+    assert done.exit_code == 0, done.output
+    summary = json.loads(done.stdout)
+    assert summary["failed"] == 0
+    assert summary["architecture"]["family"] == "cnn+gated"
+    script = runpy.run_path(str(tmp_path / "retrain.py"))
+    assert any(layer.label == "gated" for layer in script["network"].layers)
+    assert script["search"].objective(100).train(script["network"])[0].test_error < 0.9
+    refused = run("diabetes", "--layers", str(layers), "--out", str(tmp_path))
+    assert refused.exit_code != 0
+    assert "expected a family of features" in refused.output
+
+
 @pytest.fixture
 def made_up(tmp_path):
     """CIFAR-10 in miniature: folders of images, three of each class to train on and one to test."""

@@ -152,7 +152,7 @@ def test_a_network_too_large_for_any_memory_is_a_failed_training(repeats):
 def test_the_first_repeat_that_fails_ends_the_evaluation(monkeypatch):
     made = []
 
-    def sometimes(network, data, dropout):
+    def sometimes(network, data, dropout, *_):
         made.append(to_torch(network, data.input_shape, data.classes, dropout))
         if len(made) == 2:
             nn.init.constant_(next(made[-1].parameters()), 1e30)

@@ -159,7 +159,7 @@ def test_repeats_of_an_objective_go_together(monkeypatch):
 def test_too_little_memory_is_a_failed_trial_and_the_study_goes_on(monkeypatch, error):
     calls = []
 
-    def sometimes(network, data, dropout):
+    def sometimes(network, data, dropout, *_):
         calls.append(network)
         return Hungry(error) if len(calls) == 2 else to_torch(network, data.input_shape, data.classes, dropout)
 

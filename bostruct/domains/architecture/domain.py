@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from itertools import islice
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from bostruct.checks import check_integer, check_number, short_repr
-from bostruct.contracts import DomainError, Json, ParsedJson, PointError, Presented, SpaceExhausted
+from bostruct.checks import check_choice, check_integer, check_number, short_repr
+from bostruct.contracts import ADDED_LATER, DomainError, Json, ParsedJson, PointError, Presented, SpaceExhausted
 from bostruct.domains.architecture.labels import CNN, MLP, Family, family_from_json
+from bostruct.domains.architecture.masses import all_masses
 from bostruct.domains.architecture.modifier_outcomes import enumerate_changes
 from bostruct.domains.architecture.modifiers import MODIFIERS
 from bostruct.domains.architecture.pools import cnn_pool, mlp_pool
@@ -31,6 +32,7 @@ MODIFIERS_PER_MUTATION = (
 MODIFIER_TRIES = 50  # draws of a modifier and its site for one step
 RESTARTS = 20
 LONGEST_WALK = 8  # mutations between a member of the pool and a sampled point
+BoundedMass: TypeAlias = Literal["processing", "total"]
 LISTED_AFTER = 2  # blocks of draws that found nothing unseen: changes are listed then
 MAX_LISTED_CHANGES = 10_000  # changes at most, which is seconds
 
@@ -41,11 +43,14 @@ class Bounds:
 
     min_layers, max_layers: int >= 1, layers in all, input and output counted.
     min_units, max_units: int >= 1, units of each layer that has any.
-    min_mass, max_mass: float >= 0, mass of the processing layers together (`Architecture.masses`).
+    min_mass, max_mass: float >= 0, of what `mass` says.
     max_in_degree: int >= 1, parents of a layer.
     max_out_degree: int >= 1, children of a layer.
     max_edges: int >= 1, edges in all.
     max_halvings: float >= 0, how often an image may be halved.
+    mass: ``processing``, the mass of the processing layers together (`Architecture.masses`); or ``total``, as the
+        released code bounds it: of all layers (`bostruct.domains.architecture.masses.all_masses`), which is that of the
+        processing layers, fully connected ones at a tenth, and thrice what the input has.
 
     Raises ValueError and TypeError.
     """
@@ -60,6 +65,7 @@ class Bounds:
     max_out_degree: int = 55
     max_edges: int = 200
     max_halvings: float = math.inf
+    mass: BoundedMass = field(default="processing", metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
         for quantity in ("layers", "units"):
@@ -71,6 +77,7 @@ class Bounds:
         for name in ("max_in_degree", "max_out_degree", "max_edges"):
             check_integer(name, getattr(self, name), 1)
         check_number("min_mass", self.min_mass, 0.0)
+        check_choice("mass", self.mass, get_args(BoundedMass))
         for name, low in (("max_mass", self.min_mass), ("max_halvings", 0.0)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
@@ -95,7 +102,10 @@ class Bounds:
                 if not low <= value <= high:
                     _check_within(f"layer {u} ({layer}): {name}", value, low, high)
         if self.min_mass > 0.0 or self.max_mass < math.inf:
-            _check_within("mass of the processing layers", sum(x.masses), self.min_mass, self.max_mass)
+            if self.mass == "total":
+                _check_within("total mass", math.fsum(all_masses(x)), self.min_mass, self.max_mass)
+            else:
+                _check_within("mass of the processing layers", sum(x.masses), self.min_mass, self.max_mass)
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,16 +175,13 @@ class ArchitectureDomain:
     def parse(self, point: Presented) -> Architecture:
         """Read an architecture from what a user writes.
 
-        point: `Architecture`, its JSON, or a chain of layers (a string or a list).
+        point: `Architecture`, its JSON, its text (as of `Architecture.from_text`), or a list of layers, a chain.
 
         Raises PointError.
         """
-        if isinstance(point, Mapping):
-            point = Architecture.from_json(point, self.family)
-        elif isinstance(point, str | list | tuple):
-            point = Architecture.chain(point, self.family)
-        self.check(point)
-        return point
+        x = _read_architecture(point, self.family)
+        self.check(x)
+        return x
 
     def present(self, x: Architecture) -> Architecture:
         """Return what an objective receives: the architecture itself.
@@ -261,6 +268,8 @@ class ArchitectureDomain:
     def to_json(self) -> Json:
         """Describe the domain as JSON."""
         bounds = {name: None if value == math.inf else to_python(value) for name, value in asdict(self.bounds).items()}
+        if self.bounds.mass == "processing":
+            del bounds["mass"]  # as written before there was a choice
         pool = [x.to_json() for x in self.pool]
         return {"domain": "architecture", "family": self.family.to_json(), "bounds": bounds, "pool": pool}
 
@@ -328,12 +337,13 @@ class ArchitectureDomain:
 
 
 def cnn_domain(
-    bounds: Bounds = Bounds(), pool: Sequence[Architecture] | None = None, family: Family = CNN
+    bounds: Bounds = Bounds(), pool: Sequence[Presented] | None = None, family: Family = CNN
 ) -> ArchitectureDomain:
     """Return the domain of convolutional networks (Kandasamy et al. 2018).
 
     bounds: `Bounds`.
-    pool: architectures to start from; by default the 12 of the released NASBOT code that are within the bounds.
+    pool: architectures to start from, each as `ArchitectureDomain.parse` takes it, so that texts are of the family;
+        by default the 12 of the released NASBOT code that are within the bounds.
     family: `Family` of the layers, ``cnn`` by default.
 
     Raises DomainError where no architecture of the pool is within the bounds, or one that you pass is not; TypeError.
@@ -343,14 +353,15 @@ def cnn_domain(
 
 def mlp_domain(
     bounds: Bounds = Bounds(),
-    pool: Sequence[Architecture] | None = None,
+    pool: Sequence[Presented] | None = None,
     family: Family = MLP,
     decision: str = "linear",
 ) -> ArchitectureDomain:
     """Return the domain of multilayer perceptrons (Kandasamy et al. 2018).
 
     bounds: `Bounds`.
-    pool: architectures to start from; by default the published shapes that are within the bounds.
+    pool: architectures to start from, each as `ArchitectureDomain.parse` takes it, so that texts are of the family;
+        by default the published shapes that are within the bounds.
     family: `Family` of the layers, ``mlp`` by default.
     decision: label of the decision layers of the default pool, ``linear`` (regression) or ``softmax``.
 
@@ -360,7 +371,7 @@ def mlp_domain(
 
 
 def _domain_within(
-    family: Family, bounds: Bounds, pool: Sequence[Architecture] | None, default: Sequence[Architecture]
+    family: Family, bounds: Bounds, pool: Sequence[Presented] | None, default: Sequence[Architecture]
 ) -> ArchitectureDomain:
     if not isinstance(bounds, Bounds):
         raise TypeError(f"bounds: expected a Bounds, got {short_repr(bounds)}")
@@ -369,7 +380,7 @@ def _domain_within(
     if pool is not None:
         if isinstance(pool, Architecture | str) or not isinstance(pool, Sequence):
             raise TypeError(f"pool: expected a sequence of architectures, got {short_repr(pool)}")
-        return ArchitectureDomain(family, bounds, tuple(pool))
+        return ArchitectureDomain(family, bounds, tuple(_read_pool(pool, family)))
     if not {label.name for x in default for label in x.family.labels} <= set(family.by_name):
         raise DomainError(f"pool: the default one uses labels that the family {family.name} does not know; pass pool=")
     fitting = []
@@ -386,6 +397,25 @@ def _domain_within(
             f"no architecture of the default pool is within the bounds (the smallest: {refusal}); pass pool=[...]"
         )
     return ArchitectureDomain(family, bounds, tuple(fitting))
+
+
+def _read_pool(pool: Sequence[Presented], family: Family) -> list[Architecture]:
+    found = []
+    for position, given in enumerate(pool):
+        try:
+            found.append(_read_architecture(given, family))
+        except PointError as error:
+            raise DomainError(f"pool[{position}]: {error}") from None
+    return found
+
+
+def _read_architecture(given: Presented, family: Family) -> Any:
+    """Return what a user writes as an architecture of the family, and anything else as it is."""
+    if isinstance(given, str):
+        return Architecture.from_text(given, family)
+    if isinstance(given, Mapping):
+        return Architecture.from_json(given, family)
+    return Architecture.chain(given, family) if isinstance(given, list | tuple) else given
 
 
 def _check_within(name: str, value: float, low: float, high: float) -> None:

@@ -164,13 +164,13 @@ class Family:
             table[self.index[first], self.index[second]] = table[self.index[second], self.index[first]] = cost
         return table
 
-    def with_label(self, label: Label, costs: Mapping[str, float], name: str) -> Family:
+    def with_label(self, label: Label, costs: Mapping[str, float], name: str | None = None) -> Family:
         """Return a new family that also knows `label`.
 
         label: `Label`.
         costs: label name -> cost > 0 of matching the new label to labels known already; matching it to any other costs
             what the cheapest way by these does.
-        name: str, the new family's name.
+        name: str, the new family's name; by default this one's and the label's, ``cnn+conv9``.
 
         Raises ValueError and DomainError.
         """
@@ -183,6 +183,7 @@ class Family:
         cheapest = {x.name: float(c) for x, c in zip(self.labels, known, strict=True) if c < UNMATCHED}
         pairs = tuple((label.name, other, float(cost)) for other, cost in (cheapest | dict(costs)).items())
         groups = self.groups if label.group in (None, *self.groups) else (*self.groups, label.group)
+        name = f"{self.name}+{label.name}" if name is None else name
         return replace(self, name=name, labels=(*self.labels, label), groups=groups, costs=(*self.costs, *pairs))
 
     def to_json(self) -> Json:

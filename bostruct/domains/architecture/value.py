@@ -95,6 +95,29 @@ class Architecture:
         return cls(given, pairwise(range(len(given))), ends)
 
     @classmethod
+    def from_text(cls, text: str, family: Family | str | None = None) -> Architecture:
+        """Rebuild an architecture from what ``str`` of it gives, unless layers have attributes.
+
+        text: the layers, as of `chain`; without edges each feeds the next; else a bar and edges between their numbers,
+            ``ip conv3-8 conv3-8 softmax op | 0>1 0>2 1>3 2>3 3>4``.
+        family: as of `Architecture`.
+
+        Raises PointError.
+        """
+        if not isinstance(text, str):
+            raise PointError(f"text: expected a string, got {short_repr(text)}")
+        layers, bar, edges = text.partition("|")
+        if not bar:
+            return cls.chain(layers, family)
+        pairs = [tuple(edge.split(">")) for edge in edges.split()]
+        for pair in pairs:
+            if len(pair) != 2 or not all(end.isdecimal() for end in pair):
+                raise PointError(
+                    f"edges: expected pairs of layer numbers such as 0>1, got {short_repr('>'.join(pair))}"
+                )
+        return cls(layers.split(), [(int(u), int(v)) for u, v in pairs], family)
+
+    @classmethod
     def from_json(cls, data: ParsedJson, family: Family | None = None) -> Architecture:
         """Rebuild an architecture from the result of `to_json`.
 
@@ -172,7 +195,7 @@ class Architecture:
         return f"Architecture({short_repr(names, 100)}, {'chain' if chained else f'{len(self.edges)} edges'})"
 
     def __str__(self) -> str:
-        """Return all of it on one line: the layers, then the edges unless each layer feeds the next."""
+        """Return all of it on one line: the layers, then the edges unless each layer feeds the next: `from_text`."""
         names = " ".join(map(str, self.layers))
         if self.edges == tuple(pairwise(range(len(self.layers)))):
             return names

@@ -2,8 +2,9 @@
 
 One pair and one block of labels is a small transportation problem in its unbalanced form: ship mass from rows to
 columns, at most what each has, at a cost of (mismatch + nu * structure - 2) a unit; what is not shipped costs nothing
-more than the constant that every unit of mass costs when it is left unmatched. It is solved row by row by shortest
-augmenting paths (Jonker & Volgenant 1987, with capacities), where a path may also end by leaving mass unshipped.
+more than the constant that every unit of mass costs when it is left unmatched. Pairs that would cost 0 or more are
+never matched. The structural weights nu are taken from the largest to the smallest: costs fall, so that the solution at
+one weight is a start for the next, from which a few steps lead on.
 """
 
 from __future__ import annotations
@@ -14,9 +15,18 @@ import numpy as np
 from numba import njit
 
 from bostruct.contracts import Array, IntArray
+from bostruct.kernels.otmann.network_simplex import (
+    PARENT,
+    Entering,
+    Tree,
+    allocate_entering,
+    allocate_tree,
+    solve,
+    start_unmatched,
+)
 
 StackedProfiles: TypeAlias = tuple[IntArray, IntArray, Array, Array, IntArray]  # starts, labels, masses, paths, codes
-CostArrays: TypeAlias = tuple[Array, Array, Array]  # structural weights, mismatch, costs of attributes
+CostArrays: TypeAlias = tuple[Array, Array, Array, IntArray]  # as `distances` lists them
 
 
 class Scratch(NamedTuple):
@@ -24,14 +34,16 @@ class Scratch(NamedTuple):
 
     base: (size * size,), label cost less 2 of each pair of layers.
     structure: (size * size,), structural cost of each pair of layers.
-    cost: (size * size,), total cost of each pair at one structural weight.
-    flow: (size, size), the mass that each column got from each row.
+    cost: ((size + 1) ** 2,), total cost of each pair at one structural weight, and of the root.
+    tree: the solution.
+    entering: arcs that would better it.
     """
 
     base: Array
     structure: Array
     cost: Array
-    flow: Array
+    tree: Tree
+    entering: Entering
 
 
 @njit(cache=True, nogil=True)
@@ -40,126 +52,64 @@ def allocate_scratch(size: int) -> Scratch:
 
     size: the most layers of one block.
     """
-    square = size * size
-    return Scratch(np.empty(square), np.empty(square), np.empty(square), np.empty((size, size)))
-
-
-@njit(cache=True, nogil=True)
-def transport(cost: Array, supply: Array, demand: Array, flow: Array) -> float:
-    """Return the least total cost of shipping mass from rows to columns (a, b).
-
-    cost: (a, b), of one unit.
-    supply: (a,), the most that each row ships.
-    demand: (b,), the most that each column gets.
-    flow: (>= b, >= a), overwritten by what each column got from each row.
-    """
-    a, b = cost.shape
-    flow[:b, :a] = 0.0
-    left = demand.copy()
-    # fresh arrays, which the compiler knows to be apart: views of one scratch array cost a third of the speed
-    columns = np.zeros(b), np.empty(b), np.empty(b, np.int64), np.empty(b, np.int64)
-    rows = np.empty(a, np.int64), np.empty(a, np.int64)
-    total = 0.0
-    for i in range(a):
-        rest = supply[i]
-        while rest > 0.0:
-            end, last, length = _shortest_path(cost, i, columns, rows, (flow, left))
-            amount = rest if end < 0 else min(rest, left[end])
-            amount = _augment((i, end, last), amount, columns[3], rows[1], flow)
-            if end >= 0:
-                left[end] -= amount
-            rest -= amount
-            total += amount * length
-    return total
-
-
-@njit(inline="always")
-def _shortest_path(cost, i, columns, rows, shipped):
-    """Find the shortest path from row i to a column with room, or to a row that leaves mass unshipped (end < 0).
-
-    Returns end, the last row of the path, and its length. columns: price, distance, settled, row before; rows: reached,
-    column before.
-    """
-    price, dist, settled, came = columns
-    reached, via = rows
-    flow, left = shipped
-    a, b = cost.shape
-    for j in range(b):
-        dist[j] = cost[i, j] - price[j]
-        came[j] = i
-        settled[j] = 0
-    for k in range(a):
-        reached[k] = 0
-    reached[i] = 1
-    give_up, quitter = 0.0, i
-    while True:
-        best, end = give_up, -1
-        for j in range(b):
-            if settled[j] == 0 and dist[j] < best:
-                best, end = dist[j], j
-        if end < 0 or left[end] > 0.0:
-            break
-        settled[end] = 1
-        for k in range(a):
-            if reached[k] == 0 and flow[end, k] > 0.0:
-                reached[k] = 1
-                via[k] = end
-                back = best - (cost[k, end] - price[end])
-                if back < give_up:
-                    give_up, quitter = back, k
-                for j in range(b):
-                    if settled[j] == 0 and back + cost[k, j] - price[j] < dist[j]:
-                        dist[j] = back + cost[k, j] - price[j]
-                        came[j] = k
-    for j in range(b):
-        if settled[j] == 1:
-            price[j] += dist[j] - best
-    return end, quitter if end < 0 else came[end], best
-
-
-@njit(inline="always")
-def _augment(path, amount, came, via, flow):
-    """Ship along the path at most amount, and return how much. path: its first row, last column (or -1), last row."""
-    first, end, last = path
-    k = last
-    while k != first:
-        j = via[k]
-        amount = min(amount, flow[j, k])
-        k = came[j]
-    if end >= 0:
-        flow[end, last] += amount
-    k = last
-    while k != first:
-        j = via[k]
-        flow[j, k] -= amount
-        k = came[j]
-        flow[j, k] += amount
-    return amount
+    square, cost = size * size, np.empty((size + 1) ** 2)
+    return Scratch(np.empty(square), np.empty(square), cost, allocate_tree(size), allocate_entering(size))
 
 
 @njit(cache=True, nogil=True)
 def _pair_costs(first, rows, second, columns, costs, memory):
     """Return label cost less 2, and structural cost, of each pair of layers of one block, (a, b) each."""
     _, labels, _, paths, codes = first
-    _, labels2, _, paths2, codes2 = second
-    _, table, extra = costs
+    _, labels2, masses2, paths2, codes2 = second
+    _, table, extra, _ = costs
     (low, high), (low2, high2) = rows, columns
     a, b = high - low, high2 - low2
     base = memory.base[: a * b].reshape(a, b)
     structure = memory.structure[: a * b].reshape(a, b)
     for i in range(a):
+        by_label = table[labels[low + i]]
         for j in range(b):
-            cost = table[labels[low + i], labels2[low2 + j]]
-            for q in range(len(extra)):
-                if codes[low + i, q] != codes2[low2 + j, q]:
-                    cost += extra[q]
-            base[i, j] = cost - 2.0
+            base[i, j] = by_label[labels2[low2 + j]] - 2.0
             structure[i, j] = 0.0
-        for k in range(paths.shape[0]):
-            length = paths[k, low + i]
+    for q in range(len(extra)):
+        for i in range(a):
             for j in range(b):
-                structure[i, j] += abs(length - paths2[k, low2 + j])
+                if codes[low + i, q] != codes2[low2 + j, q]:
+                    base[i, j] += extra[q]
+    for j in range(b):
+        if masses2[low2 + j] == 0.0:
+            base[:, j] = np.inf
+    for k in range(len(paths)):
+        _add_differences(paths[k, low:high], paths2[k, low2:high2], structure)
     return base, structure
+
+
+@njit(cache=True, nogil=True)
+def _add_differences(lengths, lengths2, structure):
+    """Add the absolute differences of lengths (a,) and (b,) to structure (a, b)."""
+    for i in range(len(lengths)):
+        own, row = lengths[i], structure[i]
+        for j in range(len(lengths2)):
+            row[j] += abs(own - lengths2[j])
+
+
+@njit(cache=True, nogil=True)
+def _total_costs(base, structure, weight, memory):
+    """Return the cost of each pair at one weight, infinite where they are not matched, and of the root's arcs."""
+    a, b = base.shape
+    cost = memory.cost[: (a + 1) * (b + 1)].reshape(a + 1, b + 1)
+    for i in range(a):
+        _add_weighted(base[i], structure[i], weight, cost[i, 1:])
+        cost[i, 0] = 0.0
+    cost[a] = 0.0
+    return cost
+
+
+@njit(cache=True, nogil=True)
+def _add_weighted(base, structure, weight, cost):
+    for j in range(len(base)):
+        total = base[j] + weight * structure[j]
+        cost[j] = total if total < 0.0 else np.inf
 
 
 @njit(cache=True, nogil=True)
@@ -167,19 +117,18 @@ def _block_distances(first, rows, second, columns, costs, memory, out):
     """Add the distances between the layers of one block to out (weights,)."""
     supply, demand = first[2][rows[0] : rows[1]], second[2][columns[0] : columns[1]]
     out += supply.sum() + demand.sum()
-    a, b = len(supply), len(demand)
-    if a == 0 or b == 0:
+    if len(supply) == 0 or len(demand) == 0:
         return
+    weights = costs[0]
     base, structure = _pair_costs(first, rows, second, columns, costs, memory)
-    cost = memory.cost[: a * b].reshape(a, b)
-    for w in range(len(out)):
-        for r in range(a):
-            for c in range(b):
-                cost[r, c] = base[r, c] + costs[0][w] * structure[r, c]
-        if a == 1 and b == 1:
-            out[w] += min(cost[0, 0], 0.0) * min(supply[0], demand[0])
-        else:
-            out[w] += transport(cost, supply, demand, memory.flow)
+    if base.size == 1:
+        for w in range(len(out)):
+            out[w] += min(base[0, 0] + weights[w] * structure[0, 0], 0.0) * min(supply[0], demand[0])
+        return
+    start_unmatched(supply, demand, memory.tree)
+    for w in costs[3]:
+        cost = _total_costs(base, structure, weights[w], memory)
+        out[w] += solve(cost, memory.tree, memory.entering)
 
 
 @njit(cache=True, nogil=True)
@@ -217,7 +166,8 @@ def distances(first: StackedProfiles, second: StackedProfiles, costs: CostArrays
 
     first, second: profiles of n and of m architectures, stacked: (starts (n, blocks + 1), labels (l,), masses (l,),
         paths (k, l), codes (l, q)).
-    costs: (weights, mismatch (labels, labels), costs of attributes (q,)).
+    costs: (weights (w,), mismatch (labels, labels), costs of attributes (q,), positions of the weights from the largest
+        to the smallest (w,)).
     symmetric: the two are the same, so that one triangle is enough.
     out: (2, n, m, weights), overwritten.
     """
@@ -251,7 +201,20 @@ def plans(first: StackedProfiles, second: StackedProfiles, costs: CostArrays, ou
         if low == high or low2 == high2:
             continue
         base, structure = _pair_costs(first, (low, high), second, (low2, high2), costs, memory)
-        for w in range(len(weights)):
-            cost = base + weights[w] * structure
-            transport(cost, first[2][low:high], second[2][low2:high2], memory.flow)
-            out[w, low:high, low2:high2] = memory.flow[: high2 - low2, : high - low].T
+        supply, demand = first[2][low:high], second[2][low2:high2]
+        start_unmatched(supply, demand, memory.tree)
+        for w in costs[3]:
+            solve(_total_costs(base, structure, weights[w], memory), memory.tree, memory.entering)
+            _copy_matched(memory.tree, out[w, low:high, low2:high2])
+
+
+@njit(cache=True, nogil=True)
+def _copy_matched(tree, matched):
+    """Copy the mass that a solution ships from each row to each column to matched (a, b), where it ships any."""
+    a, b = matched.shape
+    for k in range(a):
+        if tree.links[PARENT, k] > a:
+            matched[k, tree.links[PARENT, k] - a - 1] = tree.flow[k]
+    for j in range(b):
+        if tree.links[PARENT, a + 1 + j] < a:
+            matched[tree.links[PARENT, a + 1 + j], j] = tree.flow[a + 1 + j]

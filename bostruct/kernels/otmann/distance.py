@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bostruct.checks import short_repr
-from bostruct.contracts import Array
+from bostruct.contracts import Array, IntArray
 from bostruct.domains.architecture.labels import Family
 from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.otmann.profile import Profile, cached_profile, layer_masses, profile
@@ -95,9 +95,10 @@ def _load_numba() -> ModuleType:
 
 
 @lru_cache(maxsize=64)
-def _cost_arrays(family: Family, settings: Otmann) -> tuple[Array, Array, Array]:
+def _cost_arrays(family: Family, settings: Otmann) -> tuple[Array, Array, Array, IntArray]:
+    weights = np.array(settings.weights, dtype=np.float64)
     extra = np.array([cost for _, cost in settings.attribute_costs], dtype=np.float64)
-    return np.array(settings.weights, dtype=np.float64), cost_table(family, settings).mismatch, extra
+    return weights, cost_table(family, settings).mismatch, extra, np.argsort(-weights)
 
 
 def _stack_profiles(profiles: Sequence[Profile]) -> tuple[object, ...]:

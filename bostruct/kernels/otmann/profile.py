@@ -14,6 +14,7 @@ import numpy as np
 
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.architecture.labels import Family
+from bostruct.domains.architecture.masses import all_masses
 from bostruct.domains.architecture.validity import AdjacencyLists
 from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.otmann.settings import Otmann, cost_table
@@ -78,16 +79,7 @@ def layer_masses(architecture: Architecture, settings: Otmann) -> Array:
     architecture: of l layers.
     settings: of the distance.
     """
-    by_name = architecture.family.by_name
-    labels = [by_name[layer.label] for layer in architecture.layers]
-    masses = [
-        mass * settings.dense_factor if label.group == "fc" else mass
-        for mass, label in zip(architecture.masses, labels, strict=True)
-    ]
-    end = max(settings.end_share * math.fsum(masses), settings.end_floor)
-    n_decisions = sum(label.role == "decision" for label in labels)
-    shares = {"input": end, "output": end, "decision": end / n_decisions}
-    return np.array([shares.get(label.role, mass) for mass, label in zip(masses, labels, strict=True)])
+    return np.array(all_masses(architecture, settings.end_share, settings.end_floor, settings.dense_factor))
 
 
 def path_lengths(architecture: Architecture) -> Array:

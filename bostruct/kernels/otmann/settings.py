@@ -24,6 +24,7 @@ from bostruct.domains.architecture.labels import (
     check_triangles,
     kernel_size_costs,
 )
+from bostruct.domains.architecture.masses import DENSE_FACTOR, END_FLOOR, END_SHARE
 
 
 def family_costs(family: Family) -> Array:
@@ -71,9 +72,9 @@ class Otmann:
 
     weights: tuple[float, ...] = (0.1, 0.25, 0.61, 1.5)
     costs: Callable[[Family], Array] = family_costs
-    end_share: float = 0.1
-    end_floor: float = 100.0
-    dense_factor: float = 0.1
+    end_share: float = END_SHARE
+    end_floor: float = END_FLOOR
+    dense_factor: float = DENSE_FACTOR
     attribute_costs: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:

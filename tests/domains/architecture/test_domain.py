@@ -172,6 +172,7 @@ BROKEN = [
     ({"max_halvings": 4}, r"layer 12 \(max-pool\): halvings of the image: expected between 0 and 4, got 5"),
     ({"max_mass": 100.0}, "mass of the processing layers: expected between 0 and 100, got"),
     ({"min_mass": 1e9}, r"mass of the processing layers: expected at least 1e\+09, got"),
+    ({"max_mass": 302_881.0, "mass": "total"}, "total mass: expected between 0 and 302881, got 302881"),
 ]
 
 
@@ -181,6 +182,34 @@ def test_bounds_by_their_words(bounds, words):
         Bounds(**bounds).check(vgg(1))
     with pytest.raises(DomainError, match=r"pool\[0\]: " + words):
         cnn_domain(Bounds(**bounds), pool=[vgg(1)])
+
+
+def test_the_mass_that_is_bounded_may_be_that_of_all_layers():
+    """302,881.28 in the released code, 8 % of it fully connected layers at a tenth."""
+    Bounds(min_mass=302_881.0, max_mass=302_882.0, mass="total").check(vgg(1))
+    domain = cnn_domain(Bounds(max_mass=302_882.0, mass="total"))
+    assert vgg(1) in domain.pool
+    assert vgg(2) not in domain.pool
+    assert domain_from_json(json.loads(json.dumps(domain.to_json()))) == domain
+    assert "mass=total" in repr(domain)
+    assert "mass" not in cnn_domain().to_json()["bounds"]  # as written before there was a choice
+    with pytest.raises(ValueError, match="mass: expected one of processing, total; got 'all'"):
+        Bounds(mass="all")  # type: ignore[arg-type]
+
+
+def test_a_pool_may_be_written():
+    branched = "ip conv3-16 conv3-16 conv3-32/2 softmax op | 0>1 1>2 1>3 2>3 3>4 4>5"
+    family = CNN.with_label(Label("sep3", group="conv", image="strides"), {"conv3": 0.2})
+    pool = ["sep3-16 conv3-32/2 softmax", branched, ["conv3-8", ("conv3", 16), "softmax"], vgg(1).to_json()]
+    domain = cnn_domain(pool=[*pool[:3], pool[3] | {"family": family.name}], family=family)
+    assert {x.family for x in domain.pool} == {family}
+    assert str(domain.pool[1]) == branched
+    assert domain.parse(branched) == domain.pool[1]
+    assert mlp_domain(pool=["relu-8 tanh-8 linear"]).pool == (Architecture.chain("relu-8 tanh-8 linear"),)
+    with pytest.raises(DomainError, match=r"pool\[1\]: layer 1: label 'sep3' is unknown; the family cnn knows"):
+        cnn_domain(pool=["conv3-16 conv3-16 softmax", "sep3-16 softmax"])
+    with pytest.raises(TypeError, match="pool: expected a sequence of architectures, got 'conv3-16"):
+        cnn_domain(pool="conv3-16 conv3-16 softmax")
 
 
 def test_degrees_are_bounded():

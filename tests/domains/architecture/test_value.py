@@ -179,6 +179,21 @@ def test_refused_by_its_words(layers, edges, words):
         Architecture(layers, edges)
 
 
+@pytest.mark.parametrize("name", GOLDEN)
+def test_text_gives_the_architecture_again(name):
+    x = GOLDEN[name]
+    again = Architecture.from_text(str(x), x.family)
+    assert again == x
+    assert str(again) == str(x)
+
+
+def test_texts_that_say_no_architecture():
+    with pytest.raises(PointError, match="edges: expected pairs of layer numbers such as 0>1, got '1-2'"):
+        Architecture.from_text("ip conv3-8 softmax op | 0>1 1-2 2>3")
+    with pytest.raises(PointError, match="text: expected a string, got 3"):
+        Architecture.from_text(3)  # type: ignore[arg-type]
+
+
 def test_families():
     assert family_from_json("cnn") is CNN
     assert MLP.to_json() == "mlp"
@@ -193,6 +208,7 @@ def test_families():
         Architecture.chain("gelu-8 linear", "mlp")
     with pytest.raises(PointError, match="family: expected one of cnn, mlp, cell, mbconv, or a description; got 'rnn'"):
         Architecture.chain("relu-8 linear", "rnn")
+    assert MLP.with_label(Label("gelu"), {"relu": 0.1}).name == "mlp+gelu"
     with pytest.raises(DomainError, match="does not end in a hyphen and digits"):
         Label("conv-3")
     with pytest.raises(DomainError, match="distinct names"):

@@ -34,6 +34,15 @@ def distance_by_linear_program(a: Architecture, b: Architecture, settings: Otman
     return scale * (1.0 + solved.fun)
 
 
+def least_cost(cost: Array, supply: Array, demand: Array) -> float:
+    """By SciPy's HiGHS: ship at most what there is, at the least total cost."""
+    a, b = cost.shape
+    limits = np.concatenate([np.kron(np.eye(a), np.ones(b)), np.kron(np.ones(a), np.eye(b))])
+    solved = linprog(cost.ravel(), A_ub=limits, b_ub=np.concatenate([supply, demand]), method="highs")
+    assert solved.status == 0
+    return float(solved.fun)
+
+
 def hops_to_output_by_enumeration(x: Architecture, u: int, group: str | None) -> tuple[float, float, float]:
     """Shortest, longest and random-walk length from layer u to the output, each path listed with its chance."""
     found: list[tuple[float, float]] = []

@@ -1,0 +1,245 @@
+"""Least-cost transport by the network simplex method, compiled; the solution of one problem is the start of the next.
+
+Mass is shipped from a rows to b columns, at most what each has. A unit costs less than 0, or infinitely much where the
+two are never matched; what is not shipped costs nothing. As a flow in a network (Ahuja, Magnanti and Orlin 1993,
+chapter 11): a root takes at no cost what rows keep, and fills columns with what they lack. Nodes are numbered rows 0 to
+a - 1, root a, columns a + 1 to a + b, so that costs are a table (a + 1, b + 1) whose last row and first column are the
+root's. A solution is a spanning tree: only its arcs carry flow. Trees are kept strongly feasible (Cunningham 1976), so
+that steps of length 0 cannot go round in circles.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from bostruct.contracts import Array, IntArray
+
+TOLERANCE = 1e-13  # what an arc must save to be used, where a unit of mass costs at most 2
+PARENT, CHILD, NEXT, PREVIOUS, DEPTH = range(5)  # rows of `Tree.links`
+NOBODY = -1
+
+
+class Tree(NamedTuple):
+    """A spanning tree of up to n nodes.
+
+    links: (5, n), of each node its parent, its first child, its next and its previous sibling, its hops to the root.
+    flow: (n,), mass on the arc between each node and its parent.
+    arc: (n,), what that arc adds to the potential of the parent: its cost below a row, less its cost below a column.
+    potential: (n,), 0 at the root; the cost of a tree arc is the potential of its row less that of its column.
+    """
+
+    links: IntArray
+    flow: Array
+    arc: Array
+    potential: Array
+
+
+class Entering(NamedTuple):
+    """Arcs that would save cost, at most one for each of up to n columns.
+
+    saving: (n,), scratch. row: (n,), scratch. reduced: (n,), reduced cost, below 0. ends: (2, n), row and column.
+    """
+
+    saving: Array
+    row: IntArray
+    reduced: Array
+    ends: IntArray
+
+
+@njit(cache=True, nogil=True)
+def allocate_tree(size: int) -> Tree:
+    """Allocate a tree, uninitialized.
+
+    size: the most rows, and the most columns.
+    """
+    n = 2 * size + 1
+    return Tree(np.empty((5, n), np.int64), np.empty(n), np.empty(n), np.empty(n))
+
+
+@njit(cache=True, nogil=True)
+def allocate_entering(size: int) -> Entering:
+    """Allocate room for entering arcs, uninitialized.
+
+    size: the most columns.
+    """
+    n = size + 1
+    return Entering(np.empty(n), np.empty(n, np.int64), np.empty(n), np.empty((2, n), np.int64))
+
+
+@njit(cache=True, nogil=True)
+def start_unmatched(supply: Array, demand: Array, tree: Tree) -> None:
+    """Begin with nothing shipped: all nodes are children of the root.
+
+    supply: (a,), mass of the rows.
+    demand: (b,), mass of the columns.
+    tree: overwritten.
+    """
+    links, flow, _, potential = tree
+    a, n = len(supply), len(supply) + 1 + len(demand)
+    last = NOBODY
+    links[PARENT, a] = links[NEXT, a] = links[PREVIOUS, a] = links[CHILD, a] = NOBODY
+    links[DEPTH, a] = 0
+    potential[a] = 0.0
+    for k in range(n):
+        if k == a:
+            continue
+        flow[k] = supply[k] if k < a else demand[k - a - 1]
+        links[PARENT, k], links[CHILD, k], links[NEXT, k], links[PREVIOUS, k] = a, NOBODY, NOBODY, last
+        if last == NOBODY:
+            links[CHILD, a] = k
+        else:
+            links[NEXT, last] = k
+        last = k
+
+
+@njit(cache=True, nogil=True)
+def solve(cost: Array, tree: Tree, entering: Entering) -> float:
+    """Ship at the least cost, and return it.
+
+    cost: (a + 1, b + 1), see above; infinite for a column without mass.
+    tree: from `start_unmatched`, or the solution for the same masses at costs that were nowhere less; becomes the
+        solution.
+    entering: scratch.
+    """
+    links, flow, arc, potential = tree
+    saving, rows, reduced, ends = entering
+    a = len(cost) - 1
+    _set_potentials(cost, links, arc, potential)
+    n = _find_entering(cost, potential, saving, rows, reduced, ends)
+    while n > 0:
+        while n > 0:  # the best by reduced costs as they were found, if it still saves something
+            best = 0
+            for k in range(1, n):
+                if reduced[k] < reduced[best]:
+                    best = k
+            i, j = ends[0, best], ends[1, best]
+            n -= 1
+            reduced[best], ends[0, best], ends[1, best] = reduced[n], ends[0, n], ends[1, n]
+            change = cost[i, j - a] - potential[i] + potential[j]
+            if change < -TOLERANCE:
+                _pivot(i, j, cost[i, j - a], change, a, links, flow, arc, potential)
+        n = _find_entering(cost, potential, saving, rows, reduced, ends)
+    total = 0.0
+    for k in range(a):
+        total += flow[k] * arc[k]
+    for k in range(a + 1, a + cost.shape[1]):
+        total -= flow[k] * arc[k]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _set_potentials(cost, links, arc, potential):
+    """Set the depth, the arc and the potential of each node, from the root down."""
+    a = len(cost) - 1
+    k = links[CHILD, a]
+    while k != a:
+        p = links[PARENT, k]
+        links[DEPTH, k] = links[DEPTH, p] + 1
+        arc[k] = cost[k, p - a] if k < a else -cost[p, k - a]
+        potential[k] = potential[p] + arc[k]
+        k = _next_below(a, k, links)
+
+
+@njit(cache=True, nogil=True)
+def _next_below(top, k, links):
+    """Return the node after k in preorder, or top after the last one below it."""
+    if links[CHILD, k] != NOBODY:
+        return links[CHILD, k]
+    while k != top and links[NEXT, k] == NOBODY:
+        k = links[PARENT, k]
+    return k if k == top else links[NEXT, k]
+
+
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # as no cost is NaN, minima are taken several at once
+def _find_entering(cost, potential, saving, rows, reduced, ends):
+    """Fill in the arc of the least reduced cost into each column where it is below 0, and return their number."""
+    height, width = cost.shape
+    for j in range(width):
+        saving[j] = np.inf
+    for i in range(height):
+        own = potential[i]
+        for j in range(width):
+            change, least = cost[i, j] - own, saving[j]
+            rows[j] = i if change < least else rows[j]
+            saving[j] = change if change < least else least
+    n = 0
+    for j in range(width):
+        change = saving[j] + potential[height - 1 + j]
+        if change < -TOLERANCE:
+            reduced[n], ends[0, n], ends[1, n] = change, rows[j], height - 1 + j
+            n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _pivot(i, j, cost, change, a, links, flow, arc, potential):
+    """Take the arc from i to j into the tree, ship along the cycle that it closes, and drop an arc that runs empty."""
+    amount, leaving, above_row = _shippable(i, j, a, links, flow)
+    if amount > 0.0:
+        _ship(i, j, amount, a, links, flow)
+    k, parent, shift, added = (i, j, change, cost) if above_row else (j, i, -change, -cost)
+    top, carried = k, amount
+    while True:  # the nodes between the new arc and the dropped one change places with their parents
+        above, old_flow, old_arc = links[PARENT, k], flow[k], arc[k]
+        _hang(k, parent, links)
+        flow[k], arc[k] = carried, added
+        if k == leaving:
+            break
+        parent, k, carried, added = k, above, old_flow, -old_arc
+    k = top
+    while True:
+        potential[k] += shift
+        links[DEPTH, k] = links[DEPTH, links[PARENT, k]] + 1
+        k = _next_below(top, k, links)
+        if k == top:
+            break
+
+
+@njit(cache=True, nogil=True)
+def _shippable(i, j, a, links, flow):
+    """Return the most that the cycle takes, the node below the arc that then runs empty, and whether it is i's side.
+
+    Of several such arcs the last on the cycle, which begins where the paths of i and j to the root meet: so trees stay
+    strongly feasible.
+    """
+    amount, leaving, above_row = np.inf, NOBODY, False
+    while i != j:
+        if links[DEPTH, j] >= links[DEPTH, i]:
+            if j > a and flow[j] <= amount:
+                amount, leaving, above_row = flow[j], j, False
+            j = links[PARENT, j]
+        else:
+            if i < a and flow[i] < amount:
+                amount, leaving, above_row = flow[i], i, True
+            i = links[PARENT, i]
+    return amount, leaving, above_row
+
+
+@njit(cache=True, nogil=True)
+def _ship(i, j, amount, a, links, flow):
+    """Change the flow on the cycle, but for the new arc itself."""
+    while i != j:
+        if links[DEPTH, j] >= links[DEPTH, i]:
+            flow[j] += -amount if j > a else amount
+            j = links[PARENT, j]
+        else:
+            flow[i] += -amount if i < a else amount
+            i = links[PARENT, i]
+
+
+@njit(cache=True, nogil=True)
+def _hang(k, parent, links):
+    """Make k a child of another parent."""
+    before, after, first = links[PREVIOUS, k], links[NEXT, k], links[CHILD, parent]
+    if before != NOBODY:
+        links[NEXT, before] = after
+    else:
+        links[CHILD, links[PARENT, k]] = after
+    if after != NOBODY:
+        links[PREVIOUS, after] = before
+    links[PARENT, k], links[NEXT, k], links[PREVIOUS, k], links[CHILD, parent] = parent, first, NOBODY, k
+    if first != NOBODY:
+        links[PREVIOUS, first] = k

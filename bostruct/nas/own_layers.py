@@ -1,0 +1,151 @@
+"""Layers of your own, to be trained: functions that build their modules, and files that hold them."""
+
+from __future__ import annotations
+
+import os
+import runpy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import torch
+from torch import nn
+
+from bostruct.checks import short_repr
+from bostruct.contracts import DomainError
+from bostruct.domains.architecture.labels import Family, Label
+from bostruct.domains.architecture.layers import Layer
+from bostruct.nas.meta import copy_to_meta
+
+Shape: TypeAlias = tuple[int, ...]  # of one example: (channels, height, width), or (features,)
+LayerBuilder: TypeAlias = Callable[[Layer, Shape], nn.Module]
+LayerBuilders: TypeAlias = Mapping[str, LayerBuilder]
+
+
+def check_builders(builders: object) -> LayerBuilders:
+    """Return builders by label; an empty mapping for None.
+
+    builders: label -> function (layer, shape) -> module, or None.
+
+    Raises TypeError.
+    """
+    if builders is None:
+        return {}
+    if not isinstance(builders, Mapping):
+        raise TypeError(f"builders: expected a mapping from labels to functions, got {short_repr(builders)}")
+    for label, builder in builders.items():
+        if not isinstance(label, str) or not callable(builder):
+            allowed = "a label and a function (layer, shape) -> module"
+            raise TypeError(f"builders: expected {allowed}, got {short_repr(label)}: {short_repr(builder)}")
+    return builders
+
+
+def leaving_shape(layer: Layer, label: Label, entering: Shape) -> Shape:
+    """Return the shape of one example after a processing layer, as its label says.
+
+    layer: gives the units and the stride.
+    label: says whether there are units, and what becomes of an image.
+    entering: shape of one example before it; (channels,) where the image has collapsed.
+    """
+    channels = layer.units if layer.units is not None else entering[0]
+    if label.image == "collapses":
+        return (channels,)
+    halved = label.image == "halves" or layer.stride == 2
+    return (channels, *(-(-n // 2) if halved else n for n in entering[1:]))
+
+
+def build_own_layer(where: str, layer: Layer, label: Label, entering: Shape, builder: LayerBuilder) -> nn.Module:
+    """Build a layer by a function of the user, and try it on two examples without content.
+
+    where: what errors call the layer.
+    layer: to be built, with its units, stride and attributes.
+    label: of the layer.
+    entering: shape of one example before it; (channels,) where the image has collapsed.
+    builder: called with the layer and that shape.
+
+    Raises DomainError where the function returns no module, where the module does not take such examples, and where it
+    gives another shape than the label says.
+    """
+    source = f"builders[{layer.label!r}]"
+    if label.role != "processing":
+        raise DomainError(f"{where}: {source}: expected a label of processing layers, got one of role {label.role}")
+    module = builder(layer, entering)
+    if not isinstance(module, nn.Module):
+        raise DomainError(f"{where}: {source} is to return a torch.nn.Module, got {short_repr(module)}")
+    ghost = copy_to_meta(module).eval()
+    try:
+        with torch.device("meta"), torch.no_grad():
+            given = ghost(torch.empty(2, *entering))
+    except NotImplementedError:  # an operation that torch cannot follow without content
+        return module
+    except (RuntimeError, ValueError, TypeError, IndexError) as error:
+        raise DomainError(f"{where}: the module of {source} does not take examples {entering}: {error}") from error
+    expected = (2, *leaving_shape(layer, label, entering))
+    shape = tuple(given.shape) if isinstance(given, torch.Tensor) else type(given).__name__
+    if shape != expected:
+        raise DomainError(
+            f"{where}: the module of {source} makes {shape} of 2 examples {entering}; the label says {expected}"
+        )
+    return module
+
+
+class OwnLayers(NamedTuple):
+    """Layers of a file.
+
+    family: knows their labels.
+    builders: of their modules, by label.
+    pool: architectures to start from, as texts; None where the file has none.
+    """
+
+    family: Family
+    builders: LayerBuilders
+    pool: Sequence[str] | None
+
+
+@dataclass(frozen=True)
+class FileBuilder:
+    """The builder of one label in a file, which another process finds again by the path.
+
+    path: of the file.
+    label: a key of its ``BUILDERS``.
+    """
+
+    path: str
+    label: str
+
+    def __call__(self, layer: Layer, shape: Shape) -> nn.Module:
+        """Build a module.
+
+        layer: as of `build_own_layer`.
+        shape: of one example before it.
+        """
+        return _run_file(self.path)["BUILDERS"][self.label](layer, shape)
+
+
+def read_layers(path: str | os.PathLike[str]) -> OwnLayers:
+    """Run a Python file that defines ``FAMILY``, ``BUILDERS``, and where it likes ``POOL``.
+
+    path: of the file; other processes, as those that train, run it again.
+
+    Raises DomainError where there is no such file, and for what is missing in it or something else.
+    """
+    file = Path(path).expanduser().absolute()
+    if not file.is_file():
+        raise DomainError(f"layers: expected a Python file, and {file} is none")
+    found = _run_file(str(file))
+    if "FAMILY" not in found or "BUILDERS" not in found:
+        raise DomainError(f"layers: {file} is to define FAMILY and BUILDERS, and may define POOL")
+    if not isinstance(found["FAMILY"], Family):
+        raise DomainError(f"layers: FAMILY in {file}: expected a Family, got {short_repr(found['FAMILY'])}")
+    try:
+        labels = list(check_builders(found["BUILDERS"]))
+    except TypeError as error:
+        raise DomainError(f"layers: BUILDERS in {file}: {error}") from None
+    return OwnLayers(found["FAMILY"], {x: FileBuilder(str(file), x) for x in labels}, found.get("POOL"))
+
+
+@lru_cache(maxsize=8)
+def _run_file(path: str) -> dict[str, Any]:
+    return runpy.run_path(path)

@@ -1,0 +1,98 @@
+"""The network simplex method: optimal against a linear program, feasible flows, and starts from other costs."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bostruct.contracts import Array
+from bostruct.kernels.otmann.network_simplex import (
+    PARENT,
+    Tree,
+    allocate_entering,
+    allocate_tree,
+    solve,
+    start_unmatched,
+)
+from tests.kernels.otmann.oracle import least_cost
+
+AMOUNTS = st.sampled_from([0.0, 0.5, 1.0, 1.0, 2.0, 3.25, 1e6])
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[Array, Array, Array]:
+    """Costs of a unit, from small numbers so that ties are many, and the amounts of rows and columns."""
+    a, b = draw(st.integers(1, 6)), draw(st.integers(1, 6))
+    costs = draw(st.lists(st.integers(-4, 2), min_size=a * b, max_size=a * b))
+    supply, demand = (draw(st.lists(AMOUNTS, min_size=k, max_size=k)) for k in (a, b))
+    return np.array(costs, dtype=float).reshape(a, b) / 2.0, np.array(supply), np.array(demand)
+
+
+def with_root(cost: Array, demand: Array) -> Array:
+    """The table that `solve` takes: what is never matched at infinite costs, and the root's arcs at none."""
+    table = np.zeros((cost.shape[0] + 1, cost.shape[1] + 1))
+    table[:-1, 1:] = np.where((cost < 0.0) & (demand > 0.0), cost, np.inf)
+    return table
+
+
+def shipped_mass(tree: Tree, a: int, b: int) -> Array:
+    """What each column gets from each row (a, b)."""
+    flow = np.zeros((a, b))
+    for k in (*range(a), *range(a + 1, a + 1 + b)):
+        parent = tree.links[PARENT, k]
+        if parent != a:
+            flow[min(k, parent), max(k, parent) - a - 1] = tree.flow[k]
+    return flow
+
+
+def check_solution(cost: Array, supply: Array, demand: Array, total: float, tree: Tree) -> None:
+    shipped = shipped_mass(tree, *cost.shape)
+    scale = 1.0 + supply.sum() + demand.sum()
+    assert shipped.min() >= 0.0
+    assert np.all(shipped.sum(axis=1) <= supply + 1e-9 * scale)
+    assert np.all(shipped.sum(axis=0) <= demand + 1e-9 * scale)
+    assert abs(total - np.sum(shipped * cost)) <= 1e-9 * scale
+    assert abs(total - least_cost(cost, supply, demand)) <= 1e-9 * scale
+
+
+@settings(max_examples=150)
+@given(problems())
+def test_transport_is_optimal_and_its_flow_feasible(problem):
+    cost, supply, demand = problem
+    tree, entering = allocate_tree(7), allocate_entering(7)  # larger than needed
+    start_unmatched(supply, demand, tree)
+    total = solve(with_root(cost, demand), tree, entering)
+    check_solution(cost, supply, demand, total, tree)
+
+
+@settings(max_examples=100)
+@given(problems(), st.lists(st.integers(0, 8), min_size=36, max_size=36))
+def test_a_solution_is_a_start_where_costs_are_less(problem, savings):
+    cost, supply, demand = problem
+    tree, entering = allocate_tree(6), allocate_entering(6)
+    start_unmatched(supply, demand, tree)
+    structure = np.array(savings, dtype=float).reshape(6, 6)[: cost.shape[0], : cost.shape[1]] / 4.0
+    for weight in (1.5, 0.5, 0.1, 0.0):
+        dearer = cost + weight * structure
+        total = solve(with_root(dearer, demand), tree, entering)
+        check_solution(dearer, supply, demand, total, tree)
+
+
+def test_nothing_is_shipped_at_a_loss():
+    cost, supply, demand = np.array([[0.5, 0.0], [1.0, 2.0]]), np.ones(2), np.ones(2)
+    tree = allocate_tree(2)
+    start_unmatched(supply, demand, tree)
+    assert solve(with_root(cost, demand), tree, allocate_entering(2)) == 0.0
+    assert not shipped_mass(tree, 2, 2).any()
+
+
+def test_many_ties_end():
+    """All masses equal and all costs equal: nearly every step has length 0."""
+    n = 30
+    supply = demand = np.ones(n)
+    tree, entering = allocate_tree(n), allocate_entering(n)
+    start_unmatched(supply, demand, tree)
+    assert solve(with_root(np.full((n, n), -1.0), demand), tree, entering) == -n
+    cyclic = -1.0 - ((np.arange(n)[:, None] + np.arange(n)) % 3 == 0)
+    assert solve(with_root(cyclic, demand), tree, entering) == -2.0 * n
