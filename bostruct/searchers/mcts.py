@@ -12,6 +12,8 @@ from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Array, HasDecisions, HistoryView, Infeasible, Json, Point, State, Suggestion
 from bostruct.searchers.proposals import fall_back
 
+COPIES_PER_TRY = 10  # walks to points that were seen by other decisions, which are new to the tree
+
 
 @dataclass
 class TreeNode:
@@ -106,7 +108,8 @@ class MCTS:
 
     domain: of decisions one after another.
     exploration: weight of the second term, at least 0.
-    tries: walks for one suggestion, until a point was not seen, at least 1.
+    tries: walks for one suggestion, until a point was not seen, at least 1. Walks by new decisions to points that were
+        seen do not count; there may be ten of these for each try.
 
     Raises TypeError, ValueError.
     """
@@ -135,13 +138,17 @@ class MCTS:
         rng: the only source of chance.
         """
         root, exhausted = self._grow_tree(history)
-        for _ in range(self.tries):
-            if () in exhausted.prefixes:
-                break
+        tries, copies = self.tries, COPIES_PER_TRY * self.tries
+        while tries and copies and () not in exhausted.prefixes:
             made = self._descend(root, exhausted, rng)
             x = self._complete(made, rng)
             if x is not None and self.domain.key(x) not in history.seen:
                 return Suggestion(x, state, {"origin": "model", "depth": len(made), "nodes": _count_nodes(root)})
+            if x is not None and (way := self.domain.decisions(x)) not in exhausted.prefixes:
+                exhausted.add(way)  # of a point that was seen by other decisions
+                copies -= 1
+                continue
+            tries -= 1
             if not self._cache.options(made):  # an end that leads nowhere; below others another draw may help
                 exhausted.add(made)
         why = "the tree is exhausted" if () in exhausted.prefixes else f"{self.tries} walks met seen points alone"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.checks import check_integer, check_number
-from bostruct.contracts import Domain, HistoryView, Json, NumericalError, State, Suggestion, Surrogate
+from bostruct.checks import check_integer, check_number, has_capability
+from bostruct.contracts import Domain, HasCostlyTokens, HistoryView, Json, NumericalError, State, Suggestion, Surrogate
 from bostruct.searchers.bayesian import describe_part
 from bostruct.searchers.proposals import Design, draw_candidates, fall_back, random_design
 
@@ -20,7 +20,8 @@ class SMBO:
 
     domain: any.
     surrogate: learns the objective from the completed points.
-    candidates: number of random points for one suggestion, at least 1.
+    candidates: number of random points for one suggestion, at least 1; fewer where the domain says that their tokens
+        are costly (`HasCostlyTokens`).
     exploration: probability of suggesting a random point instead, in [0, 1].
     n_initial: number of points that `design` chooses first, at least 1.
     design: (domain, seen, rng) -> an unseen initial point.
@@ -67,11 +68,14 @@ class SMBO:
         except NumericalError as error:
             return fall_back(self.domain, history, state, rng, str(error), has_model_failed=True)
         state = {"surrogate": learned}
-        xs = draw_candidates(self.domain, self.candidates, history.completed, rng)
-        unseen = [i for i, key in enumerate(self.domain.keys(xs)) if key not in history.seen]
-        if not unseen:
-            return fall_back(self.domain, history, state, rng, f"{self.candidates} draws met seen points alone")
-        fresh = self.domain.take(xs, unseen)
-        means = posterior.screen(fresh).mean.mean(axis=0)
-        best = int(np.argmin(means))
-        return Suggestion(fresh[best], state, {"origin": "model", "predicted": float(means[best]), **info})
+        xs = draw_candidates(self.domain, self._affordable_candidates(), history.completed, rng)
+        means = posterior.screen(xs).mean.mean(axis=0)
+        for i in np.argsort(means, kind="stable"):  # keys are looked at one by one: some take milliseconds
+            if self.domain.key(xs[i]) not in history.seen:
+                return Suggestion(xs[i], state, {"origin": "model", "predicted": float(means[i]), **info})
+        return fall_back(self.domain, history, state, rng, f"{len(xs)} draws met seen points alone")
+
+    def _affordable_candidates(self) -> int:
+        if has_capability(self.domain, HasCostlyTokens):
+            return min(self.candidates, self.domain.most_described)
+        return self.candidates
