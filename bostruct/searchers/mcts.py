@@ -140,8 +140,8 @@ class MCTS:
         root, exhausted = self._grow_tree(history)
         tries, copies = self.tries, COPIES_PER_TRY * self.tries
         while tries and copies and () not in exhausted.prefixes:
-            made = self._descend(root, exhausted, rng)
-            x = self._complete(made, rng)
+            made = descend(root, self._cache.options, exhausted, self.exploration, rng)
+            x = roll_out(self.domain, made, rng)
             if x is not None and self.domain.key(x) not in history.seen:
                 return Suggestion(x, state, {"origin": "model", "depth": len(made), "nodes": _count_nodes(root)})
             if x is not None and (way := self.domain.decisions(x)) not in exhausted.prefixes:
@@ -163,35 +163,56 @@ class MCTS:
             exhausted.add(decisions)
         return root, exhausted
 
-    def _descend(self, root: TreeNode, exhausted: ExhaustedPrefixes, rng: np.random.Generator) -> tuple[int, ...]:
-        """Return the decisions that the tree makes. Visits are left on the way, also where it leads nowhere."""
-        node, made = root, ()
+
+def descend(
+    root: TreeNode,
+    options: Callable[[tuple[int, ...]], int],
+    exhausted: ExhaustedPrefixes,
+    exploration: float,
+    rng: np.random.Generator,
+) -> tuple[int, ...]:
+    """Return the decisions that a tree makes, by UCT. Visits are left on the way, also where it leads nowhere.
+
+    root: of the tree.
+    options: choices made -> the number of choices that follow.
+    exhausted: choices that are not made any more.
+    exploration: weight of the second term of UCT, at least 0.
+    rng: decides between equals.
+    """
+    node, made = root, ()
+    node.visits += 1
+    while node.children is not None and (count := options(made)):
+        left = [i for i in range(count) if (*made, i) not in exhausted.prefixes]
+        choice = _select_child(node, left, exploration, rng)
+        node = node.children.setdefault(choice, TreeNode())
         node.visits += 1
-        while node.children is not None and (options := self._cache.options(made)):
-            left = [i for i in range(options) if (*made, i) not in exhausted.prefixes]
-            choice = self._select_child(node, left, rng)
-            node = node.children.setdefault(choice, TreeNode())
-            node.visits += 1
-            made = (*made, choice)
-        return made
+        made = (*made, choice)
+    return made
 
-    def _complete(self, made: tuple[int, ...], rng: np.random.Generator) -> Point | None:
-        """Draw the remaining decisions; return None where they lead nowhere, so that the next walk goes elsewhere."""
-        try:
-            return self.domain.roll_out(made, rng)
-        except Infeasible:
-            return None
 
-    def _select_child(self, node: TreeNode, left: list[int], rng: np.random.Generator) -> int:
-        children = node.children or {}
-        unvisited = [i for i in left if i not in children or not children[i].visits]
-        if unvisited:
-            return unvisited[int(rng.integers(len(unvisited)))]
-        spread = 2.0 * math.log(node.visits)
-        scores = [children[i].mean + self.exploration * math.sqrt(spread / children[i].visits) for i in left]
-        best = max(scores)
-        level = [i for i, score in zip(left, scores, strict=True) if score == best]
-        return level[int(rng.integers(len(level)))]
+def roll_out(domain: HasDecisions, made: tuple[int, ...], rng: np.random.Generator) -> Point | None:
+    """Draw the remaining decisions; return None where they lead nowhere, so that the next walk goes elsewhere.
+
+    domain: of the decisions.
+    made: decisions that were made.
+    rng: the only source of chance.
+    """
+    try:
+        return domain.roll_out(made, rng)
+    except Infeasible:
+        return None
+
+
+def _select_child(node: TreeNode, left: list[int], exploration: float, rng: np.random.Generator) -> int:
+    children = node.children or {}
+    unvisited = [i for i in left if i not in children or not children[i].visits]
+    if unvisited:
+        return unvisited[int(rng.integers(len(unvisited)))]
+    spread = 2.0 * math.log(node.visits)
+    scores = [children[i].mean + exploration * math.sqrt(spread / children[i].visits) for i in left]
+    best = max(scores)
+    level = [i for i, score in zip(left, scores, strict=True) if score == best]
+    return level[int(rng.integers(len(level)))]
 
 
 def rewards(values: Array) -> Array:
