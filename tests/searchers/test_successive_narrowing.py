@@ -36,7 +36,7 @@ def test_each_round_keeps_the_best_third_and_multiplies_the_cost():
         rounds = [trials[start + a : start + b] for a, b in ((0, 27), (27, 36), (36, 39), (39, 40))]
         assert [{t.point["epochs"] for t in one} for one in rounds] == [{1}, {3}, {9}, {27}]
         for below, above in pairwise(rounds):
-            best = sorted(below, key=lambda t: t.value)[: len(above)]
+            best = sorted(below, key=lambda t: t.value or 0.0)[: len(above)]
             assert [t.point["x"] for t in above] == [t.point["x"] for t in best]
     best = bo.Study(SPACE, method="successive-narrowing", seed=0).optimize(cost, 40, progress=False).best_trial
     assert best.point["epochs"] == 27

@@ -24,7 +24,7 @@ from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
 
 Render: TypeAlias = Callable[[str], str]
-COUNT_BUDGET = 100_000  # modules looked at, for a size: about a second
+COUNT_BUDGET = 80_000  # modules looked at, for a size: about a second
 PROOF_DRAWS = 100  # for one program of a space of which none was counted
 
 
@@ -128,7 +128,7 @@ class PartialProgram:
     def count(self, budget: int = COUNT_BUDGET) -> Count:
         """Count the traces: `Exact`, `AtLeast` once the budget is spent, or `INFINITE`.
 
-        budget: int >= 1, the work: modules of the space to look at, and pairs of partial counts to join; 100,000 take
+        budget: int >= 1, the work: modules of the space to look at, and pairs of partial counts to join; 80,000 take
             about a second.
 
         Traces that build equal programs count apart, so that different programs may be fewer. `AtLeast(1)` may mean

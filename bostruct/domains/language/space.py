@@ -69,7 +69,7 @@ class SearchSpace(PartialProgram):
         return self.count()
 
     def quick_count(self) -> Count:
-        """Count the traces with a fifth of the work that `count` may do."""
+        """Count the traces with a quarter of the work that `count` may do."""
         return self._quick_count
 
     @cached_property

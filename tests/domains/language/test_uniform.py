@@ -32,7 +32,7 @@ def test_each_trace_is_equally_likely(spec):
     count, rng, draws = space.count().count, np.random.default_rng(0), EvenDraws(space._walk)
     if not 0 < count <= 100 or draws.values(rng) is None:
         return
-    drawn = Counter(frozenset((draws.values(rng) or {}).items()) for _ in range(DRAWS * count))
+    drawn = Counter(frozenset((draws.values(rng) or {}).items()) for _ in range(DRAWS * int(count)))
     traces = [frozenset(trace.items()) for trace in space.enumerate("depth")]
     assert drawn.keys() <= set(traces)
     chi_square = sum((drawn[x] - DRAWS) ** 2 / DRAWS for x in traces)
