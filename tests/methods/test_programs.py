@@ -136,6 +136,19 @@ def test_each_program_is_evaluated_once(method):
     assert len(result.trials) == len({trial.point.fingerprint for trial in result.trials}) == 15
 
 
+def test_a_stored_study_with_copies_loads_and_they_stay_data(tmp_path):
+    space = SearchSpace(copies)
+    same = [x for x in space.enumerate() if len(space.present(x)) == 1 and space.present(x).nodes[0].values["x"] == 0]
+    with bo.Study(space, seed=0, storage=tmp_path / "runs.db") as study:
+        for value, x in enumerate(same):
+            study.add(x, float(value))
+    with bo.Study.load(tmp_path / "runs.db", space=space) as study:
+        assert [trial.value for trial in study.trials] == [0.0, 1.0, 2.0]
+        result = study.optimize(lambda p: float(len(p)) + 5.0, 40, progress=False)
+    fingerprints = [trial.point.fingerprint for trial in result.trials]
+    assert len(set(fingerprints)) == 15 == len(fingerprints) - 2
+
+
 def test_programs_have_fidelities_in_joint_domains():
     domain = bo.joint_domain({"program": SPACE, "training": {"epochs": bo.Fidelity([1, 4])}})
     result = bo.minimize(
