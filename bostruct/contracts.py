@@ -208,6 +208,22 @@ class HasCandidates(Domain, Protocol):
 
 
 @runtime_checkable
+class HasSpellings(Domain, Protocol):
+    """A domain that may hold one point in several forms, such as programs by the choices that lead to them.
+
+    Changes lead from form to form, so that the neighbors of a point are distinct forms, of which some may be equal
+    points, or the point itself in another form.
+    """
+
+    def spellings(self, batch: Batch) -> list[Hashable]:
+        """Return one hashable for each point, equal where the forms are equal, at less cost than `keys`.
+
+        batch: of m points. Returns m hashables.
+        """
+        ...
+
+
+@runtime_checkable
 class HasMutation(Domain, Protocol):
     """A domain whose points can be changed at random."""
 
@@ -229,6 +245,16 @@ class HasTokens(Domain, Protocol):
 
         xs: batch of m points. Returns a list of m arrays of hashes of 63 bits, the same in every process.
         """
+        ...
+
+
+@runtime_checkable
+class HasCostlyTokens(HasTokens, Protocol):
+    """A domain whose tokens may take milliseconds a point, such as programs of a thousand modules."""
+
+    @property
+    def most_described(self) -> int:
+        """The most points whose tokens one suggestion should need, at least 1; a function of the domain alone."""
         ...
 
 

@@ -16,6 +16,7 @@ from bostruct.contracts import (
     HasChoices,
     HasCombinations,
     HasContinuous,
+    HasCostlyTokens,
     HasCrossover,
     HasDecisions,
     HasDistances,
@@ -27,6 +28,7 @@ from bostruct.contracts import (
     HasNeighbors,
     HasParts,
     HasPool,
+    HasSpellings,
     HasTokens,
     HasVariables,
     PredicateError,
@@ -54,7 +56,7 @@ POSSESSIONS = [
     (
         SearchSpace(program),
         {HasNeighbors, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions}
-        | {HasNamedDecisions, HasArchitectures},
+        | {HasNamedDecisions, HasArchitectures, HasSpellings, HasCostlyTokens},
     ),
     (bo.Space({"a": SPACE, "b": NETWORKS}), {HasMutation, HasCrossover, HasPool, HasMigration, HasParts}),
     (

@@ -3,7 +3,8 @@
 python -m benchmarks.speed.language [--check] [--miniature]
 
 The spaces are the running example of Negrinho et al. 2019 (figure 4, 25,008 programs), a chain of repeated
-convolutions, and Genetic CNN with 2^19 wirings.
+convolutions, Genetic CNN with 2^19 wirings, and the hierarchical space of Liu et al. 2018, whose programs have a
+thousand modules.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import numpy as np
 
 import bostruct as bo
 from benchmarks.speed.report import Row, at_most, main, median, plain_row, time_call
-from bostruct.language import D, SearchSpace, siso_module, siso_repeat
+from bostruct.language import D, SearchSpace, siso_module, siso_optional, siso_repeat, siso_sequential
 from bostruct.nas.spaces.genetic import genetic_cnn
+from bostruct.nas.spaces.hierarchical import hierarchical
 from examples.language_figures import figure_4
 
 GROWTH = (100, 200, 400, 800, 1600, 3200)
@@ -41,11 +43,39 @@ def specification(n: int, repeats: int) -> float:
     return milliseconds(lambda: SearchSpace(partial(chain, n)).sample(1, rng), repeats)
 
 
-def proposal(method: str, n_trials: int) -> float:
-    """Median milliseconds a suggestion over the second half of a search of Genetic CNN."""
-    space = SearchSpace(genetic_cnn())
+def large_programs(miniature: bool) -> list[Row]:
+    """Rows of the hierarchical space: whatever counts, lists or draws there is bounded by work."""
+    rng, repeats = np.random.default_rng(0), 1 if miniature else 5
+    space = SearchSpace(hierarchical())
+    x = space.sample(1, rng)[0]
+    n_trials = 4 if miniature else 20
+    return [
+        plain_row("modules of a program of the hierarchical space", str(round(space.program_size()))),
+        at_most("counting its programs from below", 1e3, milliseconds(SearchSpace(hierarchical()).count, 1), " ms"),
+        at_most(
+            "five of a program's neighbors",
+            100.0,
+            milliseconds(lambda: space.sample_neighbors(x, 5, rng), repeats),
+            " ms",
+        ),
+        at_most("smbo: median suggestion", 500.0, proposal("smbo", n_trials, SearchSpace(hierarchical())), " ms"),
+        at_most(
+            "an even draw of a chain of 1,000 optional modules",
+            100.0,
+            milliseconds(partial(SearchSpace(optional_chain).sample, 1, rng, "architecture"), repeats),
+            " ms",
+        ),
+    ]
+
+
+def optional_chain() -> Any:
+    return siso_sequential([siso_optional(lambda: conv2d(D([1, 2, 3])), D([0, 1])) for _ in range(1_000)])
+
+
+def proposal(method: str, n_trials: int, space: SearchSpace) -> float:
+    """Median milliseconds a suggestion over the second half of a search."""
     result = bo.minimize(
-        lambda program: float(sum((i % 5 - 2) * bit for i, bit in enumerate(program.trace.values()))),
+        lambda program: float(sum((i % 5 - 2) * value for i, value in enumerate(space.decisions(program.trace)))),
         space,
         n_trials,
         method=method,
@@ -76,8 +106,8 @@ def measure(miniature: bool) -> list[Row]:
     for method in ("smbo", "mcts"):
         n_trials = 20 if miniature else N_TRIALS
         what = f"{method}: median suggestion on Genetic CNN, trials {n_trials // 2} to {n_trials}"
-        rows.append(at_most(what, 20.0, proposal(method, n_trials), " ms"))
-    return rows
+        rows.append(at_most(what, 20.0, proposal(method, n_trials, SearchSpace(genetic_cnn())), " ms"))
+    return rows + large_programs(miniature)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Protocol
 
@@ -18,7 +18,7 @@ class Drawable(Protocol):
     """The view of a domain that drawing needs."""
 
     def sample(self, m: int, rng: np.random.Generator) -> Batch: ...
-    def keys(self, batch: Batch) -> list[Hashable]: ...
+    def keys(self, batch: Batch) -> Iterable[Hashable]: ...
 
 
 def draw_unseen(

@@ -11,8 +11,8 @@ from bostruct.methods.baselines import annealing, evolution, hill_climbing, rand
 from bostruct.methods.bayesian import bayesian
 from bostruct.methods.bocs import bocs
 from bostruct.methods.combo import combo
-from bostruct.methods.deeparchitect import mcts, smbo
-from bostruct.methods.hyperband import hyperband, model_based_hyperband, successive_halving
+from bostruct.methods.deeparchitect import mcts, smbo, smbo_mcts
+from bostruct.methods.hyperband import hyperband, model_based_hyperband, successive_halving, successive_narrowing
 from bostruct.methods.nasbot import map_surrogate, marginalized_surrogate, nasbot, published_nasbot
 from bostruct.methods.refusals import domain_label, list_methods
 from bostruct.methods.smac import smac
@@ -29,10 +29,12 @@ METHODS: dict[str, Callable[..., Searcher]] = {
     "smac": smac,
     "tpe": tpe,
     "smbo": smbo,
+    "smbo-mcts": smbo_mcts,
     "wrs": wrs,
     "mcts": mcts,
     "hyperband": hyperband,
     "successive-halving": successive_halving,
+    "successive-narrowing": successive_narrowing,
     "model-based-hyperband": model_based_hyperband,
     "annealing": annealing,
     "hill-climbing": hill_climbing,
@@ -117,7 +119,9 @@ __all__ = [
     "searcher",
     "smac",
     "smbo",
+    "smbo_mcts",
     "successive_halving",
+    "successive_narrowing",
     "tpe",
     "wrs",
 ]

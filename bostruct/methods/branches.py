@@ -86,13 +86,14 @@ class BranchExploration:
         if asked % self.every:
             return Explored(None, memory)
         drawn = domain.sample(CANDIDATES, rng)
-        fresh = [i for i, key in enumerate(domain.keys(drawn)) if key not in history.seen]
         branches = label_branches(domain, drawn)
-        if len({branches[i] for i in fresh}) < 2:
-            return Explored(None, memory)
         tried = domain.join(history.completed, history.running, history.failed)
         trials = Counter(label_branches(domain, tried))
-        chosen = min(fresh, key=lambda i: trials[branches[i]])
+        order = sorted(range(len(drawn)), key=lambda i: trials[branches[i]])
+        fresh = (i for i in order if domain.key(drawn[i]) not in history.seen)
+        chosen = next(fresh, None)
+        if chosen is None or all(branches[i] == branches[chosen] for i in fresh):
+            return Explored(None, memory)
         count = f"{trials[branches[chosen]]} of {len(tried)}"
         return Explored(
             drawn[chosen], memory, f"no better value in {asked - 1} suggestions; {count} trials were in this branch"

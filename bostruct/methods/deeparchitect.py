@@ -1,4 +1,4 @@
-"""The searchers of DeepArchitect (Negrinho et al. 2019): SMBO with hashed features, Monte Carlo tree search."""
+"""The searchers of DeepArchitect (Negrinho et al. 2019): SMBO, Monte Carlo tree search."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from bostruct.contracts import Domain, HasDecisions, HasTokens, Searcher
 from bostruct.methods.refusals import refuse_numbers, require_of_parts
 from bostruct.searchers.mcts import MCTS
 from bostruct.searchers.smbo import SMBO
+from bostruct.searchers.tree_search import TreeSearch
 from bostruct.surrogates.hashed import HashedRidge
 
 
@@ -19,6 +20,22 @@ def smbo(domain: Domain) -> Searcher:
     domain = require_of_parts(domain, HasTokens, "smbo")
     refuse_numbers("smbo", domain)
     return SMBO(domain, HashedRidge(domain.tokens))
+
+
+def smbo_mcts(domain: Domain) -> Searcher:
+    """Build SMBO whose candidates tree search finds: 256 walks down a new tree at each suggestion.
+
+    As the code of Negrinho et al. 2019 has it, with the settings of its benchmark: UCT with exploration 1, one random
+    point in ten suggestions.
+
+    domain: any of decisions one after another whose points have tokens, without `Real` variables, or long or
+        logarithmic `Integer` ones.
+
+    Raises DomainError.
+    """
+    refuse_numbers("smbo-mcts", require_of_parts(domain, HasDecisions, "smbo-mcts"))
+    tokens = require_of_parts(domain, HasTokens, "smbo-mcts").tokens
+    return SMBO(domain, HashedRidge(tokens), candidates=256, tree=TreeSearch())
 
 
 def mcts(domain: Domain) -> Searcher:

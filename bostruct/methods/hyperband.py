@@ -1,4 +1,4 @@
-"""Methods over a `Fidelity`: Hyperband, successive halving, and Hyperband with a model."""
+"""Methods over a `Fidelity`: Hyperband, successive halving and narrowing, and Hyperband with a model."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from bostruct.methods.auto import auto
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.hyperband import Hyperband
 from bostruct.searchers.scores import Feasible, Improvement, best_predicted
+from bostruct.searchers.successive_narrowing import SuccessiveNarrowing
 from bostruct.surrogates.target_fidelity import AtTargetFidelity
 
 
@@ -32,6 +33,18 @@ def successive_halving(domain: Domain) -> Searcher:
     Raises DomainError.
     """
     return Hyperband(domain, FidelityLevels(domain), halving=True)
+
+
+def successive_narrowing(domain: Domain) -> Searcher:
+    """Build successive narrowing over the domain's one `Fidelity` (Negrinho et al. 2019, their code).
+
+    Rounds of 27, 9, 3, 1 ... points, each at the next value of the fidelity.
+
+    domain: one with exactly one `Fidelity`.
+
+    Raises DomainError.
+    """
+    return SuccessiveNarrowing(domain, FidelityLevels(domain))
 
 
 def model_based_hyperband(domain: Domain) -> Searcher:

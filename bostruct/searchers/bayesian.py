@@ -178,8 +178,8 @@ class BayesianSearch:
 
         Raises SpaceExhausted.
         """
-        for x, key in zip(maxima, self.domain.keys(maxima), strict=True):
-            if key not in history.seen:
+        for x in maxima:
+            if self.domain.key(x) not in history.seen:
                 return x
         for x in maxima:
             fresh = self._unseen(self.surroundings(self.domain, x, rng), history)

@@ -12,6 +12,8 @@ from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Array, HasDecisions, HistoryView, Infeasible, Json, Point, State, Suggestion
 from bostruct.searchers.proposals import fall_back
 
+COPIES_PER_TRY = 10  # walks to points that were seen by other decisions, which are new to the tree
+
 
 @dataclass
 class TreeNode:
@@ -106,7 +108,8 @@ class MCTS:
 
     domain: of decisions one after another.
     exploration: weight of the second term, at least 0.
-    tries: walks for one suggestion, until a point was not seen, at least 1.
+    tries: walks for one suggestion, until a point was not seen, at least 1. Walks by new decisions to points that were
+        seen do not count; there may be ten of these for each try.
 
     Raises TypeError, ValueError.
     """
@@ -135,13 +138,17 @@ class MCTS:
         rng: the only source of chance.
         """
         root, exhausted = self._grow_tree(history)
-        for _ in range(self.tries):
-            if () in exhausted.prefixes:
-                break
-            made = self._descend(root, exhausted, rng)
-            x = self._complete(made, rng)
+        tries, copies = self.tries, COPIES_PER_TRY * self.tries
+        while tries and copies and () not in exhausted.prefixes:
+            made = descend(root, self._cache.options, exhausted, self.exploration, rng)
+            x = roll_out(self.domain, made, rng)
             if x is not None and self.domain.key(x) not in history.seen:
                 return Suggestion(x, state, {"origin": "model", "depth": len(made), "nodes": _count_nodes(root)})
+            if x is not None and (way := self.domain.decisions(x)) not in exhausted.prefixes:
+                exhausted.add(way)  # of a point that was seen by other decisions
+                copies -= 1
+                continue
+            tries -= 1
             if not self._cache.options(made):  # an end that leads nowhere; below others another draw may help
                 exhausted.add(made)
         why = "the tree is exhausted" if () in exhausted.prefixes else f"{self.tries} walks met seen points alone"
@@ -156,35 +163,56 @@ class MCTS:
             exhausted.add(decisions)
         return root, exhausted
 
-    def _descend(self, root: TreeNode, exhausted: ExhaustedPrefixes, rng: np.random.Generator) -> tuple[int, ...]:
-        """Return the decisions that the tree makes. Visits are left on the way, also where it leads nowhere."""
-        node, made = root, ()
+
+def descend(
+    root: TreeNode,
+    options: Callable[[tuple[int, ...]], int],
+    exhausted: ExhaustedPrefixes,
+    exploration: float,
+    rng: np.random.Generator,
+) -> tuple[int, ...]:
+    """Return the decisions that a tree makes, by UCT. Visits are left on the way, also where it leads nowhere.
+
+    root: of the tree.
+    options: choices made -> the number of choices that follow.
+    exhausted: choices that are not made any more.
+    exploration: weight of the second term of UCT, at least 0.
+    rng: decides between equals.
+    """
+    node, made = root, ()
+    node.visits += 1
+    while node.children is not None and (count := options(made)):
+        left = [i for i in range(count) if (*made, i) not in exhausted.prefixes]
+        choice = _select_child(node, left, exploration, rng)
+        node = node.children.setdefault(choice, TreeNode())
         node.visits += 1
-        while node.children is not None and (options := self._cache.options(made)):
-            left = [i for i in range(options) if (*made, i) not in exhausted.prefixes]
-            choice = self._select_child(node, left, rng)
-            node = node.children.setdefault(choice, TreeNode())
-            node.visits += 1
-            made = (*made, choice)
-        return made
+        made = (*made, choice)
+    return made
 
-    def _complete(self, made: tuple[int, ...], rng: np.random.Generator) -> Point | None:
-        """Draw the remaining decisions; return None where they lead nowhere, so that the next walk goes elsewhere."""
-        try:
-            return self.domain.roll_out(made, rng)
-        except Infeasible:
-            return None
 
-    def _select_child(self, node: TreeNode, left: list[int], rng: np.random.Generator) -> int:
-        children = node.children or {}
-        unvisited = [i for i in left if i not in children or not children[i].visits]
-        if unvisited:
-            return unvisited[int(rng.integers(len(unvisited)))]
-        spread = 2.0 * math.log(node.visits)
-        scores = [children[i].mean + self.exploration * math.sqrt(spread / children[i].visits) for i in left]
-        best = max(scores)
-        level = [i for i, score in zip(left, scores, strict=True) if score == best]
-        return level[int(rng.integers(len(level)))]
+def roll_out(domain: HasDecisions, made: tuple[int, ...], rng: np.random.Generator) -> Point | None:
+    """Draw the remaining decisions; return None where they lead nowhere, so that the next walk goes elsewhere.
+
+    domain: of the decisions.
+    made: decisions that were made.
+    rng: the only source of chance.
+    """
+    try:
+        return domain.roll_out(made, rng)
+    except Infeasible:
+        return None
+
+
+def _select_child(node: TreeNode, left: list[int], exploration: float, rng: np.random.Generator) -> int:
+    children = node.children or {}
+    unvisited = [i for i in left if i not in children or not children[i].visits]
+    if unvisited:
+        return unvisited[int(rng.integers(len(unvisited)))]
+    spread = 2.0 * math.log(node.visits)
+    scores = [children[i].mean + exploration * math.sqrt(spread / children[i].visits) for i in left]
+    best = max(scores)
+    level = [i for i, score in zip(left, scores, strict=True) if score == best]
+    return level[int(rng.integers(len(level)))]
 
 
 def rewards(values: Array) -> Array:

@@ -6,24 +6,40 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.checks import check_integer, check_number
-from bostruct.contracts import Domain, HistoryView, Json, NumericalError, State, Suggestion, Surrogate
+from bostruct.checks import check_integer, check_number, has_capability, require
+from bostruct.contracts import (
+    Array,
+    Batch,
+    Domain,
+    HasCostlyTokens,
+    HasDecisions,
+    HistoryView,
+    Json,
+    NumericalError,
+    Posterior,
+    State,
+    Suggestion,
+    Surrogate,
+)
 from bostruct.searchers.bayesian import describe_part
 from bostruct.searchers.proposals import Design, draw_candidates, fall_back, random_design
+from bostruct.searchers.tree_search import TreeSearch
 
 
 @dataclass(frozen=True)
 class SMBO:
-    """Sequential model-based optimization: suggest the best of random candidates by the mean of a surrogate.
+    """Sequential model-based optimization: suggest the best of many candidates by the mean of a surrogate.
 
     Defaults are as published, where nothing is learned from before one value is told.
 
     domain: any.
     surrogate: learns the objective from the completed points.
-    candidates: number of random points for one suggestion, at least 1.
+    candidates: number of candidates for one suggestion, at least 1; fewer where the domain says that their tokens
+        are costly (`HasCostlyTokens`).
     exploration: probability of suggesting a random point instead, in [0, 1].
     n_initial: number of points that `design` chooses first, at least 1.
     design: (domain, seen, rng) -> an unseen initial point.
+    tree: finds the candidates, by walks down a tree of decisions; None for random candidates.
 
     Raises TypeError, ValueError.
     """
@@ -34,15 +50,19 @@ class SMBO:
     exploration: float = 0.1
     n_initial: int = 1
     design: Design = random_design
+    tree: TreeSearch | None = None
 
     def __post_init__(self) -> None:
         check_integer("candidates", self.candidates, 1)
         check_number("exploration", self.exploration, 0.0, 1.0)
         check_integer("n_initial", self.n_initial, 1)
+        if self.tree is not None:
+            require(self.domain, HasDecisions, "smbo with a tree")
 
     def settings(self) -> dict[str, Json]:
         names = ("surrogate", "candidates", "exploration", "n_initial", "design")
-        return {name: describe_part(getattr(self, name)) for name in names}
+        found = {name: describe_part(getattr(self, name)) for name in names}
+        return found if self.tree is None else found | {"tree": describe_part(self.tree)}
 
     def initial_state(self) -> State:
         return {"surrogate": self.surrogate.initial_state()}
@@ -67,11 +87,27 @@ class SMBO:
         except NumericalError as error:
             return fall_back(self.domain, history, state, rng, str(error), has_model_failed=True)
         state = {"surrogate": learned}
-        xs = draw_candidates(self.domain, self.candidates, history.completed, rng)
-        unseen = [i for i, key in enumerate(self.domain.keys(xs)) if key not in history.seen]
-        if not unseen:
-            return fall_back(self.domain, history, state, rng, f"{self.candidates} draws met seen points alone")
-        fresh = self.domain.take(xs, unseen)
-        means = posterior.screen(fresh).mean.mean(axis=0)
-        best = int(np.argmin(means))
-        return Suggestion(fresh[best], state, {"origin": "model", "predicted": float(means[best]), **info})
+        xs, means = self._find_candidates(posterior, history, rng)
+        for i in np.argsort(means, kind="stable"):  # keys are looked at one by one: some take milliseconds
+            if self.domain.key(xs[i]) not in history.seen:
+                return Suggestion(xs[i], state, {"origin": "model", "predicted": float(means[i]), **info})
+        return fall_back(self.domain, history, state, rng, f"{len(xs)} draws met seen points alone")
+
+    def _find_candidates(
+        self, posterior: Posterior, history: HistoryView, rng: np.random.Generator
+    ) -> tuple[Batch, Array]:
+        """Return candidates and their predicted means (m,)."""
+
+        def predict(xs: Batch) -> Array:
+            return posterior.screen(xs).mean.mean(axis=0)
+
+        m = self.candidates
+        if has_capability(self.domain, HasCostlyTokens):
+            m = min(m, self.domain.most_described)
+        if self.tree is None:
+            xs = draw_candidates(self.domain, m, history.completed, rng)
+            return xs, predict(xs)
+        center, scale = float(np.mean(history.values)), float(np.std(history.values)) or 1.0
+        domain = require(self.domain, HasDecisions, "smbo with a tree")
+        found, standard = self.tree(domain, m, lambda xs: (predict(xs) - center) / scale, rng)
+        return found, center + scale * standard

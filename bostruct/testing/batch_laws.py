@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
-from bostruct.checks import short_repr
-from bostruct.contracts import Batch, Domain, Point
+from bostruct.checks import has_capability, short_repr
+from bostruct.contracts import Batch, Domain, HasSpellings, Point
 
 
 def check_batch(domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
@@ -55,3 +55,13 @@ def same(domain: Domain, x: Point, y: Point) -> bool:
     x, y: the points.
     """
     return domain.key(x) == domain.key(y)
+
+
+def forms_of(domain: Domain, xs: Iterable[Point]) -> list[Hashable]:
+    """Return what tells the forms of points apart: their spellings where a domain has several of one point, or keys.
+
+    domain: of the points.
+    xs: the points.
+    """
+    batch = domain.join(xs)
+    return domain.spellings(batch) if has_capability(domain, HasSpellings) else domain.keys(batch)

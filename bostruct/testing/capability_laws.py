@@ -19,12 +19,13 @@ from bostruct.contracts import (
     HasMigration,
     HasNamedDecisions,
     HasPool,
+    HasSpellings,
     HasTokens,
     Infeasible,
     Point,
     PointError,
 )
-from bostruct.testing.batch_laws import check_batch, keys_of, same
+from bostruct.testing.batch_laws import check_batch, forms_of, keys_of, same
 from bostruct.testing.common import copy_batch, read_back
 from bostruct.testing.member_laws import CAPABILITIES
 from bostruct.testing.ownership_laws import unchanged
@@ -79,10 +80,23 @@ def check_tokens(domain: HasTokens, xs: Batch) -> None:
     bags = [Counter(one.tolist()) for one in found]
     again = [Counter(one.tolist()) for one in domain.tokens(copy_batch(domain, xs))]
     assert again == bags, "tokens of equal points are equal, at every call"
-    keys = keys_of(domain, xs)
+    forms = forms_of(domain, xs)
     for i, bag in enumerate(bags):
         for j in range(i):
-            assert (bag == bags[j]) == (keys[i] == keys[j]), f"tokens tell points apart: {xs[i]!r}, {xs[j]!r}"
+            assert (bag == bags[j]) == (forms[i] == forms[j]), f"tokens tell points apart: {xs[i]!r}, {xs[j]!r}"
+
+
+def check_spellings(domain: HasSpellings, xs: Batch) -> None:
+    """Check that points of one form are equal, and that spellings are the same at every call.
+
+    domain: with spellings.
+    xs: some of its points.
+    """
+    with unchanged(domain, xs, "spellings"):
+        found = domain.spellings(domain.join(xs, xs))
+    assert found == domain.spellings(domain.join(xs)) * 2, "spellings returns one hashable a point, in their order"
+    keys = dict(zip(found, keys_of(domain, domain.join(xs, xs)), strict=True))
+    assert [keys[one] for one in found] == keys_of(domain, domain.join(xs, xs)), "points of one form are equal"
 
 
 def check_named_choices(domain: HasChoices, x: Point) -> None:

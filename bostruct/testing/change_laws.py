@@ -21,7 +21,7 @@ from bostruct.contracts import (
     HasParts,
     Point,
 )
-from bostruct.testing.batch_laws import check_batch, keys_of, same
+from bostruct.testing.batch_laws import check_batch, forms_of, keys_of, same
 from bostruct.testing.capability_laws import check_valid
 from bostruct.testing.chance_laws import are_plausible
 from bostruct.testing.ownership_laws import unchanged
@@ -49,7 +49,7 @@ def check_mutation(domain: HasMutation, x: Point, rng: np.random.Generator) -> N
         assert len(others) == 1, "mutate found no other point, sample did"
         return
     check_valid(domain, [changed], "mutate")
-    assert not same(domain, changed, x), f"mutate returns another point than {x!r}"
+    assert forms_of(domain, [changed]) != forms_of(domain, [x]), f"mutate returns another point than {x!r}"
     if not has_capability(domain, HasNeighbors) or not len(domain.sample_neighbors(x, 1, rng)):
         return
     if has_capability(domain, HasChoices) and not has_capability(domain, HasParts):  # a part may have no neighbor
@@ -98,16 +98,16 @@ def check_neighbors(domain: HasNeighbors, x: Point, rng: np.random.Generator) ->
         return
     with unchanged(domain, [x], "neighbors"):
         near = domain.neighbors(x)
-    found = keys_of(domain, near)
-    assert found == keys_of(domain, domain.neighbors(x)), "neighbors come in a fixed order"
+    found = forms_of(domain, near)
+    assert found == forms_of(domain, domain.neighbors(x)), "neighbors come in a fixed order"
     assert len(set(found)) == len(found), "neighbors come without repeats"
     assert len(some) == min(7, len(near)), "sample_neighbors returns all neighbors, or as many as asked for"
     position = {key: i for i, key in enumerate(found)}
-    positions = [position.get(key, -1) for key in keys_of(domain, some)]
+    positions = [position.get(key, -1) for key in forms_of(domain, some)]
     assert -1 not in positions, "what sample_neighbors returns is among neighbors"
     assert positions == sorted(set(positions)), "sample_neighbors keeps the order of neighbors, each once"
     for most in (len(near), len(near) + 1):
-        every = keys_of(domain, domain.sample_neighbors(x, most, rng))
+        every = forms_of(domain, domain.sample_neighbors(x, most, rng))
         assert every == found, "sample_neighbors returns all neighbors where they are no more than asked for"
     _check_each_neighbor(domain, x, [near[i] for i in rng.permutation(len(near))[:5]])
 
@@ -115,12 +115,14 @@ def check_neighbors(domain: HasNeighbors, x: Point, rng: np.random.Generator) ->
 def _check_each_neighbor(domain: HasNeighbors, x: Point, near: Iterable[Point]) -> None:
     check_valid(domain, near, "neighbors")
     for y in near:
-        assert not same(domain, x, y), f"no point is its own neighbor: {x!r}"
+        assert forms_of(domain, [x]) != forms_of(domain, [y]), f"no point is its own neighbor: {x!r}"
         back = domain.sample_neighbors(y, MOST_NEIGHBORS, np.random.default_rng(0))
         if have_branches(domain, [x, y]):
             continue
         if len(back) < MOST_NEIGHBORS:
-            assert domain.key(x) in keys_of(domain, back), f"x has a neighbor y of which it is none: {x!r}, {y!r}"
+            assert forms_of(domain, [x])[0] in forms_of(domain, back), (
+                f"x has a neighbor y of which it is none: {x!r}, {y!r}"
+            )
 
 
 def have_branches(domain: Domain, points: Iterable[Point]) -> bool:
@@ -149,12 +151,12 @@ def check_neighbor_chances(domain: HasNeighbors, x: Point, rng: np.random.Genera
     x: one of its points; nothing is checked where it has one neighbor, or very many.
     rng: draws half of the neighbors, several times.
     """
-    near = keys_of(domain, domain.sample_neighbors(x, MOST_COUNTED + 1, rng))
+    near = forms_of(domain, domain.sample_neighbors(x, MOST_COUNTED + 1, rng))
     if not 1 < len(near) <= MOST_COUNTED:
         return
     counts, half = dict.fromkeys(near, 0), len(near) // 2
     for _ in range(COUNTED_DRAWS):
-        for key in keys_of(domain, domain.sample_neighbors(x, half, rng)):
+        for key in forms_of(domain, domain.sample_neighbors(x, half, rng)):
             assert key in counts, f"what sample_neighbors returns is among neighbors, not {key!r}"
             counts[key] += 1
     is_even = are_plausible(counts.values(), COUNTED_DRAWS, half / len(near))
@@ -167,8 +169,8 @@ def check_all_neighbors(domain: HasNeighbors, points: Batch) -> None:
     domain: with neighbors.
     points: all its points.
     """
-    by_key = {domain.key(x): x for x in points}
-    near = {key: frozenset(keys_of(domain, domain.neighbors(x))) for key, x in by_key.items()}
+    by_key = dict(zip(forms_of(domain, points), points, strict=True))
+    near = {key: frozenset(forms_of(domain, domain.neighbors(x))) for key, x in by_key.items()}
     for key, own in near.items():
         assert own <= near.keys(), f"neighbors are points of the domain: of {key!r}, {list(own - near.keys())} are not"
         assert key not in own, f"no point is its own neighbor: {key!r}"

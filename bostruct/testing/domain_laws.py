@@ -31,6 +31,7 @@ from bostruct.contracts import (
     HasNeighbors,
     HasParts,
     HasPool,
+    HasSpellings,
     HasTokens,
     HasVariables,
     Point,
@@ -46,6 +47,7 @@ from bostruct.testing.capability_laws import (
     check_named_decisions,
     check_pool_of,
     check_same_capabilities,
+    check_spellings,
     check_tokens,
 )
 from bostruct.testing.chance_laws import check_sources
@@ -112,8 +114,10 @@ def _check_capabilities(domain: Domain, xs: Batch, points: list[Point] | None, r
     check_sources(domain, xs[0], xs[1])
     if has_capability(domain, HasNeighbors):
         check_neighbor_chances(domain, xs[0], rng)
-        if points is not None:
+        if points is not None and (len(points) == domain.size or not has_capability(domain, HasSpellings)):
             check_all_neighbors(domain, points)
+    if has_capability(domain, HasSpellings):
+        check_spellings(domain, xs)
     if has_capability(domain, HasPool):
         check_points(domain, domain.pool)
         check_pool_of(domain, rng)

@@ -12,7 +12,15 @@ from bostruct import methods
 from bostruct.contracts import DomainError
 from bostruct.domains.language import sampling
 from bostruct.domains.language.walk import Walk
-from bostruct.language import D, Infeasible, SearchSpace, siso_module, siso_sequential, substitution_module
+from bostruct.language import (
+    D,
+    Infeasible,
+    SearchSpace,
+    siso_module,
+    siso_optional,
+    siso_sequential,
+    substitution_module,
+)
 from bostruct.methods.default_kernels import program_kernel
 from bostruct.storage.protocol import StudyMismatch
 from bostruct.testing.change_laws import check_crossover, check_mutation
@@ -26,7 +34,13 @@ SPACE = SearchSpace(figure_4)
 ON_PROGRAMS = ["auto", "evolution", "regularized-evolution", "annealing", "hill-climbing", "smbo", "mcts", "random"]
 
 
-@pytest.mark.parametrize("space", [SPACE, SearchSpace(layers_of_kinds)])
+def copies():
+    """Three places for a layer: of 27 traces 15 programs, since what is left out leaves no trace in the graph."""
+    layer = lambda: siso_module("A", {"x": D([0, 1])})  # noqa: E731
+    return siso_sequential([siso_optional(layer, D([0, 1])) for _ in range(3)])
+
+
+@pytest.mark.parametrize("space", [SPACE, SearchSpace(layers_of_kinds), SearchSpace(copies)])
 def test_domain_laws(space):
     rng = np.random.default_rng(0)
     check_domain(space, rng, rebuildable=False)
@@ -95,7 +109,7 @@ def test_small_spaces_are_exhausted_without_drawing_on_and_on(method, monkeypatc
     def part(dh):
         if dh["n"] * dh["k"] > 6:
             raise Infeasible("too large")
-        return siso_module("A", {"x": D(range(dh["n"] * dh["k"]))})
+        return siso_module("A", {"x": D(range(dh["n"] * dh["k"])), **dh})
 
     chosen = {"n": [1, 2, 3], "k": [1, 2, 3, 4]}
     space = SearchSpace(
@@ -108,6 +122,31 @@ def test_small_spaces_are_exhausted_without_drawing_on_and_on(method, monkeypatc
     assert result.n_completed == space.size == 31
     if method != "smbo":  # it draws its candidates
         assert len(drawn) < 400
+
+
+@pytest.mark.parametrize("method", [*ON_PROGRAMS, "smac", "wrs"])
+def test_each_program_is_evaluated_once(method):
+    result = bo.minimize(
+        lambda p: abs(len(p) - 2.5) + sum(n.values["x"] for n in p.nodes),
+        SearchSpace(copies),
+        30,
+        method=method,
+        seed=0,
+    )
+    assert len(result.trials) == len({trial.point.fingerprint for trial in result.trials}) == 15
+
+
+def test_a_stored_study_with_copies_loads_and_they_stay_data(tmp_path):
+    space = SearchSpace(copies)
+    same = [x for x in space.enumerate() if len(space.present(x)) == 1 and space.present(x).nodes[0].values["x"] == 0]
+    with bo.Study(space, seed=0, storage=tmp_path / "runs.db") as study:
+        for value, x in enumerate(same):
+            study.add(x, float(value))
+    with bo.Study.load(tmp_path / "runs.db", space=space) as study:
+        assert [trial.value for trial in study.trials] == [0.0, 1.0, 2.0]
+        result = study.optimize(lambda p: float(len(p)) + 5.0, 40, progress=False)
+    fingerprints = [trial.point.fingerprint for trial in result.trials]
+    assert len(set(fingerprints)) == 15 == len(fingerprints) - 2
 
 
 def test_programs_have_fidelities_in_joint_domains():

@@ -9,7 +9,7 @@ import bostruct as bo
 from bostruct.contracts import Infeasible
 from bostruct.language import D, PortNames, SearchSpace, SubstitutionError, siso_module, siso_or, substitution_module
 from bostruct.nas.spaces.genetic import genetic_cnn
-from bostruct.searchers.mcts import MCTS, CachedDecisions, ExhaustedPrefixes, rewards
+from bostruct.searchers.mcts import MCTS, CachedDecisions, ExhaustedPrefixes, rewards, roll_out
 
 
 def test_a_search_that_has_seen_whole_subtrees_goes_on_by_its_tree():
@@ -62,7 +62,7 @@ def test_parts_without_end_are_dead_ends():
     assert CachedDecisions(space).options((0,)) == 2
     with pytest.raises(Infeasible, match="leads to an end"):
         space.roll_out((0,), rng)
-    suggested = [MCTS(space)._complete((n,), rng) for n in range(6)]
+    suggested = [roll_out(space, (n,), rng) for n in range(6)]
     assert [x is not None for x in suggested] == [False] * 5 + [True]
     assert CachedDecisions(SearchSpace(chosen(lambda n: at_once() if n else siso_module("M")))).options((1,)) == 0
 

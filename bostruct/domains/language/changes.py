@@ -16,6 +16,10 @@ from bostruct.domains.language.trace import Trace
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
 
+LISTING_WORK = 20_000  # modules of the neighbors that one other value each makes, where all neighbors are listed
+OPENED_WORK = 200_000  # modules of all neighbors that are listed
+DRAWING_WORK = 200_000  # modules of all neighbors that are drawn
+
 
 def open_choices(end: Walk, fixed: Mapping[str, Value]) -> dict[str, Discrete]:
     """Return the hyperparameters of a finished walk that could have another value, by place, in order.
@@ -78,6 +82,27 @@ def _settled_completions(at: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace
     for h in given:
         at.assign(h, fixed[h.path])
     return depth_first(at)
+
+
+def affordable_listing(walk: Walk, end: Walk) -> int | None:
+    """Return how many neighbors may be listed in about a second; None where to list them at all would take long.
+
+    walk: `Walk` of the space.
+    end: finished walk.
+
+    The work is a walk for each neighbor, through as many modules as `end` has.
+    """
+    at_least = sum(len(h.values) - 1 for h in open_choices(end, walk.values).values())
+    size = end.count_built()
+    return None if at_least * size > LISTING_WORK else OPENED_WORK // size
+
+
+def affordable_draws(end: Walk) -> int:
+    """Return how many neighbors may be drawn in some seconds.
+
+    end: finished walk.
+    """
+    return max(1, DRAWING_WORK // end.count_built())
 
 
 def count_differences(x: Mapping[str, Value], y: Mapping[str, Value]) -> int:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import product
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from bostruct.domains.language.graph import Discrete, Fragment
@@ -75,26 +74,56 @@ def merge_settings(a: Setting, b: Setting) -> Setting | None:
     return both if len({h for h, _ in both}) == len(both) else None
 
 
-def join_tables(tables: Iterable[CountTable]) -> CountTable:
+def join_tables(tables: Iterable[CountTable], spend: Callable[[int], None]) -> CountTable:
     """Return the join of tables: the products of what agrees in all of them.
 
     tables: of counts; for none the result is 1 under no setting.
+    spend: is told how many pairs of entries are looked at, and may raise.
     """
     result: CountTable = {NO_SETTING: 1}
     for table in tables:
         found: CountTable = {}
-        for (a, n), (b, m) in product(result.items(), table.items()):
-            if n and m and (both := merge_settings(a, b)) is not None:
-                found[both] = found.get(both, 0) + n * m
+        for (a, n), some in _match(result, table):
+            if len(some) > 1:
+                spend(len(some))
+            for b, m in some:
+                if n and m and (both := merge_settings(a, b)) is not None:
+                    found[both] = found.get(both, 0) + n * m
         result = found
     return result
 
 
-def eliminate(tables: list[CountTable], fragment: Fragment) -> CountTable:
+def _match(a: CountTable, b: CountTable) -> Iterator[tuple[tuple[Setting, int], Collection[tuple[Setting, int]]]]:
+    """Yield each entry of a with the entries of b that may agree with it.
+
+    Those agree on the hyperparameters that all settings of both tables speak of.
+    """
+    common = _spoken_of_by_all(a) & _spoken_of_by_all(b) if len(a) > 1 and len(b) > 1 else frozenset()
+    if not common:
+        for entry in a.items():
+            yield entry, b.items()
+        return
+    groups: dict[Setting, list[tuple[Setting, int]]] = {}
+    for setting, m in b.items():
+        groups.setdefault(_restrict(setting, common), []).append((setting, m))
+    for setting, n in a.items():
+        yield (setting, n), groups.get(_restrict(setting, common), ())
+
+
+def _spoken_of_by_all(table: CountTable) -> frozenset[Discrete]:
+    return frozenset.intersection(*(frozenset(h for h, _ in setting) for setting in table))
+
+
+def _restrict(setting: Setting, kept: frozenset[Discrete]) -> Setting:
+    return frozenset(item for item in setting if item[0] in kept)
+
+
+def eliminate(tables: list[CountTable], fragment: Fragment, spend: Callable[[int], None]) -> CountTable:
     """Return the join of tables, without the hyperparameters that were made in this part.
 
     tables: counts by setting.
     fragment: the part.
+    spend: as of `join_tables`.
     """
     kept = dict(enumerate(tables))
     places: dict[Discrete, dict[int, None]] = {}  # of the tables that mention each of these
@@ -103,10 +132,10 @@ def eliminate(tables: list[CountTable], fragment: Fragment) -> CountTable:
             places.setdefault(h, {})[place] = None
     for last, h in enumerate((h for h in [*places] if h.fragment is fragment), len(kept)):
         summed: CountTable = {}
-        for setting, n in join_tables([kept.pop(place) for place in places[h] if place in kept]).items():
+        for setting, n in join_tables([kept.pop(place) for place in places[h] if place in kept], spend).items():
             without = frozenset(item for item in setting if item[0] is not h)
             summed[without] = summed.get(without, 0) + n
         kept[last] = summed
         for other in scope_of([summed]):
             places[other][last] = None
-    return join_tables(kept.values())
+    return join_tables(kept.values(), spend)

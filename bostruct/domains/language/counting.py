@@ -48,20 +48,26 @@ class NotFactorable(Exception):
     """Choices in one part decide whether another is there at all: there is nothing to factor."""
 
 
+class BudgetSpent(Exception):
+    """The work that a count may cost was done before the part at hand was counted."""
+
+
 def count(walk: Walk, budget: int) -> Count:
     """Count the ways that lead on from here.
 
     walk: where to count from.
-    budget: int, parts to look at.
+    budget: int, the work to do: modules to look at, and pairs of entries of tables to join.
+
+    A count that the budget or the depth cuts short is a lower bound, which may be 0.
     """
     tally = ProgramCounter(walk, budget, 0)
     try:
-        found = total(tally.fragment(walk.root))
+        found = tally.total(walk.root)
     except NotFactorable:
         return count_by_visits(walk, budget)
     if tally.is_recursive and found:
         again = ProgramCounter(walk, budget, 1)  # were a part inside itself worth one program, would there be more?
-        if total(again.fragment(walk.root)) > found:
+        if again.total(walk.root) > found:
             return INFINITE
     return AtLeast(found) if tally.cut else Exact(found)
 
@@ -70,13 +76,12 @@ def count_by_visits(walk: Walk, budget: int) -> Count:
     """Count the ways that lead on from here choice by choice, but for the last choices, which open nothing.
 
     walk: where to count from; it stays as it is.
-    budget: visits to make, at least 0; the bound found so far is returned once it is spent.
+    budget: modules to look at, at least 0; the bound found so far is returned once it is spent.
     """
     found, stack = 0, [walk.copy()]
     while stack:
-        if budget == 0:
+        if budget <= 0:
             return AtLeast(found)
-        budget -= 1
         at = stack.pop()
         try:
             h = at.next()
@@ -88,6 +93,8 @@ def count_by_visits(walk: Walk, budget: int) -> Count:
         except TooDeep:
             budget = 0
             continue
+        finally:
+            budget -= at.n_visible
         for value in h.values:
             child = at.copy()
             child.assign(h, value)
@@ -99,7 +106,7 @@ class ProgramCounter:
     """One count of a space.
 
     walk: its values are what is chosen already.
-    budget: int, parts to look at.
+    budget: int, the work to do, as of `count`.
     recurring: int, the count of a part that is met inside itself.
 
     `is_recursive` is true once such a part was met, `cut` once something was left out, for the budget or for depth.
@@ -110,7 +117,8 @@ class ProgramCounter:
         self.entered = {place for path in walk.values for place in enclosing_modules(path)}
         self.max_depth = walk.max_depth
         self.budget = budget
-        self.unkept = budget - MAX_CACHED_COUNTS  # the budget left from where on parts are not kept
+        self.overdraft = budget
+        self.kept = 0  # parts
         self.recurring = recurring
         self.is_recursive = False
         self.cut = False
@@ -118,12 +126,43 @@ class ProgramCounter:
         self.known: dict[Hashable, list[CachedCount]] = {}
         self.read: dict[Discrete, Value] = {}  # what the part being counted found of hyperparameters, or MISSING
 
+    def total(self, root: Fragment) -> int:
+        """Count the programs of the whole space.
+
+        root: the outermost part.
+
+        Raises NotFactorable where some of what a part makes may never be looked at.
+        """
+        try:
+            return total(self.fragment(root))
+        except BudgetSpent:
+            self.cut = True
+            return 0
+
     def fragment(self, fragment: Fragment) -> CountTable:
         """Count the programs of one part.
 
         fragment: a finished part.
 
-        Raises NotFactorable where some of what it makes may never be looked at.
+        Raises NotFactorable where some of what it makes may never be looked at, and BudgetSpent.
+        """
+        waiting, plain = self.open_parts(fragment)
+        tables = [sum_rows(rows) for rows in self.components(waiting)]
+        spoken_of = scope_of(tables)
+        factor = 1
+        for h in plain:
+            if h in spoken_of or h.fragment is not fragment:
+                tables.append({frozenset(((h, value),)): 1 for value in h.values})
+            else:
+                factor *= len(h.values)
+        return scale(eliminate(tables, fragment, self._join), factor)
+
+    def open_parts(self, fragment: Fragment) -> tuple[dict[Part, tuple[Discrete, ...]], dict[Discrete, None]]:
+        """Return what may hold choices in one part, with the hyperparameters that it waits for, and all others.
+
+        fragment: a finished part.
+
+        Raises NotFactorable.
         """
         check_factorable(fragment)
         plain: dict[Discrete, None] = {}
@@ -137,15 +176,7 @@ class ProgramCounter:
                     waiting[h] = self.free((h,))
                 else:
                     plain.update(dict.fromkeys(self.free((h,))))
-        tables = [sum_rows(rows) for rows in self._components(waiting)]
-        spoken_of = scope_of(tables)
-        factor = 1
-        for h in plain:
-            if h in spoken_of or h.fragment is not fragment:
-                tables.append({frozenset(((h, value),)): 1 for value in h.values})
-            else:
-                factor *= len(h.values)
-        return scale(eliminate(tables, fragment), factor)
+        return waiting, plain
 
     def free(self, hyperparameters: Iterable[Hyperparameter]) -> tuple[Discrete, ...]:
         """Return the independent hyperparameters without a value that some hyperparameters are or depend on.
@@ -161,7 +192,13 @@ class ProgramCounter:
                     found[one] = None
         return tuple(found)
 
-    def _components(self, waiting: dict[Part, tuple[Discrete, ...]]) -> Iterator[list[CountRow]]:
+    def components(self, waiting: Mapping[Part, tuple[Discrete, ...]]) -> Iterator[list[CountRow]]:
+        """Yield the rows of each group of parts that share hyperparameters.
+
+        waiting: part -> the hyperparameters without a value that it depends on.
+
+        Raises BudgetSpent.
+        """
         for parts, free in connected_components(waiting):
             alone = parts[0] if len(parts) == 1 else None
             yield self._module_rows(alone, free) if isinstance(alone, Module) else list(self._rows(parts, free))
@@ -203,14 +240,24 @@ class ProgramCounter:
             self.values = outside | {h.path: value for h, value in zip(free, chosen, strict=True)}
             try:
                 tables = [self._expand(part) for part in parts]
+                joined = join_tables(tables, self._join)
             except Infeasible:
                 continue
             except TooDeep:
                 self.cut = True
                 continue
+            except BudgetSpent:
+                self.cut = True
+                return
             finally:
                 self.values = outside
-            yield CountRow(dict(zip(free, chosen, strict=True)), join_tables(tables))
+            yield CountRow(dict(zip(free, chosen, strict=True)), joined)
+
+    def _join(self, pairs: int) -> None:
+        """Charge the pairs of entries that a join looks at; what was counted may still be joined for as much again."""
+        self.budget -= pairs
+        if self.budget < -self.overdraft:
+            raise BudgetSpent
 
     def _expand(self, part: Part) -> CountTable:
         self.budget -= 1
@@ -221,7 +268,10 @@ class ProgramCounter:
         if len(self.around) > MAX_NESTING:
             raise TooDeep(f"{part.path}: more than {MAX_NESTING} substitutions around each other")
         given = tuple(reader.value(h) for h in part.hyperparameters.values())
-        return self.fragment(expand_module(part, given, self.max_depth, keep=self.budget >= self.unkept))
+        self.kept += 1
+        fragment = expand_module(part, given, self.max_depth, keep=self.kept <= MAX_CACHED_COUNTS)
+        self.budget -= len(fragment.modules)
+        return self.fragment(fragment)
 
 
 class CachedCount(NamedTuple):

@@ -7,6 +7,7 @@ module that has it (Negrinho et al. 2019, section 7.2, whose names carried count
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Hashable
 from functools import lru_cache
@@ -15,8 +16,10 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from bostruct.domains.language.expansion import MAX_EXPANSIONS
 from bostruct.domains.language.graph import Fragment
 from bostruct.domains.language.hyperparameters import Discrete
+from bostruct.domains.language.termination import module_ancestors
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
 from bostruct.domains.space.decisions import Coordinate, token
@@ -98,6 +101,25 @@ def tokens(walk: Walk) -> npt.NDArray[np.int64]:
 @lru_cache(maxsize=200_000, typed=True)
 def _choice_tokens(path: str, value: Value) -> bytes:
     return _digests([f"{path} = {value!r}", f"{choice_kind(path)} = {value!r}"])
+
+
+def count_modules(walk: Walk) -> tuple[int, int]:
+    """Count the modules of a finished walk: all of them, and those in parts that no other program is likely to share.
+
+    walk: with nothing left to choose.
+
+    Parts are shared where their module can have few values, and lies in a part that is shared itself.
+    """
+    every = anew = 0
+    is_shared: dict[Fragment, bool] = {}
+    for fragment in sorted(walk.fragments(), key=lambda one: one.depth):
+        host = fragment.host
+        is_shared[fragment] = host is None or (
+            is_shared[host.fragment] and math.prod(len(h.values) for h in module_ancestors(host)) <= MAX_EXPANSIONS
+        )
+        every += len(fragment.modules)
+        anew += 0 if is_shared[fragment] else len(fragment.modules)
+    return every, anew
 
 
 def _part_tokens(fragment: Fragment) -> bytes:

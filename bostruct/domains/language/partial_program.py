@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal, Self, TypeAlias
 
 import numpy as np
 
 from bostruct.checks import check_choice, check_integer, short_repr
-from bostruct.domains.counts import Count, Exact
+from bostruct.domains.counts import AtLeast, Count, Exact
 from bostruct.domains.graphviz import render_svg
 from bostruct.domains.language import drawing, sampling
 from bostruct.domains.language.beginning import begin
 from bostruct.domains.language.counting import count
 from bostruct.domains.language.enumeration import depth_first, shortest_first
-from bostruct.domains.language.errors import LanguageError, TraceError
+from bostruct.domains.language.errors import LanguageError, NoneFeasible, TraceError
 from bostruct.domains.language.graph import Builder, Discrete
 from bostruct.domains.language.program import MAX_DEPTH, Program, build_program
 from bostruct.domains.language.trace import Trace, stored_value
@@ -24,7 +24,8 @@ from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
 
 Render: TypeAlias = Callable[[str], str]
-COUNT_BUDGET = 100_000  # parts looked at, for a size
+COUNT_BUDGET = 80_000  # modules looked at, for a size: about a second
+PROOF_DRAWS = 100  # for one program of a space of which none was counted
 
 
 class PartialProgram:
@@ -125,11 +126,27 @@ class PartialProgram:
         return build_program(self._walk, self.builder)
 
     def count(self, budget: int = COUNT_BUDGET) -> Count:
-        """Count the programs, by choices: `Exact`, `AtLeast` once the budget is spent, or `INFINITE`.
+        """Count the traces: `Exact`, `AtLeast` once the budget is spent, or `INFINITE`.
 
-        budget: int >= 1, parts of the space to look at.
+        budget: int >= 1, the work: modules of the space to look at, and pairs of partial counts to join; 80,000 take
+            about a second.
+
+        Traces that build equal programs count apart, so that different programs may be fewer. `AtLeast(1)` may mean
+        that nothing was counted in time, but a program drawn; `AtLeast(0)` that none was drawn either.
         """
-        return count(self._walk, check_integer("budget", budget, 1))
+        found = count(self._walk, check_integer("budget", budget, 1))
+        return AtLeast(1) if found == AtLeast(0) and self._has_program else found
+
+    @cached_property
+    def _has_program(self) -> bool:
+        """Tell whether one of a hundred draws is feasible; False leaves it open whether there is a program."""
+        rng = np.random.default_rng(0)
+        draw = partial(sampling.sample_walk, self._walk, rng, self.max_decisions)
+        try:
+            sampling.retry_until_feasible(draw, PROOF_DRAWS)
+        except NoneFeasible:
+            return False
+        return True
 
     def enumerate(self, order: Literal["depth", "length"] | None = None) -> Iterator[Trace]:
         """Yield all traces.

@@ -61,20 +61,22 @@ def sample_walk(walk: Walk, rng: np.random.Generator, max_decisions: int) -> Wal
     return walk
 
 
-def retry_until_feasible(draw: Callable[[], Walk]) -> Walk:
+def retry_until_feasible(draw: Callable[[], Walk], tries: int | None = None) -> Walk:
     """Return the first of several draws that is feasible; raises NoneFeasible.
 
     draw: function without arguments that returns a finished walk, or raises Infeasible or TooDeep.
+    tries: int, the most draws; None for 10,000.
     """
+    tries = FEASIBLE_TRIES if tries is None else tries
     why, tried, too_deep = "", 0, 0
-    for tried in range(1, FEASIBLE_TRIES + 1):
+    for tried in range(1, tries + 1):
         try:
             return draw()
         except Infeasible as error:
             why = str(error)
         except TooDeep as error:
             why, too_deep = str(error), too_deep + 1
-        if tried == FEASIBLE_TRIES or too_deep == TOO_DEEP_TRIES:
+        if tried == tries or too_deep == TOO_DEEP_TRIES:
             break
     raise NoneFeasible(f"none of {tried} draws was feasible; the last one: {why}")
 

@@ -15,26 +15,34 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.checks import check_choice, check_integer, short_repr
-from bostruct.contracts import DomainError, Infeasible, Json, ParsedJson, PointError, Presented, SpaceExhausted
+from bostruct.contracts import DomainError, Infeasible, Json, ParsedJson, PointError, Presented
 from bostruct.domains.architecture.value import Architecture
-from bostruct.domains.counts import Exact, Infinite
+from bostruct.domains.counts import Count, Exact, Infinite
 from bostruct.domains.language import changes, sampling
 from bostruct.domains.language.counting import count
+from bostruct.domains.language.distinct import (
+    MAX_KEPT_TRACES,
+    can_list,
+    draw_one_unseen,
+    draw_unseen_program,
+    list_programs,
+)
 from bostruct.domains.language.errors import LanguageError, NoneFeasible, TooDeep
-from bostruct.domains.language.features import LRUCache, coordinate_of, coordinates, tokens
+from bostruct.domains.language.features import LRUCache, coordinate_of, coordinates, count_modules, tokens
 from bostruct.domains.language.partial_program import COUNT_BUDGET, PartialProgram, check_generator
 from bostruct.domains.language.program import Program, build_program
 from bostruct.domains.language.trace import Trace
+from bostruct.domains.language.uniform import EvenDraws
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
 from bostruct.domains.space.decisions import Coordinate
-from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 
+QUICK_BUDGET = 20_000  # modules looked at, for whether a space is small
 NEIGHBORS_LISTED = 100_000
 NEIGHBORS_COUNTED = 2_000
 NEIGHBORS_COUNTED_OF_ENDLESS = 100  # a change there may open any number of programs
-MAX_LISTED_PROGRAMS = 2_000  # programs of a space whose unseen ones are known
 FINGERPRINT_SAMPLES = 8  # programs that a space's fingerprint looks at
+DESCRIPTION_WORK = 25_000  # modules built for one suggestion of a method that looks at drawn programs
 
 
 class SearchSpace(PartialProgram):
@@ -52,25 +60,33 @@ class SearchSpace(PartialProgram):
 
     @property
     def size(self) -> float:
-        """The number of programs, by choices; ``math.inf`` where there is no end, or none was found."""
-        return self._size
-
-    @cached_property
-    def _size(self) -> float:
-        found = self.count()
+        """The number of traces, at least that of programs; ``math.inf`` where there is no end, or none was found."""
+        found = self._count
         return found.count if isinstance(found, Exact) else math.inf
 
     @cached_property
-    def _is_endless(self) -> bool:
-        return isinstance(count(self._walk, MAX_LISTED_PROGRAMS), Infinite)
+    def _count(self) -> Count:
+        return self.count()
+
+    def quick_count(self) -> Count:
+        """Count the traces with a quarter of the work that `count` may do."""
+        return self._quick_count
 
     @cached_property
-    def _short_list(self) -> tuple[Trace, ...] | None:
-        """All programs where they are few and quickly counted, else None."""
-        found = count(self._walk, MAX_LISTED_PROGRAMS)
-        return (
-            tuple(self.enumerate("depth")) if isinstance(found, Exact) and found.count <= MAX_LISTED_PROGRAMS else None
-        )
+    def _quick_count(self) -> Count:
+        return count(self._walk, QUICK_BUDGET)
+
+    @cached_property
+    def is_listed(self) -> bool:
+        """True where all programs are known: at most 2,000 traces, whose programs can be compared in some seconds.
+
+        Then ``sample(by="architecture")`` draws each program equally likely; elsewhere it draws each trace so.
+        """
+        return can_list(self, MAX_KEPT_TRACES)
+
+    @cached_property
+    def _programs(self) -> tuple[Trace, ...]:
+        return list_programs(self)
 
     def sample(
         self, m: int, rng: np.random.Generator, by: Literal["decision", "architecture"] = "decision"
@@ -79,8 +95,8 @@ class SearchSpace(PartialProgram):
 
         m: int >= 0.
         rng: `numpy.random.Generator`.
-        by: ``decision`` for each value of each decision equally likely, ``architecture`` for each program equally
-            likely.
+        by: ``decision`` for each value of each decision equally likely; ``architecture`` for each program equally
+            likely where `is_listed`, else for each trace, of which several may build equal programs.
 
         A draw by decisions that has become large (nested more than 8 deep after 100 choices, or deeper than half of
         `max_depth`) takes from there on values that need the fewest substitutions to end, equally likely among these.
@@ -88,38 +104,58 @@ class SearchSpace(PartialProgram):
         """
         check_integer("m", m, 0)
         check_generator(rng)
-        evenly = check_choice("by", by, ("decision", "architecture")) == "architecture"
-
-        def draw() -> Walk:
-            if evenly:
-                return sampling.follow(
-                    self._walk, sampling.program_uniform_policy(rng, COUNT_BUDGET), self.max_decisions
-                )
-            return sampling.sample_walk(self._walk, rng, self.max_decisions)
-
+        if check_choice("by", by, ("decision", "architecture")) == "architecture":
+            return [self._draw_evenly(rng) for _ in range(m)]
+        draw = partial(sampling.sample_walk, self._walk, rng, self.max_decisions)
         return [self._trace(sampling.retry_until_feasible(draw)) for _ in range(m)]
 
-    def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Trace:
-        """Draw a trace that is not in `seen`.
+    def _draw_evenly(self, rng: np.random.Generator) -> Trace:
+        """Draw one of the programs where these are listed, else one of the traces."""
+        if self.is_listed and self._programs:
+            return self._programs[int(rng.integers(len(self._programs)))]
+        if not isinstance(self._count, Exact):
+            raise DomainError(f"by: 'architecture' needs a space whose size is known; it is {self._count}")
+        values = self._even_draws.values(rng)
+        if values is not None:
+            return self._trace(sampling.replay(self._walk, values))
+        by_counts = sampling.program_uniform_policy(rng, COUNT_BUDGET)
+        draw = partial(sampling.follow, self._walk, by_counts, self.max_decisions)
+        return self._trace(sampling.retry_until_feasible(draw))
 
-        seen: frozenset of traces.
+    @cached_property
+    def _even_draws(self) -> EvenDraws:
+        return EvenDraws(self._walk)
+
+    def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Trace:
+        """Draw a trace whose program is not in `seen`.
+
+        seen: keys of programs, as of `key`.
         rng: `numpy.random.Generator`.
 
         Drawn like those of `sample`; where few programs are left, each of them is equally likely. Raises SpaceExhausted
-        where there is none, or none is found.
+        where the list of all programs says that there is none, and, where the space is too large to be listed, after
+        1,024 draws of programs that were seen.
         """
-        if seen and self._short_list is not None and 2 * len(seen) >= len(self._short_list):
-            return self._one_of([x for x in self._short_list if x not in seen], rng)
-        if (x := draw_unseen(self, seen, rng)) is not None:
-            return x
-        if self.size > NEIGHBORS_LISTED:
-            raise SpaceExhausted(f"no unseen program in {DRAWS_UNSEEN} draws; {len(seen)} were seen")
-        return self._one_of([x for x in self.enumerate("depth") if x not in seen], rng)
+        found = self._quick_count
+        if seen and isinstance(found, Exact) and 2 * len(seen) >= found.count and self.is_listed:
+            return draw_one_unseen(self, self._programs, seen, rng)
+        return draw_unseen_program(self, seen, rng)
 
-    def _one_of(self, left: list[Trace], rng: np.random.Generator) -> Trace:
-        if not left:
-            raise SpaceExhausted(f"all {int(self.size)} programs of the space have been seen")
-        return left[int(rng.integers(len(left)))]
+    def program_size(self) -> float:
+        """Return the mean number of modules of eight drawn programs."""
+        return self._modules[0]
+
+    @property
+    def most_described(self) -> int:
+        """The most programs whose tokens one suggestion should need, so that it takes about half a second."""
+        return max(16, int(DESCRIPTION_WORK / max(1.0, self._modules[1])))
+
+    @cached_property
+    def _modules(self) -> tuple[float, float]:
+        """The means, over eight drawn programs, of all modules and of those that are built anew for each program."""
+        drawn = map(self._walk_of, self.sample(FINGERPRINT_SAMPLES, np.random.default_rng(0)))
+        every, anew = np.mean([count_modules(walk) for walk in drawn], axis=0)
+        return float(every), float(anew)
 
     def check(self, x: object) -> None:
         """Raise PointError unless x is the trace of a program of this space.
@@ -167,15 +203,26 @@ class SearchSpace(PartialProgram):
         """
         return Trace.from_json(data)
 
-    def key(self, x: Trace) -> Hashable:
-        """Return the trace itself.
+    def key(self, x: Trace) -> str:
+        """Return the fingerprint of the program: traces that build equal programs are one point.
 
-        x: a trace.
+        x: trace of the space.
         """
-        return x
+        return self._fingerprint_of(x)
+
+    @cached_property
+    def _fingerprint_of(self) -> LRUCache[Trace, str]:
+        return LRUCache(lambda x: self.present(x).fingerprint)
 
     def keys(self, batch: Iterable[Trace]) -> list[Hashable]:
-        """Return the traces themselves, which are equal where their points are.
+        """Return the fingerprints of the programs.
+
+        batch: traces of the space.
+        """
+        return [self.key(x) for x in batch]
+
+    def spellings(self, batch: Iterable[Trace]) -> list[Hashable]:
+        """Return the traces themselves, of which several may build equal programs: `HasSpellings`.
 
         batch: traces of the space.
         """
@@ -235,15 +282,21 @@ class SearchSpace(PartialProgram):
         m: int >= 0.
         rng: `numpy.random.Generator`.
 
-        Where they are more than 2,000 (in a space without end, more than 100), m different ones in the order drawn:
-        changes evenly, what they open by chance.
+        Where they are more than 2,000 (in a space without end, more than 100), or to list them would take long, m
+        different ones in the order drawn, changes evenly, what they open by chance; of programs of thousands of modules
+        fewer than m, where that would take seconds.
         """
-        counted = NEIGHBORS_COUNTED_OF_ENDLESS if self._is_endless else max(m, NEIGHBORS_COUNTED)
-        found = changes.list_at_most(changes.neighbors(self._walk, self._walk_of(x)), counted)
-        if found is not None and len(found) <= m:
-            return found
-        if found is not None:
-            return [found[i] for i in np.sort(rng.choice(len(found), size=m, replace=False, shuffle=False))]
+        end = self._walk_of(x)
+        if (affordable := changes.affordable_listing(self._walk, end)) is not None:
+            counted = NEIGHBORS_COUNTED_OF_ENDLESS if self._is_endless else max(m, NEIGHBORS_COUNTED)
+            found = changes.list_at_most(changes.neighbors(self._walk, end), min(counted, affordable))
+            if found is not None and len(found) <= m:
+                return found
+            if found is not None:
+                return [found[i] for i in np.sort(rng.choice(len(found), size=m, replace=False, shuffle=False))]
+        return self._draw_neighbors(x, min(m, changes.affordable_draws(end)), rng)
+
+    def _draw_neighbors(self, x: Trace, m: int, rng: np.random.Generator) -> list[Trace]:
         drawn: dict[Trace, None] = {}
         for _ in range(50 * m):
             if changes.count_differences(x, near := self.mutate(x, rng)) == 1:  # no other value had to give way
@@ -251,6 +304,10 @@ class SearchSpace(PartialProgram):
             if len(drawn) == m:
                 break
         return list(drawn)
+
+    @cached_property
+    def _is_endless(self) -> bool:
+        return isinstance(self._quick_count, Infinite)
 
     def coordinates(self, x: Trace) -> tuple[Coordinate, ...]:
         """Return the choices of a trace, in order, as positions among their values.

@@ -96,12 +96,14 @@ class Walk:
         "_values",
         "_waiting",
         "max_depth",
+        "n_visible",
         "root",
     )
 
     def __init__(self, root: Fragment, max_depth: int, values: dict[str, Value] | None = None) -> None:
         self.root = root
         self.max_depth = max_depth
+        self.n_visible = 1  # modules that were visible when choices were last listed
         self._values: dict[str, Value] = {} if values is None else values
         self._chosen: list[Discrete] = []  # the hyperparameters that have these values
         self._derived: dict[str, Value] = {}
@@ -114,7 +116,7 @@ class Walk:
 
     def copy(self) -> Walk:
         other = Walk.__new__(Walk)
-        other.root, other.max_depth = self.root, self.max_depth
+        other.root, other.max_depth, other.n_visible = self.root, self.max_depth, self.n_visible
         other._values, other._chosen = self._values.copy(), self._chosen.copy()
         other._derived = self._derived.copy()
         other._expanded = self._expanded.copy()
@@ -163,6 +165,7 @@ class Walk:
             self.reading_order()  # edges between parts may close a circle
         self._waiting = [module for module in modules if module.substitution is not None]
         self._derives = bool(found) and derives
+        self.n_visible = len(modules)
         self._round, self._cursor = Round(found, len(self._values)), 0
 
     def _opens_nothing(self) -> bool:
@@ -350,6 +353,11 @@ class Walk:
     def waiting(self) -> Sequence[Module]:
         """Return the substitution modules that nothing stood for when choices were last listed."""
         return self._waiting or ()
+
+    def count_built(self) -> int:
+        """Return how many modules the parts have that were built to see whether they hold choices."""
+        opened = (fragment for module, fragment in self._expanded.items() if opens_choices(module))
+        return len(self.root.modules) + sum(len(fragment.modules) for fragment in opened)
 
     def fragments(self) -> list[Fragment]:
         """Return all parts of a finished walk, the outermost first, those that no choice needed built now."""

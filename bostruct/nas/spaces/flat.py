@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import combinations
 
@@ -49,17 +50,35 @@ def _flat_network(nodes: int, filters: tuple[int, ...], classes: int) -> IO:
 
 
 def _wire_motif(nodes: int, width: int, chosen: dict[str, Value]) -> IO:
+    edges = {name.removeprefix("edge_"): value for name, value in chosen.items()}
+    inputs, outputs = wire_nodes(nodes, width, edges, lambda name: build_operation(str(name), width))
+    return inputs, apply_part(ops.conv2d(width, 1), outputs)
+
+
+def wire_nodes(nodes: int, width: int, chosen: Mapping[str, Value], build: Callable[[Value], IO]) -> IO:
+    """Build a graph of nodes, each of which joins what its edges give, normalizes it and convolves it with size 1.
+
+    nodes: number of nodes, at least 2; the last one is the output.
+    width: number of filters.
+    chosen: ``i_j`` -> what stands on the edge from node i to node j, ``none`` for nothing.
+    build: function of what was chosen that builds it.
+    """
     inputs, outputs = identity()
     made = [outputs]
     for j in range(1, nodes):
-        operations = [(i, chosen[f"edge_{i}_{j}"]) for i in range(j)]
-        read = [apply_part(_flat_operation(name, width), made[i]) for i, name in operations if name != NONE]
+        edges = [(i, chosen[f"{i}_{j}"]) for i in range(j)]
+        read = [apply_part(build(one), made[i]) for i, one in edges if one != NONE]
         joined = siso_sequential([ops.batch_norm(), ops.conv2d(width, 1), ops.relu()])
         made.append(apply_part(joined, combine_outputs(read, ops.concat)))
-    return inputs, apply_part(ops.conv2d(width, 1), made[-1])
+    return inputs, made[-1]
 
 
-def _flat_operation(name: str, width: int) -> IO:
+def build_operation(name: str, width: int) -> IO:
+    """Build one of `FLAT_OPERATIONS`.
+
+    name: of the operation.
+    width: number of filters.
+    """
     return {
         "conv1x1": partial(ops.conv2d, width, 1),
         "depthwise3x3": ops.depthwise_conv2d,

@@ -63,18 +63,18 @@ def test_a_space_without_programs_says_so():
 def test_all_programs_are_drawn_unseen_and_then_the_space_is_exhausted(rng):
     space, seen = SearchSpace(layers_of_kinds), []
     for _ in range(155):
-        seen.append(space.sample_unseen(frozenset(seen), rng))
+        seen.append(space.sample_unseen(frozenset(space.keys(seen)), rng))
     assert len(set(seen)) == space.size == 155
     assert set(seen) == set(space.enumerate())
     with pytest.raises(SpaceExhausted, match="all 155 programs of the space have been seen"):
-        space.sample_unseen(frozenset(seen), rng)
+        space.sample_unseen(frozenset(space.keys(seen)), rng)
 
 
 def test_the_few_that_are_left_are_equally_likely(rng):
     space = SearchSpace(layers_of_kinds)  # by decisions, a program of one layer is much likelier than one of three
     every = list(space.enumerate())
     left = [min(every, key=len), *[x for x in every if x["SISORepeat-0.num_reps"] == 3][:3]]
-    seen = frozenset(every) - set(left)
+    seen = frozenset(space.keys(every)) - set(space.keys(left))
     counts = Counter(space.sample_unseen(seen, rng) for _ in range(400))
     assert sum((counts[x] - 100) ** 2 / 100 for x in left) < 16.3  # p = 0.001 at three degrees of freedom
 
@@ -84,7 +84,7 @@ def test_spaces_too_large_to_list_give_up_after_as_many_draws_as_they_say(rng, m
     stuck = space.sample(1, rng)
     monkeypatch.setattr(SearchSpace, "sample", lambda _space, m, _rng: stuck * m)
     with pytest.raises(SpaceExhausted, match="no unseen program in 1024 draws; 1 were seen"):
-        space.sample_unseen(frozenset(stuck), rng)
+        space.sample_unseen(frozenset(space.keys(stuck)), rng)
 
 
 def test_sizes_are_counts_or_infinite():
@@ -97,7 +97,8 @@ def test_points_are_read_in_every_form_that_users_have(rng):
     x = space.sample(1, rng)[0]
     assert {space.parse(form) for form in (x, dict(x), space.present(x), space.replay(x))} == {x}
     assert space.decode(json.loads(json.dumps(space.encode(x)))) == x
-    assert space.keys([x, x]) == space.join([x], [], [x]) == [x, x]
+    assert space.spellings([x, x]) == space.join([x], [], [x]) == [x, x]
+    assert space.keys([x, x]) == [space.present(x).fingerprint] * 2
     with pytest.raises(PointError, match="expected a Trace, got "):
         space.check(dict(x))
     with pytest.raises(TraceError, match="no value for"):

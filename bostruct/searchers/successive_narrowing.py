@@ -1,0 +1,137 @@
+"""Successive narrowing: many points evaluated cheaply, then the best of them at more cost, round by round.
+
+The searcher of that name in the code of Negrinho et al. 2019, which is successive halving in rounds (Jamieson and
+Talwalkar 2016).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from bostruct.checks import check_integer, check_number
+from bostruct.contracts import Appraisal, Domain, HistoryView, Json, Point, PointError, State, Suggestion
+from bostruct.searchers.hyperband import Fidelities
+
+
+class Narrowing(NamedTuple):
+    """The state of a narrowing: what the next suggestion needs.
+
+    level: of the round.
+    members: the points of the round, at its level, in the order asked.
+    asked: how many of them were asked.
+    waiting: points of the next narrowing, which were asked while a round had others to wait for.
+    """
+
+    level: int
+    members: tuple[Point, ...]
+    asked: int
+    waiting: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class SuccessiveNarrowing:
+    """Successive narrowing over a `Fidelity`, in rounds, as in the code of Negrinho et al. 2019.
+
+    A narrowing begins with random points at the lowest level. When all points of a round are finished, the best share
+    of them, rounded down, is evaluated at the next level, until the highest, or until none is left. Then another
+    narrowing begins; published, the search ends. The published searcher refuses whoever asks while a round has points
+    that run; here that worker gets a random point of the next narrowing. A failed point is not kept.
+
+    domain: of the points.
+    fidelities: of the points.
+    n_initial: number of points of the first round, at least 1.
+    share: of a round's points that are kept, above 0 and below 1.
+
+    Raises TypeError, ValueError.
+    """
+
+    domain: Domain
+    fidelities: Fidelities
+    n_initial: int = 27
+    share: float = 1 / 3
+
+    def __post_init__(self) -> None:
+        check_integer("n_initial", self.n_initial, 1)
+        check_number("share", self.share, 1e-6, 1.0 - 1e-6)
+
+    def settings(self) -> dict[str, Json]:
+        return {"n_initial": self.n_initial, "share": self.share, "costs": list(self.fidelities.costs)}
+
+    def initial_state(self) -> State:
+        return self._write(Narrowing(0, (), 0, ()))
+
+    def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        rng: the only source of chance.
+        """
+        now = self._advance(self._read(state), history)
+        while now.asked < len(now.members):
+            x = now.members[now.asked]
+            now = self._advance(now._replace(asked=now.asked + 1), history)
+            if self.domain.key(x) not in history.seen:
+                return Suggestion(x, self._write(now), {"origin": "model", "level": self.fidelities.level(x)})
+        x = self._draw(history, rng)
+        if now.level == 0 and len(now.members) < self.n_initial:
+            now = now._replace(members=(*now.members, x), asked=now.asked + 1)
+        else:
+            now = now._replace(waiting=(*now.waiting, x))
+        return Suggestion(x, self._write(now), {"origin": "random", "level": self.fidelities.level(x)})
+
+    def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
+        """Make only points at the highest level evaluated eligible.
+
+        history: at least one completed point.
+        state: of the last suggestion.
+        rng: unused.
+        """
+        del state, rng
+        levels = np.array([self.fidelities.level(x) for x in history.completed])
+        return Appraisal(levels == levels.max(), None)
+
+    def _advance(self, now: Narrowing, history: HistoryView) -> Narrowing:
+        """Return the next round where all points of this one are finished, the same one elsewhere."""
+        is_full = now.level > 0 or len(now.members) >= self.n_initial
+        if not is_full or now.asked < len(now.members):
+            return now
+        running = set(self.domain.keys(history.running))
+        finished = dict(zip(self.domain.keys(history.completed), history.values.tolist(), strict=True))
+        keys = [self.domain.key(x) for x in now.members]
+        known = history.seen
+        if any(key in running or key not in known for key in keys):
+            return now
+        ranked = sorted((finished[key], i) for i, key in enumerate(keys) if key in finished)
+        kept = [now.members[i] for _, i in ranked[: int(self.share * len(keys) + 1e-9)]]
+        above = now.level + 1
+        higher = [] if above == len(self.fidelities.costs) else [self._at_level(x, above) for x in kept]
+        members = tuple(x for x in higher if x is not None)
+        if members:
+            return Narrowing(above, members, 0, now.waiting)
+        first = now.waiting[: self.n_initial]
+        return self._advance(Narrowing(0, first, len(first), now.waiting[self.n_initial :]), history)
+
+    def _draw(self, history: HistoryView, rng: np.random.Generator) -> Point:
+        """Draw an unseen point at the lowest level where that can be, else at the level it was drawn at."""
+        x = self.domain.sample_unseen(history.seen, rng)
+        lowest = self._at_level(x, 0)
+        return x if lowest is None or self.domain.key(lowest) in history.seen else lowest
+
+    def _at_level(self, x: Point, level: int) -> Point | None:
+        try:
+            return self.fidelities.at_level(x, level)
+        except PointError:  # a constraint ties the fidelity to the rest
+            return None
+
+    def _write(self, now: Narrowing) -> State:
+        encode = self.domain.encode
+        points = {"members": [encode(x) for x in now.members], "waiting": [encode(x) for x in now.waiting]}
+        return {"level": now.level, "asked": now.asked, **points}
+
+    def _read(self, state: State) -> Narrowing:
+        members, waiting = (tuple(self.domain.decode(x) for x in state[name]) for name in ("members", "waiting"))
+        return Narrowing(state["level"], members, state["asked"], waiting)

@@ -1,0 +1,78 @@
+"""Programs that several traces build: one point each, listed once, drawn once, exhausted when all were seen."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from bostruct.contracts import SpaceExhausted
+from bostruct.domains.language import distinct
+from bostruct.domains.language.distinct import LazyKeys, can_list, draw_unseen_program, list_programs
+from bostruct.language import D, Exact, SearchSpace, siso_module, siso_optional, siso_sequential
+from tests.domains.language.more_programs import endless, layers_of_kinds
+
+
+def copies():
+    """Three places for a layer of two kinds: 27 traces, 1 + 2 + 4 + 8 programs."""
+    layers = [siso_optional(lambda: siso_module("A", {"x": D([0, 1])}), D([0, 1])) for _ in range(3)]
+    return siso_sequential(layers)
+
+
+def test_equal_programs_have_one_key_and_are_listed_once():
+    space = SearchSpace(copies)
+    every = list(space.enumerate("depth"))
+    assert space.count() == Exact(27) == Exact(len(every))
+    programs = list_programs(space)
+    assert len(programs) == len(set(space.keys(every))) == len({space.present(x) for x in every}) == 15
+    firsts = {space.key(x): x for x in reversed(every)}
+    assert list(programs) == [x for x in every if firsts[space.key(x)] == x]
+    assert len(set(space.spellings(every))) == 27
+
+
+def test_programs_are_drawn_evenly_where_they_are_listed():
+    space, m = SearchSpace(copies), 1_500
+    assert space.is_listed
+    counts = Counter(space.keys(space.sample(m, np.random.default_rng(0), by="architecture")))
+    assert sum((counts[key] - 100) ** 2 / 100 for key in set(space.keys(space.enumerate()))) < 36.2  # p = 0.001 at 14
+    assert not SearchSpace(endless).is_listed
+
+
+def test_all_programs_are_drawn_unseen_then_the_space_is_exhausted(monkeypatch):
+    for kept in (2_000, 0):  # from the list that is kept, and from one that is made when draws find nothing
+        monkeypatch.setattr("bostruct.domains.language.space.MAX_KEPT_TRACES", kept)
+        space, rng, seen = SearchSpace(copies), np.random.default_rng(0), set()
+        for _ in range(15):
+            key = space.key(space.sample_unseen(frozenset(seen), rng))
+            assert key not in seen
+            seen.add(key)
+        with pytest.raises(SpaceExhausted, match="all 15 programs of the space have been seen"):
+            space.sample_unseen(frozenset(seen), rng)
+    monkeypatch.setattr(distinct, "LISTING_WORK", 10)
+    with pytest.raises(SpaceExhausted, match="no unseen program in 1024 draws; 15 were seen"):
+        SearchSpace(copies).sample_unseen(frozenset(seen), rng)
+
+
+def test_lists_are_made_where_few_modules_are_to_be_built(monkeypatch):
+    space = SearchSpace(layers_of_kinds)  # 155 traces of up to three layers
+    assert can_list(space, 155)
+    assert not can_list(space, 154)
+    monkeypatch.setattr(distinct, "LISTING_WORK", 155)
+    assert not can_list(space, 155)
+
+
+def test_keys_are_computed_when_they_are_looked_at():
+    class Counted:
+        asked = 0
+
+        def key(self, x):
+            self.asked += 1
+            return x
+
+    counted = Counted()
+    keys = LazyKeys(counted).keys([1, 2, 3])  # type: ignore[arg-type]
+    assert next(keys) == 1
+    assert counted.asked == 1
+    space = SearchSpace(copies)
+    assert draw_unseen_program(space, frozenset(), np.random.default_rng(0)) in set(space.enumerate())
