@@ -19,6 +19,7 @@ from bostruct.contracts import (
     HasCrossover,
     HasDecisions,
     HasDistances,
+    HasEnumeration,
     HasFeatures,
     HasMigration,
     HasMutation,
@@ -48,7 +49,7 @@ POSSESSIONS = [
     (
         SPACE,
         {HasCandidates, HasNeighbors, HasNeighborhoods, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions}
-        | {HasCombinations, HasContinuous, HasMigration, HasNamedDecisions, HasVariables},
+        | {HasCombinations, HasContinuous, HasEnumeration, HasMigration, HasNamedDecisions, HasVariables},
     ),
     (NETWORKS, {HasMutation, HasPool, HasMigration, HasArchitectures}),
     (
