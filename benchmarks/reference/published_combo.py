@@ -74,7 +74,8 @@ def _load() -> dict[str, Any]:
     """Import the modules of the clone that take part, by their last names."""
     torch: Any = importlib.import_module("torch")
     torch.set_num_threads(1)
-    vars(np).setdefault("int", int)
+    numpy: Any = np
+    numpy.int = int
     torch.cholesky = lambda matrix, upper=False: torch.linalg.cholesky(matrix, upper=upper)
     torch.triangular_solve = lambda right, left, upper=True: (torch.linalg.solve_triangular(left, right, upper=upper),)
     for name in ("psutil", "simanneal", "simanneal.anneal"):  # of parts that do not run here

@@ -125,8 +125,9 @@ def list_few(domain: Domain, most: int) -> Batch | None:
     domain: any.
     most: number of points.
     """
-    is_small = has_capability(domain, HasEnumeration) and domain.n_points <= most and domain.enumerable
-    return domain.enumerate() if is_small else None
+    if has_capability(domain, HasEnumeration) and domain.n_points <= most and domain.enumerable:
+        return domain.enumerate()
+    return None
 
 
 def count_at_most(domain: Domain) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.linalg.blas import dtrmm  # pyright: ignore[reportAttributeAccessIssue]
@@ -214,8 +214,11 @@ class GaussianPosterior:
 
     @cached_property
     def _single_members(self) -> list[SingleMember]:
-        prepared = self.kernel.prepare(self.xs)
-        return [prepare_member(self.kernel.gram(one.hyper.theta, prepared), one, self.nugget) for one in self.members]
+        prepared = lru_cache(lambda: self.kernel.prepare(self.xs))
+        return [
+            prepare_member(lambda theta=one.hyper.theta: self.kernel.gram(theta, prepared()), one, self.nugget)
+            for one in self.members
+        ]
 
     @property
     def _gram_and_diag(self) -> Callable[[Array, Batch, Prepared], tuple[Array, Array]]:

@@ -8,6 +8,7 @@ explain, all of them explain.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -41,35 +42,37 @@ class SingleMember(NamedTuple):
     reach: npt.NDArray[np.float32]
 
 
-def prepare_member(gram: Array, one: Member, nugget: float) -> SingleMember:
+def prepare_member(build: Callable[[], Array], one: Member, nugget: float) -> SingleMember:
     """Return what the bounds need of a member.
 
-    gram: K of the training points under it (n, n).
+    build: makes K of the training points under it (n, n); asked only where components pay.
     one: the member.
     nugget: share of the amplitude added to the diagonal of K.
     """
-    components = leading_components(gram, one.hyper.ratio(nugget) + one.jitter)
+    n = len(one.weights)
+    most = min(MAX_COMPONENTS, n // POINTS_PER_COMPONENT)
+    components = np.empty((0, n))
+    if most >= FEWEST_COMPONENTS:
+        components = leading_components(build(), one.hyper.ratio(nugget) + one.jitter, most)
     scale = float(np.max(np.abs(one.weights))) or 1.0
     weights = one.weights / scale
-    rows = np.vstack([weights, np.abs(weights), np.ones(len(weights)), components])
+    rows = np.vstack([weights, np.abs(weights), np.ones(n), components])
     rows[np.abs(rows) < NEGLIGIBLE] = 0.0
     is_level = float(np.ptp(one.reach)) <= SINGLE_ROUNDING * float(one.reach[0])
     reach = (one.reach[:1] if is_level else one.reach).astype(np.float32)
     return SingleMember(rows.astype(np.float32), scale, float(np.linalg.norm(components)), reach[:, None])
 
 
-def leading_components(gram: Array, ridge: float) -> Array:
-    """Return rows B (r, n) with B (K + ridge I) B' = I that span about the leading eigenvectors of K; r is at most 32.
+def leading_components(gram: Array, ridge: float, most: int) -> Array:
+    """Return rows B (r, n) with B (K + ridge I) B' = I that span about the leading eigenvectors of K.
 
     gram: K (n, n).
     ridge: added to the diagonal, at least 0.
+    most: the most that r may be, in 1..n.
 
     Source: Halko, Martinsson and Tropp 2011, algorithm 4.4, begun at columns of K.
     """
     n = len(gram)
-    most = min(MAX_COMPONENTS, n // POINTS_PER_COMPONENT)
-    if most < FEWEST_COMPONENTS:
-        return np.empty((0, n))
     basis = gram[:, np.linspace(0, n - 1, most).astype(np.int64)]
     for _ in range(POWER_ITERATIONS):
         basis = gram @ np.linalg.qr(basis)[0]
@@ -91,12 +94,13 @@ def bound_member(one: SingleMember, single: SingleGram) -> tuple[Array, Array]:
     share = share / (1.0 - share) if share < 0.5 else 2.0 * share  # of what was computed, no longer of what is true
     found = one.rows @ gram
     weighted, magnitude, total = found[:3].astype(np.float64)
-    components = found[3:]
     nearest = gram.max(axis=0).astype(np.float64)
     reached = nearest * one.reach[0] if len(one.reach) == 1 else (gram * one.reach).max(axis=0)
-    lowest = one.scale * (weighted - share * (1.0 + share) * magnitude - NEGLIGIBLE * (1.0 + share) * total)
-    length = np.sqrt(nearest * total) * (1.0 + share)  # at least |k|
-    projected = np.sqrt(np.einsum("rm,rm->m", components, components, dtype=np.float64))
-    projected -= (share * one.spread + NEGLIGIBLE * n) * length
-    explained = np.maximum((1.0 - share - 4.0 * SINGLE_ROUNDING) * reached, (1.0 - COMPONENT_ROUNDING) * projected)
-    return lowest, np.square(np.maximum(explained, 0.0))
+    lowest = weighted - share * (1.0 + share) * magnitude - NEGLIGIBLE * (1.0 + share) * total
+    explained = max(1.0 - share - 4.0 * SINGLE_ROUNDING, 0.0) * reached
+    if len(components := found[3:]):
+        length = np.sqrt(nearest * total) * (1.0 + share)  # at least |k|
+        projected = np.sqrt(np.einsum("rm,rm->m", components, components, dtype=np.float64))
+        projected -= (share * one.spread + NEGLIGIBLE * n) * length
+        np.maximum(explained, (1.0 - COMPONENT_ROUNDING) * projected, out=explained)
+    return one.scale * lowest, np.square(explained)
