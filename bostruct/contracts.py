@@ -22,7 +22,7 @@ contract. `bostruct.checks.require` and `has_capability` ask for it, which look 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
@@ -39,6 +39,7 @@ Batch: TypeAlias = Any  # several of them: see above
 Prepared: TypeAlias = Any  # what a kernel needs to know of two batches, whatever its parameters
 State: TypeAlias = ParsedJson  # what the next step needs: plain JSON, so that it survives on disk exactly
 Info: TypeAlias = dict[str, ParsedJson]  # what a person wants to see, as JSON
+SINGLE_FLOOR = 1e-26  # the smallest entry of a Gram matrix in single precision, short of numbers that slow products
 ADDED_LATER = {"added later": True}  # of a field: its default says nothing, so that settings on record stay the same
 AnyVariable = TypeVar("AnyVariable", covariant=True)  # `bostruct.domains.space.variable.Variable` in this package
 AnyArchitecture = TypeVar("AnyArchitecture", covariant=True)  # `bostruct.domains.architecture.value.Architecture`
@@ -220,6 +221,25 @@ class HasSpellings(Domain, Protocol):
 
         batch: of m points. Returns m hashables.
         """
+        ...
+
+
+@runtime_checkable
+class HasEnumeration(Domain, Protocol):
+    """A domain that can list its points where they are few.
+
+    n_points: their number before constraints, for which no point is listed.
+    """
+
+    n_points: int
+
+    @property
+    def enumerable(self) -> bool:
+        """True where `enumerate` may be called."""
+        ...
+
+    def enumerate(self) -> Batch:
+        """List all valid points, each once, in a fixed order."""
         ...
 
 
@@ -660,6 +680,32 @@ class HasInputGradient(Kernel, Protocol):
         ...
 
 
+class SingleGram(NamedTuple):
+    """A Gram matrix in single precision, and the error that it may have.
+
+    gram: (n, m), which is overwritten by the next one. Entries below `SINGLE_FLOOR` are raised to it.
+    error: the most by which another entry may be wrong, as a share of it.
+    """
+
+    gram: npt.NDArray[np.float32]
+    error: float
+
+
+@runtime_checkable
+class HasSingleGrams(Kernel, Protocol):
+    """A kernel whose Gram matrices come in single precision too, in a third of the time."""
+
+    def single_grams(self, thetas: Sequence[Array], xs: Batch) -> Callable[[Batch], Iterator[SingleGram] | None] | None:
+        """Return a function from m points to the Gram matrices of n points with them, one for each parameter vector.
+
+        thetas: (p,) each.
+        xs: n points.
+
+        The function returns None for points of which double precision is as quick. None instead of it: for any points.
+        """
+        ...
+
+
 @runtime_checkable
 class Similarity(HasLine, HasGradient, Protocol):
     """A function of two points with all methods of a kernel, whose matrices may be indefinite."""
@@ -694,6 +740,18 @@ class Posterior(Protocol):
         This is the kriging believer, `fantasize` in BoTorch.
 
         xs: points that are being evaluated; none change nothing.
+        """
+        ...
+
+
+@runtime_checkable
+class HasBounds(Posterior, Protocol):
+    """A posterior with bounds that are quicker than `screen`, tighter, or both, and whose mean is no estimate."""
+
+    def bound(self, xs: Batch) -> Prediction:
+        """Return a mean never above, and a variance never below, that of `predict`, (s, m) each.
+
+        xs: m points.
         """
         ...
 

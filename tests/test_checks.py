@@ -20,6 +20,7 @@ from bostruct.contracts import (
     HasCrossover,
     HasDecisions,
     HasDistances,
+    HasEnumeration,
     HasFeatures,
     HasMigration,
     HasMutation,
@@ -50,7 +51,7 @@ POSSESSIONS = [
     (
         SPACE,
         {HasCandidates, HasNeighbors, HasNeighborhoods, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions}
-        | {HasCombinations, HasContinuous, HasMigration, HasNamedDecisions, HasVariables},
+        | {HasCombinations, HasContinuous, HasEnumeration, HasMigration, HasNamedDecisions, HasVariables},
     ),
     (NETWORKS, {HasMutation, HasPool, HasMigration, HasArchitectures}),
     (

@@ -22,6 +22,7 @@ PAGE = ROOT / "docs" / "speed.md"
 SCRIPTS = (
     "sampler",
     "acquisition",
+    "combo",
     "auto",
     "mixed",
     "large",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bostruct.acquisition.pruning import best, best_of_each
+from bostruct.acquisition.pruning import best, best_of_each, best_of_each_unpruned
 from bostruct.checks import check_integer, has_capability
 from bostruct.contracts import (
     ADDED_LATER,
@@ -14,6 +14,7 @@ from bostruct.contracts import (
     Batch,
     Domain,
     HasCandidates,
+    HasEnumeration,
     HasNeighborhoods,
     HasNeighbors,
     Info,
@@ -22,6 +23,8 @@ from bostruct.contracts import (
     Score,
 )
 
+PRUNED_UP_TO = 0.35  # share of a step's neighbors scored, above which ascents without a limit score all at once
+REPEATS_MATTER_UP_TO = 100  # points of the domain for each draw
 MAX_NEIGHBORS = 20_000  # of one point, looked at in one step unless told
 
 
@@ -37,6 +40,8 @@ class LocalSearch:
     most: number of neighbors looked at by all ascents together, after which they end where they are, at least 1; None:
         they end at local maxima, as published.
     neighbors: how many neighbors of one point a step looks at, at least 1; of more that many are drawn.
+    distinct: drop candidates that repeat others, and take all points of a domain that lists them and has no more than
+        `random`.
 
     Raises TypeError, ValueError.
     """
@@ -47,6 +52,7 @@ class LocalSearch:
     leaps: bool = False
     most: int | None = None
     neighbors: int = field(default=MAX_NEIGHBORS, metadata=ADDED_LATER)
+    distinct: bool = field(default=False, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
         check_integer("random", self.random, 1)
@@ -68,7 +74,8 @@ class LocalSearch:
         starts: good points to start from; may be empty.
         rng: the only source of chance.
         """
-        candidates = draw_with_neighbors(domain, self.random, self.spray, starts, rng)
+        draw = draw_distinct if self.distinct else draw_with_neighbors
+        candidates = draw(domain, self.random, self.spray, starts, rng)
         chosen, scores = best(score, domain, candidates, self.ascents)
         climbers = domain.take(candidates, chosen)
         ends, scores, steps = ascend(score, domain, climbers, scores, rng, self.leaps, self.most, self.neighbors)
@@ -91,6 +98,45 @@ def draw_with_neighbors(
     can_choose = has_capability(domain, HasCandidates)
     drawn = domain.sample_candidates(random, starts, rng) if can_choose else domain.sample(random, rng)
     return domain.join(drawn, sample_neighborhoods(domain, starts, spray, rng)[0]) if len(starts) else drawn
+
+
+def draw_distinct(domain: HasNeighbors, random: int, spray: int, starts: Batch, rng: np.random.Generator) -> Batch:
+    """Return all points of the domain where they can be listed and are few, else `draw_with_neighbors` without repeats.
+
+    Of a domain so large that fewer than one draw in 200 repeats another, no repeats are looked for.
+
+    domain: to draw from.
+    random: number of points, at least 1.
+    spray: number of neighbors of each start, at least 0.
+    starts: known points, which a domain may begin from; may be none.
+    rng: the only source of chance.
+    """
+    few = list_few(domain, random)
+    if few is not None:
+        return few
+    drawn = draw_with_neighbors(domain, random, spray, starts, rng)
+    if count_at_most(domain) > REPEATS_MATTER_UP_TO * random:
+        return drawn
+    return domain.take(drawn, first_occurrences(domain, drawn))
+
+
+def list_few(domain: Domain, most: int) -> Batch | None:
+    """Return all points of a domain; None where it cannot list them, or may have more than `most`.
+
+    domain: any.
+    most: number of points.
+    """
+    if has_capability(domain, HasEnumeration) and domain.n_points <= most and domain.enumerable:
+        return domain.enumerate()
+    return None
+
+
+def count_at_most(domain: Domain) -> float:
+    """Return an upper bound of the number of points, for which none is listed: the size of a space may list them.
+
+    domain: any.
+    """
+    return domain.n_points if has_capability(domain, HasEnumeration) else domain.size
 
 
 def sample_neighborhoods(
@@ -150,11 +196,14 @@ def ascend(
     scores = scores[first]
     climbing = np.arange(len(points))
     merged = np.zeros(len(points), dtype=bool)
-    steps = looked_at = 0
+    steps, looked_at, share = 0, 0, 0.0
     while len(climbing) and (most is None or looked_at < most):
         here = domain.join([points[i] for i in climbing])
         batch, group = sample_neighborhoods(domain, here, neighbors, rng, leaps)
-        winner, top = best_of_each(score, domain, batch, group, len(climbing), scores[climbing])
+        if most is not None or share <= PRUNED_UP_TO:
+            winner, top, share = best_of_each(score, domain, batch, group, len(climbing), scores[climbing])
+        else:
+            winner, top = best_of_each_unpruned(score, batch, group, len(climbing), scores[climbing])
         moved = winner >= 0
         climbing, winner = climbing[moved], winner[moved]
         for i, w, value in zip(climbing, winner, top[moved], strict=True):

@@ -51,8 +51,8 @@ def _could_enter(bound: float, index: int, scores: Array, ranked: npt.NDArray[np
 
 def best_of_each(
     score: Score, domain: Domain, xs: Batch, group: npt.NDArray[np.int64], n_groups: int, floor: Array
-) -> tuple[npt.NDArray[np.int64], Array]:
-    """Return for each group of points the index of its best, the lowest of equals, and its score.
+) -> tuple[npt.NDArray[np.int64], Array, float]:
+    """Return for each group the index of its best point, the lowest of equals, its score, and the share of xs scored.
 
     score: with bounds.
     domain: of the points.
@@ -76,6 +76,26 @@ def best_of_each(
                 winner[g], top[g] = index, value
         position[open_groups] = np.minimum(position[open_groups] + block, stop[open_groups])
         block *= BLOCK_GROWTH
+    return winner, top, float(np.sum(position - starts[:-1])) / max(len(bounds), 1)
+
+
+def best_of_each_unpruned(
+    score: Score, xs: Batch, group: npt.NDArray[np.int64], n_groups: int, floor: Array
+) -> tuple[npt.NDArray[np.int64], Array]:
+    """Return what `best_of_each` returns, but the share: where bounds save little, all points at once take less time.
+
+    score: of which no bounds are asked.
+    xs: m points.
+    group: of each point (m,), in 0..n_groups - 1.
+    n_groups: number of groups.
+    floor: (n_groups,), as of `best_of_each`.
+    """
+    scores = score(xs)
+    order = np.lexsort((np.arange(len(scores)), -scores, group))
+    first = order[np.unique(group[order], return_index=True)[1]]  # the best of each group that has any
+    first = first[scores[first] > floor[group[first]]]
+    winner, top = np.full(n_groups, -1, dtype=np.int64), floor.astype(np.float64, copy=True)
+    winner[group[first]], top[group[first]] = first, scores[first]
     return winner, top
 
 

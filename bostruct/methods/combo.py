@@ -56,17 +56,20 @@ class ComboPriors:
         )
 
 
-def combo(domain: Space) -> BayesianSearch:
+def combo(domain: Space, n_initial: int = 20) -> BayesianSearch:
     """Build COMBO as published (Oh et al. 2019).
 
     Its parts are an ARD diffusion kernel, horseshoe priors, slice sampling, expected improvement and local search.
 
     domain: a `Space` without `Real` variables, or long or logarithmic `Integer` ones.
+    n_initial: number of points before the model is asked, at least 1, those that were given among them. The paper has
+        20, and 2 on Branin.
 
-    Raises DomainError.
+    Raises DomainError, TypeError, ValueError.
     """
     graphs, link = variable_graphs(domain), LogEdgeWeight()
     kernel = ard_diffusion(graphs, EDGE_WEIGHT_PRIOR, link)
     priors = ComboPriors(*extreme_eigenvalues(graphs, link, np.zeros(len(graphs))))
     surrogate = MarginalizedGP(kernel, domain.join, priors)
-    return BayesianSearch(domain, surrogate, Improvement(ExpectedImprovement()), LocalSearch())
+    search = LocalSearch(distinct=True)
+    return BayesianSearch(domain, surrogate, Improvement(ExpectedImprovement()), search, n_initial)

@@ -95,7 +95,8 @@ class BayesianSearch:
     surrogate: learns the objective from the completed points.
     score: makes the score of the surrogate's posterior: a builder such as `bostruct.searchers.scores.Improvement`.
     maximizer: searches the domain for the points of the largest acquisition value.
-    n_initial: number of points that `design` chooses before the surrogate is asked, at least 1.
+    n_initial: number of points seen before the surrogate is asked, at least 1. Points that were given, or added, and
+        failed trials count; `design` chooses the others.
     n_starts: how many of the best completed points the maximizer is told of, at least 0; None for all.
     design: (domain, seen, rng) -> an unseen initial point.
     surroundings: (domain, x, rng) -> points around x, suggested when all that the maximizer found was seen before.

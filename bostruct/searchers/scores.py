@@ -18,6 +18,7 @@ from bostruct.contracts import (
     Array,
     Batch,
     DependsOnNoise,
+    HasBounds,
     HasNoise,
     HasPredictionGradient,
     HasScoreGradient,
@@ -77,7 +78,9 @@ class AcquisitionScore:
 
         xs: m points.
         """
-        return self.acquisition.average(self.acquisition.upper_bounds(self.posterior.screen(xs), self.incumbent))
+        posterior = self.posterior
+        screened = posterior.bound(xs) if has_capability(posterior, HasBounds) else posterior.screen(xs)
+        return self.acquisition.average(self.acquisition.upper_bounds(screened, self.incumbent))
 
     def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
         """Return the score of m points as a function of their continuous coordinates: `HasScoreGradient`.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.contracts import Array, BlockGram, HasLine, Prepared
+from bostruct.contracts import Array, BlockGram, HasLine, NumericalError, Prepared
 from bostruct.surrogates.block_evidence import block_evidence
 from bostruct.surrogates.gaussian import cholesky, evidence, evidence_from, log_determinant, solve_lower
 from bostruct.surrogates.hyperparameters import Hyperparameters, ScalePriors
@@ -107,11 +107,16 @@ def _log_likelihood(
 
 
 def _log_posterior(prior: Callable[[float], float], likelihood: Callable[[float], float]) -> Callable[[float], float]:
-    """Return prior plus likelihood; the likelihood is spared outside the prior's support."""
+    """Return prior plus likelihood: -inf outside the prior's support, and where a matrix cannot be factored."""
 
     def density(t: float) -> float:
         before = prior(t)
-        return before if before == -math.inf else before + likelihood(t)
+        if before == -math.inf:
+            return before
+        try:
+            return before + likelihood(t)
+        except NumericalError:
+            return -math.inf
 
     return density
 
@@ -119,8 +124,16 @@ def _log_posterior(prior: Callable[[float], float], likelihood: Callable[[float]
 def _update_mean(
     data: ChainData, gram: Array, now: Hyperparameters, rng: np.random.Generator, tally: ChainTally
 ) -> Hyperparameters:
-    """Update the mean: the evidence is quadratic in it, so one factorization serves the whole update."""
-    lower, jitter = cholesky(gram.copy, now.ratio(data.nugget))
+    """Update the mean: the evidence is quadratic in it, so one factorization serves the whole update.
+
+    Where the matrix of the last suggestion's chain cannot be factored with the points of this one, the mean stays, for
+    the updates that follow to leave that place.
+    """
+    try:
+        lower, jitter = cholesky(gram.copy, now.ratio(data.nugget))
+    except NumericalError:
+        tally.updates += 1
+        return now
     tally.largest_jitter = max(tally.largest_jitter, jitter)
     white = solve_lower(lower, np.column_stack([data.values - now.mean, np.ones(len(data.values))]))
     (yy, y1), (_, ones) = white.T @ white

@@ -25,7 +25,8 @@ from bostruct.contracts import (
 from bostruct.surrogates.gaussian import cholesky, evidence_from, inverse_from_cholesky, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters, check_values, make_initial_theta
 from bostruct.surrogates.local_data import choose_local
-from bostruct.surrogates.posterior import GaussianPosterior, Member, member_from_gram
+from bostruct.surrogates.members import Member, member_from_gram
+from bostruct.surrogates.posterior import GaussianPosterior
 from bostruct.surrogates.standardization import standardize
 
 LOG_NOISE_RANGE = (math.log(1e-6), math.log(10.0))  # of standardized values

@@ -19,7 +19,8 @@ from bostruct.surrogates.hyperparameters import (
     check_values,
     make_initial_theta,
 )
-from bostruct.surrogates.posterior import GaussianPosterior, fit_member
+from bostruct.surrogates.members import fit_member
+from bostruct.surrogates.posterior import GaussianPosterior
 
 
 @dataclass(frozen=True)

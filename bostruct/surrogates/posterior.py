@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.linalg.blas import dtrmm  # pyright: ignore[reportAttributeAccessIssue]
@@ -15,61 +15,20 @@ from bostruct.contracts import (
     Batch,
     DependsOnTraining,
     HasInputGradient,
+    HasSingleGrams,
     Kernel,
     Posterior,
     Prediction,
     Prepared,
+    SingleGram,
 )
-from bostruct.surrogates.gaussian import cholesky, inverse_lower
-from bostruct.surrogates.hyperparameters import Hyperparameters
+from bostruct.surrogates.members import Member, fit_member
+from bostruct.surrogates.single_bounds import SingleMember, bound_member, prepare_member
 
 SMALLEST_VARIANCE = 1e-8  # of the latent value, on the scale of the model: as published
 SCREEN_ROUNDING = 1e-13
+SINGLE_BLOCK = 2**17  # covariances at a time in single precision
 BLOCK = 1024  # candidates at a time: their covariances with the training points stay in cache
-
-
-class Member(NamedTuple):
-    """One sample of the hyperparameters, with what prediction needs.
-
-    hyper: the sample.
-    weights: (K + ratio I)^-1 (y - mean), (n,); empty where no values were given.
-    whitener: inverse of the Cholesky factor of K + ratio I, (n, n).
-    reach: 1 / sqrt of the diagonal of K + ratio I, (n,): the share of a prior variance that one point explains.
-    jitter: added to the diagonal of K, 0 where none was needed.
-    """
-
-    hyper: Hyperparameters
-    weights: Array
-    whitener: Array
-    reach: Array
-    jitter: float
-
-
-def fit_member(kernel: Kernel, xs: Batch, residual: Array | None, hyper: Hyperparameters, nugget: float) -> Member:
-    """Factor the Gram matrix of training points under one sample of the hyperparameters; raises NumericalError.
-
-    kernel: of the points.
-    xs: n points.
-    residual: values less the mean (n,); None leaves the weights empty.
-    hyper: the sample.
-    nugget: share of the amplitude added to the diagonal of K, at least 0.
-    """
-    return member_from_gram(kernel.gram(hyper.theta, kernel.prepare(xs)), residual, hyper, nugget)
-
-
-def member_from_gram(gram: Array, residual: Array | None, hyper: Hyperparameters, nugget: float) -> Member:
-    """Factor the Gram matrix of training points under one sample of the hyperparameters; raises NumericalError.
-
-    gram: K (n, n) at the sample's theta, which is only read.
-    residual: values less the mean (n,); None leaves the weights empty.
-    hyper: the sample.
-    nugget: share of the amplitude added to the diagonal of K, at least 0.
-    """
-    ratio = hyper.ratio(nugget)
-    lower, jitter = cholesky(gram.copy, ratio)
-    whitener = inverse_lower(lower)
-    weights = np.empty(0) if residual is None else whitener.T @ (whitener @ residual)
-    return Member(hyper, weights, whitener, 1.0 / np.sqrt(gram.diagonal() + ratio + jitter), jitter)
 
 
 def _explained_variance(one: Member, gram: Array) -> Array:
@@ -115,13 +74,43 @@ class GaussianPosterior:
 
         xs: m points.
         """
-        mean, variance = self._predict_in_blocks(xs, lambda one, gram: np.square(np.max(gram * one.reach, axis=1)))
-        # The same sum over another block may round otherwise: optimism must cover that too.
+        return self._allow_for_rounding(
+            self._predict_in_blocks(xs, lambda one, gram: np.square(np.max(gram * one.reach, axis=1)))
+        )
+
+    def bound(self, xs: Batch) -> Prediction:
+        """Return bounds of mean and variance, in single precision where the kernel has it: `HasBounds`.
+
+        The variance is the smaller of what the most telling training point leaves, and what the leading principal
+        components of the training points leave.
+
+        xs: m points.
+        """
+        grams_with = self._single_grams
+        if grams_with is None:
+            return self.screen(xs)
+        mean, variance = np.empty((len(self.members), len(xs))), np.empty((len(self.members), len(xs)))
+        size = max(SINGLE_BLOCK // len(self.xs), 1)
+        for first in range(0, len(xs), size):
+            block = xs[first : first + size]
+            if (grams := grams_with(block)) is None:
+                return self.screen(xs)
+            own = slice(first, first + len(block))
+            for s, (one, gram) in enumerate(zip(self._single_members, grams, strict=True)):
+                hyper = self.members[s].hyper
+                lowest, explained = bound_member(one, gram)
+                left = np.exp(hyper.log_amplitude) * (self.kernel.diag(hyper.theta, block) + self.nugget - explained)
+                mean[s, own] = hyper.mean + lowest
+                variance[s, own] = np.maximum(left, SMALLEST_VARIANCE)
+        return self._allow_for_rounding(Prediction(self.shift + self.scale * mean, self.scale**2 * variance))
+
+    def _allow_for_rounding(self, prediction: Prediction) -> Prediction:
+        """Widen bounds by what `predict` may round otherwise in another block of points."""
         sums = [
             abs(one.hyper.mean) + float(np.abs(one.weights).sum() / np.square(one.reach.min())) for one in self.members
         ]
         slack = SCREEN_ROUNDING * (abs(self.shift) + abs(self.scale) * np.array(sums)[:, None])
-        return Prediction(mean - slack, variance * (1.0 + SCREEN_ROUNDING))
+        return Prediction(prediction.mean - slack, prediction.variance * (1.0 + SCREEN_ROUNDING))
 
     def covariance(self, xs: Batch) -> Array:
         """Return the covariances of the latent objective among m points (s, m, m), with `predict`'s variances.
@@ -216,6 +205,20 @@ class GaussianPosterior:
                 left = np.exp(one.hyper.log_amplitude) * (diag + self.nugget - explained(one, gram))
                 variance[s, block] = np.maximum(left, SMALLEST_VARIANCE)
         return Prediction(self.shift + self.scale * mean, self.scale**2 * variance)
+
+    @cached_property
+    def _single_grams(self) -> Callable[[Batch], Iterator[SingleGram] | None] | None:
+        if not has_capability(self.kernel, HasSingleGrams):
+            return None
+        return self.kernel.single_grams([one.hyper.theta for one in self.members], self.xs)
+
+    @cached_property
+    def _single_members(self) -> list[SingleMember]:
+        prepared = lru_cache(lambda: self.kernel.prepare(self.xs))
+        return [
+            prepare_member(lambda theta=one.hyper.theta: self.kernel.gram(theta, prepared()), one, self.nugget)
+            for one in self.members
+        ]
 
     @property
     def _gram_and_diag(self) -> Callable[[Array, Batch, Prepared], tuple[Array, Array]]:

@@ -9,6 +9,7 @@ from bostruct.contracts import (
     Array,
     Batch,
     Domain,
+    HasBounds,
     HasCovariance,
     HasNoise,
     HasPredictionGradient,
@@ -106,7 +107,7 @@ def assert_same_prediction(found: Prediction, expected: Prediction, law: str) ->
 
 
 def check_screen(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
-    """Check that `screen` is optimistic: a mean never above, a variance never below, that of `predict`.
+    """Check that `screen`, and `bound`, are optimistic: a mean never above, a variance never below, that of `predict`.
 
     A maximizer screens all points, and predicts some of them, so that is what is compared.
 
@@ -117,13 +118,16 @@ def check_screen(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random
     """
     pair = sample_changes(domain, xs[:2], 10, rng)
     for batch in (xs,) if pair is None else (xs, pair.changes):
-        bounds = posterior.screen(batch)
+        bounds = {"screen": posterior.screen(batch)}
+        if has_capability(posterior, HasBounds):
+            bounds["bound"] = posterior.bound(batch)
         for some in (range(len(batch)), rng.permutation(len(batch))[: max(len(batch) // 2, 1)]):
             found = posterior.predict(domain.take(batch, some))
             positions = np.asarray(some)
-            assert np.all(bounds.mean[:, positions] <= found.mean), "the mean of screen is never above that of predict"
-            is_wider = bounds.variance[:, positions] >= found.variance
-            assert np.all(is_wider), "the variance of screen is never below that of predict"
+            for name, (mean, variance) in bounds.items():
+                assert np.all(mean[:, positions] <= found.mean), f"the mean of {name} is never above that of predict"
+                is_wider = variance[:, positions] >= found.variance
+                assert np.all(is_wider), f"the variance of {name} is never below that of predict"
 
 
 def check_beliefs(posterior: Posterior, domain: Domain, xs: Batch, running: Batch) -> None:

@@ -15,7 +15,13 @@ from bostruct.acquisition.functions import (
     LowerConfidenceBound,
     ProbabilityOfImprovement,
 )
-from bostruct.acquisition.local_search import LocalSearch, ascend, first_occurrences
+from bostruct.acquisition.local_search import (
+    LocalSearch,
+    ascend,
+    draw_distinct,
+    draw_with_neighbors,
+    first_occurrences,
+)
 from bostruct.kernels.space.diffusion import ard_diffusion
 from bostruct.kernels.space.links import LogEdgeWeight
 from bostruct.methods import auto, combo
@@ -24,7 +30,8 @@ from bostruct.methods.default_kernels import variable_graphs
 from bostruct.searchers.scores import AcquisitionScore
 from bostruct.study.threads import ThreadLimit
 from bostruct.surrogates.hyperparameters import Hyperparameters
-from bostruct.surrogates.posterior import GaussianPosterior, fit_member
+from bostruct.surrogates.members import fit_member
+from bostruct.surrogates.posterior import GaussianPosterior
 from tests.fakes import TablePosterior, TableScore, Unpruned
 from tests.permutations import Swaps
 from tests.strategies import constrained_spaces, rngs, spaces
@@ -271,6 +278,32 @@ def test_neighborhoods_of_a_list_are_pruned_too():
     counts = []
     for score in (Order(), Unpruned(Order())):
         starts = [tuple(range(9))]
-        LocalSearch(random=200, spray=5, ascents=3)(score, Swaps(9), starts, np.random.default_rng(1))
+        LocalSearch(random=200, spray=5, ascents=3, most=9_999)(score, Swaps(9), starts, np.random.default_rng(1))
         counts.append(score.scored if isinstance(score, Order) else score.score.scored)
     assert counts[0] < counts[1]
+
+
+def test_distinct_candidates_repeat_no_point_and_are_the_whole_space_where_it_is_small():
+    small, rng = (
+        bo.Space({"a": range(6), "b": range(6)}, [lambda point: point["a"] != point["b"]]),
+        np.random.default_rng,
+    )
+    search = LocalSearch(random=36, spray=3, ascents=2, distinct=True)
+    score = TableScore(np.array([6, 6]), np.arange(36.0), np.zeros(36))
+    maxima, info = search(score, small, small.sample(1, rng(0)), rng(1))
+    assert info["candidates"] == 30
+    assert maxima[0].tolist() == [5, 4]
+    larger = LocalSearch(random=25, spray=3, ascents=2, distinct=True)
+    drawn = [draw(small, 25, 3, small.sample(1, rng(0)), rng(1)) for draw in (draw_distinct, draw_with_neighbors)]
+    assert small.keys(drawn[0]) == list(dict.fromkeys(small.keys(drawn[1])))
+    assert larger(score, small, small.sample(1, rng(0)), rng(1))[1]["candidates"] == len(drawn[0]) < 28
+
+
+def test_combo_scores_a_small_space_whole():
+    """Branin's 2,601 points: the suggestion is the best of all, as told by the same posterior."""
+    space = bo.Space({"x": range(51), "y": range(51)})
+    rng = np.random.default_rng(0)
+    score, starts = real_posterior(space, 12, -4.0, rng)
+    maxima, info = combo(space).maximizer(score, space, starts, rng)
+    assert info["candidates"] == 2601
+    np.testing.assert_array_equal(maxima[0], space.enumerate()[np.argmax(score(space.enumerate()))])

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bostruct.acquisition.pruning import best, best_of_each
+from bostruct.acquisition.pruning import best, best_of_each, best_of_each_unpruned
 from tests.fakes import TableScore
 from tests.laws.maxsat import bits
 
@@ -59,7 +59,8 @@ def test_best_of_each_equals_full_scoring(problem, n_groups):
     group = rng.integers(0, n_groups, len(scores))  # in any order, some of them empty
     floor = rng.integers(-1, 4, n_groups).astype(float)
     score = Bounded(scores, bounds)
-    winner, top = best_of_each(score, ROWS, np.arange(len(scores))[:, None], group, n_groups, floor)
+    points = np.arange(len(scores))[:, None]
+    winner, top, share = best_of_each(score, ROWS, points, group, n_groups, floor)
     for g in range(n_groups):
         own = np.flatnonzero(group == g)
         highest = scores[own].max(initial=-np.inf)
@@ -70,6 +71,10 @@ def test_best_of_each_equals_full_scoring(problem, n_groups):
             assert winner[g] == -1
             assert top[g] == floor[g]
     assert len(score.scored) == len(set(score.scored)), "a point was scored twice"
+    assert share == len(score.scored) / len(scores)
+    at_once = best_of_each_unpruned(score, points, group, n_groups, floor)
+    np.testing.assert_array_equal(at_once[0], winner)
+    np.testing.assert_array_equal(at_once[1], top)
 
 
 def test_level_points_of_lower_index_win_over_those_that_promised_more():
@@ -85,7 +90,7 @@ def test_no_points_at_all():
     score = Bounded(np.empty(0), np.empty(0))
     chosen, found = best(score, ROWS, none, 5)
     assert len(chosen) == len(found) == 0
-    winner, top = best_of_each(score, ROWS, none, np.empty(0, dtype=np.int64), 2, np.array([0.5, -1.0]))
+    winner, top, _ = best_of_each(score, ROWS, none, np.empty(0, dtype=np.int64), 2, np.array([0.5, -1.0]))
     assert winner.tolist() == [-1, -1]
     assert top.tolist() == [0.5, -1.0]
 

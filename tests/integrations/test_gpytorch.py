@@ -25,7 +25,8 @@ from bostruct.methods import combo
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR
 from bostruct.methods.default_kernels import space_kernel, variable_graphs
 from bostruct.surrogates.hyperparameters import Hyperparameters
-from bostruct.surrogates.posterior import GaussianPosterior, fit_member
+from bostruct.surrogates.members import fit_member
+from bostruct.surrogates.posterior import GaussianPosterior
 
 SPACE = Space({"a": bool, "b": ["x", "y", "z"], "c": range(4), "d": bo.Graph(nx.cycle_graph(5)), "e": bool})
 NAME = "log_edge_weight"

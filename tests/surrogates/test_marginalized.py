@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -245,3 +246,58 @@ def test_values_whose_variance_is_infinite_are_refused_with_a_reason():
     space = bo.Space({"a": bool, "b": bool})
     with pytest.raises(NumericalError, match="values: expected magnitudes"):
         surrogate_of(space).condition(space.enumerate()[:2], np.array([0.0, 1e300]), None, np.random.default_rng(0))
+
+
+class FailingKernel(CountedKernel):
+    """The kernel of a space, whose Gram matrix is no number at some of the values of theta that a slice proposes."""
+
+    def __init__(self, space: bo.Space, fails: Callable[[float], bool]) -> None:
+        super().__init__(space)
+        self.fails, self.failures = fails, 0
+
+    def line(self, theta: Array, i: int, prepared: Any, gram: Array | None = None) -> Any:
+        along = super().line(theta, i, prepared, gram)
+
+        def broken(t: float) -> Array:
+            if not self.fails(t):
+                return along(t)
+            self.failures += 1
+            return np.full_like(along(t), np.nan)
+
+        return broken
+
+
+def test_a_proposal_whose_matrix_cannot_be_factored_has_no_density():
+    """The chain goes on, and is the chain of a prior that ends where the matrices do."""
+    space = bo.Space({f"x{i}": bool for i in range(4)} | {"o": range(4)})
+    rng = np.random.default_rng(0)
+    xs = space.sample(15, rng)
+    values = xs @ rng.normal(size=space.d)
+    kernel = FailingKernel(space, lambda t: t > 0.7)
+    state, info = surrogate_of(space, kernel=kernel, burn_in=5).condition(xs, values, None, rng)[1:]
+    assert kernel.failures > 20
+    assert info["sweeps"] == 15
+    assert max(state[3]) <= 0.7
+    carried = surrogate_of(space, kernel=kernel).condition(xs, values, state, rng)[1]
+    assert carried != state
+
+
+def test_a_chain_leaves_a_place_that_new_points_spoil():
+    space = bo.Space({f"x{i}": bool for i in range(4)})
+    xs, rng = space.enumerate()[:9], np.random.default_rng(0)
+    values = rng.normal(size=9)
+
+    class Spoiled(CountedKernel):
+        """No number at the theta that the chain begins with."""
+
+        def gram(self, theta: Array, prepared: Any) -> Array:
+            found = super().gram(theta, prepared)
+            return np.full_like(found, np.nan) if np.all(theta == 0.25) else found
+
+        def line(self, theta: Array, i: int, prepared: Any, gram: Array | None = None) -> Any:
+            return self.kernel.line(theta, i, prepared, None if gram is None or np.isnan(gram).any() else gram)
+
+    surrogate = surrogate_of(space, kernel=Spoiled(space))
+    posterior, state, _ = surrogate.condition(xs, values, [0.0, 0.0, -2.0, [0.25] * 4], rng)
+    assert np.all(np.isfinite(posterior.predict(xs).mean))
+    assert state[3] != [0.25] * 4

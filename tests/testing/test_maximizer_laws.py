@@ -27,7 +27,15 @@ def rng() -> np.random.Generator:
 
 @pytest.mark.parametrize("domain", [SPACE, Swaps(5), Distant(4)], ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize(
-    "maximizer", [LOCAL, LocalSearch(40, 5, 5, leaps=True, most=100), Evolution(), Sampling(100, 10)], ids=str
+    "maximizer",
+    [
+        LOCAL,
+        LocalSearch(40, 5, 5, leaps=True, most=100),
+        LocalSearch(40, 5, 5, distinct=True),
+        Evolution(),
+        Sampling(100, 10),
+    ],
+    ids=str,
 )
 def test_ours_obey(maximizer, domain, rng):
     check_maximizer(maximizer, domain, rng)

@@ -6,7 +6,7 @@ product of codes: -1 and 1 for two choices, [a != b] = 1/2 - ab/2; else one colu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.contracts import Array, BlockGram, IntArray
-from bostruct.kernels.space.factor import MAX_CODES, VariableChanges
+from bostruct.kernels.space.factor import MAX_CODES, SINGLE_ROUNDING, SingleLogGram, SingleLogGrams, VariableChanges
 from bostruct.kernels.space.incremental import disagreement_change
 from bostruct.kernels.space.links import Link
 
@@ -160,6 +160,30 @@ class CompleteFactor:
         for i, change in enumerate(log_rho):
             np.add(log_gram, change, out=log_gram, where=differ(prepared, i))
         return log_gram
+
+    def single_log_grams(self, thetas: Sequence[Array], xs: IntArray) -> SingleLogGrams | None:
+        """Return a function from m points to the part of log K that comes from these variables: `SingleFactor`.
+
+        thetas: (c,) each.
+        xs: choices of n points (n, c).
+        """
+        if self._columns.sum() > MAX_CODES:
+            return None
+        shares = [self.link.complete(theta, self._sizes) * self._share for theta in thetas]
+        codes = np.column_stack([self._codes(xs), np.ones(len(xs))])  # the last column takes the constant
+        factors = [np.append(np.repeat(-share, self._columns), share.sum()) for share in shares]
+        lefts = [(codes * factor).astype(np.float32) for factor in factors]
+        logs = [float(np.sum(share / self._share)) for share in shares]  # of points that differ in all variables
+
+        def with_points(ys: IntArray) -> Iterator[SingleLogGram]:
+            right = np.ones((codes.shape[1], len(ys)), dtype=np.float32)
+            right[:-1] = self._codes(ys).T
+            out = np.empty((len(xs), len(ys)), dtype=np.float32)
+            for left, log in zip(lefts, logs, strict=True):
+                np.matmul(left, right, out=out)
+                yield SingleLogGram(out, (len(right) + 6) * SINGLE_ROUNDING * -2.0 * log, log, 0.0)
+
+        return with_points
 
     def log_diag(self, theta: Array, xs: IntArray) -> Array:
         """Return zeros (n,): equal choices correlate fully.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from bostruct.contracts import Array, IntArray, Prepared
 
+SINGLE_ROUNDING = 2.0**-24  # relative, of one operation in single precision
 MAX_CODES = 4096  # columns in which a factor encodes choices; beyond, it adds variables one by one, in memory (n, m)
 
 
@@ -130,6 +132,38 @@ class SmoothFactor(Factor, Protocol):
 
         Returns a function from shares (m, c) to log K (m, n) and to the map from weights (m, n) to the gradient of
         sum(weights * log K) in the shares (m, c), 0 in numbers that a point has not.
+        """
+        ...
+
+
+class SingleLogGram(NamedTuple):
+    """A part of log K in single precision.
+
+    log_gram: (n, m), which the receiver may overwrite, and which is overwritten by the next one.
+    error: the most by which an entry may be wrong.
+    smallest, largest: the least and the most that an entry can be.
+    """
+
+    log_gram: npt.NDArray[np.float32]
+    error: float
+    smallest: float
+    largest: float
+
+
+SingleLogGrams: TypeAlias = Callable[[IntArray], Iterator[SingleLogGram]]
+
+
+@runtime_checkable
+class SingleFactor(Factor, Protocol):
+    """A factor that adds up its logarithms in single precision, too."""
+
+    def single_log_grams(self, thetas: Sequence[Array], xs: IntArray) -> SingleLogGrams | None:
+        """Return a function from m points to `log_gram` of n points with them under each of several parameter vectors.
+
+        thetas: (c,) each.
+        xs: own columns of n points (n, w), as the function takes those of m points (m, w).
+
+        Returns None where that would take too many columns.
         """
         ...
 

@@ -6,7 +6,7 @@ no kind of variable: variables of one kind share a `Factor`, which sees their co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -14,12 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from bostruct.checks import has_capability
-from bostruct.contracts import Array, IntArray, Parameter, Prepared, Prior
+from bostruct.contracts import Array, IntArray, Parameter, Prepared, Prior, SingleGram
 from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch
-from bostruct.kernels.space.factor import Factor, Pullback, SmoothFactor, VariableChanges
+from bostruct.kernels.space.factor import Factor, Pullback, SingleFactor, SmoothFactor, VariableChanges
 from bostruct.kernels.space.incremental import LastCall
+from bostruct.kernels.space.single_precision import multiply_factors
 
 MANY_COLUMNS = 1_000  # of a point, from which a copy takes long
+MANY_CHANGED_COLUMNS = 128  # of a point, from which single changes are quicker in double precision
 SMALLEST_REUSABLE = 1e-260  # doubles end at 1e-308
 
 
@@ -133,6 +135,33 @@ class SpaceKernel:
         changed = isinstance(prepared, ChangesPair)
         log_gram = self._log_gram_of_changes(theta, prepared) if changed else self._log_gram(theta, prepared)
         return np.exp(log_gram, out=log_gram)
+
+    def single_grams(
+        self, thetas: Sequence[Array], xs: SpaceBatch
+    ) -> Callable[[SpaceBatch], Iterator[SingleGram] | None] | None:
+        """Return a function from m points to the Gram matrices (n, m) in single precision: `HasSingleGrams`.
+
+        thetas: (p,) each.
+        xs: n points.
+
+        Single changes of points of many columns are quicker in double precision.
+        """
+        mine, parts = np.asarray(xs), []
+        for (factor, _, columns, *_), own in zip(self.factors, self._parameters, strict=True):
+            alone = [theta[own] for theta in thetas]
+            known = has_capability(factor, SingleFactor)
+            if not known or (found := factor.single_log_grams(alone, take_columns(mine, columns))) is None:
+                return None
+            parts.append((found, columns))
+
+        def with_points(ys: SpaceBatch) -> Iterator[SingleGram] | None:
+            if isinstance(ys, SingleChanges) and ys.layout.n_columns > MANY_CHANGED_COLUMNS:
+                return None
+            theirs = np.asarray(ys)
+            logs = [along(take_columns(theirs, columns)) for along, columns in parts]
+            return map(multiply_factors, zip(*logs, strict=True))
+
+        return with_points
 
     def diag(self, theta: Array, xs: SpaceBatch) -> Array:
         """Return k(x, x) of each point (n,).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.graphs import VariableGraph
-from bostruct.kernels.space.factor import MAX_CODES, VariableChanges
+from bostruct.kernels.space.factor import MAX_CODES, SINGLE_ROUNDING, SingleLogGram, SingleLogGrams, VariableChanges
 from bostruct.kernels.space.incremental import LastThetas, look_up
 from bostruct.kernels.space.links import Link
 from bostruct.kernels.space.spectra import SMALLEST_ENTRY, Diffusion, Spectrum, heat_slopes, heat_weights, spectrum_of
@@ -104,6 +104,29 @@ class TableFactor:
             if i != without:
                 log_gram += table[rows][:, columns]
         return log_gram
+
+    def single_log_grams(self, thetas: Sequence[Array], xs: IntArray) -> SingleLogGrams | None:
+        """Return a function from m points to the part of log K that comes from these variables: `SingleFactor`.
+
+        thetas: (c,) each.
+        xs: vertices of n points (n, c).
+        """
+        if self.graph.size > MAX_WHOLE_TABLE or self.n_variables * self.graph.size > MAX_CODES:
+            return None
+        tables = [self._log_tables(theta, self._all, self._all) for theta in thetas]
+        each = np.arange(self.n_variables)
+        lefts = [table[each, xs].reshape(len(xs), -1).astype(np.float32) for table in tables]  # (n, c u)
+        ends = [(float(table.min((1, 2)).sum()), float(table.max((1, 2)).sum())) for table in tables]
+        terms = [float(np.abs(table).max((1, 2)).sum()) for table in tables]
+
+        def with_points(ys: IntArray) -> Iterator[SingleLogGram]:
+            right = np.ascontiguousarray(self._codes(ys, self.graph.size).T, dtype=np.float32)
+            out = np.empty((len(xs), len(ys)), dtype=np.float32)
+            for left, own, largest in zip(lefts, ends, terms, strict=True):
+                np.matmul(left, right, out=out)  # all but one product of a variable are 0
+                yield SingleLogGram(out, (self.n_variables + 6) * SINGLE_ROUNDING * largest, *own)
+
+        return with_points
 
     def log_diag(self, theta: Array, xs: IntArray) -> Array:
         """Return the part of log k(x, x) that comes from these variables (n,).

@@ -1,0 +1,73 @@
+"""Bounds in single precision: never on the wrong side, tight where posteriors are smooth, and cheap by counting."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.contracts import SingleGram
+from bostruct.methods import combo
+from bostruct.surrogates.hyperparameters import Hyperparameters
+from bostruct.surrogates.members import fit_member
+from bostruct.surrogates.posterior import GaussianPosterior
+from bostruct.surrogates.single_bounds import bound_member, leading_components, prepare_member
+
+SPACE = bo.Space({f"b{i}": bool for i in range(12)} | {"c": list("pqrs"), "o": range(9)})
+
+
+def posterior_of(n: int, regime: float, log_noise: float, seed: int = 0) -> GaussianPosterior:
+    """Ten samples, log edge weights in a range of 2 above `regime`."""
+    rng = np.random.default_rng([seed, n])
+    kernel = combo(SPACE).surrogate.kernel
+    xs = np.unique(SPACE.sample(n, rng), axis=0)  # of 147,456 points
+    values = 100.0 + xs @ rng.normal(size=SPACE.d)
+    hypers = [Hyperparameters(100.0, 1.0, log_noise, rng.uniform(regime, regime + 2.0, SPACE.d)) for _ in range(3)]
+    members = [fit_member(kernel, xs, values - hyper.mean, hyper, 1e-6) for hyper in hypers]
+    return GaussianPosterior(kernel, xs, SPACE.join, members, 1e-6, shift=3.0, scale=2.0)
+
+
+@pytest.mark.parametrize("log_noise", [-12.0, -2.0])
+@pytest.mark.parametrize("regime", [-12.0, -3.0, -1.0])
+@pytest.mark.parametrize("n", [1, 40, 260])
+def test_bounds_are_never_on_the_wrong_side(n, regime, log_noise):
+    """Training points, neighbors of these and strangers, in the posterior and once points are believed."""
+    rng = np.random.default_rng(1)
+    posterior = posterior_of(n, regime, log_noise)
+    xs = SPACE.join(SPACE.sample(300, rng), posterior.xs[:50])
+    for one in (posterior, posterior.believe(SPACE.sample(3, rng))):
+        near, _ = SPACE.sample_neighborhoods(xs[:5], 30, rng)
+        for batch in (xs, near):
+            bound, exact = one.bound(batch), one.predict(batch)
+            assert np.all(bound.mean <= exact.mean)
+            assert np.all(bound.variance >= exact.variance)
+            assert np.all(one.bound(batch[:7]).variance >= exact.variance[:, :7])
+
+
+def test_components_tighten_the_variance_of_smooth_posteriors():
+    posterior, rng = posterior_of(260, -0.5, -3.0), np.random.default_rng(2)
+    xs = SPACE.sample(500, rng)
+    exact, bound, screen = posterior.predict(xs), posterior.bound(xs), posterior.screen(xs)
+    excess = np.median(bound.variance / exact.variance)
+    assert excess < 0.85 * np.median(screen.variance / exact.variance)
+    assert np.median((exact.mean - bound.mean) / np.sqrt(exact.variance)) < 0.1
+
+
+def test_components_are_orthonormal_in_the_training_covariance():
+    rng = np.random.default_rng(3)
+    root = rng.normal(size=(260, 40))
+    gram = root @ root.T / 40.0
+    found = leading_components(gram, 0.01, 32)
+    assert 24 <= len(found) <= 32
+    np.testing.assert_allclose(found @ (gram + 0.01 * np.eye(260)) @ found.T, np.eye(len(found)), atol=1e-9)
+    posterior = posterior_of(100, -0.5, -3.0)
+    assert len(prepare_member(lambda: gram, posterior.members[0], 1e-6).rows) == 3  # of few points none, for no time
+
+
+def test_an_error_that_says_nothing_bounds_nothing():
+    posterior = posterior_of(40, -1.0, -3.0)
+    gram = posterior.kernel.gram(posterior.members[0].hyper.theta, posterior.kernel.prepare(posterior.xs))
+    member = prepare_member(lambda: gram, posterior.members[0], 1e-6)
+    lowest, explained = bound_member(member, SingleGram(np.ones((40, 2), dtype=np.float32), 1e30))
+    assert np.all(lowest < -1e20)
+    np.testing.assert_array_equal(explained, 0.0)
