@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import ModuleType
 from typing import Any, TypeGuard, TypeVar
@@ -192,11 +192,22 @@ def require(domain: Any, capability: type[Capability], method: str) -> Capabilit
     method: that asks.
     """
     if missing := missing_members(domain, capability):
+        got = type(domain).__name__ + name_wide(domain)
         raise DomainError(
-            f"method: {method} needs {describe_need(capability)}, got {type(domain).__name__}, which lacks "
-            f"{', '.join(missing)}"
+            f"method: {method} needs {describe_need(capability)}, got {got}, which lacks {', '.join(missing)}"
         )
     return domain
+
+
+def name_wide(domain: Any) -> str:
+    """Name the first variable of a domain that is no single choice, which takes capabilities from it; "" for none.
+
+    domain: any.
+    """
+    variables = getattr(domain, "variables", None)
+    named = variables.items() if isinstance(variables, Mapping) else ()
+    wide = next(((name, one) for name, one in named if getattr(one, "width", 1) != 1), None)
+    return "" if wide is None else f" with the {type(wide[1]).__name__} {wide[0]!r}"
 
 
 def describe_need(capability: type) -> str:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bostruct.checks import check_integer, has_capability, short_repr
-from bostruct.contracts import BostructError, Choice, Domain, HasChoices, HasParts, Point
-from bostruct.domains.part_choices import DescribedParts
+from bostruct.contracts import BostructError, Choice, Domain, HasChoices, HasParts, HasVariables, Point
+from bostruct.domains.part_choices import DescribedParts, SingleChoices
 from bostruct.study.result import Result
 from bostruct.surrogates.fanova import (
     TREES,
@@ -34,7 +34,8 @@ def importance(study: Study | Result, *, pairs: bool = False, trees: int = TREES
     By functional analysis of variance (Hutter et al. 2014) of a random forest on the completed trials, over the whole
     space, each value equally likely; a choice that only some programs have is absent as often as among the trials.
     Variables of a part, another domain inside the space, have the names ``part.variable``, with more dots where a name
-    has some itself. Parts that are not made of named choices, such as networks, are left out.
+    has some itself. Variables that are no single choice, such as orders, are left out. So are parts that are not made
+    of named choices, such as networks.
 
     study: or a result, of which the trials that `where` kept count.
     pairs: also what any two variables explain together, beyond each by itself, largest first.
@@ -42,7 +43,7 @@ def importance(study: Study | Result, *, pairs: bool = False, trees: int = TREES
     seed: of the forest.
 
     `importance(study).main["name"].share` is in [0, 1]; `.spread` is its standard deviation from tree to tree.
-    `importance(study).left_out` names the parts that were left out, which `print` shows, too.
+    `importance(study).left_out` names the variables and parts that were left out, which `print` shows, too.
 
     Raises BostructError for fewer than two completed trials, or for points that are not made of named choices;
     TypeError, ValueError.
@@ -79,10 +80,12 @@ class _LeftOut:
         return []
 
 
-def _find_choices(domain: Domain) -> HasChoices | DescribedParts | _LeftOut:
+def _find_choices(domain: Domain) -> HasChoices | DescribedParts | SingleChoices | _LeftOut:
     """Return what lists the choices of a domain's points, as far as it is made of named choices."""
     if has_capability(domain, HasChoices):
         return domain
+    if has_capability(domain, HasVariables) and any(one.width == 1 for one in domain.variables.values()):
+        return SingleChoices(domain)
     if has_capability(domain, HasParts):
         return DescribedParts(domain, [_find_choices(part) for part in domain.parts.values()])
     return _LeftOut()
@@ -92,6 +95,8 @@ def _parts_without_choices(described: object) -> tuple[str, ...]:
     """Return the paths of the parts that are left out: the empty one where nothing else is there."""
     if isinstance(described, _LeftOut):
         return ("",)
+    if isinstance(described, SingleChoices):
+        return described.left_out
     if not isinstance(described, DescribedParts):
         return ()
     lacking = [_parts_without_choices(part) for part in described.described]

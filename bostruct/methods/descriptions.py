@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import has_capability
+from bostruct.checks import has_capability, name_wide
 from bostruct.contracts import Choice, Domain, DomainError, HasArchitectures, HasChoices, HasFeatures, HasParts, Point
 from bostruct.domains.architecture.summary import summarize
 from bostruct.domains.architecture.value import Architecture
@@ -89,5 +89,5 @@ def _describe(domain: Any, method: str, name: str) -> Any:
         return Description(Features(domain))
     if has_capability(domain, HasArchitectures):
         return Description(Summary(domain))
-    got = domain_label(domain) + (f" in the part {name!r}" if name else "")
+    got = domain_label(domain) + name_wide(domain) + (f" in the part {name!r}" if name else "")
     raise DomainError(f"method: {method} needs a domain of named choices, features or architectures, got {got}")

@@ -143,6 +143,11 @@ def read_layers(path: str | os.PathLike[str]) -> OwnLayers:
         labels = list(check_builders(found["BUILDERS"]))
     except TypeError as error:
         raise DomainError(f"layers: BUILDERS in {file}: {error}") from None
+    known = [label.name for label in found["FAMILY"].labels]
+    if unknown := [label for label in labels if label not in known]:
+        raise DomainError(
+            f"layers: BUILDERS in {file}: expected labels of FAMILY, {', '.join(known)}; got {', '.join(unknown)}"
+        )
     return OwnLayers(found["FAMILY"], {x: FileBuilder(str(file), x) for x in labels}, found.get("POOL"))
 
 

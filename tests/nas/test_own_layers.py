@@ -151,6 +151,10 @@ class TestAFileOfLayers:
                 "BUILDERS = {'a': 3}\nfrom bostruct.domains.architecture.labels import CNN as FAMILY",
                 r"BUILDERS in .*: builders: .*got 'a': 3",
             ),
+            (
+                "BUILDERS = {'gelo': print}\nfrom bostruct.domains.architecture.labels import CNN as FAMILY",
+                r"BUILDERS in .*: expected labels of FAMILY, .*conv3.*; got gelo",
+            ),
         ],
     )
     def test_is_refused_by_name(self, tmp_path, text, words):

@@ -13,6 +13,7 @@ from bostruct.checks import short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choice_json import choices_from_json
+from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.rearrangements import (
     check_rearranged,
     count_rearrangements,
@@ -44,7 +45,8 @@ class Permutation(Variable):
         try:
             self._item = Categorical(items)
         except DomainError as error:
-            raise DomainError(str(error).replace("Categorical", self.kind).replace("choice", "item")) from None
+            message = str(error).replace("Categorical", self.kind).replace("choice", "item")
+            raise DomainError(message.replace(f"2 to {MAX_CHOICES}", f"2 to {MAX_ITEMS}")) from None
         self.items = self._item.choices
         self.width = len(self.items)
         self.degrees = DISTANCES * self.width
