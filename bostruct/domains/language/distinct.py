@@ -10,6 +10,7 @@ import numpy as np
 
 from bostruct.contracts import SpaceExhausted
 from bostruct.domains.counts import Count, Exact
+from bostruct.domains.language.errors import NoneFeasible
 from bostruct.domains.language.trace import Trace
 from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 
@@ -50,7 +51,12 @@ def can_list(space: Programs, most: int) -> bool:
     most: traces.
     """
     found = space.quick_count()
-    return isinstance(found, Exact) and found.count <= most and found.count * space.program_size() <= LISTING_WORK
+    if not isinstance(found, Exact) or found.count > most:
+        return False
+    try:
+        return not found.count or found.count * space.program_size() <= LISTING_WORK
+    except NoneFeasible:  # where draws find none, a list would visit too many ways that lead nowhere
+        return False
 
 
 def list_programs(space: Programs) -> tuple[Trace, ...]:

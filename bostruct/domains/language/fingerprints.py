@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import partial
-from types import CellType, FunctionType, MethodType
+from types import BuiltinMethodType, CellType, CodeType, FunctionType, MethodType, ModuleType
 
 import numpy as np
 
@@ -91,8 +92,7 @@ def identity_of(thing: object, around: tuple[int, ...] = ()) -> Json:
     around: ids of the things that it is part of.
 
     The data are its module, its name and what it holds of text, numbers and functions. Anything else it holds may
-    change
-    while it is used, and counts by its type.
+    change while it is used, and counts by its type: `traits_beyond_name` says where that leaves things alike.
     """
     if isinstance(thing, np.generic):
         return identity_of(thing.item())
@@ -117,6 +117,86 @@ def identity_of(thing: object, around: tuple[int, ...] = ()) -> Json:
     if is_dataclass(thing):
         return [_type_name(thing), [identity_of(getattr(thing, field.name), inside) for field in fields(thing)]]
     return _type_name(thing)
+
+
+def traits_beyond_name(thing: object, around: tuple[int, ...] = ()) -> Iterator[str | None]:
+    """Yield what `identity_of` leaves out: the code of functions whose names others share, None for what is unknown.
+
+    thing: the function or implementation.
+    around: ids of the things that it is part of.
+
+    Lambdas and functions made inside functions share their names. Unknown is what a list, a dict or an object of a
+    class of one's own holds, because it may change.
+    """
+    if thing is None or isinstance(thing, bool | int | float | str | Enum | np.generic) or id(thing) in around:
+        return
+    if isinstance(thing, FunctionType) and "<" in thing.__qualname__:
+        yield hashlib.blake2b(repr(_code_data(thing.__code__)).encode(), digest_size=16).hexdigest()
+    parts = _parts_of(thing)
+    if parts is None:
+        if not _is_known_by_name(thing):
+            yield None
+        return
+    for part in parts:
+        yield from traits_beyond_name(part, (*around, id(thing)))
+
+
+def traits_of_value(value: object) -> Iterator[str | None]:
+    """Yield what `canonical_data` leaves out of the functions inside a constant: `traits_beyond_name`.
+
+    value: the constant.
+    """
+    if isinstance(value, list | tuple | set | frozenset):
+        for part in value:
+            yield from traits_of_value(part)
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield from traits_of_value(key)
+            yield from traits_of_value(part)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            yield from traits_of_value(getattr(value, field.name))
+    elif isinstance(value, MethodType | partial) or isinstance(getattr(value, "__name__", None), str):
+        yield from traits_beyond_name(value)  # of anything else `canonical_data` has all
+
+
+def _parts_of(thing: object) -> Iterable[object] | None:
+    """Return the things inside that `identity_of` looks at; None where it looks at none."""
+    if isinstance(thing, FunctionType):
+        return closure_values(thing)
+    if isinstance(thing, partial):
+        return [thing.func, *thing.args, *(part for _, part in sorted(thing.keywords.items()))]
+    if isinstance(thing, MethodType):
+        return [thing.__func__, thing.__self__]
+    if isinstance(thing, tuple):
+        return thing
+    if is_dataclass(thing) and not isinstance(thing, type):
+        return [getattr(thing, field.name) for field in fields(thing)]
+    return None
+
+
+def _is_known_by_name(thing: object) -> bool:
+    """Tell whether a module and a name say all of a thing: a class, a function of C, an object that holds nothing."""
+    if isinstance(thing, BuiltinMethodType) and not isinstance(thing.__self__, ModuleType | type | None):
+        return False
+    if callable(thing) and isinstance(getattr(thing, "__name__", None), str):
+        return "<" not in _qualified_name(thing)[1]
+    kind: type = type(thing)
+    return kind.__mro__[1:] == (object,) and getattr(thing, "__dict__", None) == {} and "<" not in kind.__qualname__
+
+
+def _code_data(code: CodeType) -> tuple[object, ...]:
+    """Return what a function does, whatever its lines are called and numbered."""
+    constants = tuple(map(_constant_data, code.co_consts))
+    return code.co_code, code.co_names, code.co_freevars, code.co_varnames, constants
+
+
+def _constant_data(value: object) -> object:
+    if isinstance(value, CodeType):
+        return _code_data(value)
+    return (
+        sorted(map(repr, value)) if isinstance(value, frozenset) else repr(value)
+    )  # a set has another order elsewhere
 
 
 def _type_name(thing: object) -> str:

@@ -16,7 +16,13 @@ from bostruct.domains.graphviz import render_svg
 from bostruct.domains.language import drawing
 from bostruct.domains.language.beginning import begin
 from bostruct.domains.language.combinators import IDENTITY
-from bostruct.domains.language.fingerprints import canonical_value, identity_of, readable_data
+from bostruct.domains.language.fingerprints import (
+    canonical_value,
+    identity_of,
+    readable_data,
+    traits_beyond_name,
+    traits_of_value,
+)
 from bostruct.domains.language.graph import Builder, Input, Module, Output
 from bostruct.domains.language.sampling import replay
 from bostruct.domains.language.trace import Trace
@@ -107,9 +113,20 @@ class Program:
         """The 32 hexadecimal digits that programs share where graphs, values and implementations are equal.
 
         They are the same everywhere. Graphs are equal where they are isomorphic. Functions count by their module, their
-        name, and the text, numbers and functions that they hold.
+        name, and the text, numbers and functions that they hold. Lambdas and functions made inside functions share
+        names, and count by their code too, which another version of Python may write otherwise. What holds lists,
+        dicts or objects of your own counts as equal only at the same place.
         """
-        data = [self._sources(self.outputs), self._rows(), sorted(self.inputs)]
+        nodes = [self.nodes[position] for position in self._canonical_numbers]
+        return self._digest([[*row, *_traits(node)] for row, node in zip(self._rows(), nodes, strict=True)])
+
+    @property
+    def fingerprint_by_names(self) -> str:
+        """The fingerprint where functions count without their code: stored studies know their spaces by it."""
+        return self._digest(self._rows())
+
+    def _digest(self, rows: list[list[Json]]) -> str:
+        data = [self._sources(self.outputs), rows, sorted(self.inputs)]
         return hashlib.blake2b(json.dumps(data).encode(), digest_size=16).hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -232,7 +249,7 @@ class Program:
                 stack += [sources[name].node for name in sorted(sources, reverse=True)]
         return numbers
 
-    def _rows(self) -> list[Json]:
+    def _rows(self) -> list[list[Json]]:
         nodes = [self.nodes[position] for position in self._canonical_numbers]
         return [
             [node.kind, _fingerprint_values(node), identity_of(node.implementation), self._sources(node.sources)]
@@ -290,6 +307,15 @@ def rebuild_program(builder: Builder, trace: Trace) -> Program:
 def _fingerprint_values(node: Node) -> list[Json]:
     values = sorted(node.values.items())
     return [[name, canonical_value(f"{node.path}: {name}", value, node.names.get(name))] for name, value in values]
+
+
+def _traits(node: Node) -> list[Json]:
+    """Return what names do not tell of a node, with its place where not all is known: its choices lead there alone."""
+    found = [*traits_beyond_name(node.implementation)]
+    for name, value in sorted(node.values.items()):
+        if name not in node.names:
+            found += traits_of_value(value)
+    return [*found, node.path] if None in found else [*found]
 
 
 def _json_node(node: Node, paths: Sequence[str]) -> Json:

@@ -432,7 +432,7 @@ class SearchSpace(PartialProgram):
         outermost = [[m.path, list(m.inputs), list(m.outputs)] for m in self._walk.modules()]
         choices = [[h.path, h.values] for h in self.hyperparameters]
         rng = np.random.default_rng(0)
-        drawn = [self.present(x).fingerprint for x in self.sample(FINGERPRINT_SAMPLES, rng)]
+        drawn = [self.present(x).fingerprint_by_names for x in self.sample(FINGERPRINT_SAMPLES, rng)]
         data = json.dumps([outermost, choices, self.trace.to_json(), drawn])
         return hashlib.blake2b(data.encode(), digest_size=16).hexdigest()
 

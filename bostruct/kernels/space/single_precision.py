@@ -25,6 +25,7 @@ def multiply_factors(parts: Sequence[SingleLogGram]) -> SingleGram:
     for part in parts[1:]:
         total += part.log_gram
         error, smallest, largest = error + part.error, smallest + part.smallest, largest + part.largest
+        error += SINGLE_ROUNDING * (max(abs(smallest), abs(largest)) + error)  # of the sum itself
     if largest > LARGEST_LOG or error > 0.5:
         return SingleGram(np.ones_like(total), UNKNOWN)
     if smallest < LOG_FLOOR:

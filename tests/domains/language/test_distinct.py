@@ -7,10 +7,18 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from bostruct.contracts import SpaceExhausted
+from bostruct.contracts import Infeasible, SpaceExhausted
 from bostruct.domains.language import distinct
 from bostruct.domains.language.distinct import LazyKeys, can_list, draw_unseen_program, list_programs
-from bostruct.language import D, Exact, SearchSpace, siso_module, siso_optional, siso_sequential
+from bostruct.language import (
+    D,
+    DependentHyperparameter,
+    Exact,
+    SearchSpace,
+    siso_module,
+    siso_optional,
+    siso_sequential,
+)
 from tests.domains.language.more_programs import endless, layers_of_kinds
 
 
@@ -76,3 +84,24 @@ def test_keys_are_computed_when_they_are_looked_at():
     assert counted.asked == 1
     space = SearchSpace(copies)
     assert draw_unseen_program(space, frozenset(), np.random.default_rng(0)) in set(space.enumerate())
+
+
+def rarely_feasible():
+    """Twenty-four choices that must all be 1, in two groups, and one of five values: 5 traces."""
+
+    def all_ones(values):
+        if not all(values.values()):
+            raise Infeasible("not all are 1")
+        return 1
+
+    layers = []
+    for group in range(2):
+        bits = {f"bit_{i}": D([0, 1], name=f"g{group}_{i}") for i in range(12)}
+        layers.append(siso_module("A", {"ones": DependentHyperparameter(all_ones, bits)}))
+    return siso_sequential([*layers, siso_module("B", {"x": D(range(5))})])
+
+
+def test_programs_that_draws_by_decisions_do_not_find_are_drawn_evenly():
+    space = SearchSpace(rarely_feasible)
+    assert not space.is_listed
+    assert {x["B-0.x"] for x in space.sample(40, np.random.default_rng(0), by="architecture")} == {*range(5)}

@@ -47,11 +47,39 @@ def one(value=0, implementation=None):
         (lang.PlainFunction(step), lang.SklearnStep(step)),
         (lang.TorchLayer(scaled(np.add)), lang.TorchLayer(scaled(np.multiply))),
         (None, step),
+        (lambda x: x + 1, lambda x: x * 2),
+        (lambda x: x + 1, lambda x: x + 2),
+        (lambda x: x + 1, lambda x: x + True),
+        (partial(step, lambda: np.add), partial(step, lambda: np.subtract)),
     ],
 )
 def test_programs_of_other_implementations_differ(first, second):
     assert one(implementation=first) == one(implementation=first)
     assert one(implementation=first) != one(implementation=second)
+
+
+@pytest.mark.parametrize("held", [([1], [2]), ({"x": 1}, {"x": 2}), (np.zeros(1), np.ones(1)), ("-".join, "+".join)])
+def test_implementations_that_may_change_are_told_apart_by_their_place(held):
+    def layer(thing):
+        return lang.siso_module("A", implementation=partial(step, thing))
+
+    def builder():
+        return lang.siso_or([partial(layer, thing) for thing in held], lang.D([0, 1]))
+
+    space = lang.SearchSpace(builder)
+    assert len(set(space.keys(space.enumerate()))) == 2
+    assert space.present({"SISOOr-0.idx": 0}) == lang.SearchSpace(builder).present({"SISOOr-0.idx": 0})
+
+
+def test_lambdas_and_local_functions_among_values_are_told_apart():
+    def builder():
+        layers = [partial(lang.siso_module, "A", {"f": f}) for f in (lambda x: x + 1, lambda x: x * 2, np.sin)]
+        return lang.siso_or(layers, lang.D([0, 1, 2]))
+
+    space = lang.SearchSpace(builder)
+    programs = [space.present(x) for x in space.enumerate()]
+    assert len(set(programs)) == 3
+    assert len({program.fingerprint_by_names for program in programs}) == 2  # as stored studies know them
 
 
 def test_what_a_function_does_with_a_list_leaves_the_fingerprint_as_it_is():

@@ -52,3 +52,11 @@ def test_large_products_and_large_errors_say_that_they_tell_nothing():
     assert 1e-6 < fine.error < 2e-6
     for error, largest in ((1e-6, 70.0), (0.6, 1.0)):
         assert multiply_factors([SingleLogGram(logs.copy(), error, -1.0, largest)]).error == UNKNOWN
+
+
+def test_errors_cover_the_sums_of_many_factors():
+    rng = np.random.default_rng(0)
+    logs = -rng.uniform(0.5, 1.0, (60, 20, 20)).astype(np.float32)
+    exact = np.exp(logs.astype(np.float64).sum(axis=0))
+    gram, error = multiply_factors([SingleLogGram(log.copy(), 0.0, -1.0, -0.5) for log in logs])
+    assert np.max(np.abs(gram / exact - 1.0)) <= error < 1e-3
