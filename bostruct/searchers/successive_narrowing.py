@@ -15,6 +15,8 @@ from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Appraisal, Domain, HistoryView, Json, Point, PointError, State, Suggestion
 from bostruct.searchers.hyperband import Fidelities
 
+DRAWS = 100  # of a point whose lowest level is unseen
+
 
 class Narrowing(NamedTuple):
     """The state of a narrowing: what the next suggestion needs.
@@ -116,10 +118,12 @@ class SuccessiveNarrowing:
         return self._advance(Narrowing(0, first, len(first), now.waiting[self.n_initial :]), history)
 
     def _draw(self, history: HistoryView, rng: np.random.Generator) -> Point:
-        """Draw an unseen point at the lowest level where that can be, else at the level it was drawn at."""
-        x = self.domain.sample_unseen(history.seen, rng)
-        lowest = self._at_level(x, 0)
-        return x if lowest is None or self.domain.key(lowest) in history.seen else lowest
+        """Draw an unseen point at the lowest level; where 100 draws find none, one at the level it is drawn at."""
+        for _ in range(DRAWS):
+            lowest = self._at_level(self.domain.sample(1, rng)[0], 0)
+            if lowest is not None and self.domain.key(lowest) not in history.seen:
+                return lowest
+        return self.domain.sample_unseen(history.seen, rng)
 
     def _at_level(self, x: Point, level: int) -> Point | None:
         try:

@@ -42,6 +42,12 @@ def test_each_round_keeps_the_best_third_and_multiplies_the_cost():
     assert best.point["epochs"] == 27
 
 
+def test_a_first_round_in_a_small_space_is_at_the_lowest_level():
+    space = bo.Space({"x": range(30), "epochs": bo.Fidelity([1, 3, 9, 27])})
+    trials = bo.Study(space, method="successive-narrowing", seed=0).optimize(cost, 27, progress=False).trials
+    assert {t.point["epochs"] for t in trials} == {1}
+
+
 def test_who_asks_while_a_round_runs_begins_the_next_narrowing():
     search, rng = make(SPACE, n_initial=3), np.random.default_rng(0)
     state, asked = search.initial_state(), []
