@@ -23,7 +23,7 @@ from bostruct.contracts import (
     Score,
 )
 
-PRUNED_UP_TO = 0.35  # share of a step's neighbors scored, above which ascents without a limit score all at once
+PRUNED_UP_TO = 0.35  # share of a step's neighbors scored, above which a step may score all of them at once
 REPEATS_MATTER_UP_TO = 100  # points of the domain for each draw
 MAX_NEIGHBORS = 20_000  # of one point, looked at in one step unless told
 
@@ -41,7 +41,7 @@ class LocalSearch:
         they end at local maxima, as published.
     neighbors: how many neighbors of one point a step looks at, at least 1; of more that many are drawn.
     distinct: drop candidates that repeat others, and take all points of a domain that lists them and has no more than
-        `random`.
+        `random`; and where bounds save little, score all neighbors of a step at once.
 
     Raises TypeError, ValueError.
     """
@@ -78,7 +78,9 @@ class LocalSearch:
         candidates = draw(domain, self.random, self.spray, starts, rng)
         chosen, scores = best(score, domain, candidates, self.ascents)
         climbers = domain.take(candidates, chosen)
-        ends, scores, steps = ascend(score, domain, climbers, scores, rng, self.leaps, self.most, self.neighbors)
+        ends, scores, steps = ascend(
+            score, domain, climbers, scores, rng, self.leaps, self.most, self.neighbors, at_once=self.distinct
+        )
         order = np.argsort(-scores, kind="stable")
         info = {"candidates": len(candidates), "steps": steps, "best_score": float(scores[order[0]])}
         return domain.take(ends, order), info
@@ -176,6 +178,8 @@ def ascend(
     leaps: bool = False,
     most: int | None = None,
     neighbors: int = MAX_NEIGHBORS,
+    *,
+    at_once: bool = False,
 ) -> tuple[Batch, Array, int]:
     """Move every point to its best neighbor for as long as that is strictly better.
 
@@ -188,6 +192,8 @@ def ascend(
     scores: (m,), theirs.
     rng: draws neighbors where there are too many.
     leaps, most, neighbors: as of `LocalSearch`.
+    at_once: score all neighbors of a step at once where bounds saved little in the steps before. The result is the same
+        up to rounding, which may decide between neighbors of equal score.
 
     Returns the ends, their scores, and the number of steps.
     """
@@ -200,7 +206,7 @@ def ascend(
     while len(climbing) and (most is None or looked_at < most):
         here = domain.join([points[i] for i in climbing])
         batch, group = sample_neighborhoods(domain, here, neighbors, rng, leaps)
-        if most is not None or share <= PRUNED_UP_TO:
+        if not at_once or share <= PRUNED_UP_TO:
             winner, top, share = best_of_each(score, domain, batch, group, len(climbing), scores[climbing])
         else:
             winner, top = best_of_each_unpruned(score, batch, group, len(climbing), scores[climbing])

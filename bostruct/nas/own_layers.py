@@ -74,13 +74,16 @@ def build_own_layer(where: str, layer: Layer, label: Label, entering: Shape, bui
     module = builder(layer, entering)
     if not isinstance(module, nn.Module):
         raise DomainError(f"{where}: {source} is to return a torch.nn.Module, got {short_repr(module)}")
-    ghost = copy_to_meta(module).eval()
+    if type(module).forward is nn.Module.forward:
+        raise DomainError(f"{where}: {source} is to return a module with a method forward, got {short_repr(module)}")
     try:
         with torch.device("meta"), torch.no_grad():
-            given = ghost(torch.empty(2, *entering))
+            given = copy_to_meta(module).eval()(torch.empty(2, *entering))
     except NotImplementedError:  # an operation that torch cannot follow without content
         return module
-    except (RuntimeError, ValueError, TypeError, IndexError) as error:
+    except (RuntimeError, ValueError, TypeError, IndexError, AttributeError, AssertionError) as error:
+        if "meta tensors" in str(error):  # a number taken out of a tensor: no content to follow either
+            return module
         raise DomainError(f"{where}: the module of {source} does not take examples {entering}: {error}") from error
     expected = (2, *leaving_shape(layer, label, entering))
     shape = tuple(given.shape) if isinstance(given, torch.Tensor) else type(given).__name__
@@ -139,6 +142,9 @@ def read_layers(path: str | os.PathLike[str]) -> OwnLayers:
         raise DomainError(f"layers: {file} is to define FAMILY and BUILDERS, and may define POOL")
     if not isinstance(found["FAMILY"], Family):
         raise DomainError(f"layers: FAMILY in {file}: expected a Family, got {short_repr(found['FAMILY'])}")
+    pool = found.get("POOL")
+    if pool is not None and not isinstance(pool, list | tuple):
+        raise DomainError(f"layers: POOL in {file}: expected a list of texts, got {short_repr(pool)}")
     try:
         labels = list(check_builders(found["BUILDERS"]))
     except TypeError as error:
@@ -148,7 +154,7 @@ def read_layers(path: str | os.PathLike[str]) -> OwnLayers:
         raise DomainError(
             f"layers: BUILDERS in {file}: expected labels of FAMILY, {', '.join(known)}; got {', '.join(unknown)}"
         )
-    return OwnLayers(found["FAMILY"], {x: FileBuilder(str(file), x) for x in labels}, found.get("POOL"))
+    return OwnLayers(found["FAMILY"], {x: FileBuilder(str(file), x) for x in labels}, pool)
 
 
 @lru_cache(maxsize=8)

@@ -307,3 +307,29 @@ def test_combo_scores_a_small_space_whole():
     maxima, info = combo(space).maximizer(score, space, starts, rng)
     assert info["candidates"] == 2601
     np.testing.assert_array_equal(maxima[0], space.enumerate()[np.argmax(score(space.enumerate()))])
+
+
+class LargestBatch:
+    """A linear score without bounds, which notes the largest number of points scored in one call."""
+
+    def __init__(self, weights: np.ndarray) -> None:
+        self.weights, self.largest = weights, 0
+
+    def __call__(self, xs: np.ndarray) -> np.ndarray:
+        self.largest = max(self.largest, len(xs))
+        return np.asarray(xs) @ self.weights
+
+    def upper_bounds(self, xs: np.ndarray) -> np.ndarray:
+        return np.full(len(xs), np.inf)
+
+
+@pytest.mark.parametrize("distinct", [False, True])
+def test_only_the_search_of_combo_scores_a_whole_step_at_once(distinct):
+    """Rounding depends on what is scored together, and would change what other methods suggest."""
+    rng = np.random.default_rng(0)
+    space = bo.Space({f"x{i}": bool for i in range(60)})
+    score = LargestBatch(rng.normal(size=60))
+    search = LocalSearch(random=30, ascents=20, distinct=distinct)
+    found, _ = search(score, space, space.sample(0, rng), rng)
+    np.testing.assert_array_equal(found[0], score.weights > 0.0)
+    assert (score.largest > 1_000) == distinct

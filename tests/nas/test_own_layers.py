@@ -101,6 +101,9 @@ def test_their_repeats_are_trained_one_by_one():
 @pytest.mark.parametrize(
     ("builder", "message"),
     [
+        (lambda *_: nn.ModuleList([Gated(1, 8, 1)]), r"layer 1 .*a module with a method forward, got ModuleList"),
+        (lambda *_: nn.LazyConv2d(8, 3, padding=1), r"layer 1 \(gated-8\): the module of .*uninitialized parameter"),
+        (lambda *_: Refusing(), r"layer 1 \(gated-8\): the module of .*does not take examples .*only even sides"),
         (lambda *_: 3, r"layer 1 \(gated-8\): builders\['gated'\] is to return a torch.nn.Module, got 3"),
         (lambda *_: Gated(2, 8, 1), r"the module of builders\['gated'\] does not take examples \(1, 8, 8\)"),
         (lambda *_: Gated(1, 5, 1), r"makes \(2, 5, 8, 8\) of 2 examples .*the label says \(2, 8, 8, 8\)"),
@@ -109,6 +112,27 @@ def test_their_repeats_are_trained_one_by_one():
 def test_modules_that_do_not_fit_are_refused(builder, message):
     with pytest.raises(DomainError, match=message):
         to_torch(own_domain().pool[0], (1, 8, 8), 10, builders={"gated": builder})
+
+
+class Refusing(nn.Module):
+    def forward(self, x):
+        assert x.shape[-1] == 7, "only even sides"
+
+
+class Normalized(nn.Module):
+    """A layer whose forward needs a number out of a tensor."""
+
+    def __init__(self):
+        super().__init__()
+        self.body = Gated(1, 8, 1)
+
+    def forward(self, x):
+        return self.body(x / max(x.abs().max().item(), 1e-6))
+
+
+def test_a_module_that_reads_numbers_out_of_tensors_is_taken_as_it_is():
+    network = to_torch(own_domain().pool[0], (1, 8, 8), 10, builders={"gated": lambda *_: Normalized()})
+    assert network(torch.randn(2, 1, 8, 8)).shape == (2, 10)
 
 
 def test_builders_that_are_none_are_refused():
@@ -154,6 +178,10 @@ class TestAFileOfLayers:
             (
                 "BUILDERS = {'gelo': print}\nfrom bostruct.domains.architecture.labels import CNN as FAMILY",
                 r"BUILDERS in .*: expected labels of FAMILY, .*conv3.*; got gelo",
+            ),
+            (
+                "BUILDERS, POOL = {}, 'conv3-8'\nfrom bostruct.domains.architecture.labels import CNN as FAMILY",
+                r"POOL in .*: expected a list of texts, got 'conv3-8'",
             ),
         ],
     )

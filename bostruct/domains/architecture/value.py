@@ -111,7 +111,7 @@ class Architecture:
             return cls.chain(layers, family)
         pairs = [tuple(edge.split(">")) for edge in edges.split()]
         for pair in pairs:
-            if len(pair) != 2 or not all(end.isdecimal() for end in pair):
+            if len(pair) != 2 or not all(end.isdecimal() and len(end) < 10 for end in pair):
                 raise PointError(
                     f"edges: expected pairs of layer numbers such as 0>1, got {short_repr('>'.join(pair))}"
                 )

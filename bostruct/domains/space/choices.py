@@ -202,24 +202,28 @@ def to_python(value: object) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def check_choices(kind: str, choices: Iterable[Presented]) -> tuple[Presented, ...]:
-    """Return choices as a tuple; raise DomainError unless they are 2 to 1000 distinct values.
+def check_choices(
+    kind: str, choices: Iterable[Presented], noun: str = "choice", most: int = MAX_CHOICES
+) -> tuple[Presented, ...]:
+    """Return choices as a tuple; raise DomainError unless they are several distinct values, at most `most`.
 
     kind: what errors call the variable.
     choices: as the user gave them.
+    noun: what errors call one of them.
+    most: number of choices.
     """
     if isinstance(choices, str | bytes | set | frozenset | dict) or not isinstance(choices, Iterable):
-        raise DomainError(f"{kind}: expected a sequence of choices, got {short_repr(choices)}")
-    values = tuple(to_python(choice) for choice in itertools.islice(choices, MAX_CHOICES + 1))
-    if not 2 <= len(values) <= MAX_CHOICES:
-        got = f"{len(values)}: {short_repr(list(values))}" if len(values) <= MAX_CHOICES else "more"
+        raise DomainError(f"{kind}: expected a sequence of {noun}s, got {short_repr(choices)}")
+    values = tuple(to_python(choice) for choice in itertools.islice(choices, most + 1))
+    if not 2 <= len(values) <= most:
+        got = f"{len(values)}: {short_repr(list(values))}" if len(values) <= most else "more"
         got += "; take a coarser grid" if got == "more" and kind == "Ordinal" else ""
-        raise DomainError(f"{kind}: expected 2 to {MAX_CHOICES} choices, got {got}")
+        raise DomainError(f"{kind}: expected 2 to {most} {noun}s, got {got}")
     seen: set[object] = set()
     unhashable: list[object] = []
     for value in values:
         if not _equals_itself(value):
-            raise DomainError(f"{kind}: a choice must equal itself and be comparable, got {short_repr(value)}")
+            raise DomainError(f"{kind}: each {noun} must equal itself and be comparable, got {short_repr(value)}")
         try:
             repeated = value in seen
             seen.add(value)
@@ -227,7 +231,7 @@ def check_choices(kind: str, choices: Iterable[Presented]) -> tuple[Presented, .
             repeated = value in unhashable
             unhashable.append(value)
         if repeated:
-            raise DomainError(f"{kind}: expected distinct choices, got {short_repr(value)} more than once")
+            raise DomainError(f"{kind}: expected distinct {noun}s, got {short_repr(value)} more than once")
     return values
 
 

@@ -12,7 +12,7 @@ from bostruct.domains.space.adjacency import Adjacency
 from bostruct.domains.space.call_limit import call_limit
 from bostruct.domains.space.constraints import ConstrainedProduct, valid_mask
 from bostruct.domains.space.single_changes import SingleChanges, pad_columns
-from bostruct.domains.space.variable import ABSENT
+from bostruct.domains.space.variable import ABSENT, Variable
 from bostruct.domains.space.walks import random_walk
 
 CROSSOVER_TRIES = 100  # tried of a crossover
@@ -30,7 +30,9 @@ class Moves:
         self.space = space
         self.adjacency = Adjacency(list(space.variables.values()), space.layout)
         self.is_parent = np.isin(np.arange(space.d), list(space.conditions.parents))  # on which others depend (d,)
-        self.wide = [(i, one) for i, one in enumerate(space.variables.values()) if one.width > 1]
+        self.crossing = [
+            (i, one) for i, one in enumerate(space.variables.values()) if type(one).cross is not Variable.cross
+        ]
         self.variable_of = np.repeat(np.arange(space.d), space.layout.widths)  # the variable of each column
 
     def neighbors(self, x: IntArray) -> IntArray:
@@ -112,7 +114,7 @@ class Moves:
         for _ in range(CROSSOVER_TRIES):
             first = (rng.random(self.space.d) < 0.5)[self.variable_of]
             child = np.where(first, x, y)
-            self._cross_wide(child, x, y, rng)
+            self._cross_values(child, x, y, rng)
             if self.space.conditions:
                 child = np.where(child == ABSENT, np.where(first, y, x), child)
                 self.space.conditions.settle_randomly(child[None], rng)
@@ -120,9 +122,9 @@ class Moves:
                 return child
         return np.array(x, dtype=np.int64)
 
-    def _cross_wide(self, child: IntArray, x: IntArray, y: IntArray, rng: np.random.Generator) -> None:
-        """Cross the values of variables with several columns, where both parents have them."""
-        for i, variable in self.wide:
+    def _cross_values(self, child: IntArray, x: IntArray, y: IntArray, rng: np.random.Generator) -> None:
+        """Cross the values of variables that know how, where both parents have them."""
+        for i, variable in self.crossing:
             own = self.space.layout.columns(i)
             if x[own.start] != ABSENT and y[own.start] != ABSENT:
                 child[own] = variable.cross(x[own].tolist(), y[own].tolist(), rng)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from bostruct.checks import short_repr
-from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError, Presented
+from bostruct.contracts import Array, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choice_json import choices_from_json
-from bostruct.domains.space.graphs import MAX_CHOICES
+from bostruct.domains.space.choices import check_choices
 from bostruct.domains.space.rearrangements import (
     check_rearranged,
     count_rearrangements,
@@ -42,16 +42,10 @@ class Permutation(Variable):
     """
 
     def __init__(self, items: Iterable[object], *, when: When | None = None, default: object = NO_DEFAULT) -> None:
-        try:
-            self._item = Categorical(items)
-        except DomainError as error:
-            message = str(error).replace("Categorical", self.kind).replace("choice", "item")
-            raise DomainError(message.replace(f"2 to {MAX_CHOICES}", f"2 to {MAX_ITEMS}")) from None
+        self._item = Categorical(check_choices(self.kind, items, "item", MAX_ITEMS))
         self.items = self._item.choices
         self.width = len(self.items)
         self.degrees = DISTANCES * self.width
-        if self.width > MAX_ITEMS:
-            raise DomainError(f"{self.kind}: expected 2 to {MAX_ITEMS} items, got {self.width}")
         self.when = check_when(self.kind, when)
         self.default_columns = self.read_default(default)
 
@@ -141,9 +135,23 @@ class Permutation(Variable):
 
         data: list of items.
         """
-        if not isinstance(data, list):
-            raise PointError(f"expected a list of all items in some order, got {short_repr(data)}")
-        return self._each_once([self._item.decode(item)[0] for item in data], data)
+        return self._decode_each(data, self._item.decode)
+
+    def decode_from(self, data: ParsedJson, description: ParsedJson) -> Sequence[int]:
+        """Rebuild the positions of items that another variable encoded; raise PointError unless all are there.
+
+        data: what `encode` of the other returned.
+        description: what `to_json` of the other returned, whose items may have another order.
+
+        Python objects, which no file holds, are told apart by their `repr`.
+        """
+        if self.has_values_of(description):
+            return self.decode(data)
+        theirs = self._item.to_json() | {"choices": description.get("items")}
+        return self._decode_each(
+            data,
+            lambda item: self._item.decode_from(item, theirs) if isinstance(item, dict) else self._item.parse(item),
+        )
 
     def fallback(self) -> list[int]:
         """Return the order in which the items were given."""
@@ -168,6 +176,11 @@ class Permutation(Variable):
         Raises DomainError where the items are Python objects, which no file holds.
         """
         return cls(choices_from_json(data["items"]))
+
+    def _decode_each(self, data: ParsedJson, decode: Callable[[ParsedJson], Sequence[int]]) -> list[int]:
+        if not isinstance(data, list):
+            raise PointError(f"expected a list of all items in some order, got {short_repr(data)}")
+        return self._each_once([decode(item)[0] for item in data], data)
 
     def _each_once(self, found: list[int], given: Any) -> list[int]:
         """Return positions of items; raise PointError, which names an item that is missing or occurs twice."""

@@ -170,10 +170,16 @@ def number_parameters(placed: Sequence[PlacedFactor]) -> list[PlacedFactor]:
     """Number the parameters of factors by their variables; where variables share one, it is that of the first of them.
 
     placed: factors, numbered as if each variable had a parameter of its own.
+
+    Raises DomainError where a factor does not say how many parameters it has.
     """
     d = sum(len(one.variables) for one in placed)
     counts = np.zeros(d, dtype=np.int64)  # of the parameters of each variable
     for factor, variables, *_ in placed:
+        n = getattr(factor, "n_parameters", None)
+        if not isinstance(n, int) or n < 1 or (n > 1 and n % len(variables)):
+            allowed = f"1 or a multiple of its {len(variables)} variables (docs/extending.md)"
+            raise DomainError(f"{type(factor).__name__}.n_parameters: expected {allowed}, got {n}")
         counts[list(variables)] = factor.n_parameters // len(variables)
         if factor.n_parameters == 1:
             counts[variables[0]] = 1

@@ -190,6 +190,8 @@ def test_text_gives_the_architecture_again(name):
 def test_texts_that_say_no_architecture():
     with pytest.raises(PointError, match="edges: expected pairs of layer numbers such as 0>1, got '1-2'"):
         Architecture.from_text("ip conv3-8 softmax op | 0>1 1-2 2>3")
+    with pytest.raises(PointError, match="edges: expected pairs of layer numbers such as 0>1, got '0>9"):
+        Architecture.from_text(f"ip conv3-8 softmax op | 0>{'9' * 5_000}")
     with pytest.raises(PointError, match="text: expected a string, got 3"):
         Architecture.from_text(3)  # type: ignore[arg-type]
 

@@ -26,6 +26,7 @@ MAKERS = {
     "Real": (lambda **given: bo.Real(0.0, 1.0, **given), 0.3, 1.5),
     "Fidelity": (lambda **given: bo.Fidelity([1, 3], **given), 3, 2),
     "Graph": (lambda **given: bo.Graph(nx.cycle_graph(5), **given), 4, 5),
+    "Permutation": (lambda **given: bo.Permutation([1, 2, 3], **given), (3, 1, 2), (1, 2)),
 }
 
 

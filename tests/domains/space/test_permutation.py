@@ -60,10 +60,12 @@ def test_orders_of_five_hundred_items():
 @pytest.mark.parametrize(
     ("items", "message"),
     [
-        (["a"], r"Permutation: expected 2 to 500 items, got 1"),
+        (["a"], r"Permutation: expected 2 to 500 items, got 1: \['a'\]$"),
         (["a", "b", "a"], r"Permutation: expected distinct items, got 'a' more than once"),
         ("abc", r"Permutation: expected a sequence of items, got 'abc'"),
-        (range(501), r"Permutation: expected 2 to 500 items, got 501"),
+        (range(501), r"Permutation: expected 2 to 500 items, got more$"),
+        (["my choice", "my choice"], r"Permutation: expected distinct items, got 'my choice' more than once"),
+        ([1.0, float("nan")], r"Permutation: each item must equal itself and be comparable, got nan"),
     ],
 )
 def test_bad_items_are_refused(items, message):
@@ -119,3 +121,34 @@ def test_importance_leaves_orders_out_and_says_so():
     assert list(found.main) == ["b", "c"]
     with pytest.raises(bo.BostructError, match="named choices"):
         bo.importance(bo.minimize(lambda point: point["p"][0], bo.Space({"p": Permutation(range(4))}), 4, seed=0))
+
+
+class Tool:
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return f"Tool({self.name})"
+
+
+@pytest.mark.parametrize("items", [list("abcd"), [0, [1], None, 2.5], [Tool("a"), Tool("b"), Tool("c"), Tool("d")]])
+def test_trials_stay_data_where_the_items_are_listed_in_another_order(tmp_path, items):
+    def objective(point):
+        return float(items.index(point["p"][0]))
+
+    def run(listed, n):
+        return bo.minimize(objective, {"p": Permutation(listed)}, n, seed=0, storage=tmp_path / "runs.db", name="p")
+
+    before, after = run(items, 6), run(items[::-1], 7)
+    assert after.n_unread == 0
+    assert [trial.point for trial in after.trials[:6]] == [trial.point for trial in before.trials]
+
+
+def test_trials_without_a_new_item_are_not_read(tmp_path):
+    def run(items, n):
+        return bo.minimize(lambda _: 0.0, {"p": Permutation(items)}, n, seed=0, storage=tmp_path / "runs.db", name="p")
+
+    run(["a", "b"], 2)
+    with pytest.warns(bo.SpaceChanged, match="all 3 items, got .* without 'c'"):
+        after = run(["a", "b", "c"], 3)
+    assert after.n_unread == 2

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +15,15 @@ from bostruct.contracts import DomainError
 from bostruct.domains.registry import domain_from_json
 from bostruct.domains.space.registry import KINDS
 from bostruct.kernels.space.links import LogLengthscale
-from bostruct.kernels.space.registry import KERNELS, ON_GRAPHS, has_order_to_doubt, main_effects, product_kernel
+from bostruct.kernels.space.product import PlacedFactor
+from bostruct.kernels.space.registry import (
+    KERNELS,
+    ON_GRAPHS,
+    has_order_to_doubt,
+    main_effects,
+    number_parameters,
+    product_kernel,
+)
 from bostruct.surrogates.priors import Normal
 from bostruct.testing.change_laws import check_neighbors
 from bostruct.testing.domain_laws import check_description, check_keys, check_points, check_seeding
@@ -188,3 +198,10 @@ def test_a_condition_holds_for_effects_that_know_no_order():
     np.testing.assert_allclose(own[0], 0.0, atol=1e-12)
     np.testing.assert_allclose(own[1:, 1:], 1.5 * np.eye(3) - 0.5)
     check_gram(effects, space, space.sample(6, rng), space.sample(5, rng), np.zeros(0))
+
+
+@pytest.mark.parametrize("n", [None, 0, 3])
+def test_a_factor_that_does_not_say_how_many_parameters_it_has_is_refused(n):
+    factor: Any = SimpleNamespace(n_parameters=n)
+    with pytest.raises(DomainError, match=f"SimpleNamespace.n_parameters: expected 1 or a multiple of its 2 .*got {n}"):
+        number_parameters([PlacedFactor(factor, (0, 1), (0, 1))])
