@@ -41,8 +41,9 @@ def run(
     seeds: int,
     trials: int,
     problem_of: Callable[[str], Any] = load,
+    first: int = 0,
 ) -> None:
-    """Every method on every problem with every seed that the file lacks, seed by seed; a missing table is skipped."""
+    """Run what the file lacks: every method on every problem, seed by seed from `first` on; skip a missing table."""
     if unknown := [method for method in chosen if method not in {*methods.METHODS, *VARIANTS}]:
         raise SystemExit(f"methods: expected some of {', '.join([*methods.METHODS, *VARIANTS])}; got {unknown[0]}")
     done = {(row["problem"], row["method"], row["seed"]) for row in rows(file) if len(row["values"]) >= trials}
@@ -52,7 +53,7 @@ def run(
         except (OSError, ValueError) as error:
             print(f"{name} is skipped: {error}")
             continue
-        for seed in range(seeds):
+        for seed in range(first, first + seeds):
             for method in chosen:
                 if (name, method, seed) not in done:
                     row = {"problem": name, "method": method, "seed": seed} | one_run(problem, method, seed, trials)
