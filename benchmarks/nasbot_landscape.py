@@ -22,16 +22,13 @@ import numpy as np
 from scipy.stats import binomtest
 
 import bostruct as bo
+from benchmarks.nasbot_variants import VARIANTS
 from bostruct import methods
-from bostruct.contracts import Array, Searcher
+from bostruct.contracts import Array
 from bostruct.problems.registry import load
 from bostruct.study.threads import ThreadLimit
 
 MILESTONES = (20, 40, 60, 80, 100, 150)
-VARIANTS: dict[str, Callable[[Any], Searcher]] = {
-    "nasbot-published": methods.published_nasbot,
-    "nasbot-marginalized": lambda domain: methods.nasbot(domain, fit=methods.marginalized_surrogate),
-}
 
 
 def run(

@@ -11,6 +11,8 @@ below 100 were looked at when settings were chosen.
 A run is judged by what the problem reports of the best value told: the test error where there is one. A difference is
 NASBOT's minus the other's at the same seed, so that below 0 NASBOT is ahead. The interval is Student's, at 95 %.
 Fewer rows and epochs make perceptrons cheap; they belong to the name of the problem, so that FILE keeps them apart.
+Methods may be those of `benchmarks.nasbot_variants`, among them `nasbot-line`, whose mean is a line in the log mass.
+The problem ``mass``, minus the log mass of perceptrons, has no noise and needs no file.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from scipy.stats import t
 
 from benchmarks import uci_regression
 from benchmarks.nasbot_landscape import reported_of_best, rows, run
+from benchmarks.nasbot_variants import mass
 from bostruct.contracts import Array
 from bostruct.problems.registry import load
 from bostruct.study.threads import ThreadLimit
@@ -42,7 +45,8 @@ TABLES = {  # name in the report -> the problem, as `bostruct problems` names it
     ),
     "transnas-micro class_scene": ("transnas-micro:file={}/nas_small_tables/transnas101_micro_class_scene_subset.npz"),
 }
-PROBLEMS = (*uci_regression.SETS, *TABLES)
+CHEAP = ("mass", *TABLES)  # what trains nothing
+PROBLEMS = (*uci_regression.SETS, *CHEAP)
 
 
 def load_problem(folder: Path, n_rows: int, epochs: int, name: str) -> Any:
@@ -52,6 +56,8 @@ def load_problem(folder: Path, n_rows: int, epochs: int, name: str) -> Any:
     n_rows, epochs: of the perceptrons.
     name: one of `PROBLEMS`, that of a UCI set as `label` gives it.
     """
+    if name == "mass":
+        return mass()
     if name in TABLES:
         return load(TABLES[name].format(folder))
     recipe = replace(uci_regression.RECIPE, epochs=epochs)
@@ -60,7 +66,7 @@ def load_problem(folder: Path, n_rows: int, epochs: int, name: str) -> Any:
 
 def label(name: str, n_rows: int, epochs: int) -> str:
     """Return the name of a problem on record, which says how perceptrons are trained."""
-    return name if name in TABLES else f"{name}, {n_rows} rows, {epochs} epochs"
+    return name if name in CHEAP else f"{name}, {n_rows} rows, {epochs} epochs"
 
 
 def paired_difference(mine: Array, theirs: Array) -> tuple[float, float]:
