@@ -1,4 +1,4 @@
-"""The variants of NASBOT: the line of the mean, the longer steps, and that each of them searches."""
+"""The variants of NASBOT: the line of the mean, the longer steps, what each predicts, and that each searches."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
+from benchmarks import nasbot_steps
 from benchmarks import nasbot_variants as script
 from bostruct.contracts import Prediction
 
@@ -62,3 +63,12 @@ def test_each_variant_searches(name):
     problem = script.mass()
     result = bo.minimize(problem, problem.space, 8, method=script.VARIANTS[name](problem.space), seed=0, progress=False)
     assert [trial.origin for trial in result.trials] == ["initial"] * 6 + ["model"] * 2
+
+
+def test_what_a_model_thinks_of_children_adds_up():
+    judged = nasbot_steps.judge_children(script.VARIANTS["nasbot-line"](DOMAIN), 0, 10, 40)
+    assert judged[:, 3].sum() == nasbot_steps.CHOSEN
+    shares = [float(line.split("|")[3]) for line in nasbot_steps.table("nasbot", judged)]
+    chosen = [float(line.split("|")[-2]) for line in nasbot_steps.table("nasbot", judged)]
+    assert sum(shares) == pytest.approx(1.0, abs=0.04)
+    assert sum(chosen) == pytest.approx(1.0, abs=0.04)
