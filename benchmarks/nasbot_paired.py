@@ -1,7 +1,7 @@
 """NASBOT against methods without a model, as paired differences with intervals: trained perceptrons and tables.
 
     python -m benchmarks.nasbot_paired FILE --data FOLDER [--problems naval protein ...] [--methods evolution ...]
-        [--seeds 8] [--first 100] [--trials 40] [--rows 12000] [--epochs 20]
+        [--seeds 8] [--first 100] [--trials 40] [--rows 12000] [--epochs 20] [--rate 0.002]
 
 FOLDER holds the folders ``uci_regression``, ``nasbench201``, ``nasbench_macro`` and ``nas_small_tables`` with the .npz
 files of docs/problems.md and of `benchmarks.uci_regression`. FILE holds one JSON line a finished run; what it holds
@@ -10,7 +10,9 @@ below 100 were looked at when settings were chosen.
 
 A run is judged by what the problem reports of the best value told: the test error where there is one. A difference is
 NASBOT's minus the other's at the same seed, so that below 0 NASBOT is ahead. The interval is Student's, at 95 %.
-Fewer rows and epochs make perceptrons cheap; they belong to the name of the problem, so that FILE keeps them apart.
+Fewer rows and epochs make perceptrons cheap; both and the rate belong to the name of the problem, so that FILE keeps
+them apart.
+
 Methods may be those of `benchmarks.nasbot_variants`, among them `nasbot-line`, whose mean is a line in the log mass.
 The problem ``mass``, minus the log mass of perceptrons, has no noise and needs no file.
 """
@@ -31,6 +33,7 @@ from benchmarks import uci_regression
 from benchmarks.nasbot_landscape import reported_of_best, rows, run
 from benchmarks.nasbot_variants import mass
 from bostruct.contracts import Array
+from bostruct.nas.recipes import Recipe
 from bostruct.problems.registry import load
 from bostruct.study.threads import ThreadLimit
 
@@ -49,24 +52,24 @@ CHEAP = ("mass", *TABLES)  # what trains nothing
 PROBLEMS = (*uci_regression.SETS, *CHEAP)
 
 
-def load_problem(folder: Path, n_rows: int, epochs: int, name: str) -> Any:
+def load_problem(folder: Path, n_rows: int, recipe: Recipe, name: str) -> Any:
     """Return a problem by its name in the report; raises OSError or ValueError where its file is not there.
 
     folder: holds the folders of the files.
-    n_rows, epochs: of the perceptrons.
+    n_rows: examples of a UCI set, at most.
+    recipe: of the perceptrons.
     name: one of `PROBLEMS`, that of a UCI set as `label` gives it.
     """
     if name == "mass":
         return mass()
     if name in TABLES:
         return load(TABLES[name].format(folder))
-    recipe = replace(uci_regression.RECIPE, epochs=epochs)
     return uci_regression.problem(folder / "uci_regression", name.split(",")[0], n_rows, recipe)
 
 
-def label(name: str, n_rows: int, epochs: int) -> str:
+def label(name: str, n_rows: int, recipe: Recipe) -> str:
     """Return the name of a problem on record, which says how perceptrons are trained."""
-    return name if name in CHEAP else f"{name}, {n_rows} rows, {epochs} epochs"
+    return name if name in CHEAP else f"{name}, {n_rows} rows, {recipe.epochs} epochs, rate {recipe.learning_rate:g}"
 
 
 def paired_difference(mine: Array, theirs: Array) -> tuple[float, float]:
@@ -133,9 +136,11 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=40)
     parser.add_argument("--rows", type=int, default=uci_regression.ROWS, help="examples of a UCI set, at most")
     parser.add_argument("--epochs", type=int, default=uci_regression.RECIPE.epochs)
+    parser.add_argument("--rate", type=float, default=uci_regression.RECIPE.learning_rate, help="of the training")
     given = parser.parse_args()
-    names = [label(name, given.rows, given.epochs) for name in given.problems]
-    problem = partial(load_problem, given.data, given.rows, given.epochs)
+    recipe = replace(uci_regression.RECIPE, epochs=given.epochs, learning_rate=given.rate)
+    names = [label(name, given.rows, recipe) for name in given.problems]
+    problem = partial(load_problem, given.data, given.rows, recipe)
     with ThreadLimit(1)():
         run(given.file, names, ["nasbot", *given.methods], given.seeds, given.trials, problem, given.first)
     print(report(given.file, sorted({max(given.trials // 2, 1), given.trials})))

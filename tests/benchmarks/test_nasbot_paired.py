@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from benchmarks import nasbot_paired as script
+from benchmarks.uci_regression import RECIPE
 
 
 def test_the_interval_is_students():
@@ -45,12 +47,13 @@ def test_fresh_seeds_are_run_once(tmp_path):
 
 
 def test_the_name_of_a_perceptron_problem_says_how_it_is_trained():
-    names = {script.label("protein", rows, epochs) for rows, epochs in ((12_000, 20), (12_000, 5), (500, 20))}
-    assert len(names) == 3
-    assert script.label("nasbench-macro", 12_000, 20) == script.label("nasbench-macro", 500, 5) == "nasbench-macro"
+    short, fast = replace(RECIPE, epochs=5), replace(RECIPE, learning_rate=1e-2)
+    names = {script.label("protein", *how) for how in ((12_000, RECIPE), (12_000, short), (500, RECIPE), (500, fast))}
+    assert len(names) == 4
+    assert {script.label("nasbench-macro", 500, one) for one in (RECIPE, short)} == {"nasbench-macro"}
 
 
 def test_a_problem_without_its_file_is_named(tmp_path):
-    for name in ("nasbench-macro", script.label("protein", 500, 5)):
+    for name in ("nasbench-macro", script.label("protein", 500, RECIPE)):
         with pytest.raises((OSError, ValueError), match=str(tmp_path)):
-            script.load_problem(tmp_path, 500, 5, name)
+            script.load_problem(tmp_path, 500, RECIPE, name)
