@@ -49,7 +49,7 @@ def judge_children(search: BayesianSearch, seed: int, n_trials: int, n_children:
     prediction, incumbent = posterior.predict(children), float(values.min())
     gains = np.array([log_mass(x) for x in children]) - log_mass(best)
     worth = LOG_EI(prediction, incumbent)[0]
-    chosen = np.isin(np.arange(len(children)), np.argsort(-worth)[:CHOSEN])
+    chosen = np.isin(np.arange(len(children)), np.argsort(-worth)[:CHOSEN]).astype(np.float64)
     return np.stack([gains, incumbent - prediction.mean[0], np.sqrt(prediction.variance[0]), chosen], axis=1)
 
 

@@ -104,7 +104,8 @@ class FarEvolution(Evolution):
     def __call__(
         self, score: Score, domain: HasMutation, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
-        return super().__call__(score, FarDomain(domain), starts, rng)
+        far: Any = FarDomain(domain)  # what it does not do itself, the domain does
+        return super().__call__(score, far, starts, rng)
 
 
 @dataclass(frozen=True)
