@@ -22,16 +22,13 @@ import numpy as np
 from scipy.stats import binomtest
 
 import bostruct as bo
+from benchmarks.nasbot_variants import VARIANTS
 from bostruct import methods
-from bostruct.contracts import Array, Searcher
+from bostruct.contracts import Array
 from bostruct.problems.registry import load
 from bostruct.study.threads import ThreadLimit
 
 MILESTONES = (20, 40, 60, 80, 100, 150)
-VARIANTS: dict[str, Callable[[Any], Searcher]] = {
-    "nasbot-published": methods.published_nasbot,
-    "nasbot-marginalized": lambda domain: methods.nasbot(domain, fit=methods.marginalized_surrogate),
-}
 
 
 def run(
@@ -41,8 +38,9 @@ def run(
     seeds: int,
     trials: int,
     problem_of: Callable[[str], Any] = load,
+    first: int = 0,
 ) -> None:
-    """Every method on every problem with every seed that the file lacks, seed by seed; a missing table is skipped."""
+    """Run what the file lacks: every method on every problem, seed by seed from `first` on; skip a missing table."""
     if unknown := [method for method in chosen if method not in {*methods.METHODS, *VARIANTS}]:
         raise SystemExit(f"methods: expected some of {', '.join([*methods.METHODS, *VARIANTS])}; got {unknown[0]}")
     done = {(row["problem"], row["method"], row["seed"]) for row in rows(file) if len(row["values"]) >= trials}
@@ -52,7 +50,7 @@ def run(
         except (OSError, ValueError) as error:
             print(f"{name} is skipped: {error}")
             continue
-        for seed in range(seeds):
+        for seed in range(first, first + seeds):
             for method in chosen:
                 if (name, method, seed) not in done:
                     row = {"problem": name, "method": method, "seed": seed} | one_run(problem, method, seed, trials)

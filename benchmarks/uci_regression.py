@@ -26,7 +26,7 @@ from benchmarks.nasbot_landscape import report, run
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.nas import NetworkObjective
 from bostruct.nas.data import Dataset, regression
-from bostruct.nas.recipes import NASBOT_MLP_MODERN
+from bostruct.nas.recipes import NASBOT_MLP_MODERN, Recipe
 from bostruct.nas.searches import SEARCHES
 from bostruct.study.threads import ThreadLimit
 
@@ -53,15 +53,23 @@ class Regression:
         return self.tested[point.fingerprint]
 
 
-def problem(folder: Path, name: str) -> Regression:
-    """Raises OSError where the file is not there."""
-    return Regression(NetworkObjective(dataset(folder / f"{name}.npz"), RECIPE), SEARCHES["diabetes"].domain())
+def problem(folder: Path, name: str, n_rows: int = ROWS, recipe: Recipe = RECIPE) -> Regression:
+    """Return the problem of one set; raises OSError where the file is not there.
+
+    folder: of the sets.
+    name: of the set.
+    n_rows: examples that represent the set, at most.
+    recipe: of the trainings.
+    """
+    data = dataset(folder / f"{name}.npz", n_rows)
+    return Regression(NetworkObjective(data, recipe), SEARCHES["diabetes"].domain())
 
 
-def dataset(file: Path) -> Dataset:
+def dataset(file: Path, n_rows: int = ROWS) -> Dataset:
+    """Read the examples of a set, of which `n_rows` at most are drawn with seed 0."""
     with np.load(file) as arrays:
         features, targets = arrays["XT"].T.astype(np.float64), np.asarray(arrays["y"], dtype=np.float64)
-    rows = np.random.default_rng(0).permutation(len(features))[:ROWS]
+    rows = np.random.default_rng(0).permutation(len(features))[:n_rows]
     return regression(file.stem, features[rows], targets[rows])
 
 
