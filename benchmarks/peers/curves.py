@@ -112,8 +112,8 @@ def find_gaps(index: Index, problem: str, search: str, at: np.ndarray) -> np.nda
     """Return what a search has still to gain on a problem, as a share of what there was after the initial points (k,).
 
     The gap of a run is its best value minus the lowest value known of the same instance; gaps are averaged over seeds
-    and divided by the average of random search after the initial points. None where fewer than `LEAST_SEEDS`
-    seeds have the search and random search to the end.
+    and divided by the average of random search after the initial points. Seeds whose initial points all failed have no
+    such gap, and are left out. None where fewer than `LEAST_SEEDS` seeds have the search and random search to the end.
 
     index: of the runs.
     problem, search: names.
@@ -121,10 +121,14 @@ def find_gaps(index: Index, problem: str, search: str, at: np.ndarray) -> np.nda
     """
     own, base = (index.get((problem, name), {}) for name in (search, BASELINE))
     known = find_best_known(index, problem)
-    seeds = [seed for seed in own.keys() & base.keys() if own[seed]["evaluated"] >= at[-1]]
+    start = np.array([float(N_INITIAL)])
+    seeds = [
+        seed
+        for seed in own.keys() & base.keys()
+        if own[seed]["evaluated"] >= at[-1] and np.isfinite(read_best(base[seed], start)).all()
+    ]
     if len(seeds) < LEAST_SEEDS:
         return None
-    start = np.array([float(N_INITIAL)])
 
     def gap(found: Found, seed: int, where: np.ndarray) -> np.ndarray:
         return read_best(found, where) - known[seed]

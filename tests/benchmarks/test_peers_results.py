@@ -141,6 +141,14 @@ def test_gaps_are_shares_of_the_start_averaged_over_problems():
     assert curves.average_gaps(index, ["qubo-80", "pest"], "auto", at) is None
 
 
+def test_a_seed_whose_initial_points_failed_has_no_gap():
+    runs = runs_of("qubo-80", auto=[-1.0] * 6, random=[1.0] * 6)
+    late = runs[Run("qubo-80", "random", 5, 20)]
+    late["improvements"] = [[n + 10, value] for n, value in late["improvements"]]
+    index, at = verdicts.index_runs(runs), np.array([10.0, 20.0])
+    assert curves.find_gaps(index, "qubo-80", "random", at) == pytest.approx([1.0, 0.5])
+
+
 def format_results(runs: dict[Run, dict]) -> str:
     return report.format_page(comparison.judge_runs(runs), [], "docs/peers.md", {})
 
