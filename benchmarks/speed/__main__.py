@@ -25,6 +25,7 @@ SCRIPTS = (
     "combo",
     "auto",
     "mixed",
+    "structures",
     "large",
     "whole_run",
     "memory",

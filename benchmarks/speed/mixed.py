@@ -10,6 +10,8 @@ the best of them, so that lengthscales differ. Each suggestion is told before th
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 import bostruct as bo
@@ -19,6 +21,7 @@ from bostruct.domains.space.variable import ABSENT
 from bostruct.methods.auto import auto
 from bostruct.study.history import History
 
+Objective = Callable[[bo.Space, IntArray], Array]
 SECONDS = {100: 0.08, 300: 0.2}
 SUGGESTIONS = 9
 NEAR = 60  # of the data, changes of the best point
@@ -41,7 +44,7 @@ def measure(miniature: bool) -> list[Row]:
     rows = []
     for name, space in SPACES.items():
         for n, limit in ({15: np.inf} if miniature else SECONDS).items():
-            seconds = _suggestion_seconds(space, n, 2 if miniature else SUGGESTIONS)
+            seconds = time_suggestions(space, evaluate, n, 2 if miniature else SUGGESTIONS)
             rows.append(at_most(f"{name}: median suggestion, CPU, n = {n}", limit, median(seconds), " s"))
             rows.append(plain_row(f"{name}: slowest suggestion, n = {n}", f"{max(seconds):.3g} s"))
     return rows
@@ -55,24 +58,30 @@ def evaluate(space: bo.Space, xs: IntArray) -> Array:
     return effects + 0.3 * (np.sin(5.0 * at[:, :-1]) * at[:, 1:]) @ weights[1:]
 
 
-def data(space: bo.Space, n: int) -> IntArray:
-    """The n points that the model knows."""
+def draw_data(space: bo.Space, objective: Objective, n: int) -> IntArray:
+    """The n points that the model knows: the last ones are changes of the best."""
     rng = np.random.default_rng(0)
     near = min(NEAR, n // 2)
     xs = space.sample(n - near, rng)
     for _ in range(near):
-        best = xs[int(np.argmin(evaluate(space, xs)))]
+        best = xs[int(np.argmin(objective(space, xs)))]
         xs = space.join(xs, space.sample_neighbors(best, 1, rng))
     return xs
 
 
-def _suggestion_seconds(space: bo.Space, n: int, repeats: int) -> list[float]:
-    """Of consecutive suggestions, each told before the next; one before them warms up."""
+def time_suggestions(space: bo.Space, objective: Objective, n: int, repeats: int) -> list[float]:
+    """CPU seconds of consecutive suggestions of `auto`, each told before the next; one before them warms up.
+
+    space: to search.
+    objective: space and m points -> m values.
+    n: points that are known before the first.
+    repeats: suggestions that are timed.
+    """
     searcher = auto(space)
-    xs = data(space, n)
+    xs = draw_data(space, objective, n)
     state, seconds = searcher.initial_state(), []
     for seed in range(repeats + 1):
-        history = History.of(space, xs, evaluate(space, xs))
+        history = History.of(space, xs, objective(space, xs))
         found = time_call(
             lambda history=history, state=state, seed=seed: searcher.suggest(
                 history, state, np.random.default_rng(seed)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -19,6 +20,7 @@ from bostruct.kernels.space.factor import VariableChanges
 
 MOST_PAIRED = 64  # items whose pairs are compared one by one; of more, ranks are
 N_DISTANCES = 3
+REMEMBERED = 4  # comparisons: before and after a change, which the factor and the effect both ask for
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 
@@ -32,12 +34,21 @@ def compare_orders(xs: IntArray, ys: IntArray) -> Array:
     The first counts the pairs of items that stand in another order, times 2 / (w - 1) (Kendall); above 64 items it is
     the sum of squared differences of places, times 3 / (w^2 - 1) (Spearman), which is as far apart at most. The second
     is half the number of places that have another item. The third is half the number of neighboring items of the one
-    that are no neighbors in the other. All three are the same whatever the items are called.
+    that are no neighbors in the other. All three are the same whatever the items are called. The array is only read.
     """
-    w = xs.shape[1]
+    mine, theirs = (np.asarray(orders, dtype=np.int64).tobytes() for orders in (xs, ys))
+    return _compare_bytes(mine, theirs, xs.shape[1])
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _compare_bytes(mine: bytes, theirs: bytes, w: int) -> Array:
+    """Return the distances of `compare_orders`: the factor and the effect of a variable ask for the same ones."""
+    xs, ys = (np.frombuffer(orders, dtype=np.int64).reshape(-1, w) for orders in (mine, theirs))
     places = 0.5 * (w - _count_shared(_code_places(xs), _code_places(ys), w * w))
     sides = 0.5 * (w - 1 - _count_shared(_code_sides(xs), _code_sides(ys), w * w))
-    return np.array([_compare_precedence(xs, ys), places, sides])
+    found = np.array([_compare_precedence(xs, ys), places, sides])
+    found.flags.writeable = False
+    return found
 
 
 def _compare_precedence(xs: IntArray, ys: IntArray) -> Array:
