@@ -98,3 +98,14 @@ def test_bayesian_says_which_kernel_it_lacks():
             DomainError, match=f"^method: bayesian needs a kernel, and knows none for {lacking}, which has n"
         ):
             methods.bayesian(domain)
+
+
+@pytest.mark.parametrize("method", methods.METHODS)
+def test_a_space_with_an_order_is_searched_or_refused_with_the_reason(method):
+    space = bo.Space({"tour": bo.Permutation(range(4)), "b": bool})
+    try:
+        result = bo.minimize(lambda point: point["tour"][0] - point["b"], space, 12, method=method, seed=0)
+    except DomainError as refused:
+        assert re.search("tour|Fidelity|architectures", str(refused))
+    else:
+        assert len({(trial.point["tour"], trial.point["b"]) for trial in result.trials}) == 12
