@@ -225,21 +225,19 @@ class HasSpellings(Domain, Protocol):
 
 
 @runtime_checkable
-class HasEnumeration(Domain, Protocol):
-    """A domain that can list its points where they are few.
-
-    n_points: their number before constraints, for which no point is listed.
-    """
-
-    n_points: int
+class HasListing(Domain, Protocol):
+    """A domain that can list its points where they are few."""
 
     @property
-    def enumerable(self) -> bool:
-        """True where `enumerate` may be called."""
+    def n_points(self) -> int:
+        """An upper bound of their number, for which none is listed."""
         ...
 
-    def enumerate(self) -> Batch:
-        """List all valid points, each once, in a fixed order."""
+    def list_few(self, most: int) -> Batch | None:
+        """List all points, each once, in a fixed order; None where there may be more than `most`, or too many to list.
+
+        most: number of points, at least 1.
+        """
         ...
 
 

@@ -20,8 +20,8 @@ from bostruct.contracts import (
     HasCrossover,
     HasDecisions,
     HasDistances,
-    HasEnumeration,
     HasFeatures,
+    HasListing,
     HasMigration,
     HasMutation,
     HasNamedDecisions,
@@ -51,7 +51,7 @@ POSSESSIONS = [
     (
         SPACE,
         {HasCandidates, HasNeighbors, HasNeighborhoods, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions}
-        | {HasCombinations, HasContinuous, HasEnumeration, HasMigration, HasNamedDecisions, HasVariables},
+        | {HasCombinations, HasContinuous, HasListing, HasMigration, HasNamedDecisions, HasVariables},
     ),
     (NETWORKS, {HasMutation, HasPool, HasMigration, HasArchitectures}),
     (

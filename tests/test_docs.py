@@ -71,7 +71,7 @@ def test_a_page_names_what_there_is(page, known):
 @pytest.mark.parametrize(
     ("text", "missing"),
     [
-        ("the `DiffusionKernel`", ["DiffusionKernel"]),
+        ("the `PulsatingKernel`", ["PulsatingKernel"]),
         ("`SpaceKernel` and `bo.Space`, in `domains/space/space.py` and `docs/combo.md`", []),
         ("`domains/space/nothing.py`, not `domains/NAME.py`", ["domains/space/nothing.py"]),
         ("`bostruct.kernels.space.nothing`", ["bostruct.kernels.space.nothing"]),

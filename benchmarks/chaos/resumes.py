@@ -171,7 +171,7 @@ def compare(expected: Any, found: Any, verdict: Verdict) -> None:
 
 
 ON_SPACES = ("auto", "evolution", "regularized-evolution", "smac", "tpe", "wrs", "annealing", "hill-climbing", "random")
-ON_CHOICES = (*ON_SPACES, "combo", "bocs", "smbo", "mcts")
+ON_CHOICES = (*ON_SPACES, "combo", "bocs", "smbo", "mcts", "smbo-mcts")
 ON_ARCHITECTURES = (
     "auto",
     "nasbot",
@@ -185,12 +185,12 @@ ON_ARCHITECTURES = (
 TAKEN = {  # what each kind of domain is searched by
     "mixed": ON_CHOICES,
     "real": ON_SPACES,
-    "fidelity": (*ON_CHOICES, "hyperband", "successive-halving", "model-based-hyperband"),
+    "fidelity": (*ON_CHOICES, "hyperband", "successive-halving", "model-based-hyperband", "successive-narrowing"),
     "loose": ON_CHOICES,
     "tight": ON_CHOICES,
     "architectures": ON_ARCHITECTURES,
     "joint": ON_ARCHITECTURES,
-    "programs": (*ON_SPACES, "smbo", "mcts"),
+    "programs": (*ON_SPACES, "smbo", "mcts", "smbo-mcts"),
 }
 PAIRS = tuple(f"{method} on {kind}" for kind, methods in TAKEN.items() for method in methods)
 

@@ -28,7 +28,7 @@ from benchmarks.published.regrets import find_mean_optimum, find_optimal_trial, 
 ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).with_name("results.jsonl")
 PAGE = ROOT / "docs" / "published.md"
-PICTURE = Path("images", "published.svg")  # beside the page
+PICTURE = Path("images", "published", "regrets.svg")  # beside the page
 HEADER = """\
 # The published benchmarks of COMBO
 

@@ -14,7 +14,7 @@ from bostruct.contracts import (
     Batch,
     Domain,
     HasCandidates,
-    HasEnumeration,
+    HasListing,
     HasNeighborhoods,
     HasNeighbors,
     Info,
@@ -113,7 +113,7 @@ def draw_distinct(domain: HasNeighbors, random: int, spray: int, starts: Batch, 
     starts: known points, which a domain may begin from; may be none.
     rng: the only source of chance.
     """
-    few = list_few(domain, random)
+    few = domain.list_few(random) if has_capability(domain, HasListing) else None
     if few is not None:
         return few
     drawn = draw_with_neighbors(domain, random, spray, starts, rng)
@@ -122,23 +122,12 @@ def draw_distinct(domain: HasNeighbors, random: int, spray: int, starts: Batch, 
     return domain.take(drawn, first_occurrences(domain, drawn))
 
 
-def list_few(domain: Domain, most: int) -> Batch | None:
-    """Return all points of a domain; None where it cannot list them, or may have more than `most`.
-
-    domain: any.
-    most: number of points.
-    """
-    if has_capability(domain, HasEnumeration) and domain.n_points <= most and domain.enumerable:
-        return domain.enumerate()
-    return None
-
-
 def count_at_most(domain: Domain) -> float:
     """Return an upper bound of the number of points, for which none is listed: the size of a space may list them.
 
     domain: any.
     """
-    return domain.n_points if has_capability(domain, HasEnumeration) else domain.size
+    return domain.n_points if has_capability(domain, HasListing) else domain.size
 
 
 def sample_neighborhoods(

@@ -45,16 +45,16 @@ class LazyKeys(NamedTuple):
 
 
 def can_list(space: Programs, most: int) -> bool:
-    """Tell whether a space has so few traces that their programs can be compared in some seconds.
+    """Tell whether a space has programs, and so few traces that these can be compared in some seconds.
 
     space: of programs.
     most: traces.
     """
     found = space.quick_count()
-    if not isinstance(found, Exact) or found.count > most:
+    if not isinstance(found, Exact) or not 0 < found.count <= most:
         return False
     try:
-        return not found.count or found.count * space.program_size() <= LISTING_WORK
+        return found.count * space.program_size() <= LISTING_WORK
     except NoneFeasible:  # where draws find none, a list would visit too many ways that lead nowhere
         return False
 

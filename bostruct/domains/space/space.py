@@ -189,6 +189,13 @@ class Space:
             raise DomainError(f"only spaces of up to {MAX_ENUMERATED} points before constraints are enumerated")
         return self._all.copy()
 
+    def list_few(self, most: int) -> IntArray | None:
+        """List all valid points; None where there may be more than `most`, or the space is not `enumerable`.
+
+        most: number of points before constraints.
+        """
+        return self.enumerate() if self.n_points <= most and self.enumerable else None
+
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
         """Draw m valid points -> (m, d).
 
