@@ -113,5 +113,5 @@ def test_a_space_with_an_order_is_searched_or_refused_with_the_reason(method):
     if method in SEARCHES_ORDERS:
         assert len({(trial.point["tour"], trial.point["b"]) for trial in run().trials}) == 12
     else:
-        with pytest.raises(DomainError, match="tour|Fidelity|architectures"):
+        with pytest.raises(DomainError, match=r"tour|Fidelity|architectures"):
             run()
