@@ -113,13 +113,22 @@ def draw_distinct(domain: HasNeighbors, random: int, spray: int, starts: Batch, 
     starts: known points, which a domain may begin from; may be none.
     rng: the only source of chance.
     """
-    few = domain.list_few(random) if has_capability(domain, HasListing) else None
+    few = list_few(domain, random)
     if few is not None:
         return few
     drawn = draw_with_neighbors(domain, random, spray, starts, rng)
     if count_at_most(domain) > REPEATS_MATTER_UP_TO * random:
         return drawn
     return domain.take(drawn, first_occurrences(domain, drawn))
+
+
+def list_few(domain: Domain, most: int) -> Batch | None:
+    """Return all points of a domain; None where it cannot list them, or may have more than `most`.
+
+    domain: any.
+    most: number of points.
+    """
+    return domain.list_few(most) if has_capability(domain, HasListing) else None
 
 
 def count_at_most(domain: Domain) -> float:
