@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from functools import lru_cache
 from types import ModuleType
 from typing import Any, TypeGuard, TypeVar
@@ -14,10 +14,12 @@ import numpy as np
 
 from bostruct.contracts import (
     Acquisition,
+    Batch,
     Domain,
     DomainError,
     HasContinuous,
     HasMutation,
+    HasSpellings,
     Kernel,
     MissingExtra,
     Point,
@@ -136,6 +138,15 @@ def has_continuous(domain: Domain) -> TypeGuard[HasContinuous]:
     return has_capability(domain, HasContinuous) and domain.n_continuous > 0
 
 
+def list_forms(domain: Domain, xs: Batch) -> list[Hashable]:
+    """Return what tells the forms of points apart: their spellings where a domain has several of one point, or keys.
+
+    domain: of the points.
+    xs: m points.
+    """
+    return domain.spellings(xs) if has_capability(domain, HasSpellings) else domain.keys(xs)
+
+
 def missing_members(part: object, capability: type) -> list[str]:
     """List the methods and properties that a part lacks for a capability, or for a contract.
 
@@ -199,15 +210,23 @@ def require(domain: Any, capability: type[Capability], method: str) -> Capabilit
     return domain
 
 
-def name_wide(domain: Any) -> str:
-    """Name the first variable of a domain that is no single choice, which takes capabilities from it; "" for none.
+def list_wide(domain: Any) -> list[str]:
+    """List the names of a domain's variables that are no single choice, which take capabilities from it.
 
-    domain: any.
+    domain: any; one without variables has none.
     """
     variables = getattr(domain, "variables", None)
     named = variables.items() if isinstance(variables, Mapping) else ()
-    wide = next(((name, one) for name, one in named if getattr(one, "width", 1) != 1), None)
-    return "" if wide is None else f" with the {type(wide[1]).__name__} {wide[0]!r}"
+    return [name for name, one in named if getattr(one, "width", 1) != 1]
+
+
+def name_wide(domain: Any) -> str:
+    """Name the first variable of a domain that is no single choice, for the message; "" for none.
+
+    domain: any.
+    """
+    wide = list_wide(domain)
+    return f" with the {type(domain.variables[wide[0]]).__name__} {wide[0]!r}" if wide else ""
 
 
 def describe_need(capability: type) -> str:

@@ -40,6 +40,7 @@ Prepared: TypeAlias = Any  # what a kernel needs to know of two batches, whateve
 State: TypeAlias = ParsedJson  # what the next step needs: plain JSON, so that it survives on disk exactly
 Info: TypeAlias = dict[str, ParsedJson]  # what a person wants to see, as JSON
 SINGLE_FLOOR = 1e-26  # the smallest entry of a Gram matrix in single precision, short of numbers that slow products
+SINGLE_ROUNDING = 2.0**-24  # relative, of one operation in single precision
 ADDED_LATER = {"added later": True}  # of a field: its default says nothing, so that settings on record stay the same
 AnyVariable = TypeVar("AnyVariable", covariant=True)  # `bostruct.domains.space.variable.Variable` in this package
 AnyArchitecture = TypeVar("AnyArchitecture", covariant=True)  # `bostruct.domains.architecture.value.Architecture`

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bostruct.acquisition.selection import ByRank
-from bostruct.checks import check_bool, check_integer, check_number, has_capability, try_mutation
-from bostruct.contracts import Array, Batch, HasMutation, HasSpellings, Info, Score
+from bostruct.checks import check_bool, check_integer, check_number, list_forms, try_mutation
+from bostruct.contracts import Array, Batch, HasMutation, Info, Score
 
 Selection = Callable[[Array], Array]  # fitness (m,), in order of birth -> chances (m,)
 
@@ -103,7 +103,7 @@ class Evolution:
 def _drop_duplicates(domain: HasMutation, xs: Batch, known: set[Hashable]) -> Batch:
     """Return the points that are not known, each form of them once, and add them to `known`."""
     fresh: list[int] = []
-    for position, key in enumerate(domain.spellings(xs) if has_capability(domain, HasSpellings) else domain.keys(xs)):
+    for position, key in enumerate(list_forms(domain, xs)):
         if key not in known:
             known.add(key)
             fresh.append(position)

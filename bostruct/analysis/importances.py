@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bostruct.checks import check_integer, has_capability, short_repr
+from bostruct.checks import check_integer, has_capability, list_wide, short_repr
 from bostruct.contracts import BostructError, Choice, Domain, HasChoices, HasParts, HasVariables, Point
 from bostruct.domains.part_choices import DescribedParts, SingleChoices
 from bostruct.study.result import Result
@@ -84,7 +84,7 @@ def _find_choices(domain: Domain) -> HasChoices | DescribedParts | SingleChoices
     """Return what lists the choices of a domain's points, as far as it is made of named choices."""
     if has_capability(domain, HasChoices):
         return domain
-    if has_capability(domain, HasVariables) and any(one.width == 1 for one in domain.variables.values()):
+    if has_capability(domain, HasVariables) and len(list_wide(domain)) < len(domain.variables):
         return SingleChoices(domain)
     if has_capability(domain, HasParts):
         return DescribedParts(domain, [_find_choices(part) for part in domain.parts.values()])

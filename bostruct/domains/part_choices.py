@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import has_capability
+from bostruct.checks import has_capability, list_wide
 from bostruct.contracts import Choice, HasParts, HasVariables, Point
 from bostruct.domains.language.features import LRUCache
 from bostruct.domains.space.decisions import Coordinate, coordinate
@@ -237,7 +237,7 @@ class SingleChoices:
     @property
     def left_out(self) -> tuple[str, ...]:
         """The names of the variables that are no single choice."""
-        return tuple(name for name, variable in self.domain.variables.items() if variable.width > 1)
+        return tuple(list_wide(self.domain))
 
     def coordinates(self, x: Point) -> list[Choice]:
         """List the single choices of a point.

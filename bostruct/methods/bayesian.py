@@ -9,7 +9,7 @@ from bostruct.acquisition.functions import LOG_EI
 from bostruct.acquisition.joint_ascent import JointAscent
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.acquisition.sampling import Sampling
-from bostruct.checks import has_capability, has_continuous, require
+from bostruct.checks import has_capability, has_continuous, list_wide, require
 from bostruct.contracts import (
     Acquisition,
     Domain,
@@ -104,7 +104,7 @@ def default_search(domain: Domain) -> SearchSettings:
     wide = LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000)
     if has_capability(domain, HasCombinations) and _has_many_choices(domain):
         return SearchSettings(JointAscent(instead=wide), 1, neighbors_of)
-    if has_capability(domain, HasVariables) and any(one.width > 1 for one in domain.variables.values()):
+    if has_capability(domain, HasNeighborhoods) and list_wide(domain):
         few = LocalSearch(random=1_000, spray=200, ascents=5, leaps=True, most=50_000, neighbors=200)
         return SearchSettings(few, 5, neighbors_of)
     if has_capability(domain, HasNeighborhoods):

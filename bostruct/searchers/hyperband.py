@@ -62,6 +62,19 @@ class Fidelities(Protocol):
         ...
 
 
+def move_to_level(fidelities: Fidelities, x: Point, level: int) -> Point | None:
+    """Return a point at another level; None where a constraint ties the fidelity to the rest.
+
+    fidelities: of the point.
+    x: one point.
+    level: of the fidelity, from 0.
+    """
+    try:
+        return fidelities.at_level(x, level)
+    except PointError:
+        return None
+
+
 @dataclass(frozen=True)
 class Hyperband:
     """Asynchronous Hyperband, or successive halving, as a searcher (Li et al. 2018, 2020).
@@ -140,22 +153,16 @@ class Hyperband:
             for bracket in range(level + 1):
                 found = sorted(rungs.completed(bracket, level), key=lambda one: one[0])
                 for _, _, x in found[: math.floor(len(found) / self.reduction)]:
-                    higher = self._at_level(x, level + 1)
+                    higher = move_to_level(self.fidelities, x, level + 1)
                     if higher is not None and self.domain.key(higher) not in seen:
                         return higher
         return None
-
-    def _at_level(self, x: Point, level: int) -> Point | None:
-        try:
-            return self.fidelities.at_level(x, level)
-        except PointError:  # a constraint ties the fidelity to the rest
-            return None
 
     def _place_proposal(self, x: Point, bracket: int, rungs: Rungs, seen: AbstractSet[Hashable]) -> Point | None:
         """Move a proposal to where its bracket begins, or a level above where it was evaluated; None where seen."""
         key = self.fidelities.keys([x])[0]
         level = bracket if key not in rungs.bracket else rungs.highest[key] + 1
-        found = self._at_level(x, level) if level < len(self.fidelities.costs) else None
+        found = move_to_level(self.fidelities, x, level) if level < len(self.fidelities.costs) else None
         return None if found is None or self.domain.key(found) in seen else found
 
     def _brackets(self, rungs: Rungs) -> list[int]:
@@ -169,7 +176,7 @@ class Hyperband:
     def _new(self, bracket: int, rungs: Rungs, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point | None:
         for _ in range(MAX_DRAWS):
             try:
-                x = self._at_level(self.domain.sample_unseen(seen, rng), bracket)
+                x = move_to_level(self.fidelities, self.domain.sample_unseen(seen, rng), bracket)
             except SpaceExhausted:
                 return None
             if x is not None and self.fidelities.keys([x])[0] not in rungs.bracket:

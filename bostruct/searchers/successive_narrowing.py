@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bostruct.checks import check_integer, check_number
-from bostruct.contracts import Appraisal, Domain, HistoryView, Json, Point, PointError, State, Suggestion
-from bostruct.searchers.hyperband import Fidelities
+from bostruct.contracts import Appraisal, Domain, HistoryView, Json, Point, State, Suggestion
+from bostruct.searchers.hyperband import Fidelities, move_to_level
 
 DRAWS = 100  # of a point whose lowest level is unseen
 
@@ -110,7 +110,7 @@ class SuccessiveNarrowing:
         ranked = sorted((finished[key], i) for i, key in enumerate(keys) if key in finished)
         kept = [now.members[i] for _, i in ranked[: int(self.share * len(keys) + 1e-9)]]
         above = now.level + 1
-        higher = [] if above == len(self.fidelities.costs) else [self._at_level(x, above) for x in kept]
+        higher = [] if above == len(self.fidelities.costs) else [move_to_level(self.fidelities, x, above) for x in kept]
         members = tuple(x for x in higher if x is not None)
         if members:
             return Narrowing(above, members, 0, now.waiting)
@@ -120,16 +120,10 @@ class SuccessiveNarrowing:
     def _draw(self, history: HistoryView, rng: np.random.Generator) -> Point:
         """Draw an unseen point at the lowest level; where 100 draws find none, one at the level it is drawn at."""
         for _ in range(DRAWS):
-            lowest = self._at_level(self.domain.sample(1, rng)[0], 0)
+            lowest = move_to_level(self.fidelities, self.domain.sample(1, rng)[0], 0)
             if lowest is not None and self.domain.key(lowest) not in history.seen:
                 return lowest
         return self.domain.sample_unseen(history.seen, rng)
-
-    def _at_level(self, x: Point, level: int) -> Point | None:
-        try:
-            return self.fidelities.at_level(x, level)
-        except PointError:  # a constraint ties the fidelity to the rest
-            return None
 
     def _write(self, now: Narrowing) -> State:
         encode = self.domain.encode

@@ -14,10 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.contracts import Array, SingleGram
+from bostruct.contracts import SINGLE_ROUNDING, Array, SingleGram
 from bostruct.surrogates.members import Member
 
-SINGLE_ROUNDING = 2.0**-24  # relative, of one operation in single precision
 MAX_COMPONENTS = 32
 FEWEST_COMPONENTS = 24  # from some 200 training points on; of fewer points an exact variance costs as little
 POINTS_PER_COMPONENT = 8  # training points: what a component costs, and an exact variance saves

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
-from bostruct.checks import has_capability, short_repr
-from bostruct.contracts import Batch, Domain, HasSpellings, Point
+from bostruct.checks import list_forms, short_repr
+from bostruct.contracts import Batch, Domain, Point
 
 
 def check_batch(domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
@@ -63,5 +63,4 @@ def forms_of(domain: Domain, xs: Iterable[Point]) -> list[Hashable]:
     domain: of the points.
     xs: the points.
     """
-    batch = domain.join(xs)
-    return domain.spellings(batch) if has_capability(domain, HasSpellings) else domain.keys(batch)
+    return list_forms(domain, domain.join(xs))

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.contracts import Array, BlockGram, IntArray
-from bostruct.kernels.space.factor import MAX_CODES, SINGLE_ROUNDING, SingleLogGram, SingleLogGrams, VariableChanges
+from bostruct.contracts import SINGLE_ROUNDING, Array, BlockGram, IntArray
+from bostruct.kernels.space.factor import MAX_CODES, SingleLogGram, SingleLogGrams, VariableChanges
 from bostruct.kernels.space.incremental import disagreement_change
 from bostruct.kernels.space.links import Link
 

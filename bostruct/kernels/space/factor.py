@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from bostruct.contracts import Array, IntArray, Prepared
 
-SINGLE_ROUNDING = 2.0**-24  # relative, of one operation in single precision
 MAX_CODES = 4096  # columns in which a factor encodes choices; beyond, it adds variables one by one, in memory (n, m)
 
 

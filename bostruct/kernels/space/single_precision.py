@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bostruct.contracts import SINGLE_FLOOR, SingleGram
-from bostruct.kernels.space.factor import SINGLE_ROUNDING, SingleLogGram
+from bostruct.contracts import SINGLE_FLOOR, SINGLE_ROUNDING, SingleGram
+from bostruct.kernels.space.factor import SingleLogGram
 
 LOG_FLOOR = math.log(SINGLE_FLOOR)
 LARGEST_LOG = 60.0  # of an entry: sums of many such entries stay finite

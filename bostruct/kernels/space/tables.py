@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.contracts import Array, IntArray
+from bostruct.contracts import SINGLE_ROUNDING, Array, IntArray
 from bostruct.domains.space.graphs import VariableGraph
-from bostruct.kernels.space.factor import MAX_CODES, SINGLE_ROUNDING, SingleLogGram, SingleLogGrams, VariableChanges
+from bostruct.kernels.space.factor import MAX_CODES, SingleLogGram, SingleLogGrams, VariableChanges
 from bostruct.kernels.space.incremental import LastThetas, look_up
 from bostruct.kernels.space.links import Link
 from bostruct.kernels.space.spectra import SMALLEST_ENTRY, Diffusion, Spectrum, heat_slopes, heat_weights, spectrum_of
