@@ -44,6 +44,7 @@ def check_variable(variable: Variable, rng: np.random.Generator) -> None:
         _check_forms(variable, value)
         for leaps in (False, True):
             _check_neighbors(variable, value, every, leaps)
+            _check_sampled_neighbors(variable, value, leaps, rng)
     _check_moves(variable, values, every, rng)
     _check_refusals(variable, values, every)
     _check_description(variable, values)
@@ -134,6 +135,19 @@ def _check_neighbors(variable: Variable, value: Columns, every: frozenset[Column
     for other in near[:FEW] if every is None else near:
         back = _rows(variable, variable.neighbors(other, leaps), what)
         assert value in back, f"{what} are symmetric: {value} has {other}, but {other} has {back}"
+
+
+def _check_sampled_neighbors(variable: Variable, value: Columns, leaps: bool, rng: np.random.Generator) -> None:
+    listed = set(_rows(variable, variable.neighbors(value, leaps), "neighbors"))
+    for m in (0, 3, len(listed)):
+        drawn = _rows(variable, variable.sample_neighbors(value, m, rng, leaps), "sample_neighbors")
+        assert len(set(drawn)) == len(drawn), f"sample_neighbors draws each value once: of {value} it drew {drawn}"
+        expected = min(m, len(listed))
+        assert len(drawn) == expected, f"sample_neighbors draws m values: expected {expected}, got {len(drawn)}"
+        assert value not in drawn, f"no value is its own neighbor: sample_neighbors of {value} drew it"
+    if len(listed) <= SMALL:
+        assert set(drawn) == listed, f"sample_neighbors draws neighbors: of {value} {set(drawn) - listed} are none"
+    check_chance(lambda one: variable.sample_neighbors(value, 3, one, leaps).tolist(), "sample_neighbors")
 
 
 def _check_moves(

@@ -127,6 +127,25 @@ class OwnNeighbor(Ring):
         return np.vstack([super().neighbors(columns), [columns]]) if leaps else super().neighbors(columns)
 
 
+class DrawsItself(Ring):
+    def sample_neighbors(self, columns, m, rng, leaps=False):
+        return (
+            np.vstack([super().sample_neighbors(columns, m, rng, leaps), [columns]])[-m:]
+            if m
+            else np.empty((0, 3), int)
+        )
+
+
+class DrawsFar(Ring):
+    def sample_neighbors(self, columns, m, rng, leaps=False):
+        return super().sample_neighbors(self.neighbors(columns)[0], m, rng, leaps)
+
+
+class DrawsAll(Ring):
+    def sample_neighbors(self, columns, m, rng, leaps=False):
+        return super().sample_neighbors(columns, m + 9, rng, leaps)
+
+
 class Forgets(Ring):
     def describe(self):
         return {"items": ["x", "y", "z"]}
@@ -166,6 +185,9 @@ SHARED: dict[tuple[int, ...], list[str]] = {}
         (Asymmetric, "neighbors are symmetric: "),
         (Leaping, r"neighbors with leaps returns columns of a value: got \(9, 9, 9\); "),
         (OwnNeighbor, "no value is its own neighbor: neighbors with leaps of "),
+        (DrawsItself, "no value is its own neighbor: sample_neighbors of "),
+        (DrawsFar, "(no value is its own neighbor|sample_neighbors draws)"),
+        (DrawsAll, "sample_neighbors draws m values: expected 0, got 3"),
         (Forgets, "from_json rebuilds an equal variable from describe: "),
         (Tuples, "describe returns plain JSON: "),
         (Unkind, "to_json holds the kind: expected 'Unkind', got "),

@@ -43,8 +43,25 @@ class Adjacency:
             found = [self.known.get((at, own, leaps)) for at, own in zip(self.positions, row, strict=True)]
             near = [self._neighbors(i, [row[i]], leaps) if one is None else one for i, one in enumerate(found)]
         else:
-            ends = zip(self.layout.starts.tolist(), self.layout.ends.tolist(), strict=True)
-            near = [self._neighbors(i, row[start:end], leaps) for i, (start, end) in enumerate(ends)]
+            near = [self._neighbors(i, own, leaps) for i, own in enumerate(self.layout.split(x))]
+        return np.repeat(np.arange(len(near)), [len(one) for one in near]), pad_columns(near)
+
+    def sample_changes(
+        self, x: IntArray, m: int, rng: np.random.Generator, leaps: bool = False
+    ) -> tuple[IntArray, IntArray]:
+        """Return (which, values) as `single_changes` does, but m changes at most of each variable of several columns.
+
+        x: integer row (columns,).
+        m: int >= 0.
+        rng: the only source of chance.
+        leaps: bool, as of `single_changes`.
+        """
+        near = [
+            self._neighbors(i, own, leaps)
+            if len(own) == 1 or own[0] == ABSENT
+            else self.variables[i].sample_neighbors(own, m, rng, leaps)
+            for i, own in enumerate(self.layout.split(x))
+        ]
         return np.repeat(np.arange(len(near)), [len(one) for one in near]), pad_columns(near)
 
     def _neighbors(self, i: int, columns: list[int], leaps: bool) -> IntArray:

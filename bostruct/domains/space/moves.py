@@ -17,6 +17,7 @@ from bostruct.domains.space.walks import random_walk
 
 CROSSOVER_TRIES = 100  # tried of a crossover
 MUTATION_WALK_STEPS = (16, 2_000)  # steps of a mutation where no single change is valid
+CHANGES_CHECKED = 2_000  # of a variable of several columns, at least, where constraints may leave few of them
 MUTATION_DRAWS = 64  # of other points, where no walk finds one
 
 
@@ -158,7 +159,11 @@ class Moves:
 
     def _sample_changes(self, x: IntArray, m: int, rng: np.random.Generator, leaps: bool) -> tuple[IntArray, IntArray]:
         """Return all valid changes of x, or m of them, in their order."""
-        which, values = self.adjacency.single_changes(np.asarray(x), leaps)
+        if self.space.layout.is_simple:
+            which, values = self.adjacency.single_changes(np.asarray(x), leaps)
+        else:
+            drawn = max(8 * m, CHANGES_CHECKED) if self.space.constraints else m
+            which, values = self.adjacency.sample_changes(np.asarray(x), drawn, rng, leaps)
         chosen = self._choose(x, which, values, m, rng)
         return which[chosen], values[chosen]
 

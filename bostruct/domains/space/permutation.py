@@ -80,6 +80,20 @@ class Permutation(Variable):
         """
         return np.asarray(columns, dtype=np.int64)[list_rearrangements(self.width, leaps)]
 
+    def sample_neighbors(
+        self, columns: Sequence[int], m: int, rng: np.random.Generator, leaps: bool = False
+    ) -> IntArray:
+        """Draw orders one change away, of those that `neighbors` lists (k, n), without listing them.
+
+        columns: of an order.
+        m: int >= 0, how many.
+        rng: the only source of chance.
+        leaps: as of `neighbors`.
+        """
+        table = list_rearrangements(self.width, leaps)
+        chosen = table if len(table) <= m else table[rng.choice(len(table), size=m, replace=False)]
+        return np.asarray(columns, dtype=np.int64)[chosen]
+
     def move(self, columns: Sequence[int], share: float) -> list[int]:
         """Return an order one change away, across any number of places.
 

@@ -76,6 +76,21 @@ class Variable(ABC):
         leaps: True for values that are several such steps in one direction away, where the kind has directions.
         """
 
+    def sample_neighbors(
+        self, columns: Sequence[int], m: int, rng: np.random.Generator, leaps: bool = False
+    ) -> IntArray:
+        """Draw values one change away, without repeats (k, width): m of them, or all where they are no more.
+
+        columns: of a value.
+        m: int >= 0.
+        rng: the only source of chance.
+        leaps: as of `neighbors`.
+
+        A kind with many neighbors draws them without listing all.
+        """
+        found = self.neighbors(columns, leaps)
+        return found if len(found) <= m else found[rng.choice(len(found), size=m, replace=False)]
+
     @abstractmethod
     def move(self, columns: Sequence[int], share: float) -> Sequence[int]:
         """Return another value: each that can be reached has the same chance, and reaches this one by the same chance.

@@ -7,7 +7,6 @@ parameter of its own, so that data tell which of them counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -16,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.contracts import Array, IntArray
-from bostruct.kernels.space.factor import VariableChanges
 
 MOST_PAIRED = 64  # items whose pairs are compared one by one; of more, ranks are
 N_DISTANCES = 3
@@ -100,108 +98,26 @@ def _count_shared(xs: IntArray, ys: IntArray, size: int) -> Array:
 
 
 @dataclass(frozen=True)
-class PermutationFactor:
-    """The factor of orders of w items: exp(-sum_k D_k / (2 l_k^2)), with the distances D_k of `compare_orders`.
+class OrderDistances:
+    """The distances between orders of w items, for `DistanceFactor`: those of `compare_orders`.
 
-    Each variable has three parameters, the logarithms of l_k. The kernel is positive semi-definite: each distance is a
-    constant less an inner product of features.
-
-    n_items: w, at least 2.
-    n_variables: c, each with w columns.
+    width: w, at least 2.
     """
 
-    n_items: int
-    n_variables: int
+    width: int
 
     @property
-    def n_parameters(self) -> int:
-        """Three for each variable."""
-        return N_DISTANCES * self.n_variables
+    def n_distances(self) -> int:
+        """Three."""
+        return N_DISTANCES
 
-    @property
-    def has_unit_diagonal(self) -> bool:
-        """True: an order is at distance 0 from itself."""
-        return True
+    def compare(self, xs: IntArray, ys: IntArray) -> Array:
+        """Return the distances (3, n, m).
 
-    def prepare(self, xs: IntArray, ys: IntArray | None = None) -> Array:
-        """Return the distances, three for each variable (3c, n, m).
-
-        xs: own columns of n points (n, c w).
-        ys: own columns of m points (m, c w); None for xs with themselves.
+        xs: n orders (n, w).
+        ys: m orders (m, w).
         """
-        mine, theirs = self._split(xs), self._split(xs if ys is None else ys)
-        return np.concatenate([compare_orders(one, other) for one, other in zip(mine, theirs, strict=True)])
-
-    def log_gram(self, theta: Array, prepared: Array, without: int | None = None) -> Array:
-        """Return the part of log K that comes from these variables (n, m).
-
-        theta: (3c,), the logarithms of lengthscales.
-        prepared: of n and m points.
-        without: position of a parameter, whose distance is left out; None for none.
-        """
-        rates = _rates(theta)
-        if without is not None:
-            rates[without] = 0.0
-        return -np.tensordot(rates, prepared, 1)
-
-    def log_diag(self, theta: Array, xs: IntArray) -> Array:
-        """Return zeros (n,).
-
-        theta: (3c,).
-        xs: own columns of n points (n, c w).
-        """
-        del theta
-        return np.zeros(len(xs))
-
-    def gradient(self, theta: Array, prepared: Array, weighted: Array) -> Array:
-        """Return the gradient of sum(weighted * log K) in theta (3c,).
-
-        theta: (3c,).
-        prepared: of n and m points.
-        weighted: (n, m).
-        """
-        return 2.0 * _rates(theta) * np.tensordot(prepared, weighted, 2)
-
-    def line(self, i: int, theta: Array, prepared: Array, gram: Array, *, carried: bool) -> Callable[[float], Array]:
-        """Return K along the parameter of one distance.
-
-        i: position of the parameter, in 0..3c - 1.
-        theta: (3c,), the parameters now.
-        prepared: of n and m points.
-        gram: K (n, m).
-        carried: True where `gram` holds this factor at `theta`.
-        """
-        now = _rates(theta)[i] if carried else 0.0
-        return lambda t: gram * np.exp((now - _rates(t)) * prepared[i])
-
-    def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> tuple[IntArray, Array]:
-        """Return the variable of each change (r,), and by how much its distances grow (3, r, m).
-
-        changes: r changes of single variables.
-        ys: own columns of m points (m, c w).
-        """
-        growth = np.empty((N_DISTANCES, len(changes.which), len(ys)))
-        for v, theirs in enumerate(self._split(ys)):
-            rows = np.flatnonzero(changes.which == v)
-            if len(rows):
-                before, of = np.unique(changes.before[rows, : self.n_items], axis=0, return_inverse=True)
-                now = compare_orders(changes.after[rows, : self.n_items], theirs)
-                growth[:, rows] = now - compare_orders(before, theirs)[:, of.ravel()]
-        return changes.which, growth
-
-    def log_change(self, theta: Array, prepared: tuple[IntArray, Array]) -> Array:
-        """Return by how much each change adds to log K (r, m).
-
-        theta: (3c,).
-        prepared: of `prepare_changes`.
-        """
-        which, growth = prepared
-        rates = _rates(theta).reshape(-1, N_DISTANCES)[which]
-        return -np.einsum("rk,krm->rm", rates, growth)
-
-    def _split(self, xs: IntArray) -> list[IntArray]:
-        """Return the columns of each variable."""
-        return [xs[:, v * self.n_items : (v + 1) * self.n_items] for v in range(self.n_variables)]
+        return compare_orders(xs, ys)
 
 
 @dataclass(frozen=True)
@@ -236,8 +152,3 @@ class PermutationEffect:
         xs: orders (n, w).
         """
         return np.ones(len(xs))
-
-
-def _rates(theta: Array | float) -> Array:
-    """Return 1 / (2 l^2) for the logarithm of l."""
-    return 0.5 * np.exp(-2.0 * np.asarray(theta, dtype=np.float64))

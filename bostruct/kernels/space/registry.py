@@ -26,11 +26,12 @@ from bostruct.domains.space.variable import Variable
 from bostruct.kernels.space.conditional import ConditionalEffect, ConditionalFactor
 from bostruct.kernels.space.conditional_numbers import ConditionalNumbers
 from bostruct.kernels.space.diffusion import FactorSettings, graph_factors
+from bostruct.kernels.space.distances import DistanceFactor
 from bostruct.kernels.space.factor import Factor
 from bostruct.kernels.space.links import Link, LogLengthscale
 from bostruct.kernels.space.main_effects import EffectKernel, FactorEffect, GraphEffect, MainEffects
 from bostruct.kernels.space.matern import MaternFactor, NumberEffect
-from bostruct.kernels.space.permutation import PermutationEffect, PermutationFactor
+from bostruct.kernels.space.permutation import OrderDistances, PermutationEffect
 from bostruct.kernels.space.product import PlacedFactor, SpaceKernel
 from bostruct.kernels.space.shared import share_parameters
 
@@ -76,7 +77,7 @@ def _orders(variables: Sequence[Variable], settings: FactorSettings) -> list[tup
     served: dict[int, list[int]] = {}
     for i, one in enumerate(variables):
         served.setdefault(one.width, []).append(i)
-    return [(PermutationFactor(width, len(own)), tuple(own)) for width, own in served.items()]
+    return [(DistanceFactor(OrderDistances(width), len(own)), tuple(own)) for width, own in served.items()]
 
 
 def _order_effects(variables: Sequence[Variable]) -> list[EffectKernel]:

@@ -9,9 +9,10 @@ from numpy.testing import assert_allclose
 
 from bostruct.domains.space.graphs import PathGraph, weighted_graph
 from bostruct.kernels.space.complete import CompleteFactor
+from bostruct.kernels.space.distances import DistanceFactor
 from bostruct.kernels.space.factor import MAX_CODES, Factor, VariableChanges
 from bostruct.kernels.space.links import LogEdgeWeight, LogLengthscale
-from bostruct.kernels.space.permutation import PermutationFactor
+from bostruct.kernels.space.permutation import OrderDistances
 from bostruct.kernels.space.tables import TableFactor
 from tests.wide_variable import ORDERS, OrderFactor
 
@@ -23,13 +24,13 @@ FACTORS: dict[str, tuple[Factor, int]] = {  # and the number of values of each v
     "cycles, as published": (TableFactor(CYCLE, 2, LogEdgeWeight(), False), 5),
     "a long path": (TableFactor(PathGraph(100), 1, LogLengthscale(), True), 100),  # nowhere near rounding
     "orders": (OrderFactor(2), len(ORDERS)),
-    "orders, three distances": (PermutationFactor(3, 2), len(ORDERS)),
+    "orders, three distances": (DistanceFactor(OrderDistances(3), 2), len(ORDERS)),
 }
 
 
 def draw(factor: Factor, size: int, n: int, rng: np.random.Generator) -> np.ndarray:
     values = rng.integers(size, size=(n, factor.n_variables))
-    return ORDERS[values].reshape(n, -1) if isinstance(factor, OrderFactor | PermutationFactor) else values
+    return ORDERS[values].reshape(n, -1) if isinstance(factor, OrderFactor | DistanceFactor) else values
 
 
 @pytest.fixture(params=FACTORS)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import bostruct as bo
-from bostruct.kernels.space.permutation import MOST_PAIRED, PermutationEffect, PermutationFactor, compare_orders
+from bostruct.kernels.space.distances import DistanceFactor
+from bostruct.kernels.space.permutation import MOST_PAIRED, OrderDistances, PermutationEffect, compare_orders
 from bostruct.kernels.space.registry import main_effects
 from bostruct.methods.default_kernels import space_kernel
 from bostruct.testing import check_kernel
@@ -94,7 +95,7 @@ def test_the_effect_is_one_of_equal_orders_and_zero_on_average(w):
 
 
 def test_a_change_of_one_order_grows_the_distances_of_that_order():
-    rng, factor = np.random.default_rng(0), PermutationFactor(5, 2)
+    rng, factor = np.random.default_rng(0), DistanceFactor(OrderDistances(5), 2)
     xs, ys = draw(rng, 6, 5), np.hstack([draw(rng, 7, 5), draw(rng, 7, 5)])
     assert factor.prepare(np.hstack([xs, xs]), ys).shape == (6, 6, 7)
     assert factor.n_parameters == 6

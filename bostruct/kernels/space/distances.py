@@ -1,0 +1,147 @@
+"""A factor of the product for variables whose values are told apart by a few distances, each with a lengthscale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from bostruct.contracts import Array, IntArray
+from bostruct.kernels.space.factor import VariableChanges
+
+
+class Distances(Protocol):
+    """The distances between values of one kind of variable.
+
+    Each is a constant less an inner product of features, or the square of a Euclidean distance, so that exp(-r D) is
+    positive semi-definite for each r >= 0. Equal ones compare equal, so that variables share a factor.
+    """
+
+    @property
+    def width(self) -> int:
+        """The number of columns of a value, w."""
+        ...
+
+    @property
+    def n_distances(self) -> int:
+        """The number of distances, k."""
+        ...
+
+    def compare(self, xs: IntArray, ys: IntArray) -> Array:
+        """Return the distances between values (k, n, m), 0 between equal ones; the receiver only reads the array.
+
+        xs: columns of n values (n, w).
+        ys: columns of m values (m, w).
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class DistanceFactor:
+    """The factor exp(-sum_j D_j / (2 l_j^2)) of variables of one kind, with k distances D_j and lengthscales l_j each.
+
+    Each variable has k parameters, the logarithms of l_j.
+
+    distances: of each variable.
+    n_variables: c, each with w columns.
+    """
+
+    distances: Distances
+    n_variables: int
+
+    @property
+    def n_parameters(self) -> int:
+        """One for each distance of each variable, k c."""
+        return self.distances.n_distances * self.n_variables
+
+    @property
+    def has_unit_diagonal(self) -> bool:
+        """True: a value is at distance 0 from itself."""
+        return True
+
+    def prepare(self, xs: IntArray, ys: IntArray | None = None) -> Array:
+        """Return the distances, those of the first variable first (k c, n, m).
+
+        xs: own columns of n points (n, c w).
+        ys: own columns of m points (m, c w); None for xs with themselves.
+        """
+        mine, theirs = self._split(xs), self._split(xs if ys is None else ys)
+        return np.concatenate([self.distances.compare(one, other) for one, other in zip(mine, theirs, strict=True)])
+
+    def log_gram(self, theta: Array, prepared: Array, without: int | None = None) -> Array:
+        """Return the part of log K that comes from these variables (n, m).
+
+        theta: (k c,), the logarithms of lengthscales.
+        prepared: of n and m points.
+        without: position of a parameter, whose distance is left out; None for none.
+        """
+        rates = _rates(theta)
+        if without is not None:
+            rates[without] = 0.0
+        return -np.tensordot(rates, prepared, 1)
+
+    def log_diag(self, theta: Array, xs: IntArray) -> Array:
+        """Return zeros (n,).
+
+        theta: (k c,).
+        xs: own columns of n points (n, c w).
+        """
+        del theta
+        return np.zeros(len(xs))
+
+    def gradient(self, theta: Array, prepared: Array, weighted: Array) -> Array:
+        """Return the gradient of sum(weighted * log K) in theta (k c,).
+
+        theta: (k c,).
+        prepared: of n and m points.
+        weighted: (n, m).
+        """
+        return 2.0 * _rates(theta) * np.tensordot(prepared, weighted, 2)
+
+    def line(self, i: int, theta: Array, prepared: Array, gram: Array, *, carried: bool) -> Callable[[float], Array]:
+        """Return K along the parameter of one distance.
+
+        i: position of the parameter, in 0..k c - 1.
+        theta: (k c,), the parameters now.
+        prepared: of n and m points.
+        gram: K (n, m).
+        carried: True where `gram` holds this factor at `theta`.
+        """
+        now = _rates(theta)[i] if carried else 0.0
+        return lambda t: gram * np.exp((now - _rates(t)) * prepared[i])
+
+    def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> tuple[IntArray, Array]:
+        """Return the variable of each change (r,), and by how much its distances grow (k, r, m).
+
+        changes: r changes of single variables.
+        ys: own columns of m points (m, c w).
+        """
+        growth = np.empty((self.distances.n_distances, len(changes.which), len(ys)))
+        for v, theirs in enumerate(self._split(ys)):
+            rows = np.flatnonzero(changes.which == v)
+            if len(rows):
+                before, of = np.unique(changes.before[rows, : self.distances.width], axis=0, return_inverse=True)
+                now = self.distances.compare(changes.after[rows, : self.distances.width], theirs)
+                growth[:, rows] = now - self.distances.compare(before, theirs)[:, of.ravel()]
+        return changes.which, growth
+
+    def log_change(self, theta: Array, prepared: tuple[IntArray, Array]) -> Array:
+        """Return by how much each change adds to log K (r, m).
+
+        theta: (k c,).
+        prepared: of `prepare_changes`.
+        """
+        which, growth = prepared
+        rates = _rates(theta).reshape(-1, self.distances.n_distances)[which]
+        return -np.einsum("rk,krm->rm", rates, growth)
+
+    def _split(self, xs: IntArray) -> list[IntArray]:
+        """Return the columns of each variable."""
+        return np.split(xs, self.n_variables, axis=1)
+
+
+def _rates(theta: Array | float) -> Array:
+    """Return 1 / (2 l^2) for the logarithm of l."""
+    return 0.5 * np.exp(-2.0 * np.asarray(theta, dtype=np.float64))
