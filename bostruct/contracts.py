@@ -921,6 +921,45 @@ class HasScoreGradient(Score, Protocol):
         ...
 
 
+class Chance(Protocol):
+    """The chance that points succeed, as a model of success believes."""
+
+    def log_chance(self, xs: Batch) -> Array:
+        """Return the logarithm of the chance that each of m points has a value (m,), at most 0.
+
+        xs: m points.
+        """
+        ...
+
+
+@runtime_checkable
+class HasChanceGradient(Chance, Protocol):
+    """A chance of success with gradients in the continuous coordinates of points."""
+
+    def vary_log_chance(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
+        """Return the log chance of m points as a function of their continuous coordinates.
+
+        xs: m points, whose other coordinates stay.
+
+        Returns a function from shares (m, c), as of `HasContinuous`, to the log chances (m,) and their gradients
+        (m, c). Raises TypeError where a part of it has no gradient.
+        """
+        ...
+
+
+class SuccessModel(Protocol):
+    """A model of success, which learns from points that have a value and points that failed."""
+
+    def condition(self, points: Batch, succeeded: npt.NDArray[np.bool_], rng: np.random.Generator) -> Chance:
+        """Return what it learned of the chance that a point succeeds; raises NumericalError.
+
+        points: n points.
+        succeeded: for each, whether it did (n,), bool.
+        rng: the only source of chance.
+        """
+        ...
+
+
 class ScoreBuilder(Protocol):
     """A callable that makes a score of a posterior, the field `score` of a `BayesianSearch`."""
 

@@ -40,6 +40,7 @@ from bostruct.methods.default_kernels import (
     space_kernel,
 )
 from bostruct.methods.nasbot import nasbot
+from bostruct.methods.success import success_model
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.explained import explain
 from bostruct.searchers.proposals import mutations_of, random_design
@@ -140,12 +141,13 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     has_numbers = has_continuous(domain)
     climbs = has_numbers and has_capability(domain, HasNeighborhoods)
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
+    success = success_model(domain, replace(quiet, latest=0))
     search = default_search(domain)
     acquisition = LogAugmentedExpectedImprovement() if has_numbers else LOG_EI
     return BayesianSearch(
         domain,
         OutputWarping(NoiseSelection(quiet, noisy, log_odds=math.log(4.0), growth=GROWTH)),
-        Feasible(Improvement(acquisition, best_predicted), replace(quiet, latest=0), domain.join),
+        Feasible(Improvement(acquisition, best_predicted), success, domain.join),
         MixedSearch() if climbs else search.maximizer,
         n_initial=10,
         n_starts=search.n_starts,
@@ -166,7 +168,7 @@ def for_programs(domain: HasChoices) -> BayesianSearch:
     return BayesianSearch(
         domain,
         OutputWarping(surrogate),
-        Feasible(Improvement(LOG_EI, best_predicted), surrogate, domain.join),
+        Feasible(Improvement(LOG_EI, best_predicted), success_model(domain, surrogate), domain.join),
         Evolution(),
         n_initial=10,
         n_starts=None,

@@ -21,11 +21,11 @@ from bostruct.contracts import (
     HasNeighbors,
     HasVariables,
     Maximizer,
-    ScoreBuilder,
 )
 from bostruct.methods.default_kernels import default_kernel, find_part_without_kernel
 from bostruct.methods.initial_designs import initial_design, pool_of
 from bostruct.methods.nasbot import map_surrogate
+from bostruct.methods.success import success_model
 from bostruct.searchers.bayesian import BayesianSearch, Neighborhood
 from bostruct.searchers.proposals import mutations_of, neighbors_of, nothing_around
 from bostruct.searchers.scores import Feasible, Improvement, best_predicted
@@ -81,13 +81,13 @@ def bayesian(
         )
     model = map_surrogate(default_kernel(domain), domain) if kernel is None else MAPGP(kernel, domain.join, NOISE, -5.0)
     improvement = Improvement(acquisition, best_predicted)
-    score: ScoreBuilder = Feasible(improvement, model, domain.join) if acquisition.is_logarithm else improvement
+    learns = Feasible(improvement, success_model(domain, model), domain.join) if acquisition.is_logarithm else None
     search = default_search(domain)
     design, n_design = initial_design(domain)
     return BayesianSearch(
         domain,
         OutputWarping(model),
-        score,
+        learns or improvement,
         search.maximizer if maximizer is None else maximizer,
         n_initial=n_design if n_initial is None else n_initial,
         n_starts=search.n_starts,

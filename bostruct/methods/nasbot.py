@@ -19,6 +19,7 @@ from bostruct.kernels.spectrum_clip import SpectrumClip
 from bostruct.methods.default_kernels import architecture_kernel, joint_kernel
 from bostruct.methods.initial_designs import initial_design, pool_of
 from bostruct.methods.refusals import domain_label
+from bostruct.methods.success import success_model
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.proposals import mutations_of
 from bostruct.searchers.scores import Feasible, Improvement
@@ -74,7 +75,7 @@ def nasbot(domain: Domain, fit: SurrogateBuilder = map_surrogate, settings: Otma
     return BayesianSearch(
         domain,
         OutputWarping(fit(similarity, domain)),
-        Feasible(Improvement(LOG_EI), map_surrogate(similarity, domain), domain.join),
+        Feasible(Improvement(LOG_EI), success_model(domain, map_surrogate(similarity, domain)), domain.join),
         Evolution(pool_of(domain)),
         n_initial=n_initial,
         n_starts=None,

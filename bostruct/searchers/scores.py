@@ -5,20 +5,20 @@ A score of another form is a class or function of its own: (posterior, history, 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from bostruct.checks import has_capability, require_gradient
 from bostruct.contracts import (
     Acquisition,
     Array,
     Batch,
+    Chance,
     DependsOnNoise,
     HasBounds,
+    HasChanceGradient,
     HasNoise,
     HasPredictionGradient,
     HasScoreGradient,
@@ -28,11 +28,10 @@ from bostruct.contracts import (
     Posterior,
     Prediction,
     Score,
-    Surrogate,
+    SuccessModel,
 )
 
-CHANCE_ROUNDING = 1e-9  # relative: what a prediction in another batch may differ by
-LOG_ROOT_2_PI = 0.5 * math.log(2.0 * math.pi)
+CHANCE_ROUNDING = 1e-5  # relative: what a chance in another batch, in single precision, may differ by
 
 IncumbentRule = Callable[[HistoryView, Posterior], float]
 
@@ -106,53 +105,40 @@ class AcquisitionScore:
 
 @dataclass(frozen=True, eq=False)
 class FeasibleScore:
-    """A score times the chance of success, as logarithms (Gelbart et al. 2014, on regressed labels).
+    """A score times the chance of success, as logarithms (Gelbart et al. 2014).
 
     score: the logarithm of an acquisition.
-    success: posterior of a label that is 1 where points succeed, 0 where they fail; the chance of success is the chance
-        that the label exceeds a half.
+    success: the chance of success.
     """
 
     score: Score
-    success: Posterior
+    success: Chance
 
     def __call__(self, xs: Batch) -> Array:
         """Return the score of each of m points (m,)."""
-        return self.score(xs) + self._log_chance(xs)
+        return self.score(xs) + self.success.log_chance(xs)
 
     def upper_bounds(self, xs: Batch) -> Array:
         """Return bounds never below the score (m,), which know where points fail.
 
         xs: m points.
         """
-        log_chance = self._log_chance(xs)
+        log_chance = self.success.log_chance(xs)
         return self.score.upper_bounds(xs) + log_chance + CHANCE_ROUNDING * (1.0 - log_chance)
-
-    def _log_chance(self, xs: Batch) -> Array:
-        label = self.success.predict(xs)
-        chances = log_ndtr((label.mean - 0.5) / np.sqrt(label.variance))
-        return np.logaddexp.reduce(chances, axis=0) - math.log(len(chances))
 
     def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
         """Return the score of m points as a function of their continuous coordinates: `HasScoreGradient`.
 
         xs: m points, whose other coordinates stay.
 
-        Raises TypeError where the score or the posterior of success have no gradients.
+        Raises TypeError where the score or the chance of success have no gradients.
         """
         vary_score = require_gradient("score", self.score, HasScoreGradient).vary_shares(xs)
-        vary_success = require_gradient("posterior", self.success, HasPredictionGradient).vary_shares(xs)
+        vary_chance = require_gradient("success", self.success, HasChanceGradient).vary_log_chance(xs)
 
         def at_shares(shares: Array) -> tuple[Array, Array]:
-            value, gradient = vary_score(shares)
-            label, pull = vary_success(shares)
-            sd = np.sqrt(label.variance)
-            z = (label.mean - 0.5) / sd
-            logs = log_ndtr(z)
-            chance = np.logaddexp.reduce(logs, axis=0) - math.log(len(logs))
-            hazard = np.exp(-0.5 * z * z - LOG_ROOT_2_PI - chance) / len(logs)  # the density over the mean chance
-            pulled = pull(Prediction(hazard / sd, -0.5 * hazard * z / label.variance))
-            return value + chance, gradient + pulled
+            (value, gradient), (chance, slope) = vary_score(shares), vary_chance(shares)
+            return value + chance, gradient + slope
 
         return at_shares
 
@@ -188,14 +174,14 @@ class Feasible:
     """A builder of scores that learns the chance of success from failed points, of which the posterior knows nothing.
 
     score: of the points that succeed; its scores must be logarithms.
-    surrogate: of a label that is 1 where points succeed, 0 where they fail.
+    success: learns where points succeed.
     join: the domain's.
 
     Raises ValueError.
     """
 
     score: LogScoreBuilder
-    surrogate: Surrogate
+    success: SuccessModel
     join: Callable[..., Batch]
 
     def __post_init__(self) -> None:
@@ -214,11 +200,11 @@ class Feasible:
 
         posterior: of the objective.
         history: all that was told so far.
-        rng: given to the surrogate of success.
+        rng: given to the model of success.
         """
         score = self.score(posterior, history, rng)
         if not len(history.failed):
             return score
         points = self.join(history.completed, history.failed)
-        succeeded = np.repeat([1.0, 0.0], [len(history.completed), len(history.failed)])
-        return FeasibleScore(score, self.surrogate.condition(points, succeeded, None, rng)[0])
+        succeeded = np.repeat([True, False], [len(history.completed), len(history.failed)])
+        return FeasibleScore(score, self.success.condition(points, succeeded, rng))

@@ -23,6 +23,7 @@ from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import DomainError, NumericalError, SpaceExhausted
 from bostruct.methods import auto, combo, searcher
 from bostruct.methods.default_kernels import space_kernel
+from bostruct.methods.success import success_model
 from bostruct.searchers import bayesian
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.scores import AcquisitionScore, FeasibleScore, Improvement, best_observed, best_predicted
@@ -30,6 +31,7 @@ from bostruct.study.history import History
 from bostruct.study.threads import ThreadLimit
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.success import RegressedChance
 from bostruct.testing.searcher_laws import Schedule, check_exhausts, check_searcher, play
 from tests.fakes import TablePosterior
 from tests.laws.maxsat import bits
@@ -50,7 +52,7 @@ def quick_auto(domain: Any, n_initial: int = 5) -> BayesianSearch:
     return dataclasses.replace(
         best,
         surrogate=dataclasses.replace(best.surrogate, surrogate=dataclasses.replace(both, quiet=quiet, noisy=noisy)),
-        score=dataclasses.replace(best.score, surrogate=quiet),
+        score=dataclasses.replace(best.score, success=success_model(domain, quiet)),
         maximizer=search,
         n_initial=n_initial,
     )
@@ -211,7 +213,7 @@ def test_feasibility_scales_a_score_by_the_chance_of_success():
     label = TablePosterior(space.n_choices, np.linspace(0, 1, 16), np.full(16, 0.25), np.zeros(16))
     value = TablePosterior(space.n_choices, np.zeros(16), np.ones(16), np.zeros(16))
     plain = AcquisitionScore(value, LogExpectedImprovement(), 0.0)
-    scored = FeasibleScore(plain, label)
+    scored = FeasibleScore(plain, RegressedChance(label))
     everything = space.enumerate()
     found = np.exp(scored(everything) - plain(everything))
     assert np.all(np.diff(found) > 0)

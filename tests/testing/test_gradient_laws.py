@@ -18,6 +18,7 @@ from bostruct.methods.auto import for_space
 from bostruct.methods.default_kernels import space_kernel
 from bostruct.searchers.scores import AcquisitionScore, FeasibleScore
 from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.success import AveragedChance, RegressedChance
 from bostruct.testing.gradient_laws import (
     check_input_gradient,
     check_prediction_gradient,
@@ -71,6 +72,13 @@ def test_kernels(space, rng):
         check_input_gradient(kernel, space, xs, ys, rng.uniform(-1.5, 0.5, size=size), rng)
 
 
+class Even:
+    """A chance of success without a gradient, the same everywhere."""
+
+    def log_chance(self, xs):
+        return np.full(len(xs), np.log(0.5))
+
+
 @settings(max_examples=8, deadline=None)
 @given(mixed_spaces() | conditional_numbers(), rngs())
 def test_posteriors_and_scores(space, rng):
@@ -78,7 +86,10 @@ def test_posteriors_and_scores(space, rng):
     check_prediction_gradient(posterior, space, xs, rng)
     score = AcquisitionScore(posterior, LogExpectedImprovement(), float(rng.normal()))
     check_score_gradient(score, space, xs, rng)
-    check_score_gradient(FeasibleScore(score, fit(space, rng)), space, xs, rng)
+    regressed = RegressedChance(fit(space, rng))
+    check_score_gradient(FeasibleScore(score, regressed), space, xs, rng)
+    averaged = AveragedChance((regressed, Even()), np.log([0.3, 0.7]))
+    check_score_gradient(FeasibleScore(score, averaged), space, xs, rng)
 
 
 def test_far_in_the_tail_slopes_are_those_of_the_series():

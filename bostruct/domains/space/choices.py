@@ -38,6 +38,7 @@ class ChoiceVariable(Variable):
     ) -> None:
         self.choices = choices
         self.graph = graph
+        self.n_codes = len(choices)
         self.when = check_when(self.kind, when)
         self.default_columns = self.read_default(default)
 

@@ -44,7 +44,7 @@ class Permutation(Variable):
     def __init__(self, items: Iterable[object], *, when: When | None = None, default: object = NO_DEFAULT) -> None:
         self._item = Categorical(check_choices(self.kind, items, "item", MAX_ITEMS))
         self.items = self._item.choices
-        self.width = len(self.items)
+        self.width = self.n_codes = len(self.items)
         self.degrees = DISTANCES * self.width
         self.when = check_when(self.kind, when)
         self.default_columns = self.read_default(default)

@@ -36,6 +36,7 @@ class Variable(ABC):
 
     width: int = 1  # columns of a value
     degrees: int = 1  # how many single choices a value amounts to, for the scale of a kernel's prior
+    n_codes: int = 0  # how many entries each column may have, 0 and up, where these are choices; 0 where they are not
     ordered: bool = False  # True where the values have an order that means something
     when: When = MappingProxyType({})  # the conditions under which a point has the variable; empty for always
     is_even: bool = True  # False where `sample` draws some values more often than others

@@ -1,0 +1,22 @@
+"""The model of success that methods use where trials have failed."""
+
+from __future__ import annotations
+
+from bostruct.checks import has_capability
+from bostruct.contracts import Domain, HasVariables, SuccessModel, Surrogate
+from bostruct.domains.space.codes import find_codes
+from bostruct.surrogates.noisy_or import NoisyOr
+from bostruct.surrogates.success import AveragedSuccess, RegressedSuccess
+
+
+def success_model(domain: Domain, surrogate: Surrogate) -> SuccessModel:
+    """Build a model of success: labels regressed, and on the choices of a space averaged with a noisy-OR of choices.
+
+    The regression learns limits on sums of numbers and levels, the noisy-OR learns combinations that are forbidden.
+
+    domain: any.
+    surrogate: of a label that is 1 where points succeed, 0 where they fail.
+    """
+    regressed = RegressedSuccess(surrogate)
+    codes = find_codes(domain) if has_capability(domain, HasVariables) else None
+    return regressed if codes is None else AveragedSuccess((regressed, NoisyOr(codes)), domain.take)
