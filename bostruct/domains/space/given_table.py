@@ -77,13 +77,13 @@ def _read_records(owner: str, records: Sequence[Mapping[Any, Any]]) -> dict[str,
 
 def _read_matrix(owner: str, given: Any) -> dict[str, Column]:
     try:
-        matrix = np.asarray(given)
+        matrix: npt.NDArray[Any] = np.asarray(given)
     except (TypeError, ValueError):
         matrix = np.empty(0)
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         allowed = "a pandas frame, a dict of columns, a list of dicts, or numbers (rows, columns)"
         raise DomainError(f"{owner}: expected {allowed}, got {short_repr(given)}")
-    return {str(i): column for i, column in enumerate(list(matrix.T))}
+    return {str(i): column for i, column in enumerate(matrix.T)}
 
 
 def _list_values(owner: str, name: object, column: Any) -> Column:
