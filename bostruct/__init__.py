@@ -22,6 +22,7 @@ _HOME = {
     "Graph": "bostruct.domains.space.graph",
     "OneOf": "bostruct.domains.space.when",
     "Permutation": "bostruct.domains.space.permutation",
+    "Candidates": "bostruct.domains.space.candidates",
     "Real": "bostruct.domains.space.real",
     "Space": "bostruct.domains.mixed",
     "Architecture": "bostruct.domains.architecture.value",
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from bostruct.domains.joint import joint_domain
     from bostruct.domains.registry import register_domain
     from bostruct.domains.space.binary import Binary
+    from bostruct.domains.space.candidates import Candidates
     from bostruct.domains.space.categorical import Categorical
     from bostruct.domains.space.fidelity import Fidelity
     from bostruct.domains.space.graph import Graph
@@ -87,6 +89,7 @@ __all__ = [
     "Binary",
     "BostructError",
     "Bounds",
+    "Candidates",
     "Categorical",
     "DomainError",
     "Fidelity",

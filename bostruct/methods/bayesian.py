@@ -16,12 +16,14 @@ from bostruct.contracts import (
     DomainError,
     HasCombinations,
     HasGradient,
+    HasListing,
     HasMutation,
     HasNeighborhoods,
     HasNeighbors,
     HasVariables,
     Maximizer,
 )
+from bostruct.domains.space.candidates import likeness_of
 from bostruct.methods.default_kernels import default_kernel, find_part_without_kernel
 from bostruct.methods.initial_designs import initial_design, pool_of
 from bostruct.methods.nasbot import map_surrogate
@@ -33,6 +35,7 @@ from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.output_warping import OutputWarping
 from bostruct.surrogates.priors import Normal
 
+MOST_LISTED = 10_000  # points of which each is scored, where descriptors say how alike choices are
 MOST_BY_ONE = 100  # variables that a search changes one by one; among more of them it makes many changes together
 NOISE = Normal(-5.0, 1.0)  # log variance of standardized values
 
@@ -102,6 +105,9 @@ def default_search(domain: Domain) -> SearchSettings:
     domain: any.
     """
     wide = LocalSearch(random=2_000, spray=1_000, ascents=10, leaps=True, most=400_000)
+    if _is_table(domain):
+        listed = LocalSearch(MOST_LISTED, spray=20, ascents=10, leaps=True, most=20_000, neighbors=200, distinct=True)
+        return SearchSettings(listed, 5, neighbors_of)
     if has_capability(domain, HasCombinations) and _has_many_choices(domain):
         return SearchSettings(JointAscent(instead=wide), 1, neighbors_of)
     if has_capability(domain, HasNeighborhoods) and list_wide(domain):
@@ -119,3 +125,11 @@ def default_search(domain: Domain) -> SearchSettings:
 def _has_many_choices(domain: Domain) -> bool:
     is_large = has_capability(domain, HasVariables) and len(domain.variables) > MOST_BY_ONE
     return is_large and not has_continuous(domain)
+
+
+def _is_table(domain: Domain) -> bool:
+    """Tell whether a domain has few points, and choices with descriptors, along which neighbors need not be better."""
+    if not has_capability(domain, HasListing) or domain.n_points > MOST_LISTED:
+        return False
+    variables = domain.variables.values() if has_capability(domain, HasVariables) else ()
+    return any(likeness_of(one) is not None for one in variables)

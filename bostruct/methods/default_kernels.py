@@ -23,6 +23,7 @@ from bostruct.contracts import (
     Similarity,
 )
 from bostruct.domains.architecture.value import Architecture
+from bostruct.domains.space.candidates import likeness_of
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.graphs import VariableGraph
 from bostruct.domains.space.space import Space
@@ -181,6 +182,12 @@ def variable_graphs(domain: Space) -> tuple[VariableGraph, ...]:
     if others:
         kind = domain.variables[others[0]].kind
         raise DomainError(f"method: combo needs variables on graphs; {others[0]} is of kind {kind}")
+    alike = next((name for name, variable in domain.variables.items() if likeness_of(variable) is not None), None)
+    if alike is not None:
+        raise DomainError(
+            f"method: combo compares choices by graphs alone, and {alike!r} says how alike they are; auto makes use of "
+            "that, or give the choices without it"
+        )
     return tuple(variable.graph for variable in domain.variables.values() if isinstance(variable, ChoiceVariable))
 
 

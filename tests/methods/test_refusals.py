@@ -115,3 +115,17 @@ def test_a_space_with_an_order_is_searched_or_refused_with_the_reason(method):
     else:
         with pytest.raises(DomainError, match=r"tour|Fidelity|architectures"):
             run()
+
+
+@pytest.mark.parametrize("method", methods.METHODS)
+def test_a_space_with_a_table_is_searched_or_refused_with_the_reason(method):
+    space = bo.Space({"row": bo.Candidates({"a": [1.0, 3.0, 2.0, 5.0]}), "b": bool})
+
+    def run():
+        return bo.minimize(lambda point: point["row"] - point["b"], space, 8, method=method, seed=0)
+
+    if method in SEARCHES_ORDERS or method in ("bocs", "mcts", "smac", "smbo-mcts", "tpe", "wrs"):
+        assert len({(trial.point["row"], trial.point["b"]) for trial in run().trials}) == 8
+    else:
+        with pytest.raises(DomainError, match=r"by graphs alone, and 'row' says|Fidelity|architectures"):
+            run()

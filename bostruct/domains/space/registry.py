@@ -10,6 +10,7 @@ import numpy as np
 from bostruct.checks import has_capability, short_repr
 from bostruct.contracts import Domain, DomainError, ParsedJson, PointError
 from bostruct.domains.space.binary import Binary
+from bostruct.domains.space.candidates import Candidates
 from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choices import to_python
 from bostruct.domains.space.fidelity import Fidelity
@@ -30,6 +31,7 @@ KINDS: dict[str, type[Variable]] = {
     "Fidelity": Fidelity,
     "Graph": Graph,
     "Permutation": Permutation,
+    "Candidates": Candidates,
 }
 
 
@@ -67,7 +69,7 @@ def variable(name: str, given: object) -> Variable:
         raise DomainError(f"{name}: {error}") from None
     raise DomainError(
         f"{name}: expected Binary(), Categorical(...), Ordinal(...), Integer(low, high), Real(low, high), Graph(...), "
-        "Permutation(...), "
+        "Permutation(...), Candidates(...), "
         "or the shorthand bool, a list, a range or an array of ascending numbers, another domain, or a dict, which "
         f"stands for a space; got {short_repr(given)}"
     )

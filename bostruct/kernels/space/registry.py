@@ -11,12 +11,14 @@ import numpy as np
 from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, HasVariables, Parameter, Prior
 from bostruct.domains.space.binary import Binary
+from bostruct.domains.space.candidates import Candidates, likeness_of
 from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choices import ChoiceVariable, number_grid
 from bostruct.domains.space.fidelity import Fidelity
 from bostruct.domains.space.graph import Graph
 from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
 from bostruct.domains.space.integer import Integer
+from bostruct.domains.space.likeness import Likeness
 from bostruct.domains.space.ordinal import Ordinal
 from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.real import Real
@@ -28,6 +30,7 @@ from bostruct.kernels.space.conditional_numbers import ConditionalNumbers
 from bostruct.kernels.space.diffusion import FactorSettings, graph_factors
 from bostruct.kernels.space.distances import DistanceFactor
 from bostruct.kernels.space.factor import Factor
+from bostruct.kernels.space.likeness import LikenessDistances, LikenessEffect
 from bostruct.kernels.space.links import Link, LogLengthscale
 from bostruct.kernels.space.main_effects import EffectKernel, FactorEffect, GraphEffect, MainEffects
 from bostruct.kernels.space.matern import MaternFactor, NumberEffect
@@ -85,8 +88,26 @@ def _order_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
     return [effects[one.width] for one in variables]
 
 
+def _likenesses(variables: Sequence[Variable]) -> list[Likeness]:
+    return [one for one in map(likeness_of, variables) if one is not None]
+
+
+def _alike(variables: Sequence[Variable], settings: FactorSettings) -> list[tuple[Factor, tuple[int, ...]]]:
+    del settings
+    served: dict[Likeness, list[int]] = {}
+    for i, one in enumerate(_likenesses(variables)):
+        served.setdefault(one, []).append(i)
+    return [(DistanceFactor(LikenessDistances(one), len(own)), tuple(own)) for one, own in served.items()]
+
+
+def _alike_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
+    effects = {one: LikenessEffect(one) for one in _likenesses(variables)}
+    return [effects[one] for one in _likenesses(variables)]
+
+
 ON_GRAPHS = VariableKernels(_diffusion, _graph_effects)
 NUMBERS = VariableKernels(_matern, _number_effects)  # also of integers that are not listed
+ALIKE = VariableKernels(_alike, _alike_effects)  # also of categories with descriptors or a matrix
 
 KERNELS: dict[type[Variable], VariableKernels] = {
     Binary: ON_GRAPHS,
@@ -97,6 +118,7 @@ KERNELS: dict[type[Variable], VariableKernels] = {
     Fidelity: ON_GRAPHS,
     Graph: ON_GRAPHS,
     Permutation: VariableKernels(_orders, _order_effects),
+    Candidates: ALIKE,
 }
 
 
@@ -291,9 +313,16 @@ def _by_kernels(domain: HasVariables[Variable]) -> dict[VariableKernels, list[in
         if type(variable) not in KERNELS:
             known = ", ".join(kind.__name__ for kind in KERNELS)
             raise DomainError(f"{name}: no kernel is known for a {variable.kind}; kernels are known for {known}")
-        is_long = type(variable) is Integer and number_grid(variable) is not None
-        found.setdefault(NUMBERS if is_long else KERNELS[type(variable)], []).append(i)
+        found.setdefault(_kernels_of(variable), []).append(i)
     return found
+
+
+def _kernels_of(variable: Variable) -> VariableKernels:
+    """Return the entry of the registry for a variable, which may depend on more than its kind."""
+    if type(variable) is Integer and number_grid(variable) is not None:
+        return NUMBERS
+    is_alike = type(variable) is Categorical and likeness_of(variable) is not None
+    return ALIKE if is_alike else KERNELS[type(variable)]
 
 
 def _columns(layout: Layout, variables: Sequence[int]) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ import pytest
 
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.binary import Binary
+from bostruct.domains.space.candidates import Candidates
 from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choices import number_grid
 from bostruct.domains.space.fidelity import Fidelity
@@ -37,6 +38,16 @@ DESCRIPTIONS = {
     Fidelity([1, 3.5, 9]): {"kind": "Fidelity", "choices": [1, 3.5, 9]},
     Graph(nx.path_graph(3)): {"kind": "Graph", "choices": [0, 1, 2], "edges": [[0, 1, 1.0], [1, 2, 1.0]]},
     Permutation(["b", 1.5, None]): {"kind": "Permutation", "items": ["b", 1.5, None]},
+    Candidates({"name": ["u", "v"], "a": [0.0, 2.0]}, label="name"): {
+        "kind": "Candidates",
+        "choices": ["u", "v"],
+        "descriptors": {"rows": 2, "numbers": {"a": "AAAAAAAAAAAAAAAAAAAAQA=="}},
+    },
+    Categorical(["a", "b"], kernel=[[4.0, 0.0], [0.0, 1.0]]): {
+        "kind": "Categorical",
+        "choices": ["a", "b"],
+        "kernel": {"size": 2, "data": "AAAAAAAAEEAAAAAAAAAAAAAAAAAAAPA/"},
+    },
 }
 SINGLE = [variable for variable in DESCRIPTIONS if variable.width == 1]
 NEIGHBORS: list[tuple[Variable, int, list[int]]] = [

@@ -7,16 +7,19 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from bostruct.domains.space.descriptors import Descriptors
 from bostruct.domains.space.graphs import PathGraph, weighted_graph
 from bostruct.kernels.space.complete import CompleteFactor
 from bostruct.kernels.space.distances import DistanceFactor
 from bostruct.kernels.space.factor import MAX_CODES, Factor, VariableChanges
+from bostruct.kernels.space.likeness import LikenessDistances
 from bostruct.kernels.space.links import LogEdgeWeight, LogLengthscale
 from bostruct.kernels.space.permutation import OrderDistances
 from bostruct.kernels.space.tables import TableFactor
 from tests.wide_variable import ORDERS, OrderFactor
 
 CYCLE = weighted_graph(nx.cycle_graph(5))[1]
+TABLE = Descriptors({"a": np.array([0.1, 2.0, 0.7, -1.0, 0.3])}, np.eye(5, 9, dtype=np.uint8), tuple("abcdefghi"))
 FACTORS: dict[str, tuple[Factor, int]] = {  # and the number of values of each variable
     "complete": (CompleteFactor((3, 2, 4), LogLengthscale()), 2),
     "complete, many codes": (CompleteFactor((3, MAX_CODES), LogEdgeWeight()), 3),
@@ -25,12 +28,14 @@ FACTORS: dict[str, tuple[Factor, int]] = {  # and the number of values of each v
     "a long path": (TableFactor(PathGraph(100), 1, LogLengthscale(), True), 100),  # nowhere near rounding
     "orders": (OrderFactor(2), len(ORDERS)),
     "orders, three distances": (DistanceFactor(OrderDistances(3), 2), len(ORDERS)),
+    "rows of a table": (DistanceFactor(LikenessDistances(TABLE), 2), 5),
 }
 
 
 def draw(factor: Factor, size: int, n: int, rng: np.random.Generator) -> np.ndarray:
     values = rng.integers(size, size=(n, factor.n_variables))
-    return ORDERS[values].reshape(n, -1) if isinstance(factor, OrderFactor | DistanceFactor) else values
+    width = factor.distances.width if isinstance(factor, DistanceFactor) else 1
+    return ORDERS[values].reshape(n, -1) if isinstance(factor, OrderFactor) or width > 1 else values
 
 
 @pytest.fixture(params=FACTORS)

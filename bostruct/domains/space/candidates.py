@@ -1,0 +1,128 @@
+"""A variable whose values are the rows of a table, which says how alike they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+from typing import Any
+
+from bostruct.checks import short_repr
+from bostruct.contracts import DomainError, Json, ParsedJson, PointError
+from bostruct.domains.space.categorical import Categorical
+from bostruct.domains.space.choice_json import choices_from_json
+from bostruct.domains.space.choices import ChoiceVariable, check_choices
+from bostruct.domains.space.descriptors import Descriptors
+from bostruct.domains.space.given_table import build_descriptors, read_table
+from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph
+from bostruct.domains.space.likeness import Likeness, check_varies, count_degrees
+from bostruct.domains.space.ranked_graph import RankedGraph
+from bostruct.domains.space.variable import NO_DEFAULT, Variable
+from bostruct.domains.space.when import When
+
+MAX_ROWS = 10_000
+
+
+class Candidates(ChoiceVariable):
+    """A variable whose values are the rows of a table. Its columns, the descriptors, say how alike the rows are.
+
+    table: 2 to 10,000 rows, as a pandas frame, a dict of columns, a list of dicts, or numbers (rows, columns).
+    label: name of the column that names the rows, which is no descriptor; None for the index of a frame, and for the
+        numbers of the rows, from 0, where there is none.
+    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
+
+    A point has the label of a row, so that `frame.loc[point["solvent"]]` is the row. Columns of numbers are
+    standardized; up to 8 of them have a lengthscale each, more have one for all. From 8 columns of zeros and ones on,
+    these are a fingerprint, which is compared by Tanimoto. A column of texts says which rows have the same text. A
+    column that is the same in all rows says nothing, and neither does one of texts that all differ.
+
+    Of up to 1000 rows each is one change from each other; of more, those are that come near it when rows are ranked by
+    what varies most among the descriptors. Raises DomainError for a value that is missing or not finite, equal labels,
+    and equal rows without labels.
+    """
+
+    def __init__(
+        self, table: object, *, label: str | None = None, when: When | None = None, default: object = NO_DEFAULT
+    ) -> None:
+        index, columns = read_table(self.kind, table)
+        n = len(next(iter(columns.values())))
+        if not 2 <= n <= MAX_ROWS:
+            raise DomainError(f"Candidates: expected 2 to {MAX_ROWS} rows, got {n}")
+        if label is not None:
+            if label not in columns:
+                raise DomainError(f"Candidates: label: expected one of {short_repr(list(columns))}, got {label!r}")
+            index = list(columns.pop(label))
+        labels = tuple(range(n)) if index is None else check_choices(self.kind, index, "label", MAX_ROWS)
+        descriptors = check_varies(self.kind, build_descriptors(self.kind, columns, labels))
+        if index is None and (equal := descriptors.find_equal_rows()):
+            first, second = equal
+            got = f"rows {first} and {second}, which are equal"
+            raise DomainError(f"Candidates: expected rows that differ, or labels, got {got}")
+        self._take_rows(labels, descriptors)
+        super().__init__(self.choices, self.graph, when, default)
+
+    def _take_rows(self, labels: Sequence[Any], descriptors: Descriptors) -> None:
+        self.likeness, self.degrees = descriptors, count_degrees(descriptors)
+        self.choices = tuple(labels)
+        is_long = descriptors.size > MAX_CHOICES
+        self.graph = RankedGraph(descriptors) if is_long else CompleteGraph(descriptors.size)
+
+    @cached_property
+    def is_numbered(self) -> bool:
+        """True where rows have no labels but their numbers."""
+        return self.choices == tuple(range(self.size))
+
+    def decode_from(self, data: ParsedJson, description: ParsedJson) -> Sequence[int]:
+        """Rebuild the position of a row that another variable encoded; raise PointError where this one has it not.
+
+        data: the label of the row, or a dict with its position.
+        description: what `to_json` of the other returned.
+
+        A row is known by its label. A row without one must have the descriptors that it had, as far as both tables
+        have these columns.
+        """
+        found = super().decode_from(data, description) if isinstance(data, dict) else self.parse(data)
+        theirs = description.get("descriptors")
+        if self.is_numbered and isinstance(theirs, dict) and self._differs(found[0], theirs):
+            raise PointError(f"row {found[0]} has other descriptors than before, and no label that tells which it is")
+        return found
+
+    def _differs(self, row: int, theirs: ParsedJson) -> bool:
+        """Tell whether a row has other values than in another table, in the columns that both have."""
+        other = _rebuild_table(json.dumps(theirs))
+        if row >= other.size:
+            return True
+        mine, before = (dict(zip(one.names, one.row(row), strict=True)) for one in (self.likeness, other))
+        return any(before[name] != value for name, value in mine.items() if name in before)
+
+    def describe(self) -> dict[str, Json]:
+        """Return the labels and the descriptors as JSON."""
+        return super().describe() | {"descriptors": self.likeness.to_json()}
+
+    @classmethod
+    def from_json(cls, data: ParsedJson) -> Candidates:
+        """Rebuild the variable from what `describe` returned.
+
+        data: with its labels and descriptors.
+
+        Raises DomainError where the labels are Python objects, which no file holds.
+        """
+        labels, found = choices_from_json(data["choices"]), cls.__new__(cls)
+        found._take_rows(labels, Descriptors.from_json(data["descriptors"]))
+        ChoiceVariable.__init__(found, found.choices, found.graph)
+        return found
+
+
+def likeness_of(variable: Variable) -> Likeness | None:
+    """Return what says how alike the values of a variable are; None where nothing does.
+
+    variable: of any kind.
+    """
+    return variable.likeness if isinstance(variable, Categorical | Candidates) else None
+
+
+@lru_cache(maxsize=2)
+def _rebuild_table(text: str) -> Descriptors:
+    """Rebuild a table from its JSON text, once for many trials."""
+    return Descriptors.from_json(json.loads(text))

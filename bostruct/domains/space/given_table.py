@@ -1,0 +1,141 @@
+"""Tables of descriptors that users give: read in each of their forms, and checked by the names of columns and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from bostruct.checks import short_repr
+from bostruct.contracts import Array, DomainError
+from bostruct.domains.space.descriptors import Descriptors, freeze
+
+MIN_BITS = 8  # columns of zeros and ones from which they are a fingerprint; fewer are numbers
+
+Column: TypeAlias = Sequence[Any] | npt.NDArray[Any]
+
+
+class GivenTable(NamedTuple):
+    """A table as the user gave it.
+
+    labels: of the rows; None where they are only numbered.
+    columns: by name, as many values in each as there are rows.
+    """
+
+    labels: list[Any] | None
+    columns: dict[str, Column]
+
+
+def read_table(owner: str, given: object) -> GivenTable:
+    """Return the rows' labels and the columns of a table.
+
+    owner: what errors call the argument.
+    given: a pandas frame, a mapping from names to columns, a sequence of mappings, or numbers (rows, columns).
+
+    Raises DomainError.
+    """
+    if isinstance(given, Mapping):
+        labels, columns = None, {str(name): _list_values(owner, name, column) for name, column in given.items()}
+    elif hasattr(given, "columns") and hasattr(given, "__getitem__"):
+        labels, columns = _read_frame(owner, given)
+    elif isinstance(given, Sequence) and not isinstance(given, str | bytes) and _are_mappings(given):
+        labels, columns = None, _read_records(owner, given)
+    else:
+        labels, columns = None, _read_matrix(owner, given)
+    lengths = {name: len(column) for name, column in columns.items()}
+    if not columns:
+        raise DomainError(f"{owner}: expected at least one column, got {short_repr(given)}")
+    if len(set(lengths.values())) > 1:
+        raise DomainError(f"{owner}: expected columns of one length, got {short_repr(lengths)}")
+    return GivenTable(labels, columns)
+
+
+def _are_mappings(given: Sequence[Any]) -> bool:
+    return len(given) > 0 and all(isinstance(one, Mapping) for one in given)
+
+
+def _read_frame(owner: str, frame: Any) -> tuple[list[Any] | None, dict[str, Column]]:
+    """Return the index of a data frame, where it is more than the numbers of the rows, and its columns."""
+    given = list(frame.columns)
+    names = [str(name) for name in given]
+    if twice := next((name for i, name in enumerate(names) if name in names[:i]), None):
+        raise DomainError(f"{owner}: expected columns of distinct names, got {twice!r} more than once")
+    columns = {name: _list_values(owner, name, frame[own]) for name, own in zip(names, given, strict=True)}
+    index = list(frame.index) if hasattr(frame, "index") else None
+    return None if index == list(range(len(index or []))) else index, columns
+
+
+def _read_records(owner: str, records: Sequence[Mapping[Any, Any]]) -> dict[str, Column]:
+    names = list(records[0])
+    for i, record in enumerate(records):
+        if set(record) != set(names):
+            raise DomainError(f"{owner}: row {i}: expected the columns {short_repr(names)}, got {list(record)}")
+    return {str(name): [record[name] for record in records] for name in names}
+
+
+def _read_matrix(owner: str, given: Any) -> dict[str, Column]:
+    try:
+        matrix: npt.NDArray[Any] = np.asarray(given)
+    except (TypeError, ValueError):
+        matrix = np.empty(0)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        allowed = "a pandas frame, a dict of columns, a list of dicts, or numbers (rows, columns)"
+        raise DomainError(f"{owner}: expected {allowed}, got {short_repr(given)}")
+    return {str(i): column for i, column in enumerate(matrix.T)}
+
+
+def _list_values(owner: str, name: object, column: Any) -> Column:
+    """Return the values of a column: an array of numbers, or a list."""
+    values = column if isinstance(column, np.ndarray | list | tuple) else getattr(column, "tolist", lambda: None)()
+    if values is None:
+        values = list(column) if isinstance(column, Sequence) and not isinstance(column, str | bytes) else None
+    if values is None or np.ndim(np.asarray(values, dtype=object)) != 1:
+        raise DomainError(f"{owner}: column {str(name)!r}: expected one value for each row, got {short_repr(column)}")
+    return values
+
+
+def build_descriptors(owner: str, columns: Mapping[str, Column], labels: Sequence[Any]) -> Descriptors:
+    """Sort columns into numbers, bits and texts, and check their values.
+
+    owner: what errors call the table.
+    columns: by name.
+    labels: of the rows, for errors.
+
+    Raises DomainError, which names the column and the row.
+    """
+    numbers, texts = dict[str, Array](), dict[str, tuple[str, ...]]()
+    for name, column in columns.items():
+        found = _read_column(f"{owner}: column {name!r}", column, labels)
+        if isinstance(found, tuple):
+            texts[name] = found
+        else:
+            numbers[name] = found
+    bits = [name for name, column in numbers.items() if np.isin(column, (0.0, 1.0)).all()]
+    bits = bits if len(bits) >= MIN_BITS else []
+    flags = np.column_stack([numbers.pop(name) for name in bits]) if bits else np.zeros((len(labels), 0))
+    return Descriptors(numbers, freeze(flags.astype(np.uint8)), tuple(bits), texts)
+
+
+def _read_column(where: str, column: Column, labels: Sequence[Any]) -> Array | tuple[str, ...]:
+    """Return a column as numbers (n,) or as texts; raise DomainError, naming the row, for anything else."""
+    if not (isinstance(column, np.ndarray) and column.dtype.kind in "biuf"):
+        values = [one.item() if isinstance(one, np.generic) else one for one in column]
+        if values and isinstance(values[0], str):
+            _check_each(where, values, labels, "a text, as in the first row", lambda one: isinstance(one, str))
+            return tuple(values)
+        _check_each(where, values, labels, "a number or a text", lambda one: isinstance(one, int | float))
+        column = np.array(values, dtype=np.float64)
+    numbers = np.array(column, dtype=np.float64)
+    wrong = np.flatnonzero(~np.isfinite(numbers))
+    if len(wrong):
+        row = labels[wrong[0]]
+        raise DomainError(f"{where}: expected finite numbers, got {numbers[wrong[0]]} in row {short_repr(row)}")
+    return freeze(numbers)
+
+
+def _check_each(where: str, values: Sequence[Any], labels: Sequence[Any], expected: str, is_right: Any) -> None:
+    for value, label in zip(values, labels, strict=True):
+        if not is_right(value):
+            raise DomainError(f"{where}: expected {expected}, got {short_repr(value)} in row {short_repr(label)}")

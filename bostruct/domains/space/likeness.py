@@ -1,0 +1,260 @@
+"""How alike the values of a variable are: by descriptors, or by a matrix of distances or of a kernel."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from bostruct.checks import short_repr
+from bostruct.contracts import Array, DomainError, Json, ParsedJson
+from bostruct.domains.space.descriptors import Descriptors, freeze, pack_numbers, unpack_numbers
+from bostruct.domains.space.given_table import build_descriptors, read_table
+
+SYMMETRY = 1e-6  # of the largest entry: differences of opposite entries that are rounding
+CLIPPED = 1e-6  # share of the spectrum that rounding may make negative
+
+
+@dataclass(frozen=True, eq=False)
+class GivenMatrix:
+    """A matrix between n values that the user gave.
+
+    matrix: symmetric (n, n), distances or a kernel.
+    is_kernel: True for a kernel.
+    """
+
+    matrix: Array
+    is_kernel: bool
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GivenMatrix) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    @property
+    def n_distances(self) -> int:
+        """One."""
+        return 1
+
+    @cached_property
+    def key(self) -> str:
+        """A digest, equal for equal matrices."""
+        return hashlib.blake2b(json.dumps(self.to_json()).encode(), digest_size=16).hexdigest()
+
+    @property
+    def squared_distances(self) -> Array:
+        """The squares of Euclidean distances between the values (n, n), as near as there are such."""
+        return self._embedding[0]
+
+    @property
+    def clipped(self) -> float:
+        """The share of the spectrum that is negative and was clipped, in [0, 1); 0 where nothing was."""
+        return self._embedding[1]
+
+    @cached_property
+    def _embedding(self) -> tuple[Array, float]:
+        """Clip the negative eigenvalues of inner products (Torgerson 1952, for distances).
+
+        A kernel is scaled to a diagonal of ones before and after. The inner products of distances D are -J D^2 J / 2,
+        where J takes off the mean.
+        """
+        inner = _correlations(self.matrix) if self.is_kernel else _center(-0.5 * self.matrix**2)
+        values, vectors = np.linalg.eigh(inner)
+        negative = float(-values[values < 0.0].sum() / np.abs(values).sum())
+        if negative <= CLIPPED:
+            squares = 2.0 * (1.0 - inner) if self.is_kernel else self.matrix**2
+            return np.maximum(squares, 0.0), 0.0
+        kept = np.maximum(values, 0.0)
+        clipped = (vectors * kept) @ vectors.T
+        if self.is_kernel:
+            clipped = _correlations(clipped)
+        own = clipped.diagonal()
+        squares = np.maximum(own[:, None] + own - 2.0 * clipped, 0.0)
+        np.fill_diagonal(squares, 0.0)
+        return 0.5 * (squares + squares.T), negative
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the lower triangle of the matrix, its diagonal included, as base64 of little-endian doubles."""
+        return {"size": len(self.matrix), "data": pack_numbers(self.matrix[np.tril_indices(len(self.matrix))])}
+
+    @classmethod
+    def from_json(cls, data: ParsedJson, is_kernel: bool) -> GivenMatrix:
+        """Rebuild the matrix from what `to_json` returned.
+
+        data: dict.
+        is_kernel: True for a kernel.
+        """
+        below = np.zeros((data["size"], data["size"]))
+        below[np.tril_indices(data["size"])] = unpack_numbers(data["data"])
+        return cls(freeze(below + np.tril(below, -1).T), is_kernel)
+
+
+Likeness: TypeAlias = Descriptors | GivenMatrix
+
+
+def read_likeness(choices: Sequence[Any], descriptors: object, distances: object, kernel: object) -> Likeness | None:
+    """Read what a user says of how alike the choices of a `Categorical` are; None where nothing is given.
+
+    choices: in order.
+    descriptors: a table; a frame whose index has the choices is read by it, any other one in order.
+    distances, kernel: matrices (n, n), as arrays or frames.
+
+    Raises DomainError. Warns where a matrix is not positive semi-definite.
+    """
+    given = [name for name, one in _name(descriptors, distances, kernel) if one is not None]
+    if len(given) > 1:
+        raise DomainError(f"Categorical: expected one of descriptors, distances and kernel, got {' and '.join(given)}")
+    if descriptors is not None:
+        return _describe_choices(choices, descriptors)
+    if not given:
+        return None
+    found = GivenMatrix(_read_matrix(choices, given[0], distances if kernel is None else kernel), kernel is not None)
+    if found.clipped:
+        what = "a kernel" if found.is_kernel else "Euclidean distances"
+        warnings.warn(
+            f"Categorical: {given[0]}: not positive semi-definite, as {what} would be; {found.clipped:.2%} of the "
+            "spectrum is negative and was clipped",
+            stacklevel=3,
+        )
+    return found
+
+
+def likeness_to_json(likeness: Likeness | None) -> dict[str, Json]:
+    """Return how alike choices are as a member of a variable's JSON; none where nothing is known.
+
+    likeness: of the choices.
+    """
+    if likeness is None:
+        return {}
+    is_matrix = isinstance(likeness, GivenMatrix)
+    return {("kernel" if likeness.is_kernel else "distances") if is_matrix else "descriptors": likeness.to_json()}
+
+
+def likeness_from_json(data: ParsedJson) -> Likeness | None:
+    """Rebuild how alike choices are from a variable's JSON; None where it says nothing.
+
+    data: with what `likeness_to_json` returned.
+    """
+    if "descriptors" in data:
+        return Descriptors.from_json(data["descriptors"])
+    for name in ("distances", "kernel"):
+        if name in data:
+            return GivenMatrix.from_json(data[name], name == "kernel")
+    return None
+
+
+def count_degrees(likeness: Likeness | None) -> int:
+    """Return one, and one for each distance that says how alike the values of a variable are.
+
+    likeness: of its values; None where nothing is known.
+    """
+    return 1 if likeness is None else 1 + likeness.n_distances
+
+
+def check_varies(owner: str, descriptors: Descriptors) -> Descriptors:
+    """Return descriptors; raise DomainError where they tell no two values apart, or all alike.
+
+    owner: what errors call them.
+    descriptors: to check.
+    """
+    if not descriptors.groups:
+        raise DomainError(
+            f"{owner}: expected a column that says which rows are alike; in each of {short_repr(descriptors.names)} "
+            "all rows are equal, or all are different texts"
+        )
+    return descriptors
+
+
+def _name(descriptors: object, distances: object, kernel: object) -> tuple[tuple[str, object], ...]:
+    return ("descriptors", descriptors), ("distances", distances), ("kernel", kernel)
+
+
+def _describe_choices(choices: Sequence[Any], given: object) -> Descriptors:
+    owner = "Categorical: descriptors"
+    labels, columns = read_table(owner, given)
+    n = len(next(iter(columns.values())))
+    if labels is not None:
+        rows = find_rows(owner, choices, labels)
+        columns = {name: [column[row] for row in rows] for name, column in columns.items()}
+    elif n != len(choices):
+        raise DomainError(f"{owner}: expected a row for each of the {len(choices)} choices, got {n}")
+    return check_varies(owner, build_descriptors(owner, columns, choices))
+
+
+def find_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any]) -> list[int]:
+    """Return the row of each choice by its label; raise DomainError for a choice that has none, or two.
+
+    owner: what errors call the table.
+    choices: in order.
+    labels: of the rows; those of no choice are left out.
+    """
+    held = [one.item() if isinstance(one, np.generic) else one for one in labels]
+    found = [[i for i, label in enumerate(held) if label == choice] for choice in choices]
+    for choice, rows in zip(choices, found, strict=True):
+        if len(rows) != 1:
+            raise DomainError(f"{owner}: expected one row for {short_repr(choice)}, got {len(rows)}")
+    return [rows[0] for rows in found]
+
+
+def _read_matrix(choices: Sequence[Any], name: str, given: Any) -> Array:
+    """Return a symmetric matrix between choices (n, n); raise DomainError, naming what is wrong."""
+    owner, n = f"Categorical: {name}", len(choices)
+    if hasattr(given, "columns") and hasattr(given, "index") and hasattr(given, "to_numpy"):
+        labels = list(given.index)
+        if labels != list(given.columns):
+            raise DomainError(f"{owner}: expected the same labels of rows and columns in the same order")
+        given = given.to_numpy()
+        if labels != list(range(n)):
+            rows = find_rows(owner, choices, labels)
+            given = given[np.ix_(rows, rows)]
+    try:
+        matrix = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DomainError(f"{owner}: expected numbers ({n}, {n}), got {short_repr(given)}") from None
+    if matrix.shape != (n, n):
+        raise DomainError(f"{owner}: expected shape {(n, n)}, as there are {n} choices, got {matrix.shape}")
+    _check_entries(owner, choices, matrix, np.isfinite(matrix), "finite numbers")
+    largest = float(np.abs(matrix).max())
+    _check_entries(owner, choices, matrix, np.abs(matrix - matrix.T) <= SYMMETRY * largest, "a symmetric matrix")
+    matrix = 0.5 * (matrix + matrix.T)
+    own, is_own = matrix.diagonal(), np.eye(n, dtype=bool)
+    if name == "kernel":
+        _check_entries(owner, choices, matrix, ~is_own | (own > 0.0)[:, None], "a positive diagonal")
+        if np.ptp(_correlations(matrix)) <= SYMMETRY:
+            raise DomainError(f"{owner}: expected choices that are not all the same, got ones alone")
+    else:
+        _check_entries(owner, choices, matrix, matrix >= 0.0, "distances from 0")
+        _check_entries(owner, choices, matrix, ~is_own | (matrix <= SYMMETRY * largest), "a diagonal of zeros")
+        matrix[is_own] = 0.0
+        if largest == 0.0:
+            raise DomainError(f"{owner}: expected choices that are not all the same, got zeros alone")
+    return freeze(matrix)
+
+
+def _check_entries(owner: str, choices: Sequence[Any], matrix: Array, right: Any, expected: str) -> None:
+    wrong = np.argwhere(~right)
+    if len(wrong):
+        i, j = wrong[0].tolist()
+        pair = f"{short_repr(choices[i])} and {short_repr(choices[j])}"
+        raise DomainError(f"{owner}: expected {expected}, got {matrix[i, j]} between {pair}, {matrix[j, i]} back")
+
+
+def _correlations(kernel: Array) -> Array:
+    """Scale a kernel to a diagonal of ones (n, n)."""
+    root = np.sqrt(np.maximum(kernel.diagonal(), np.finfo(np.float64).tiny))
+    scaled = kernel / root[:, None] / root
+    np.fill_diagonal(scaled, 1.0)
+    return scaled
+
+
+def _center(matrix: Array) -> Array:
+    """Take the means off the rows and the columns of a symmetric matrix (n, n)."""
+    means = matrix.mean(axis=0)
+    return matrix - means - means[:, None] + means.mean()

@@ -1,0 +1,219 @@
+"""Values that are told apart by descriptors or a matrix: their distances, for a factor, and their linear effect.
+
+Each group of descriptors is one distance with a lengthscale of its own, and so is whether two values are the same one.
+Descriptors that tell nothing get a long lengthscale, and what is left is the kernel of plain choices.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from bostruct.contracts import Array, IntArray
+from bostruct.domains.space.descriptors import DescriptorGroup
+from bostruct.domains.space.likeness import GivenMatrix, Likeness
+
+MAX_REFERENCE = 1_000  # values that stand for all where distances are averaged
+MAX_KEPT = 2**21  # numbers in a comparison that is kept: the factor and the effect ask for the same ones
+REMEMBERED = 4  # comparisons
+
+Compare: TypeAlias = Callable[[IntArray, IntArray], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """One distance between values 0..size - 1, scaled so that its mean over pairs of different values is 1.
+
+    compare: values (n,) and (m,) -> the distances before they are scaled (n, m).
+    size: number of values.
+    reference: the values that stand for all where distances are averaged (r,).
+    """
+
+    compare: Compare
+    size: int
+    reference: IntArray
+
+    def between(self, xs: IntArray, ys: IntArray) -> Array:
+        """Return the distances (n, m).
+
+        xs, ys: values (n,) and (m,).
+        """
+        return self.compare(xs, ys) / self._scale
+
+    def correlate(self, xs: IntArray, ys: IntArray, distances: Array) -> Array:
+        """Return the inner products of the centered features whose squared distances are given (n, m), 1 on average.
+
+        xs, ys: values (n,) and (m,).
+        distances: between them (n, m).
+        """
+        return (self._means[xs, None] + self._means[ys] - distances) / self._mean - 1.0
+
+    def spread(self, xs: IntArray) -> Array:
+        """Return `correlate` of each value with itself (n,).
+
+        xs: values (n,).
+        """
+        return 2.0 * self._means[xs] / self._mean - 1.0
+
+    @cached_property
+    def _scale(self) -> float:
+        r = len(self.reference)
+        return float(self.compare(self.reference, self.reference).sum()) / (r * (r - 1)) or 1.0
+
+    @cached_property
+    def _means(self) -> Array:
+        """The mean distance of each value from the reference (size,)."""
+        starts = range(0, self.size, MAX_REFERENCE)
+        chunks = [np.arange(start, min(start + MAX_REFERENCE, self.size)) for start in starts]
+        return np.concatenate([self.between(chunk, self.reference).mean(axis=1) for chunk in chunks])
+
+    @cached_property
+    def _mean(self) -> float:
+        return float(self._means[self.reference].mean()) or 1.0
+
+
+@dataclass(frozen=True)
+class LikenessDistances:
+    """The distances between values of a variable, for `DistanceFactor`: whether they differ, and one for each group.
+
+    likeness: of the values.
+    """
+
+    likeness: Likeness
+
+    @property
+    def width(self) -> int:
+        """One."""
+        return 1
+
+    @property
+    def n_distances(self) -> int:
+        """One, and one for each group."""
+        return 1 + self.likeness.n_distances
+
+    def compare(self, xs: IntArray, ys: IntArray) -> Array:
+        """Return the distances (k, n, m).
+
+        xs: positions of n values (n, 1).
+        ys: positions of m values (m, 1).
+        """
+        mine, theirs = (np.ascontiguousarray(own[:, 0], dtype=np.int64) for own in (xs, ys))
+        if len(mine) * len(theirs) * self.n_distances > MAX_KEPT:
+            return _compare(self.likeness, mine, theirs)
+        return _compare_bytes(self.likeness, mine.tobytes(), theirs.tobytes())
+
+
+@dataclass(frozen=True)
+class LikenessEffect:
+    """The linear effect of a value: the mean of that of the choice itself and those of the groups of descriptors.
+
+    likeness: of the values.
+
+    The effects are centered, so that they sum to zero over the values, and are linear in descriptors that are numbers.
+    """
+
+    likeness: Likeness
+
+    def gram(self, xs: IntArray, ys: IntArray) -> Array:
+        """Return the kernel between values (n, m).
+
+        xs: positions of n values (n, 1).
+        ys: positions of m values (m, 1).
+        """
+        distances = LikenessDistances(self.likeness).compare(xs, ys)
+        measures = find_measures(self.likeness)
+        parts = [one.correlate(xs[:, 0], ys[:, 0], own) for one, own in zip(measures, distances, strict=True)]
+        return np.asarray(np.mean(parts, axis=0))
+
+    def diag(self, xs: IntArray) -> Array:
+        """Return the kernel of each value with itself (n,).
+
+        xs: positions of n values (n, 1).
+        """
+        return np.asarray(np.mean([one.spread(xs[:, 0]) for one in find_measures(self.likeness)], axis=0))
+
+
+@lru_cache(maxsize=64)
+def find_measures(likeness: Likeness) -> tuple[Measure, ...]:
+    """Return the distances between values: whether they are the same one first, then one for each group.
+
+    likeness: of the values.
+    """
+    if isinstance(likeness, GivenMatrix):
+        squares = likeness.squared_distances
+        size, compares = len(squares), [lambda xs, ys: squares[xs][:, ys]]
+    else:
+        size, compares = likeness.size, [_compare_group(group) for group in likeness.groups]
+    reference = _choose_reference(likeness)
+    return tuple(Measure(one, size, reference) for one in (_are_different, *compares))
+
+
+def _compare(likeness: Likeness, xs: IntArray, ys: IntArray) -> Array:
+    """Return the distances between values, each pair of different ones computed once (k, n, m)."""
+    mine, first = np.unique(xs, return_inverse=True)
+    theirs, second = np.unique(ys, return_inverse=True)
+    found = np.empty((1 + likeness.n_distances, len(xs), len(ys)))
+    for own, measure in zip(found, find_measures(likeness), strict=True):
+        own[:] = measure.between(mine, theirs)[first][:, second]
+    return found
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _compare_bytes(likeness: Likeness, mine: bytes, theirs: bytes) -> Array:
+    found = _compare(likeness, np.frombuffer(mine, dtype=np.int64), np.frombuffer(theirs, dtype=np.int64))
+    found.flags.writeable = False
+    return found
+
+
+def _are_different(xs: IntArray, ys: IntArray) -> Array:
+    return (xs[:, None] != ys).astype(np.float64)
+
+
+def _compare_group(group: DescriptorGroup) -> Compare:
+    """Return the distance of a group of descriptors."""
+    if group.kind == "texts":
+        codes = group.columns[:, 0]
+        return lambda xs, ys: _are_different(codes[xs], codes[ys])
+    if group.kind == "bits":
+        return _tanimoto(group.columns.astype(np.float32))
+    numbers = group.columns
+    return _squared_differences((numbers - numbers.mean(axis=0)) / numbers.std(axis=0))
+
+
+def _squared_differences(features: Array) -> Compare:
+    if features.shape[1] == 1:
+        return lambda xs, ys: (features[xs] - features[ys, 0]) ** 2
+    own = (features**2).sum(axis=1)
+
+    def compare(xs: IntArray, ys: IntArray) -> Array:
+        found = own[xs, None] + own[ys] - 2.0 * features[xs] @ features[ys].T
+        found[xs[:, None] == ys] = 0.0
+        return np.maximum(found, 0.0)
+
+    return compare
+
+
+def _tanimoto(bits: npt.NDArray[np.float32]) -> Compare:
+    """Return 1 less the share of bits that both have among those that one has; rows without bits are equal."""
+    own = bits.sum(axis=1)
+
+    def compare(xs: IntArray, ys: IntArray) -> Array:
+        shared = bits[xs] @ bits[ys].T
+        either = own[xs, None] + own[ys] - shared
+        return 1.0 - np.divide(shared, either, out=np.ones_like(shared), where=either > 0.0).astype(np.float64)
+
+    return compare
+
+
+def _choose_reference(likeness: Likeness) -> IntArray:
+    """Return the positions of up to 1,000 values, chosen by their descriptors, whatever order the table has."""
+    if isinstance(likeness, GivenMatrix) or likeness.size <= MAX_REFERENCE:
+        return np.arange(len(likeness.matrix) if isinstance(likeness, GivenMatrix) else likeness.size)
+    digests = [hashlib.blake2b(repr(likeness.row(i)).encode(), digest_size=8).digest() for i in range(likeness.size)]
+    return np.sort(np.array(sorted(range(likeness.size), key=digests.__getitem__)[:MAX_REFERENCE]))

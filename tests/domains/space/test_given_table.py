@@ -1,0 +1,120 @@
+"""Tables in each form that users have them in, and what is refused by the names of column and row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bostruct as bo
+from bostruct.contracts import DomainError
+from bostruct.domains.space.given_table import MIN_BITS, build_descriptors, read_table
+
+COLUMNS = {"mass": [1.0, 2.5, 4.0], "rings": [0, 1, 3], "class": ["ether", "amide", "ether"]}
+RECORDS = [dict(zip(COLUMNS, row, strict=True)) for row in zip(*COLUMNS.values(), strict=True)]
+FORMS: dict[str, object] = {
+    "a frame": pd.DataFrame(COLUMNS),
+    "a dict of columns": COLUMNS,
+    "a dict of arrays": {name: np.array(column) for name, column in COLUMNS.items()},
+    "a dict of series": {name: pd.Series(column) for name, column in COLUMNS.items()},
+    "a list of dicts": RECORDS,
+}
+
+
+def build(given: object):
+    table = read_table("Candidates", given)
+    return table, build_descriptors("Candidates", table.columns, table.labels or range(3))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_form_of_a_table_is_the_same_table(form):
+    table, found = build(FORMS[form])
+    assert table.labels is None
+    assert found == build(COLUMNS)[1]
+    assert {name: column.tolist() for name, column in found.numbers.items()} == {
+        "mass": [1.0, 2.5, 4.0],
+        "rings": [0.0, 1.0, 3.0],
+    }
+    assert found.texts == {"class": ("ether", "amide", "ether")}
+
+
+def test_the_index_of_a_frame_has_the_labels():
+    assert build(pd.DataFrame(COLUMNS, index=["THF", "DMF", "DME"]))[0].labels == ["THF", "DMF", "DME"]
+    assert build(pd.DataFrame(COLUMNS).iloc[::-1])[0].labels == [2, 1, 0]
+
+
+def test_columns_may_have_any_names_and_numbers_need_none():
+    assert list(read_table("t", pd.DataFrame([[1, 2], [3, 4]])).columns) == ["0", "1"]
+    assert list(read_table("t", [[1, 2, 5], [3, 4, 6]]).columns) == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize(("n_bits", "n_numbers"), [(MIN_BITS, 0), (MIN_BITS - 1, MIN_BITS - 1)])
+def test_many_columns_of_zeros_and_ones_are_a_fingerprint(n_bits, n_numbers):
+    flags = np.random.default_rng(0).integers(0, 2, (3, n_bits))
+    found = build_descriptors("t", read_table("t", flags).columns, range(3))
+    assert len(found.numbers) == n_numbers
+    assert found.bits.shape == (3, n_bits - n_numbers)
+
+
+class Untouchable(Mapping):
+    """A mapping that would be changed by whoever writes to its columns."""
+
+    def __init__(self) -> None:
+        self.column = np.array([1.0, 2.0, 3.0])
+        self.column.flags.writeable = False
+
+    def __getitem__(self, key):
+        return self.column
+
+    def __iter__(self):
+        return iter(["a"])
+
+    def __len__(self):
+        return 1
+
+
+def test_a_table_is_copied():
+    given = {"a": np.array([1.0, 2.0, 3.0])}
+    variable = bo.Candidates(given)
+    given["a"][0] = 9.0
+    assert variable.likeness.numbers["a"].tolist() == [1.0, 2.0, 3.0]
+    bo.Candidates(Untouchable())
+
+
+NAN = float("nan")
+REFUSED: list[tuple[object, str]] = [
+    (pd.DataFrame({"a": [1.0, NAN]}), r"Candidates: column 'a': expected finite numbers, got nan in row 1$"),
+    (pd.DataFrame({"a": [1.0, np.inf]}, index=["x", "y"]), r"column 'a': expected finite numbers, got inf in row 'y'$"),
+    ({"a": [1.0, None]}, r"column 'a': expected a number or a text, got None in row 1$"),
+    (pd.DataFrame({"a": pd.array([1, pd.NA], dtype="Int64")}), r"column 'a': expected a number or a text, got <NA>"),
+    ({"a": ["x", 3]}, r"column 'a': expected a text, as in the first row, got 3 in row 1$"),
+    ({"a": pd.Series(["x", None])}, r"column 'a': expected a text, as in the first row, got (None|nan) in row 1$"),
+    ({"a": pd.date_range("2026", periods=2)}, r"column 'a': expected a number or a text, got Timestamp"),
+    ({"a": [1, 2], "b": [1, 2, 3]}, r"Candidates: expected columns of one length, got \{'a': 2, 'b': 3\}$"),
+    ({"a": 3.0}, r"column 'a': expected one value for each row, got 3.0"),
+    ({"a": "xy"}, r"column 'a': expected one value for each row, got 'xy'"),
+    ({"a": np.ones((2, 2))}, r"column 'a': expected one value for each row"),
+    ([{"a": 1}, {"b": 2}], r"Candidates: row 1: expected the columns \['a'\], got \['b'\]$"),
+    (pd.DataFrame([[1, 2]], columns=["a", "a"]), r"expected columns of distinct names, got 'a' more than once"),
+    ({}, "Candidates: expected at least one column"),
+    ([], "Candidates: expected a pandas frame, a dict of columns, a list of dicts, or numbers"),
+    ("abc", "Candidates: expected a pandas frame"),
+    (None, "Candidates: expected a pandas frame"),
+    ([["a", "b"], ["c", "d"]], "Candidates: expected a pandas frame"),
+    ([1, 2, 3], "Candidates: expected a pandas frame"),
+    (pd.DataFrame({"a": [1.0]}), "Candidates: expected 2 to 10000 rows, got 1$"),
+    (np.arange(10_001)[:, None], "Candidates: expected 2 to 10000 rows, got 10001$"),
+    ({"a": [1.0, 1.0, 1.0]}, r"expected a column that says which rows are alike; in each of \('a',\) all rows"),
+    ({"a": ["x", "y", "z"]}, "or all are different texts"),
+    ({"a": [1.0, 2.0, 1.0]}, "expected rows that differ, or labels, got rows 0 and 2, which are equal$"),
+    (pd.DataFrame({"a": [1.0, 2.0]}, index=["x", "x"]), "expected distinct labels, got 'x' more than once"),
+    (pd.DataFrame({"a": [1.0, 2.0]}, index=["x", NAN]), "each label must equal itself"),
+]
+
+
+@pytest.mark.parametrize(("table", "message"), REFUSED)
+def test_what_is_no_table_is_refused_by_name(table, message):
+    with pytest.raises(DomainError, match=message):
+        bo.Candidates(table)

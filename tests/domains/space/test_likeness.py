@@ -1,0 +1,126 @@
+"""What a user says of how alike choices are: read by name, refused by name, clipped where it must be, and said."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+import bostruct as bo
+from bostruct.contracts import DomainError
+from bostruct.domains.space.candidates import likeness_of
+from bostruct.domains.space.likeness import (
+    GivenMatrix,
+    count_degrees,
+    find_rows,
+    likeness_from_json,
+    likeness_to_json,
+)
+from bostruct.domains.space.registry import variable_from_json
+
+BASES = ["K2CO3", "NaOH", "Et3N"]
+POINTS = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 4.0]])
+DISTANCES = np.linalg.norm(POINTS[:, None] - POINTS, axis=2)
+KERNEL = np.array([[4.0, 1.0, 0.0], [1.0, 1.0, 0.2], [0.0, 0.2, 9.0]])
+INDEFINITE = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.9], [0.0, 0.9, 1.0]])
+
+
+def squares(**given) -> np.ndarray:
+    likeness = bo.Categorical(BASES, **given).likeness
+    assert isinstance(likeness, GivenMatrix)
+    return likeness.squared_distances
+
+
+def test_euclidean_distances_and_kernels_stay_as_they_are():
+    assert_allclose(squares(distances=DISTANCES), DISTANCES**2)
+    roots = np.sqrt(KERNEL.diagonal())
+    assert_allclose(squares(kernel=KERNEL), 2.0 - 2.0 * KERNEL / np.outer(roots, roots), atol=1e-12)
+
+
+@pytest.mark.parametrize("given", [{"kernel": INDEFINITE}, {"distances": [[0, 1, 9], [1, 0, 1], [9, 1, 0]]}])
+def test_an_indefinite_matrix_is_clipped_and_said(given):
+    name = next(iter(given))
+    with pytest.warns(UserWarning, match=rf"Categorical: {name}: not positive semi-definite, as .*% of the spectrum"):
+        variable = bo.Categorical(BASES, **given)
+    likeness = likeness_of(variable)
+    assert isinstance(likeness, GivenMatrix)
+    assert 0.0 < likeness.clipped < 1.0
+    found = likeness.squared_distances
+    assert_allclose(found, found.T)
+    center = np.eye(3) - 1.0 / 3.0
+    assert np.linalg.eigvalsh(-0.5 * center @ found @ center).min() > -1e-9
+    assert_allclose(found.diagonal(), 0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = variable_from_json("x", json.loads(json.dumps(variable.to_json())))
+    assert likeness_of(again) == likeness
+
+
+def test_frames_are_read_by_their_labels():
+    order = [2, 0, 1]
+    labels = [BASES[i] for i in order]
+    shuffled = pd.DataFrame(DISTANCES[np.ix_(order, order)], index=labels, columns=labels)
+    assert bo.Categorical(BASES, distances=shuffled) == bo.Categorical(BASES, distances=DISTANCES)
+    table = pd.DataFrame({"pKa": [10.3, 15.7, 10.8, 1.0]}, index=[*BASES, "another"])
+    assert bo.Categorical(BASES, descriptors=table.iloc[[3, 1, 2, 0]]) == bo.Categorical(BASES, descriptors=table[:3])
+    assert bo.Categorical(BASES, descriptors=table[:3]) == bo.Categorical(
+        BASES, descriptors={"pKa": [10.3, 15.7, 10.8]}
+    )
+    assert find_rows("t", ["b", [1]], ["a", "b", [1]]) == [1, 2]
+
+
+def test_what_is_not_given_is_in_no_file_and_changes_no_description():
+    plain = bo.Categorical(BASES)
+    assert plain.to_json() == {"kind": "Categorical", "choices": BASES}
+    assert (plain.likeness, plain.degrees, count_degrees(None)) == (None, 1, 1)
+    assert likeness_to_json(None) == {}
+    assert likeness_from_json({"choices": BASES}) is None
+    assert likeness_of(bo.Binary()) is None
+    assert bo.Categorical(BASES, distances=DISTANCES) != plain
+    assert bo.Categorical(BASES, distances=DISTANCES) != bo.Categorical(BASES, kernel=KERNEL)
+
+
+def replaced(i: int, j: int, value: float, matrix: np.ndarray = DISTANCES) -> np.ndarray:
+    found = matrix.copy()
+    found[i, j] = value
+    return found
+
+
+REFUSED: list[tuple[dict[str, object], str]] = [
+    (
+        {"distances": replaced(0, 1, 9.0)},
+        "distances: expected a symmetric matrix, got 9.0 between 'K2CO3' and 'NaOH'",
+    ),
+    ({"distances": replaced(0, 1, np.nan)}, "distances: expected finite numbers, got nan between 'K2CO3' and 'NaOH'"),
+    ({"distances": DISTANCES[:2, :2]}, r"distances: expected shape \(3, 3\), as there are 3 choices, got \(2, 2\)"),
+    ({"distances": -DISTANCES}, "distances: expected distances from 0, got -3.0 between"),
+    ({"distances": DISTANCES + 1.0}, "distances: expected a diagonal of zeros, got 1.0 between 'K2CO3' and 'K2CO3'"),
+    ({"distances": np.zeros((3, 3))}, "distances: expected choices that are not all the same, got zeros alone"),
+    ({"distances": "near"}, r"distances: expected numbers \(3, 3\), got 'near'"),
+    ({"kernel": replaced(0, 1, 9.0, KERNEL)}, "kernel: expected a symmetric matrix, got 9.0"),
+    (
+        {"kernel": replaced(2, 2, 0.0, KERNEL)},
+        "kernel: expected a positive diagonal, got 0.0 between 'Et3N'",
+    ),
+    ({"kernel": np.ones((3, 3))}, "kernel: expected choices that are not all the same, got ones alone"),
+    ({"kernel": KERNEL, "distances": DISTANCES}, "expected one of .*, got distances and kernel"),
+    ({"descriptors": {"a": [1.0, 2.0]}}, "descriptors: expected a row for each of the 3 choices, got 2"),
+    ({"descriptors": {"a": [1.0, 2.0, np.nan]}}, "column 'a': expected finite numbers, got nan in row 'Et3N'"),
+    ({"descriptors": {"a": [2.0, 2.0, 2.0]}}, "descriptors: expected a column that says which rows are alike"),
+    ({"descriptors": pd.DataFrame({"a": [1, 2, 3]}, index=["x", "y", "z"])}, "expected one row for 'K2CO3', got 0"),
+    (
+        {"descriptors": pd.DataFrame({"a": [1, 2, 3, 4]}, index=[*BASES, "NaOH"])},
+        "descriptors: expected one row for 'NaOH', got 2",
+    ),
+    ({"kernel": pd.DataFrame(KERNEL, index=BASES, columns=BASES[::-1])}, "kernel: expected the same labels of rows"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), REFUSED)
+def test_what_says_nothing_or_the_wrong_is_refused_by_name(given, message):
+    with pytest.raises(DomainError, match=f"^Categorical: .*{message}" if "one of" in message else message):
+        bo.Categorical(BASES, **given)
