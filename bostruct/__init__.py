@@ -24,6 +24,7 @@ _HOME = {
     "Permutation": "bostruct.domains.space.permutation",
     "Real": "bostruct.domains.space.real",
     "Space": "bostruct.domains.mixed",
+    "Subset": "bostruct.domains.space.subset",
     "Architecture": "bostruct.domains.architecture.value",
     "Bounds": "bostruct.domains.architecture.domain",
     "cnn_domain": "bostruct.domains.architecture.domain",
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from bostruct.domains.space.permutation import Permutation
     from bostruct.domains.space.real import Real
     from bostruct.domains.space.space import Space
+    from bostruct.domains.space.subset import Subset
     from bostruct.domains.space.when import OneOf
     from bostruct.kernels.otmann.distance import otmann
     from bostruct.kernels.otmann.plot import plot_transport
@@ -105,6 +107,7 @@ __all__ = [
     "SpaceExhausted",
     "StorageError",
     "Study",
+    "Subset",
     "Trial",
     "cnn_domain",
     "importance",

@@ -100,18 +100,19 @@ def test_bayesian_says_which_kernel_it_lacks():
             methods.bayesian(domain)
 
 
-SEARCHES_ORDERS = {"auto", "evolution", "regularized-evolution", "annealing", "hill-climbing", "smbo", "random"}
+SEARCHES_WIDE = {"auto", "evolution", "regularized-evolution", "annealing", "hill-climbing", "smbo", "random"}
 
 
 @pytest.mark.parametrize("method", methods.METHODS)
-def test_a_space_with_an_order_is_searched_or_refused_with_the_reason(method):
-    space = bo.Space({"tour": bo.Permutation(range(4)), "b": bool})
+@pytest.mark.parametrize("kind", [bo.Permutation(range(4)), bo.Subset(range(5), (1, 2))], ids=lambda kind: kind.kind)
+def test_a_space_with_a_wide_variable_is_searched_or_refused_with_the_reason(method, kind):
+    space = bo.Space({"wide": kind, "b": bool})
 
     def run():
-        return bo.minimize(lambda point: point["tour"][0] - point["b"], space, 12, method=method, seed=0)
+        return bo.minimize(lambda point: point["wide"][0] - point["b"], space, 12, method=method, seed=0)
 
-    if method in SEARCHES_ORDERS:
-        assert len({(trial.point["tour"], trial.point["b"]) for trial in run().trials}) == 12
+    if method in SEARCHES_WIDE:
+        assert len({(trial.point["wide"], trial.point["b"]) for trial in run().trials}) == 12
     else:
-        with pytest.raises(DomainError, match=r"tour|Fidelity|architectures"):
+        with pytest.raises(DomainError, match=r"wide|Fidelity|architectures"):
             run()

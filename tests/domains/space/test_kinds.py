@@ -22,6 +22,7 @@ from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.real import Real
 from bostruct.domains.space.registry import KINDS, variable_from_json
 from bostruct.domains.space.scale import GRID_STEPS
+from bostruct.domains.space.subset import Subset
 from bostruct.domains.space.variable import Variable
 from tests.wide_variable import Order
 
@@ -37,6 +38,8 @@ DESCRIPTIONS = {
     Fidelity([1, 3.5, 9]): {"kind": "Fidelity", "choices": [1, 3.5, 9]},
     Graph(nx.path_graph(3)): {"kind": "Graph", "choices": [0, 1, 2], "edges": [[0, 1, 1.0], [1, 2, 1.0]]},
     Permutation(["b", 1.5, None]): {"kind": "Permutation", "items": ["b", 1.5, None]},
+    Subset(["b", 1.5, None], 2): {"kind": "Subset", "items": ["b", 1.5, None], "size": 2},
+    Subset([1, 2, 3], (0, 2)): {"kind": "Subset", "items": [1, 2, 3], "size": [0, 2]},
 }
 SINGLE = [variable for variable in DESCRIPTIONS if variable.width == 1]
 NEIGHBORS: list[tuple[Variable, int, list[int]]] = [
