@@ -25,6 +25,7 @@ _HOME = {
     "Candidates": "bostruct.domains.space.candidates",
     "Real": "bostruct.domains.space.real",
     "Space": "bostruct.domains.mixed",
+    "Subset": "bostruct.domains.space.subset",
     "Architecture": "bostruct.domains.architecture.value",
     "Bounds": "bostruct.domains.architecture.domain",
     "cnn_domain": "bostruct.domains.architecture.domain",
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from bostruct.domains.space.permutation import Permutation
     from bostruct.domains.space.real import Real
     from bostruct.domains.space.space import Space
+    from bostruct.domains.space.subset import Subset
     from bostruct.domains.space.when import OneOf
     from bostruct.kernels.otmann.distance import otmann
     from bostruct.kernels.otmann.plot import plot_transport
@@ -108,6 +110,7 @@ __all__ = [
     "SpaceExhausted",
     "StorageError",
     "Study",
+    "Subset",
     "Trial",
     "cnn_domain",
     "importance",

@@ -100,20 +100,21 @@ def test_bayesian_says_which_kernel_it_lacks():
             methods.bayesian(domain)
 
 
-SEARCHES_ORDERS = {"auto", "evolution", "regularized-evolution", "annealing", "hill-climbing", "smbo", "random"}
+SEARCHES_WIDE = {"auto", "evolution", "regularized-evolution", "annealing", "hill-climbing", "smbo", "random"}
 
 
 @pytest.mark.parametrize("method", methods.METHODS)
-def test_a_space_with_an_order_is_searched_or_refused_with_the_reason(method):
-    space = bo.Space({"tour": bo.Permutation(range(4)), "b": bool})
+@pytest.mark.parametrize("kind", [bo.Permutation(range(4)), bo.Subset(range(5), (1, 2))], ids=lambda kind: kind.kind)
+def test_a_space_with_a_wide_variable_is_searched_or_refused_with_the_reason(method, kind):
+    space = bo.Space({"wide": kind, "b": bool})
 
     def run():
-        return bo.minimize(lambda point: point["tour"][0] - point["b"], space, 12, method=method, seed=0)
+        return bo.minimize(lambda point: point["wide"][0] - point["b"], space, 12, method=method, seed=0)
 
-    if method in SEARCHES_ORDERS:
-        assert len({(trial.point["tour"], trial.point["b"]) for trial in run().trials}) == 12
+    if method in SEARCHES_WIDE:
+        assert len({(trial.point["wide"], trial.point["b"]) for trial in run().trials}) == 12
     else:
-        with pytest.raises(DomainError, match=r"tour|Fidelity|architectures"):
+        with pytest.raises(DomainError, match=r"wide|Fidelity|architectures"):
             run()
 
 
@@ -124,7 +125,7 @@ def test_a_space_with_a_table_is_searched_or_refused_with_the_reason(method):
     def run():
         return bo.minimize(lambda point: point["row"] - point["b"], space, 8, method=method, seed=0)
 
-    if method in SEARCHES_ORDERS or method in ("bocs", "mcts", "smac", "smbo-mcts", "tpe", "wrs"):
+    if method in SEARCHES_WIDE or method in ("bocs", "mcts", "smac", "smbo-mcts", "tpe", "wrs"):
         assert len({(trial.point["row"], trial.point["b"]) for trial in run().trials}) == 8
     else:
         with pytest.raises(DomainError, match=r"by graphs alone, and 'row' says|Fidelity|architectures"):

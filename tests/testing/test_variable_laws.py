@@ -168,8 +168,8 @@ SHARED: dict[tuple[int, ...], list[str]] = {}
     ("faulty", "says"),
     [
         (Stays, "move returns another value than"),
-        (Favors, "move reaches each value that it can reach by the same chance: of 2520 shares"),
-        (OneWay, "move reaches (back by the same chance|each value that it can reach by)"),
+        (Favors, "move leads back by the same chance: to "),
+        (OneWay, "move leads back by the same chance: to "),
         (Narrow, "move returns width = 3 columns: got "),
         (Flat, r"sample returns an integer array \(m, width\): got "),
         (Constant, "sample draws values uniformly: of 360 it drew"),

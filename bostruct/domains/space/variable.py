@@ -94,7 +94,7 @@ class Variable(ABC):
 
     @abstractmethod
     def move(self, columns: Sequence[int], share: float) -> Sequence[int]:
-        """Return another value: each that can be reached has the same chance, and reaches this one by the same chance.
+        """Return another value, which leads back to this one by the same chance, so that walks of moves stay uniform.
 
         columns: of a value.
         share: a uniform number in [0, 1), which decides.

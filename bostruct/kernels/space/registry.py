@@ -16,7 +16,7 @@ from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choices import ChoiceVariable, number_grid
 from bostruct.domains.space.fidelity import Fidelity
 from bostruct.domains.space.graph import Graph
-from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
+from bostruct.domains.space.graphs import CompleteGraph, VariableGraph, WeightedGraph
 from bostruct.domains.space.integer import Integer
 from bostruct.domains.space.likeness import Likeness
 from bostruct.domains.space.ordinal import Ordinal
@@ -24,12 +24,14 @@ from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.real import Real
 from bostruct.domains.space.registry import KINDS
 from bostruct.domains.space.single_changes import Layout
+from bostruct.domains.space.subset import Subset
 from bostruct.domains.space.variable import Variable
 from bostruct.kernels.space.conditional import ConditionalEffect, ConditionalFactor
 from bostruct.kernels.space.conditional_numbers import ConditionalNumbers
 from bostruct.kernels.space.diffusion import FactorSettings, graph_factors
 from bostruct.kernels.space.distances import DistanceFactor
 from bostruct.kernels.space.factor import Factor
+from bostruct.kernels.space.features import FeatureFactor
 from bostruct.kernels.space.likeness import LikenessDistances, LikenessEffect
 from bostruct.kernels.space.links import Link, LogLengthscale
 from bostruct.kernels.space.main_effects import EffectKernel, FactorEffect, GraphEffect, MainEffects
@@ -37,6 +39,7 @@ from bostruct.kernels.space.matern import MaternFactor, NumberEffect
 from bostruct.kernels.space.permutation import OrderDistances, PermutationEffect
 from bostruct.kernels.space.product import PlacedFactor, SpaceKernel
 from bostruct.kernels.space.shared import share_parameters
+from bostruct.kernels.space.subset import SubsetEffect, SubsetFeatures
 
 
 class VariableKernels(NamedTuple):
@@ -105,6 +108,23 @@ def _alike_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
     return [effects[one] for one in _likenesses(variables)]
 
 
+def _subset_shapes(variables: Sequence[Variable]) -> list[tuple[int, float, WeightedGraph | None]]:
+    return [(one.width, one.share, one.graph) for one in variables if isinstance(one, Subset)]
+
+
+def _subsets(variables: Sequence[Variable], settings: FactorSettings) -> list[tuple[Factor, tuple[int, ...]]]:
+    del settings
+    served: dict[SubsetFeatures, list[int]] = {}
+    for i, shape in enumerate(_subset_shapes(variables)):
+        served.setdefault(SubsetFeatures(*shape), []).append(i)
+    return [(FeatureFactor(features, len(own)), tuple(own)) for features, own in served.items()]
+
+
+def _subset_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
+    effects = {shape: SubsetEffect(*shape) for shape in _subset_shapes(variables)}
+    return [effects[shape] for shape in _subset_shapes(variables)]
+
+
 ON_GRAPHS = VariableKernels(_diffusion, _graph_effects)
 NUMBERS = VariableKernels(_matern, _number_effects)  # also of integers that are not listed
 ALIKE = VariableKernels(_alike, _alike_effects)  # also of categories with descriptors or a matrix
@@ -119,6 +139,7 @@ KERNELS: dict[type[Variable], VariableKernels] = {
     Graph: ON_GRAPHS,
     Permutation: VariableKernels(_orders, _order_effects),
     Candidates: ALIKE,
+    Subset: VariableKernels(_subsets, _subset_effects),
 }
 
 

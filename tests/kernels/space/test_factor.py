@@ -12,9 +12,11 @@ from bostruct.domains.space.graphs import PathGraph, weighted_graph
 from bostruct.kernels.space.complete import CompleteFactor
 from bostruct.kernels.space.distances import DistanceFactor
 from bostruct.kernels.space.factor import MAX_CODES, Factor, VariableChanges
+from bostruct.kernels.space.features import FeatureFactor
 from bostruct.kernels.space.likeness import LikenessDistances
 from bostruct.kernels.space.links import LogEdgeWeight, LogLengthscale
 from bostruct.kernels.space.permutation import OrderDistances
+from bostruct.kernels.space.subset import SubsetFeatures
 from bostruct.kernels.space.tables import TableFactor
 from tests.wide_variable import ORDERS, OrderFactor
 
@@ -29,11 +31,14 @@ FACTORS: dict[str, tuple[Factor, int]] = {  # and the number of values of each v
     "orders": (OrderFactor(2), len(ORDERS)),
     "orders, three distances": (DistanceFactor(OrderDistances(3), 2), len(ORDERS)),
     "rows of a table": (DistanceFactor(LikenessDistances(TABLE), 2), 5),
+    "subsets on a graph": (FeatureFactor(SubsetFeatures(3, 0.4, weighted_graph(nx.path_graph(3))[1]), 2), 8),
 }
 
 
 def draw(factor: Factor, size: int, n: int, rng: np.random.Generator) -> np.ndarray:
     values = rng.integers(size, size=(n, factor.n_variables))
+    if isinstance(factor, FeatureFactor):
+        return (values[:, :, None] >> np.arange(factor.features.width) & 1).reshape(n, -1)
     width = factor.distances.width if isinstance(factor, DistanceFactor) else 1
     return ORDERS[values].reshape(n, -1) if isinstance(factor, OrderFactor) or width > 1 else values
 

@@ -1,0 +1,180 @@
+"""Subsets of items as a variable: the laws, what users write and read, refusals, and studies over them."""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.contracts import DomainError, PointError
+from bostruct.domains.counts import Exact
+from bostruct.domains.space.registry import variable_from_json
+from bostruct.domains.space.subset import Subset
+from bostruct.testing import check_domain, check_variable
+
+FEATURES = bo.Subset(["age", "mass", "pulse", "steps", "sleep"], 2)
+RING = nx.cycle_graph(list("abcdef"))
+VARIABLES = {
+    "exact": FEATURES,
+    "one of two": Subset(["a", "b"], 1),
+    "all but one": Subset(list("wxyz"), 3),
+    "range": Subset(range(5), (1, 3)),
+    "all sizes": Subset(range(4), (0, 4)),
+    "none or one": Subset(range(4), (0, 1)),
+    "graph": Subset(list("abcdef"), 2, graph=RING),
+    "range on a graph": Subset(list("abcd"), (1, 3), graph=[("a", "b", 0.5), ("b", "c"), ("c", "d")]),
+    "many": Subset(range(40), 5),
+}
+
+
+@pytest.mark.parametrize("name", VARIABLES)
+def test_laws(name):
+    check_variable(VARIABLES[name], np.random.default_rng(0))
+
+
+def test_a_space_with_subsets_obeys_the_laws():
+    subsets = {"f": FEATURES, "c": list("abc"), "g": Subset(list("xyz"), (1, 2), when={"c": "b"}), "r": bo.Real(0, 1)}
+    check_domain(bo.Space(subsets), np.random.default_rng(0))
+    ruled = bo.Space({"f": FEATURES, "b": bool}, [lambda point: "age" in point["f"]])
+    check_domain(ruled, np.random.default_rng(1), rebuildable=False)
+
+
+def test_points_have_tuples_in_the_order_of_the_items():
+    space = bo.Space({"features": FEATURES})
+    for given in (
+        ["sleep", "age"],
+        ("sleep", "age"),
+        {"sleep", "age"},
+        frozenset({"sleep", "age"}),
+        np.array(["sleep", "age"]),
+    ):
+        assert space.present(space.parse({"features": given})) == {"features": ("age", "sleep")}
+    assert Subset(range(3), (0, 2)).present([0, 0, 0]) == ()
+
+
+def test_counts_and_lists_are_exact():
+    assert FEATURES.size == 10
+    assert bo.Space({"f": FEATURES, "b": bool}).count() == Exact(20)
+    assert Subset(range(40), (1, 8)).size == sum(math.comb(40, k) for k in range(1, 9))
+    assert bo.Space({"f": Subset(range(1000), 500)}).n_points == math.comb(1000, 500)
+    listed = [FEATURES.present(row) for row in FEATURES.enumerate().tolist()]
+    assert listed == list(combinations(FEATURES.items, 2))
+    with pytest.raises(DomainError, match="not listed"):
+        Subset(range(40), 5).enumerate()
+
+
+def test_draws_of_a_range_have_each_size_as_often_as_there_are_subsets_of_it():
+    variable = Subset(range(10), (2, 4))
+    sizes = variable.sample(20_000, np.random.default_rng(0)).sum(axis=1)
+    shares = [math.comb(10, k) / variable.size for k in (2, 3, 4)]
+    np.testing.assert_allclose(np.bincount(sizes)[2:] / 20_000, shares, atol=0.015)
+    assert variable.share == pytest.approx(float(np.mean(variable.enumerate())))
+
+
+@pytest.mark.parametrize("size", [500, (1, 999)])
+def test_subsets_of_a_thousand_items(size):
+    space, rng = bo.Space({"s": Subset(range(1000), size)}), np.random.default_rng(0)
+    x = space.sample(1, rng)[0]
+    near, _ = space.sample_neighborhoods(x[None], 50, rng, leaps=True)
+    assert len({row.tobytes() for row in near.rows()}) == 50
+    for other in [space.mutate(x, rng), space.crossover(x, space.sample(1, rng)[0], rng), *near.rows()]:
+        space.check(other)
+
+
+@pytest.mark.parametrize(
+    ("items", "size", "message"),
+    [
+        (["a", "b", "a"], 2, "Subset: expected distinct items, got 'a' more than once"),
+        ("abc", 2, "Subset: expected a sequence of items, got 'abc'"),
+        (range(1001), 5, "Subset: expected 2 to 1000 items, got more$"),
+        (list("abc"), 3, "Subset: size: expected an integer from 1 to 2, for 3 items, or a pair .*; got 3$"),
+        (list("abc"), 0, "Subset: size: .*; got 0$"),
+        (list("abc"), 2.0, "Subset: size: .*; got 2.0$"),
+        (list("abc"), True, "Subset: size: .*; got True$"),
+        (list("abc"), (2, 1), r"Subset: size: .*; got \(2, 1\)$"),
+        (list("abc"), (0, 4), r"Subset: size: .*; got \(0, 4\)$"),
+        (list("abc"), (3, 3), r"Subset: size: .*; got \(3, 3\)$"),
+    ],
+)
+def test_bad_items_and_sizes_are_refused(items, size, message):
+    with pytest.raises(DomainError, match=message):
+        Subset(items, size)
+
+
+def test_one_size_may_be_a_pair():
+    assert Subset(list("abc"), (2, 2)) == Subset(list("abc"), 2) == Subset(list("abc"), np.int64(2))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (["age", "age"], "each item at most once, got 'age' more than once"),
+        (["age"], r"expected 2 items, got 1: \['age'\]"),
+        (["age", "mass", "pulse"], "expected 2 items, got 3: "),
+        (["age", "height"], "expected one of .*, got 'height'"),
+        ("age", "a list, tuple or set of 2 items, got 'age'"),
+        (None, "a list, tuple or set of 2 items, got None"),
+    ],
+)
+def test_bad_values_are_refused(value, message):
+    with pytest.raises(PointError, match=message):
+        FEATURES.parse(value)
+
+
+def test_a_wrong_size_of_a_range_names_the_range():
+    with pytest.raises(PointError, match=r"expected 1 to 3 items, got 0: \(\)"):
+        VARIABLES["range"].parse(())
+
+
+def test_a_file_holds_the_edges_of_the_graph():
+    data = json.loads(json.dumps(VARIABLES["range on a graph"].to_json()))
+    assert data["edges"] == [[0, 1, 0.5], [1, 2, 1.0], [2, 3, 1.0]]
+    assert variable_from_json("s", data) == VARIABLES["range on a graph"] != Subset(list("abcd"), (1, 3))
+
+
+def test_a_study_resumes_exactly(tmp_path):
+    space = bo.Space({"s": Subset(list("abcdef"), (1, 3), graph=RING), "b": bool})
+
+    def objective(point):
+        return sum(ord(item) for item in point["s"]) % 7 + point["b"]
+
+    whole = bo.minimize(objective, space, 18, seed=3)
+    for n in (12, 18):
+        with bo.Study(space, seed=3, storage=tmp_path / "runs.db") as study:
+            parts = study.optimize(objective, n)
+    assert [t.point for t in parts.trials] == [t.point for t in whole.trials]
+    assert bo.Study.load(tmp_path / "runs.db").domain == space
+
+
+def test_importance_leaves_subsets_out_and_says_so():
+    space = bo.Space({"s": Subset(range(4), 2), "b": bool, "c": list("xyz")})
+    result = bo.minimize(lambda point: point["b"] + 0.1 * sum(point["s"]), space, 12, method="random", seed=0)
+    assert bo.importance(result).left_out == ("s",)
+
+
+class Tool:
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return f"Tool({self.name})"
+
+
+@pytest.mark.parametrize("items", [list("abcd"), [0, [1], None, 2.5], [Tool("a"), Tool("b"), Tool("c"), Tool("d")]])
+def test_trials_stay_data_where_sizes_and_the_order_of_items_change(tmp_path, items):
+    def run(listed, size, n):
+        space, place = {"s": Subset(listed, size)}, tmp_path / "runs.db"
+        return bo.minimize(lambda point: float(len(point["s"])), space, n, seed=0, storage=place, name="s")
+
+    before, after = run(items, 2, 4), run([*items[::-1], "new"], (1, 2), 5)
+    assert after.n_unread == 0
+    assert [set(map(str, t.point["s"])) for t in after.trials[:4]] == [
+        set(map(str, t.point["s"])) for t in before.trials
+    ]
+    with pytest.warns(bo.SpaceChanged, match="expected 3 items, got"):
+        assert run(items, 3, 6).n_unread == 5
