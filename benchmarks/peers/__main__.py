@@ -19,8 +19,6 @@ say so. DIR has the tables that some problems are, see docs/peers.md; without it
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,7 +26,7 @@ from pathlib import Path
 from benchmarks.peers.groups import ALL_SEARCHES, GROUPS, PROBLEMS, TABLES, list_searches
 from benchmarks.peers.publish import PAGE, make_page, publish
 from benchmarks.peers.record import append_conditions, append_run, read_file
-from benchmarks.peers.run import Run, environment, is_missing
+from benchmarks.peers.run import Run, take_apart
 from benchmarks.peers.tables import SKIPPED
 
 ROOT = Path(__file__).parents[2]
@@ -120,19 +118,7 @@ def _list_runs(given: argparse.Namespace) -> list[Run]:
 
 
 def _take(run: Run, given: argparse.Namespace) -> dict:
-    data = [] if given.data is None else [str(given.data.resolve())]
-    ended = subprocess.run(
-        [given.python, "-m", "benchmarks.peers.run", *map(str, run), str(MOST_SECONDS), *data],
-        cwd=ROOT,
-        env=environment(ROOT),
-        capture_output=True,
-        text=True,
-    )
-    if is_missing(ended.stderr):
-        return {"missing": ended.stderr.strip().splitlines()[-1]}
-    if ended.returncode:
-        raise RuntimeError(f"{run} failed:\n{ended.stderr[-3000:]}")
-    return json.loads(ended.stdout.splitlines()[-1])
+    return take_apart("benchmarks.peers.run", run, given.python, MOST_SECONDS, given.data)
 
 
 if __name__ == "__main__":

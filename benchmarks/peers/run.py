@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -23,6 +24,7 @@ from benchmarks.peers.searches import Steps
 from benchmarks.peers.tasks import Point, Task
 from bostruct import Infeasible, Space
 
+ROOT = Path(__file__).parents[2]
 N_INITIAL = 10
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -53,6 +55,27 @@ def is_missing(errors: str) -> bool:
     return any(f"No module named '{name}'" in errors for name in peers)
 
 
+def take_apart(module: str, run: Run, python: str, most_seconds: float, data: Path | None) -> dict[str, Any]:
+    """Return what a module prints for a run, in a process of its own with one thread; or why it is missing.
+
+    module: such as this one, whose command takes a run, seconds and a folder.
+    run: the run.
+    python: the interpreter.
+    most_seconds: of CPU for all suggestions, after which it is cut.
+    data: the folder of the tables; None for none.
+
+    Raises RuntimeError where the process failed.
+    """
+    folder = [] if data is None else [str(data.resolve())]
+    words = [python, "-m", module, *map(str, run), str(most_seconds), *folder]
+    ended = subprocess.run(words, cwd=ROOT, env=environment(ROOT), capture_output=True, text=True)
+    if is_missing(ended.stderr):
+        return {"missing": ended.stderr.strip().splitlines()[-1]}
+    if ended.returncode:
+        raise RuntimeError(f"{run} failed:\n{ended.stderr[-3000:]}")
+    return json.loads(ended.stdout.splitlines()[-1])
+
+
 def take(run: Run, most_seconds: float, data: Path | None) -> dict[str, Any]:
     """Run a search, and return what it found and what that cost.
 
@@ -64,7 +87,15 @@ def take(run: Run, most_seconds: float, data: Path | None) -> dict[str, Any]:
     points had taken at each; the trials evaluated; whether the run was cut; the mean CPU seconds of a suggestion after
     the initial points; and the CPU seconds of the whole process.
     """
-    values, seconds = evaluate(run, most_seconds, data)
+    return describe(run, *evaluate(run, most_seconds, data))
+
+
+def describe(run: Run, values: Sequence[float], seconds: Sequence[float]) -> dict[str, Any]:
+    """Return what `take` returns.
+
+    run: the run, in this process.
+    values, seconds: as for `summarize`.
+    """
     found = summarize(values, seconds, N_INITIAL)
     return found | {"cut": len(values) < run.trials, "process_seconds": round(time.process_time(), 2)}
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from bostruct.checks import short_repr
-from bostruct.contracts import Array, IntArray, Json, ParsedJson, PointError, Presented
+from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choice_json import choices_from_json
 from bostruct.domains.space.choices import check_choices
@@ -18,6 +18,7 @@ from bostruct.domains.space.rearrangements import (
     check_rearranged,
     count_rearrangements,
     cross_orders,
+    find_effective,
     list_rearrangements,
     rearrange,
 )
@@ -26,36 +27,51 @@ from bostruct.domains.space.when import When, check_when
 
 MAX_ITEMS = 500
 DISTANCES = 3  # of a kernel, in each of which two orders differ as two points of so many choices do
-MAX_LISTED = 8  # items whose orders are listed: 40,320
+MAX_LISTED = 8  # places whose orders are listed: 40,320
+SEVERAL = 3  # rearrangements drawn for each neighbor, where several may lead to one
 
 
 class Permutation(Variable):
-    """A variable whose values are the orders of some items, each item once.
+    """A variable whose values are the orders of some items, each item once or as often as is said.
 
-    items: 2 to 500 distinct values.
+    items: 2 to 500 distinct values; or a mapping of each to how often it occurs, an int >= 1, at most 500 in all.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
     default: a value, which trials had that were told before the variable existed; see docs/studies.md.
 
     A point has a tuple of the items, in order. One change swaps two items, moves an item to another place, or reverses
-    a stretch; of more than 46 items the neighbors are those that change few places in a row.
+    a stretch; of more than 46 items the neighbors are those that change few places in a row. An item that occurs
+    several times is told apart by its occurrences: the columns 0, 1, ... of the first item are its first occurrence,
+    its second, and so on (a permutation with repetition, Bierwirth 1995).
     Raises DomainError and ValueError.
     """
 
-    def __init__(self, items: Iterable[object], *, when: When | None = None, default: object = NO_DEFAULT) -> None:
-        self._item = Categorical(check_choices(self.kind, items, "item", MAX_ITEMS))
+    def __init__(
+        self, items: Iterable[object] | Mapping[Any, int], *, when: When | None = None, default: object = NO_DEFAULT
+    ) -> None:
+        given = list(items) if isinstance(items, Mapping) else items
+        self._item = Categorical(check_choices(self.kind, given, "item", MAX_ITEMS))
         self.items = self._item.choices
-        self.width = self.n_codes = len(self.items)
+        counts = list(items.values()) if isinstance(items, Mapping) else [1] * len(self.items)
+        self.counts = _check_counts(self.kind, self.items, counts)
+        self.width = self.n_codes = sum(self.counts)
+        self._starts = np.cumsum([0, *self.counts[:-1]])  # the first column value of each item
+        self._item_of = np.repeat(np.arange(len(self.items)), self.counts)  # of each column value
         self.degrees = DISTANCES * self.width
         self.when = check_when(self.kind, when)
         self.default_columns = self.read_default(default)
 
     def __repr__(self) -> str:
-        return f"{self.kind}({short_repr(list(self.items))})"
+        return f"{self.kind}({short_repr(self._list_counts() if self.has_repeats else list(self.items))})"
+
+    @property
+    def has_repeats(self) -> bool:
+        """True where an item occurs more than once."""
+        return self.width > len(self.items)
 
     @property
     def size(self) -> int:
-        """The number of orders, n!."""
-        return math.factorial(self.width)
+        """The number of orders, n! over the factorial of each item's count."""
+        return math.factorial(self.width) // math.prod(map(math.factorial, self.counts))
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
         """Draw m orders uniformly (m, n): the positions of the items, first place first.
@@ -63,14 +79,15 @@ class Permutation(Variable):
         m: int >= 0.
         rng: the only source of chance.
         """
-        return rng.permuted(np.tile(np.arange(self.width), (m, 1)), axis=1)
+        return self._number(rng.permuted(np.tile(np.arange(self.width), (m, 1)), axis=1))
 
     def chances(self, values: IntArray) -> Array:
-        """Return 1 / n! for each value (m,), 0 where that underflows.
+        """Return one over the number of orders for each value (m,), 0 where that underflows.
 
         values: columns of m values (m, n).
         """
-        return np.full(len(values), math.exp(-math.lgamma(self.width + 1)))
+        log_size = math.lgamma(self.width + 1) - sum(math.lgamma(count + 1) for count in self.counts)
+        return np.full(len(values), math.exp(-log_size))
 
     def neighbors(self, columns: Sequence[int], leaps: bool = False) -> IntArray:
         """List the orders one change away (k, n): swaps, moves of one item, and reversals, short ones first.
@@ -78,7 +95,8 @@ class Permutation(Variable):
         columns: of an order.
         leaps: True for changes across half of a long order, a quarter and so on too.
         """
-        return np.asarray(columns, dtype=np.int64)[list_rearrangements(self.width, leaps)]
+        table = list_rearrangements(self.width, leaps)
+        return self._rearrange(columns, table, np.arange(len(table)))
 
     def sample_neighbors(
         self, columns: Sequence[int], m: int, rng: np.random.Generator, leaps: bool = False
@@ -91,15 +109,26 @@ class Permutation(Variable):
         leaps: as of `neighbors`.
         """
         table = list_rearrangements(self.width, leaps)
-        chosen = table if len(table) <= m else table[rng.choice(len(table), size=m, replace=False)]
-        return np.asarray(columns, dtype=np.int64)[chosen]
+        several = min(SEVERAL * m if self.has_repeats else m, len(table))
+        found = self._rearrange(columns, table, np.sort(rng.choice(len(table), size=several, replace=False)))
+        if len(found) < min(m, len(table)):
+            found = self._rearrange(columns, table, np.arange(len(table)))
+        return found if len(found) <= m else found[np.sort(rng.choice(len(found), size=m, replace=False))]
 
     def move(self, columns: Sequence[int], share: float) -> list[int]:
-        """Return an order one change away, across any number of places.
+        """Return an order one change away, across any number of places; a swap where items occur several times.
 
         columns: of an order.
         share: a uniform number in [0, 1), which decides.
         """
+        if self.has_repeats:  # each order has as many swaps, so that chances there and back are the same
+            first, second = np.triu_indices(self.width, 1)
+            here = self._item_of[np.asarray(columns)]
+            swaps = np.flatnonzero(here[first] != here[second])
+            i, j = (int(ends[swaps[int(share * len(swaps))]]) for ends in (first, second))
+            row = list(columns)
+            row[i], row[j] = row[j], row[i]
+            return self._number(np.array([row]))[0].tolist()
         return rearrange(list(columns), int(share * count_rearrangements(self.width)))
 
     def cross(self, mine: Sequence[int], theirs: Sequence[int], rng: np.random.Generator) -> list[int]:
@@ -110,17 +139,20 @@ class Permutation(Variable):
         mine, theirs: columns of two orders.
         rng: the only source of chance.
         """
-        return cross_orders(mine, theirs, rng)
+        child = cross_orders(mine, theirs, rng)
+        return self._number(np.array([child]))[0].tolist() if self.has_repeats else child
 
     def check(self, columns: Sequence[int]) -> None:
-        """Raise PointError unless each item occurs once.
+        """Raise PointError unless each item occurs as often as it must, its occurrences in turn.
 
         columns: positions of items, n integers.
         """
         check_rearranged(columns, self.width)
+        if self.has_repeats and self._number(np.array([columns]))[0].tolist() != list(columns):
+            raise PointError(f"expected the occurrences of each item in turn, got {list(columns)}")
 
     def parse(self, value: object) -> list[int]:
-        """Return the positions of the items; raise PointError unless each item occurs once.
+        """Return the positions of the items; raise PointError unless each occurs as often as it must.
 
         value: sequence of all items.
         """
@@ -135,14 +167,14 @@ class Permutation(Variable):
 
         columns: of an order.
         """
-        return tuple(self._item.present([item]) for item in columns)
+        return tuple(self._item.present([item]) for item in self._item_of[np.asarray(columns)].tolist())
 
     def encode(self, columns: Sequence[int]) -> Json:
         """Return the items in order, or their positions where JSON has no such values.
 
         columns: of an order.
         """
-        return [self._item.encode([item]) for item in columns]
+        return [self._item.encode([item]) for item in self._item_of[np.asarray(columns)].tolist()]
 
     def decode(self, data: ParsedJson) -> list[int]:
         """Rebuild the positions from what `encode` returned; raise PointError for anything else.
@@ -172,14 +204,16 @@ class Permutation(Variable):
         return list(range(self.width))
 
     def enumerate(self) -> IntArray:
-        """List all orders of at most 8 items (n!, n); raise DomainError for more items."""
+        """List all orders of at most 8 places (size, n); raise DomainError for more."""
         if self.width > MAX_LISTED:
             return super().enumerate()
-        return np.array(list(itertools.permutations(range(self.width))), dtype=np.int64)
+        found = np.array(list(itertools.permutations(range(self.width))), dtype=np.int64)
+        return np.unique(self._number(found), axis=0)
 
     def describe(self) -> dict[str, Json]:
-        """Return the items as JSON."""
-        return {"items": self._item.describe()["choices"]}
+        """Return the items as JSON, and how often each occurs where that is not once."""
+        counts: dict[str, Json] = {"counts": list(self.counts)} if self.has_repeats else {}
+        return {"items": self._item.describe()["choices"], **counts}
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Permutation:
@@ -189,7 +223,8 @@ class Permutation(Variable):
 
         Raises DomainError where the items are Python objects, which no file holds.
         """
-        return cls(choices_from_json(data["items"]))
+        found = cls(choices_from_json(data["items"]))
+        return cls(dict(zip(found.items, data["counts"], strict=True))) if "counts" in data else found
 
     def _decode_each(self, data: ParsedJson, decode: Callable[[ParsedJson], Sequence[int]]) -> list[int]:
         if not isinstance(data, list):
@@ -197,11 +232,53 @@ class Permutation(Variable):
         return self._each_once([decode(item)[0] for item in data], data)
 
     def _each_once(self, found: list[int], given: Any) -> list[int]:
-        """Return positions of items; raise PointError, which names an item that is missing or occurs twice."""
-        twice = next((item for i, item in enumerate(found) if item in found[:i]), None)
-        if twice is not None:
-            raise PointError(f"expected each item once, got {short_repr(self.items[twice])} more than once")
+        """Return columns of positions of items; raise PointError, which names an item that is missing or too many."""
+        for item, count in enumerate(self.counts):
+            if found.count(item) > count:
+                allowed = "each item once" if not self.has_repeats else f"{short_repr(self.items[item])} {count} times"
+                more = "more than once" if not self.has_repeats else f"it {found.count(item)} times"
+                told = f"{short_repr(self.items[item])} {more}" if not self.has_repeats else more
+                raise PointError(f"expected {allowed}, got {told}")
         if len(found) < self.width:
-            missing = next(item for i, item in enumerate(self.items) if i not in found)
+            missing = next(item for i, item in enumerate(self.items) if found.count(i) < self.counts[i])
             raise PointError(f"expected all {self.width} items, got {short_repr(given)} without {short_repr(missing)}")
+        return self._number(self._starts[np.array([found])])[0].tolist()
+
+    def _number(self, rows: IntArray) -> IntArray:
+        """Return orders with the occurrences of each item in turn (k, n).
+
+        rows: columns, in which they may be in any order (k, n).
+        """
+        if not self.has_repeats:
+            return rows
+        turns = np.argsort(self._item_of[rows].astype(np.int16), axis=1, kind="stable")
+        found = np.empty_like(rows)
+        np.put_along_axis(found, turns, np.arange(self.width)[None], axis=1)
         return found
+
+    def _rearrange(self, columns: Sequence[int], table: IntArray, some: IntArray) -> IntArray:
+        """Return the orders to which rearrangements lead, each once, as they are listed (k, n).
+
+        columns: of an order.
+        table: rearrangements as `list_rearrangements` lists them.
+        some: positions in the table, ascending.
+        """
+        here = np.asarray(columns, dtype=np.int64)
+        if not self.has_repeats:
+            return here[table[some]]
+        return self._number(here[table[some[find_effective(self._item_of[here], some, table)]]])
+
+    def _list_counts(self) -> dict[Any, int]:
+        return dict(zip(self.items, self.counts, strict=True))
+
+
+def _check_counts(kind: str, items: Sequence[Presented], counts: Sequence[object]) -> tuple[int, ...]:
+    """Return how often each item occurs; raise DomainError unless these are integers from 1, at most 500 in all."""
+    for item, count in zip(items, counts, strict=True):
+        if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
+            allowed = "an integer from 1, how often it occurs"
+            raise DomainError(f"{kind}: {short_repr(item)}: expected {allowed}, got {short_repr(count)}")
+    found = tuple(int(count) for count in counts)  # type: ignore[call-overload]
+    if sum(found) > MAX_ITEMS:
+        raise DomainError(f"{kind}: expected at most {MAX_ITEMS} places, got {sum(found)}")
+    return found

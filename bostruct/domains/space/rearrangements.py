@@ -9,6 +9,7 @@ import numpy as np
 
 from bostruct.contracts import IntArray, PointError
 
+MOST_PATTERNS = 4  # rearrangements that change the same first place and the same last one
 MOST_LISTED = 4_000  # rearrangements, of longer rows those that change the fewest places in a row
 
 
@@ -42,6 +43,28 @@ def list_rearrangements(n: int, leaps: bool = False) -> IntArray:
     table = np.concatenate([_list_of_span(n, span) for span in spans])
     table.flags.writeable = False
     return table
+
+
+def find_effective(row: IntArray, some: IntArray, table: IntArray) -> IntArray:
+    """Return which rearrangements of a row with equal values count, so that each outcome has one of them.
+
+    row: values (n,).
+    some: positions of rearrangements in the table (m,).
+    table: as of `list_rearrangements` (k, n).
+
+    A rearrangement that leaves the value in its first place or its last place as it was is one of fewer places. Of
+    those of the same places the first one counts.
+
+    Returns positions in `some`, ascending.
+    """
+    first, last = _find_ends(table)
+    rows, (i, j) = row[table[some]], (first[some], last[some])
+    counts = (rows[np.arange(len(some)), i] != row[i]) & (rows[np.arange(len(some)), j] != row[j])
+    for back in range(1, MOST_PATTERNS):
+        before = some - back
+        beside = np.flatnonzero(counts & (before >= 0) & (first[before] == i) & (last[before] == j))
+        counts[beside] = (row[table[before[beside]]] != rows[beside]).any(axis=1)
+    return np.flatnonzero(counts)
 
 
 def rearrange(row: list[int], number: int) -> list[int]:
@@ -96,3 +119,9 @@ def _list_of_span(n: int, span: int) -> IntArray:
     rows = np.tile(np.arange(n), (n - span, len(patterns), 1))
     np.put_along_axis(rows, firsts + np.arange(span + 1) + np.zeros_like(patterns), firsts + patterns, axis=2)
     return rows.reshape(-1, n)
+
+
+def _find_ends(table: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the first and the last place that each rearrangement changes (k,), (k,)."""
+    changes = table != np.arange(table.shape[1])
+    return changes.argmax(axis=1), table.shape[1] - 1 - changes[:, ::-1].argmax(axis=1)

