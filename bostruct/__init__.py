@@ -23,6 +23,7 @@ _HOME = {
     "OneOf": "bostruct.domains.space.when",
     "Permutation": "bostruct.domains.space.permutation",
     "Real": "bostruct.domains.space.real",
+    "Sequence": "bostruct.domains.space.sequence",
     "Space": "bostruct.domains.mixed",
     "Architecture": "bostruct.domains.architecture.value",
     "Bounds": "bostruct.domains.architecture.domain",
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from bostruct.domains.space.ordinal import Ordinal
     from bostruct.domains.space.permutation import Permutation
     from bostruct.domains.space.real import Real
+    from bostruct.domains.space.sequence import Sequence
     from bostruct.domains.space.space import Space
     from bostruct.domains.space.when import OneOf
     from bostruct.kernels.otmann.distance import otmann
@@ -100,6 +102,7 @@ __all__ = [
     "Permutation",
     "Real",
     "Result",
+    "Sequence",
     "Space",
     "SpaceChanged",
     "SpaceExhausted",

@@ -18,6 +18,7 @@ from bostruct.domains.space.integer import Integer
 from bostruct.domains.space.ordinal import Ordinal
 from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.real import Real
+from bostruct.domains.space.sequence import Sequence
 from bostruct.domains.space.variable import Variable
 from bostruct.domains.space.when import when_from_json
 
@@ -30,6 +31,7 @@ KINDS: dict[str, type[Variable]] = {
     "Fidelity": Fidelity,
     "Graph": Graph,
     "Permutation": Permutation,
+    "Sequence": Sequence,
 }
 
 
@@ -67,7 +69,7 @@ def variable(name: str, given: object) -> Variable:
         raise DomainError(f"{name}: {error}") from None
     raise DomainError(
         f"{name}: expected Binary(), Categorical(...), Ordinal(...), Integer(low, high), Real(low, high), Graph(...), "
-        "Permutation(...), "
+        "Permutation(...), Sequence(...), "
         "or the shorthand bool, a list, a range or an array of ascending numbers, another domain, or a dict, which "
         f"stands for a space; got {short_repr(given)}"
     )

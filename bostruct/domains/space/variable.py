@@ -95,6 +95,8 @@ class Variable(ABC):
     def move(self, columns: Sequence[int], share: float) -> Sequence[int]:
         """Return another value: each that can be reached has the same chance, and reaches this one by the same chance.
 
+        A kind whose values have different numbers of neighbors may return the value itself, so that chances are equal.
+
         columns: of a value.
         share: a uniform number in [0, 1), which decides.
         """
