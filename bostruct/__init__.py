@@ -24,6 +24,7 @@ _HOME = {
     "Permutation": "bostruct.domains.space.permutation",
     "Candidates": "bostruct.domains.space.candidates",
     "Real": "bostruct.domains.space.real",
+    "Sequence": "bostruct.domains.space.sequence",
     "Space": "bostruct.domains.mixed",
     "Subset": "bostruct.domains.space.subset",
     "Architecture": "bostruct.domains.architecture.value",
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from bostruct.domains.space.ordinal import Ordinal
     from bostruct.domains.space.permutation import Permutation
     from bostruct.domains.space.real import Real
+    from bostruct.domains.space.sequence import Sequence
     from bostruct.domains.space.space import Space
     from bostruct.domains.space.subset import Subset
     from bostruct.domains.space.when import OneOf
@@ -105,6 +107,7 @@ __all__ = [
     "Permutation",
     "Real",
     "Result",
+    "Sequence",
     "Space",
     "SpaceChanged",
     "SpaceExhausted",

@@ -19,6 +19,7 @@ from bostruct.domains.space.integer import Integer
 from bostruct.domains.space.ordinal import Ordinal
 from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.real import Real
+from bostruct.domains.space.sequence import Sequence
 from bostruct.domains.space.subset import Subset
 from bostruct.domains.space.variable import Variable
 from bostruct.domains.space.when import when_from_json
@@ -32,8 +33,9 @@ KINDS: dict[str, type[Variable]] = {
     "Fidelity": Fidelity,
     "Graph": Graph,
     "Permutation": Permutation,
-    "Candidates": Candidates,
     "Subset": Subset,
+    "Sequence": Sequence,
+    "Candidates": Candidates,
 }
 
 
@@ -71,7 +73,7 @@ def variable(name: str, given: object) -> Variable:
         raise DomainError(f"{name}: {error}") from None
     raise DomainError(
         f"{name}: expected Binary(), Categorical(...), Ordinal(...), Integer(low, high), Real(low, high), Graph(...), "
-        "Permutation(...), Subset(...), Candidates(...), "
+        "Permutation(...), Subset(...), Sequence(...), Candidates(...), "
         "or the shorthand bool, a list, a range or an array of ascending numbers, another domain, or a dict, which "
         f"stands for a space; got {short_repr(given)}"
     )

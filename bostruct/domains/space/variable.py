@@ -96,6 +96,8 @@ class Variable(ABC):
     def move(self, columns: Sequence[int], share: float) -> Sequence[int]:
         """Return another value, which leads back to this one by the same chance, so that walks of moves stay uniform.
 
+        A kind whose values have different numbers of neighbors may return the value itself, so that chances are equal.
+
         columns: of a value.
         share: a uniform number in [0, 1), which decides.
         """

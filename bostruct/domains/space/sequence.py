@@ -1,0 +1,279 @@
+"""A variable whose values are sequences of the letters of an alphabet."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from collections.abc import Sequence as AnySequence
+
+import numpy as np
+
+from bostruct.checks import short_repr
+from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError, Presented
+from bostruct.domains.space.categorical import Categorical
+from bostruct.domains.space.choice_json import choices_from_json
+from bostruct.domains.space.choices import check_choices, to_python
+from bostruct.domains.space.edits import (
+    are_sequences,
+    count_edits,
+    count_slots,
+    cross_aligned,
+    edit,
+    edit_slot,
+)
+from bostruct.domains.space.variable import NO_DEFAULT, Variable
+from bostruct.domains.space.when import When, check_when
+
+MAX_LETTERS = 100
+MAX_LENGTH = 500
+MAX_CELLS = 10_000  # letters times places: what a kernel tells apart, and half of the neighbors
+MAX_LISTED = 50_000  # sequences that are listed
+
+Length = int | tuple[int, int]
+
+
+class Sequence(Variable):
+    """A variable whose values are sequences of letters, any letter in any place.
+
+    alphabet: 2 to 100 distinct letters: a text, such as "ACGU", or a sequence of any values.
+    length: int from 2 to 500, or (shortest, longest), where shortest is at least 1. Letters times longest is at most
+        10,000.
+    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
+
+    A point has a text where the alphabet is a text, else a tuple of letters. One change replaces a letter, or, where
+    the length varies, puts a letter in or leaves one out. All sequences are drawn by the same chance, so that of
+    varying length most are nearly as long as may be. Raises DomainError and ValueError.
+    """
+
+    def __init__(
+        self, alphabet: Iterable[object], length: Length, *, when: When | None = None, default: object = NO_DEFAULT
+    ) -> None:
+        self.is_text = isinstance(alphabet, str)
+        letters = list(alphabet) if isinstance(alphabet, str) else alphabet
+        self._letter = Categorical(check_choices(self.kind, letters, "letter", MAX_LETTERS))
+        self.letters = self._letter.choices
+        self.shortest, self.longest = _check_length(self.kind, length)
+        if len(self.letters) * self.longest > MAX_CELLS:
+            got = f"{len(self.letters)} letters times {self.longest}"
+            raise DomainError(f"{self.kind}: expected letters times length of at most {MAX_CELLS:,}, got {got}")
+        self.width = self.degrees = self.longest
+        self.when = check_when(self.kind, when)
+        self.default_columns = self.read_default(default)
+
+    def __repr__(self) -> str:
+        return f"{self.kind}({short_repr(self._alphabet)}, {self._length})"
+
+    @property
+    def size(self) -> int:
+        """The number of sequences of all lengths."""
+        return sum(len(self.letters) ** n for n in range(self.shortest, self.longest + 1))
+
+    def sample(self, m: int, rng: np.random.Generator) -> IntArray:
+        """Draw m sequences uniformly (m, L): positions of letters, and end marks behind the last.
+
+        m: int >= 0.
+        rng: the only source of chance.
+        """
+        k = len(self.letters)
+        rows = rng.integers(0, k, size=(m, self.longest))
+        if self.shortest < self.longest:
+            lengths = np.arange(self.shortest, self.longest + 1)
+            weights = float(k) ** (lengths - self.longest)  # of a length, the number of its sequences
+            drawn = rng.choice(lengths, size=m, p=weights / weights.sum())
+            rows[np.arange(self.longest) >= drawn[:, None]] = k
+        return rows
+
+    def chances(self, values: IntArray) -> Array:
+        """Return one over the number of sequences for each value (m,), 0 where that underflows.
+
+        values: columns of m values (m, L).
+        """
+        return np.full(len(values), math.exp(-math.log(self.size)))
+
+    def neighbors(self, columns: AnySequence[int], leaps: bool = False) -> IntArray:
+        """List the sequences one edit away (m, L): the substitutions, the insertions, then the deletions, by place.
+
+        columns: of a sequence.
+        leaps: no difference.
+        """
+        del leaps
+        row = np.asarray(columns, dtype=np.int64)
+        return self._edit(row, np.arange(self._count_neighbors(row)))
+
+    def sample_neighbors(
+        self, columns: AnySequence[int], m: int, rng: np.random.Generator, leaps: bool = False
+    ) -> IntArray:
+        """Draw sequences one edit away (m, L) without listing them, all by the same chance.
+
+        columns: of a sequence.
+        m: int >= 0, how many.
+        rng: the only source of chance.
+        leaps: no difference.
+        """
+        del leaps
+        row = np.asarray(columns, dtype=np.int64)
+        total = self._count_neighbors(row)
+        return self._edit(row, np.arange(total) if total <= m else rng.choice(total, size=m, replace=False))
+
+    def move(self, columns: AnySequence[int], share: float) -> list[int]:
+        """Return a sequence one edit away; of varying length it may be the same one.
+
+        columns: of a sequence.
+        share: a uniform number in [0, 1), which decides.
+        """
+        slot = int(share * count_slots(self.longest, len(self.letters), self.shortest))
+        return edit_slot(np.asarray(columns, dtype=np.int64), slot, len(self.letters), self.shortest).tolist()
+
+    def cross(self, mine: AnySequence[int], theirs: AnySequence[int], rng: np.random.Generator) -> list[int]:
+        """Return a child of two sequences: the second, with a stretch of the first in its place.
+
+        Sequences of different lengths are aligned at their first letters, or at their last ones.
+
+        mine, theirs: columns of two sequences.
+        rng: the only source of chance.
+        """
+        rows = [np.asarray(columns, dtype=np.int64) for columns in (mine, theirs)]
+        return cross_aligned(rows[0], rows[1], len(self.letters), rng).tolist()
+
+    def check(self, columns: AnySequence[int]) -> None:
+        """Raise PointError unless the columns are letters of a sequence, and end marks behind them.
+
+        columns: L integers.
+        """
+        if not are_sequences(np.array([columns], dtype=np.int64), len(self.letters), self.shortest)[0]:
+            k = len(self.letters)
+            raise PointError(
+                f"expected {_say_length(self._length)} letters in 0..{k - 1}, and {k} behind them, got {list(columns)}"
+            )
+
+    def parse(self, value: object) -> list[int]:
+        """Return the positions of letters; raise PointError for a wrong length or another letter.
+
+        value: text where the alphabet is one, else a list or tuple of letters, which any alphabet takes.
+        """
+        if isinstance(value, np.ndarray) and value.ndim == 1:
+            value = value.tolist()
+        if self.is_text and isinstance(value, str):
+            value = list(value)
+        if not isinstance(value, list | tuple):
+            form = "a text" if self.is_text else "a list or tuple"
+            raise PointError(f"expected {form} of {_say_length(self._length)} letters, got {short_repr(value)}")
+        return self._read(value, self._letter.parse)
+
+    def present(self, columns: AnySequence[int]) -> Presented:
+        """Return the text, or a tuple of the letters, copies where they can be changed.
+
+        columns: of a sequence.
+        """
+        letters = tuple(self._letter.present([letter]) for letter in self._cut(columns))
+        return "".join(letters) if self.is_text else letters
+
+    def encode(self, columns: AnySequence[int]) -> Json:
+        """Return the text, or a list of the letters, by their positions where JSON has no such values.
+
+        columns: of a sequence.
+        """
+        letters = [self._letter.encode([letter]) for letter in self._cut(columns)]
+        return "".join(map(str, letters)) if self.is_text else letters
+
+    def decode(self, data: ParsedJson) -> list[int]:
+        """Rebuild the positions from what `encode` returned; raise PointError for anything else.
+
+        data: text, or list of letters.
+        """
+        return self._decode_each(data, self._letter.decode)
+
+    def decode_from(self, data: ParsedJson, description: ParsedJson) -> AnySequence[int]:
+        """Rebuild the positions of letters that another variable encoded; raise PointError where this one has them not.
+
+        data: what `encode` of the other returned.
+        description: what `to_json` of the other returned, whose letters and lengths may be others.
+
+        Python objects, which no file holds, are told apart by their `repr`.
+        """
+        if self.has_values_of(description):
+            return self.decode(data)
+        theirs = self._letter.to_json() | {"choices": list(description.get("alphabet") or ())}
+        return self._decode_each(
+            data,
+            lambda one: self._letter.decode_from(one, theirs) if isinstance(one, dict) else self._letter.parse(one),
+        )
+
+    def enumerate(self) -> IntArray:
+        """List all sequences where they are at most 50,000 (size, L), short ones first; else raise DomainError."""
+        if self.size > MAX_LISTED:
+            return super().enumerate()
+        k = len(self.letters)
+        return np.array(
+            [
+                (*letters, *[k] * (self.longest - n))
+                for n in range(self.shortest, self.longest + 1)
+                for letters in itertools.product(range(k), repeat=n)
+            ],
+            dtype=np.int64,
+        )
+
+    def describe(self) -> dict[str, Json]:
+        """Return the alphabet and the length as JSON."""
+        length = self._length
+        alphabet: Json = "".join(self.letters) if self.is_text else self._letter.describe()["choices"]
+        return {"alphabet": alphabet, "length": length if isinstance(length, int) else list(length)}
+
+    @classmethod
+    def from_json(cls, data: ParsedJson) -> Sequence:
+        """Rebuild the variable from what `describe` returned.
+
+        data: with its alphabet and its length.
+
+        Raises DomainError where the letters are Python objects, which no file holds.
+        """
+        alphabet, length = data["alphabet"], data["length"]
+        letters = alphabet if isinstance(alphabet, str) else choices_from_json(alphabet)
+        return cls(letters, tuple(length) if isinstance(length, list) else length)
+
+    @property
+    def _alphabet(self) -> Presented:
+        return "".join(self.letters) if self.is_text else list(self.letters)
+
+    @property
+    def _length(self) -> Length:
+        return self.longest if self.shortest == self.longest else (self.shortest, self.longest)
+
+    def _cut(self, columns: AnySequence[int]) -> list[int]:
+        """Return the positions of the letters, without end marks."""
+        return [int(letter) for letter in columns if letter != len(self.letters)]
+
+    def _count_neighbors(self, row: IntArray) -> int:
+        return sum(count_edits(row, len(self.letters), self.shortest))
+
+    def _edit(self, row: IntArray, numbers: IntArray) -> IntArray:
+        return edit(row, numbers, len(self.letters), self.shortest)
+
+    def _decode_each(self, data: ParsedJson, decode: Callable[[ParsedJson], AnySequence[int]]) -> list[int]:
+        if not isinstance(data, list) and not (self.is_text and isinstance(data, str)):
+            form = "a text" if self.is_text else "a list"
+            raise PointError(f"expected {form} of {_say_length(self._length)} letters, got {short_repr(data)}")
+        return self._read(list(data), decode)
+
+    def _read(self, letters: AnySequence[ParsedJson], read: Callable[[ParsedJson], AnySequence[int]]) -> list[int]:
+        """Return the columns of some letters; raise PointError where they are too few or too many."""
+        if not self.shortest <= len(letters) <= self.longest:
+            raise PointError(f"expected {_say_length(self._length)} letters, got {len(letters)}: {short_repr(letters)}")
+        found = [read(letter)[0] for letter in letters]
+        return found + [len(self.letters)] * (self.longest - len(found))
+
+
+def _check_length(kind: str, length: object) -> tuple[int, int]:
+    """Return the least and the greatest length; raise DomainError unless they are."""
+    bounds = [to_python(n) for n in length] if isinstance(length, list | tuple) else [to_python(length)] * 2
+    is_right = len(bounds) == 2 and all(type(n) is int for n in bounds)
+    if not is_right or not 1 <= bounds[0] <= bounds[1] or not 2 <= bounds[1] <= MAX_LENGTH:
+        allowed = f"an integer from 2 to {MAX_LENGTH}, or (shortest, longest)"
+        raise DomainError(f"{kind}: length: expected {allowed}, got {short_repr(length)}")
+    return bounds[0], bounds[1]
+
+
+def _say_length(length: Length) -> str:
+    return str(length) if isinstance(length, int) else f"{length[0]} to {length[1]}"
