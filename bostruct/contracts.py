@@ -280,6 +280,10 @@ class HasCostlyTokens(HasTokens, Protocol):
 class Choice(Protocol):
     """One choice of a point: a position among `count` values; of a continuous one, whose count is infinite, a share of
     its range. kind: what different points may have several choices of.
+
+    A choice that tells an order of things has it as `order` too, a tuple of int, first place first. Where several
+    choices tell it together, the first one has it, and that of the others is empty. Other choices have None, or no
+    `order` at all.
     """
 
     @property

@@ -1,14 +1,17 @@
 """A kernel on programs of a search-space language, on their choices.
 
 k(x, y) = exp(-sum_g rate_g D_g(x, y)), where D_g sums over the choices of kind g the distance between two values: 0
-where equal, 1 where not, |i - j| / (count - 1) of positions where values are ordered, and 1 where only one of the two
-programs has the choice. Choices at one place are one where they also agree in how many values there are and whether
-these are ordered; else each program has one that the other lacks.
+where equal, 1 where not, |i - j| / (count - 1) of positions where values are ordered, the share of pairs in another
+order where values are orders of things, and 1 where only one of the two programs has the choice. Choices at one place
+are one where they also agree in how many values there are, or how many things they order, and whether these are
+ordered; else each program has one that the other lacks. An order that several choices tell together counts once.
 
 Each choice has so a metric of negative type on its values and "absent": a line of length 1 with a point at distance 1
 from all of it (for weights c that sum to s over the line, the quadratic form is 2 integral F (s - F) - 2 s^2 <=
--3 s^2 / 2, F their cumulated sum). Hence every factor exp(-rate d) is positive semi-definite, and so is their product,
-over however many choices: absent from both, a choice contributes nothing.
+-3 s^2 / 2, F their cumulated sum). Between orders it is the squared distance of vectors of norm 1/2, the signs of the
+pairs over 2 sqrt(pairs), and "absent" is a point at height sqrt(3) / 2 above their center: 1/4 + 3/4 = 1 from each.
+Hence every factor exp(-rate d) is positive semi-definite, and so is their product, over however many choices: absent
+from both, a choice contributes nothing.
 """
 
 from __future__ import annotations
@@ -19,10 +22,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from bostruct.contracts import Array, Batch, Choice, Parameter, Point, Prior
+from bostruct.contracts import Array, Batch, Choice, IntArray, Parameter, Point, Prior
 from bostruct.kernels.distance import ExponentialKernel
+from bostruct.kernels.precedence import compare_precedence
 
 ABSENT = -1.0
 
@@ -34,13 +37,19 @@ class ChoiceKey(NamedTuple):
     """The key under which choices of two programs are the same one.
 
     path: name of the choice.
-    size: number of values; infinite where the choice is continuous.
+    size: number of values, infinite where the choice is continuous; of an order the number of things.
     ordered: whether the values are ordered.
+    is_order: whether the values are orders of things.
     """
 
     path: str
     size: float
     ordered: bool
+    is_order: bool
+
+
+KeyedChoice = tuple[ChoiceKey, Choice]
+Places = dict[ChoiceKey, int]  # the choices of one kind that some points have -> their column
 
 
 class Columns(NamedTuple):
@@ -48,10 +57,12 @@ class Columns(NamedTuple):
 
     unordered: (n, c), positions in choices without an order.
     ordered: (n, c), positions over (count - 1), or shares of a continuous range, in [0, 1].
+    orders: of each choice whose values are orders, the things in order (n, things).
     """
 
     unordered: Array
     ordered: Array
+    orders: list[IntArray]
 
 
 @dataclass(frozen=True)
@@ -79,42 +90,67 @@ class TraceKernel(ExponentialKernel):
         xs: n points.
         ys: m points; None for xs with themselves.
         """
-        own = [self.choices(x) for x in xs]
-        others = own if ys is None else [self.choices(y) for y in ys]
+        own = [_key_choices(self.choices(x)) for x in xs]
+        others = own if ys is None else [_key_choices(self.choices(y)) for y in ys]
         distances = np.zeros((len(self.kinds) + 1, len(own), len(others)))
         known = {kind: g for g, kind in enumerate(self.kinds)}
-        places: list[dict[ChoiceKey, int]] = [{} for _ in distances]
+        places: list[Places] = [{} for _ in distances]
         for point in (*own, *(() if ys is None else others)):
-            for one in point:
+            for key, one in point:
                 met = places[known.get(one.kind, -1)]
-                met.setdefault(_choice_key(one), len(met))
-        rows = _fill_tables(own, places, known)
-        columns = rows if ys is None else _fill_tables(others, places, known)
-        for g, met in enumerate(places):
-            ordered = np.array([place.ordered for place in met], dtype=bool)
-            distances[g] = _distance(_split_columns(rows[g], ordered), _split_columns(columns[g], ordered))
+                met.setdefault(key, len(met))
+        rows = _read_columns(own, places, known)
+        columns = rows if ys is None else _read_columns(others, places, known)
+        for g, (mine, theirs) in enumerate(zip(rows, columns, strict=True)):
+            distances[g] = _distance(mine, theirs)
         return distances
 
 
+def is_compared(one: Choice) -> bool:
+    """Tell whether the kernel compares a choice: each but the later steps of an order, which the first one tells.
+
+    one: choice of a point.
+    """
+    order = _order_of(one)
+    return order is None or len(order) > 0
+
+
+def _order_of(one: Choice) -> Sequence[int] | None:
+    return getattr(one, "order", None)  # choices that tell no order need not say so
+
+
+def _key_choices(point: Sequence[Choice]) -> list[KeyedChoice]:
+    return [(_choice_key(one), one) for one in point if is_compared(one)]
+
+
 def _choice_key(one: Choice) -> ChoiceKey:
-    return ChoiceKey(one.path, one.count, one.ordered)
+    order = _order_of(one)
+    if order is None:
+        return ChoiceKey(one.path, one.count, one.ordered, False)
+    return ChoiceKey(one.path, len(order), one.ordered, True)
 
 
-def _fill_tables(
-    points: list[Sequence[Choice]], places: list[dict[ChoiceKey, int]], known: dict[str, int]
-) -> list[Array]:
-    """Return one table for each kind, of points by places."""
+def _read_columns(points: list[list[KeyedChoice]], places: list[Places], known: dict[str, int]) -> list[Columns]:
+    """Return the values of the points in the choices of each kind."""
     tables = [np.full((len(points), len(met)), ABSENT) for met in places]
+    orders = [
+        {key: np.full((len(points), int(key.size)), int(ABSENT)) for key in met if key.is_order} for met in places
+    ]
     for row, point in enumerate(points):
-        for one in point:
+        for key, one in point:
             g = known.get(one.kind, -1)
-            share = one.value / max(one.count - 1, 1) if one.ordered and one.count < math.inf else one.value
-            tables[g][row, places[g][_choice_key(one)]] = share
-    return tables
+            if key.is_order:
+                orders[g][key][row] = _order_of(one)
+            else:
+                share = one.value / max(one.count - 1, 1) if one.ordered and one.count < math.inf else one.value
+                tables[g][row, places[g][key]] = share
+    return [_split_columns(*one) for one in zip(tables, places, orders, strict=True)]
 
 
-def _split_columns(table: Array, ordered: npt.NDArray[np.bool_]) -> Columns:
-    return Columns(table[:, ~ordered], table[:, ordered])
+def _split_columns(table: Array, met: Places, orders: dict[ChoiceKey, IntArray]) -> Columns:
+    ordered = np.array([key.ordered for key in met], dtype=bool)
+    is_order = np.array([key.is_order for key in met], dtype=bool)
+    return Columns(table[:, ~ordered & ~is_order], table[:, ordered & ~is_order], list(orders.values()))
 
 
 def _distance(xs: Columns, ys: Columns) -> Array:
@@ -125,4 +161,15 @@ def _distance(xs: Columns, ys: Columns) -> Array:
     for a, b in zip(xs.ordered.T, ys.ordered.T, strict=True):
         one_absent = (a[:, None] < 0.0) != (b < 0.0)
         total += np.where(one_absent, 1.0, np.abs(a[:, None] - b))
+    for one, other in zip(xs.orders, ys.orders, strict=True):
+        total += _order_distance(one, other)
     return total
+
+
+def _order_distance(xs: IntArray, ys: IntArray) -> Array:
+    """Return the distances between orders, of which some may be absent (n, m)."""
+    here, there = xs[:, 0] >= 0, ys[:, 0] >= 0
+    found = (here[:, None] != there).astype(np.float64)
+    if here.any() and there.any():
+        found[np.ix_(here, there)] = compare_precedence(xs[here], ys[there])
+    return found

@@ -36,7 +36,7 @@ from bostruct.kernels.otmann.settings import REFERENCE, Otmann
 from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import product_kernel
-from bostruct.kernels.traces import TraceKernel
+from bostruct.kernels.traces import TraceKernel, is_compared
 from bostruct.methods.refusals import domain_label, refuse_conditions, refuse_numbers
 from bostruct.surrogates.priors import Normal, bounded_normal
 
@@ -199,7 +199,7 @@ def program_kernel(domain: HasChoices) -> TraceKernel:
     domain: of named choices, such as a `SearchSpace` of the search-space language.
     """
     xs = domain.sample(N_SCALE_POINTS, np.random.default_rng(0))
-    kinds = tuple(sorted({one.kind for x in xs for one in domain.coordinates(x)}))
+    kinds = tuple(sorted({one.kind for x in xs for one in domain.coordinates(x) if is_compared(one)}))
     flat = TraceKernel(domain.coordinates, kinds, Normal(0.0, 1.0), 0.0)
     distances = flat.prepare(xs).sum(axis=0)
     typical = float(np.median(distances[np.triu_indices(len(xs), 1)])) or 1.0

@@ -11,6 +11,7 @@ from bostruct.contracts import DomainError, Infeasible
 from bostruct.domains.language.enumeration import depth_first
 from bostruct.domains.language.errors import NoneFeasible, TooDeep, TraceError
 from bostruct.domains.language.graph import Discrete
+from bostruct.domains.language.orders import count_other_values, other_values
 from bostruct.domains.language.sampling import follow, retry_until_feasible, trace_policy, uniform_policy
 from bostruct.domains.language.trace import Trace
 from bostruct.domains.language.values import Value
@@ -31,7 +32,7 @@ def open_choices(end: Walk, fixed: Mapping[str, Value]) -> dict[str, Discrete]:
 
 
 def neighbors(walk: Walk, end: Walk) -> Iterator[Trace]:
-    """Yield all traces that have, of the keys they share with that of `end`, exactly one other value.
+    """Yield all traces that have, of the keys they share with that of `end`, exactly one other value, one change away.
 
     walk: `Walk` of the space.
     end: finished walk.
@@ -40,9 +41,8 @@ def neighbors(walk: Walk, end: Walk) -> Iterator[Trace]:
     """
     kept = end.values
     for path, h in open_choices(end, walk.values).items():
-        for value in h.values:
-            if value != kept[path]:
-                yield from completions(walk, {**kept, path: value})
+        for value in other_values(h, kept[path]):
+            yield from completions(walk, {**kept, path: value})
 
 
 def completions(walk: Walk, fixed: Mapping[str, Value]) -> Iterator[Trace]:
@@ -92,7 +92,7 @@ def affordable_listing(walk: Walk, end: Walk) -> int | None:
 
     The work is a walk for each neighbor, through as many modules as `end` has.
     """
-    at_least = sum(len(h.values) - 1 for h in open_choices(end, walk.values).values())
+    at_least = sum(map(count_other_values, open_choices(end, walk.values).values()))
     size = end.count_built()
     return None if at_least * size > LISTING_WORK else OPENED_WORK // size
 
@@ -153,9 +153,24 @@ def change(walk: Walk, end: Walk, h: Discrete, rng: np.random.Generator, max_dec
     rng: `numpy.random.Generator`.
     max_decisions: int, the most choices of a way.
 
-    A value that leads nowhere though nothing was drawn is not tried again. Raises NoneFeasible.
+    An order changes to one further away only where no order nearby is feasible. Raises NoneFeasible.
     """
-    others = [value for value in h.values if value != end.values[h.path]]
+    now = end.values[h.path]
+    near = other_values(h, now)
+    try:
+        return _change_to_one(walk, end, h, list(near), rng, max_decisions)
+    except NoneFeasible:
+        known = {now, *near}
+        far = [value for value in h.values if value not in known]
+        if not far:
+            raise
+        return _change_to_one(walk, end, h, far, rng, max_decisions)
+
+
+def _change_to_one(
+    walk: Walk, end: Walk, h: Discrete, others: list[Value], rng: np.random.Generator, max_decisions: int
+) -> Walk:
+    """Change `end` to one of these values of h; one that leads nowhere though nothing was drawn is not tried again."""
     anything = uniform_policy(rng)
     fresh: list[Discrete] = []
 

@@ -11,6 +11,7 @@ from bostruct.checks import short_repr
 from bostruct.domains.language.errors import LanguageError
 from bostruct.domains.language.graph import IO, Builder, Discrete, Hyperparameter, Input, Output
 from bostruct.domains.language.modules import module, siso_module, substitution_module
+from bostruct.domains.language.orders import order_at
 from bostruct.domains.language.values import Value
 
 Builders: TypeAlias = Sequence[Builder] | Mapping[Value, Builder]
@@ -226,16 +227,10 @@ def siso_permutation(fn_lst: Sequence[Builder], h_perm: Hyperparameter, name: st
     return substitution_module(name, substitution_fn, {"perm_idx": h_perm}, ("in",), ("out",))
 
 
-def _permutation_at(name: str, position: Value, k: int) -> list[int]:
-    """Return the permutation of 0 to k - 1 at this position of their lexicographic order."""
+def _permutation_at(name: str, position: Value, k: int) -> tuple[int, ...]:
     if isinstance(position, bool) or not isinstance(position, int) or not 0 <= position < math.factorial(k):
         raise LanguageError(f"{name}: perm_idx: expected an integer from 0 to {k}! - 1, got {position!r}")
-    left = list(range(k))
-    order = []
-    for i in range(k - 1, -1, -1):
-        place, position = divmod(position, math.factorial(i))
-        order.append(left.pop(place))
-    return order
+    return order_at(position, k)
 
 
 def siso_split_combine(

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from bostruct.domains.language.expansion import MAX_EXPANSIONS
 from bostruct.domains.language.graph import Fragment
 from bostruct.domains.language.hyperparameters import Discrete
+from bostruct.domains.language.orders import read_order
 from bostruct.domains.language.termination import module_ancestors
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
@@ -74,16 +75,17 @@ def coordinates(walk: Walk) -> tuple[Coordinate, ...]:
     walk: choices that were made are read, those left are not.
     """
     pairs = zip(walk.chosen, walk.values.values(), strict=True)
-    return tuple(coordinate_of(h, h.positions[v]) for h, v in pairs)
+    return tuple(coordinate_of(h, h.positions[v], read_order(h, walk.values) if h.things else None) for h, v in pairs)
 
 
-def coordinate_of(h: Discrete, position: int) -> Coordinate:
+def coordinate_of(h: Discrete, position: int, order: tuple[int, ...] | None = None) -> Coordinate:
     """Return a choice as a coordinate.
 
     h: the hyperparameter that is chosen.
     position: of its value among those that it can have.
+    order: as of `read_order`.
     """
-    return Coordinate(h.path, choice_kind(h.path), position, len(h.values), h.ordered)
+    return Coordinate(h.path, choice_kind(h.path), position, len(h.values), h.ordered, order)
 
 
 def tokens(walk: Walk) -> npt.NDArray[np.int64]:

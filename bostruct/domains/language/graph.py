@@ -189,10 +189,12 @@ class Discrete:
         ``Conv2D-0.filters``.
     ordered: bool, True where neighboring values are alike.
 
-    To share a hyperparameter, pass the same object to several modules. Raises LanguageError.
+    Where the value tells an order, `things` is how many things it orders and `steps` are the hyperparameters that tell
+    it together; else they are 0 and none. To share a hyperparameter, pass the same object to several modules. Raises
+    LanguageError.
     """
 
-    __slots__ = ("fragment", "is_named", "name", "ordered", "path", "positions", "values")
+    __slots__ = ("fragment", "is_named", "name", "ordered", "path", "positions", "steps", "things", "values")
 
     def __init__(
         self, values: Iterable[Value] | Mapping[str, object], name: str | None = None, *, ordered: bool = False
@@ -202,6 +204,8 @@ class Discrete:
         self.ordered = ordered
         self.positions = {value: position for position, value in enumerate(self.values)}
         self.is_named = any(map(has_names, self.values))
+        self.things = 0
+        self.steps: tuple[Discrete, ...] = ()
         if not self.values:
             raise LanguageError("values: expected at least one, got none")
         if len(self.positions) < len(self.values):

@@ -21,6 +21,7 @@ from bostruct.domains.language.graph import (
     is_hyperparameter,
     open_fragment,
 )
+from bostruct.domains.language.orders import position_of_steps
 from bostruct.domains.language.values import Value, as_name
 
 MAX_INTEGERS = 1_000_000  # of an IntRange
@@ -57,19 +58,29 @@ def OneOfKFactorial(k: int, name: str | None = None) -> Hyperparameter:
 
     k: int, 1 to 100. Up to 8 the position is one choice. Beyond, it follows from k - 1 choices, called ``order_0`` and
         so on, or by the name given: which of the k things is first, which of those left is next, ... Traces in the
-        order of choice are then in the order of the positions too.
+        order of choice are then in the order of the positions too. Models compare orders by the pairs of things that
+        stand in another order, and a change of an order that is one choice swaps two things, moves one or reverses a
+        stretch.
     name: str, its key in traces, as of `D`, or what those of its choices begin with.
 
     Raises TypeError and ValueError.
     """
     if check_integer("k", k, 1, MAX_PERMUTED) <= MAX_LISTED_ORDERS:
-        return Discrete(range(math.factorial(k)), name)
-    digits = {i: Discrete(range(k - i), f"{name or 'order'}_{i}") for i in range(k - 1)}
+        (whole,) = _join_steps([Discrete(range(math.factorial(k)), name)], k)
+        return whole
+    digits = _join_steps([Discrete(range(k - i), f"{name or 'order'}_{i}") for i in range(k - 1)], k)
 
     def position(dh: dict[str, Value]) -> int:
-        return sum(dh[f"{i:02}"] * math.factorial(k - 1 - i) for i in digits)
+        return position_of_steps(tuple(dh[f"{i:02}"] for i in range(k - 1)))
 
-    return DependentHyperparameter(position, {f"{i:02}": digit for i, digit in digits.items()}, name)
+    return DependentHyperparameter(position, {f"{i:02}": digit for i, digit in enumerate(digits)}, name)
+
+
+def _join_steps(steps: list[Discrete], k: int) -> list[Discrete]:
+    """Mark hyperparameters as those that tell an order of k things together; of one thing there is none to tell."""
+    for h in steps if k > 1 else ():
+        h.things, h.steps = k, tuple(steps)
+    return steps
 
 
 def IntRange(low: int, high: int, steps: int | None = None, *, log: bool = False, name: str | None = None) -> Discrete:

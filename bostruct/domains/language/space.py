@@ -249,7 +249,8 @@ class SearchSpace(PartialProgram):
         x: trace of the space.
         rng: `numpy.random.Generator`.
 
-        Raises DomainError where nothing can be chosen, and NoneFeasible.
+        Of an order that is one choice (`OneOfKFactorial`) the value is one that `neighbors` has, where one of these is
+        feasible. Raises DomainError where nothing can be chosen, and NoneFeasible.
         """
         return self._trace(changes.mutate(self._walk, self._walk_of(x), check_generator(rng), self.max_decisions))
 
@@ -268,7 +269,8 @@ class SearchSpace(PartialProgram):
 
         x: trace of the space.
 
-        Raises DomainError where these are more than 100,000.
+        Of an order that is one choice the other value is a swap of two things, a move of one or a reversal away. Raises
+        DomainError where these are more than 100,000.
         """
         found = changes.list_at_most(changes.neighbors(self._walk, self._walk_of(x)), NEIGHBORS_LISTED)
         if found is None:

@@ -28,6 +28,8 @@ class Coordinate:
     value: float, the position of its value among `count`.
     count: float, the number of values it can have.
     ordered: bool, True where neighboring values are alike.
+    order: tuple of int, the things that the value puts in order, first place first; empty for a later step of an order
+        that an earlier choice of the point has; None for a choice that tells no order.
     """
 
     path: str
@@ -35,6 +37,7 @@ class Coordinate:
     value: float
     count: float
     ordered: bool
+    order: tuple[int, ...] | None = None
 
 
 def coordinate(name: str, variable: Variable, vertex: int) -> Coordinate:

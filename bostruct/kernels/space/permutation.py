@@ -9,18 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from bostruct.contracts import Array, IntArray
+from bostruct.kernels.precedence import compare_precedence
 
-MOST_PAIRED = 64  # items whose pairs are compared one by one; of more, ranks are
 N_DISTANCES = 3
 REMEMBERED = 4  # comparisons: before and after a change, which the factor and the effect both ask for
-
-Floats: TypeAlias = npt.NDArray[np.float32]
 
 
 def compare_orders(xs: IntArray, ys: IntArray) -> Array:
@@ -44,30 +40,9 @@ def _compare_bytes(mine: bytes, theirs: bytes, w: int) -> Array:
     xs, ys = (np.frombuffer(orders, dtype=np.int64).reshape(-1, w) for orders in (mine, theirs))
     places = 0.5 * (w - _count_shared(_code_places(xs), _code_places(ys), w * w))
     sides = 0.5 * (w - 1 - _count_shared(_code_sides(xs), _code_sides(ys), w * w))
-    found = np.array([_compare_precedence(xs, ys), places, sides])
+    found = np.array([w * compare_precedence(xs, ys), places, sides])
     found.flags.writeable = False
     return found
-
-
-def _compare_precedence(xs: IntArray, ys: IntArray) -> Array:
-    """Return w times half of one less the rank correlation of Kendall, or of Spearman (n, m)."""
-    w = xs.shape[1]
-    mine, theirs = (np.argsort(orders, axis=1) for orders in (xs, ys))
-    if w <= MOST_PAIRED:
-        product, most = _sign_pairs(mine) @ _sign_pairs(theirs).T, w * (w - 1) / 2
-    else:
-        product, most = (mine - (w - 1) / 2) @ (theirs - (w - 1) / 2).T, w * (w * w - 1) / 12
-    return 0.5 * w * (1.0 - product.astype(np.float64) / most)
-
-
-def _sign_pairs(ranks: IntArray) -> Floats:
-    """Return, for each pair of items, 1 where the first stands before the second, else -1 (n, pairs)."""
-    first, second = np.triu_indices(ranks.shape[1], 1)
-    narrow = ranks.astype(np.int16)
-    signs = (narrow[:, first] < narrow[:, second]).astype(np.float32)  # whose sums are exact up to 2^24
-    signs *= 2.0
-    signs -= 1.0
-    return signs
 
 
 def _code_places(xs: IntArray) -> IntArray:

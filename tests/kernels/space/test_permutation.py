@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import bostruct as bo
+from bostruct.kernels.precedence import MOST_PAIRED
 from bostruct.kernels.space.distances import DistanceFactor
-from bostruct.kernels.space.permutation import MOST_PAIRED, OrderDistances, PermutationEffect, compare_orders
+from bostruct.kernels.space.permutation import OrderDistances, PermutationEffect, compare_orders
 from bostruct.kernels.space.registry import main_effects
 from bostruct.methods.default_kernels import space_kernel
 from bostruct.testing import check_kernel
