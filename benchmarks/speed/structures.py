@@ -2,35 +2,62 @@
 
     python -m benchmarks.speed.structures [--check]
 
-An order of 50 cities, whose objective is the length of the round trip, and one of 200. Data are n - 60 random points
-and 60 changes of the best of them. Each suggestion is told before the next is timed.
+An order of 50 cities, whose objective is the length of the round trip, and one of 200. Subsets of 5 of 40 items, of 1
+to 8 of them, and of 500 of 1,000 items, whose objective sums random weights of items and of a tenth of all pairs.
+Data are n - 60 random points and 60 changes of the best of them. Each suggestion is told before the next is timed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 import bostruct as bo
-from benchmarks.speed.mixed import time_suggestions
+from benchmarks.speed.mixed import Objective, time_suggestions
 from benchmarks.speed.report import Row, at_most, main, median, plain_row
 from bostruct.contracts import Array, IntArray
+from bostruct.domains.space.variable import Variable
 
 SECONDS = {100: 0.2, 300: 0.5}
+SUBSET_SECONDS = {100: 0.1, 300: 0.25}
 LONG = 200  # cities of an order without a limit
+MANY = 1_000  # items of a subset without a limit
+PAIRED = 0.1  # of all pairs of items
 SUGGESTIONS = 9
 
 
 def measure(miniature: bool) -> list[Row]:
-    repeats = 2 if miniature else SUGGESTIONS
-    space, rows = bo.Space({"order": bo.Permutation(range(50))}), []
-    for n, limit in ({15: np.inf} if miniature else SECONDS).items():
-        seconds = time_suggestions(space, measure_trips, n, repeats)
-        rows.append(at_most(f"order of 50: median suggestion, CPU, n = {n}", limit, median(seconds), " s"))
-        rows.append(plain_row(f"order of 50: slowest suggestion, n = {n}", f"{max(seconds):.3g} s"))
+    rows = _time("order of 50", bo.Permutation(range(50)), measure_trips, SECONDS, miniature)
+    rows += _time("5 of 40 items", bo.Subset(range(40), 5), add_weights, SUBSET_SECONDS, miniature)
+    rows += _time("1 to 8 of 40 items", bo.Subset(range(40), (1, 8)), add_weights, SUBSET_SECONDS, miniature)
     if not miniature:
-        seconds = time_suggestions(bo.Space({"order": bo.Permutation(range(LONG))}), measure_trips, 100, 3)
-        rows.append(plain_row(f"order of {LONG}: median suggestion, CPU, n = 100", f"{median(seconds):.3g} s"))
+        for name, variable, objective in (
+            (f"order of {LONG}", bo.Permutation(range(LONG)), measure_trips),
+            (f"{MANY // 2} of {MANY} items", bo.Subset(range(MANY), MANY // 2), add_weights),
+        ):
+            seconds = time_suggestions(bo.Space({"x": variable}), objective, 100, 3)
+            rows.append(plain_row(f"{name}: median suggestion, CPU, n = 100", f"{median(seconds):.3g} s"))
     return rows
+
+
+def _time(
+    name: str, variable: Variable, objective: Objective, limits: Mapping[int, float], miniature: bool
+) -> list[Row]:
+    rows = []
+    for n, limit in ({15: np.inf} if miniature else limits).items():
+        seconds = time_suggestions(bo.Space({"x": variable}), objective, n, 2 if miniature else SUGGESTIONS)
+        rows.append(at_most(f"{name}: median suggestion, CPU, n = {n}", limit, median(seconds), " s"))
+        rows.append(plain_row(f"{name}: slowest suggestion, n = {n}", f"{max(seconds):.3g} s"))
+    return rows
+
+
+def add_weights(space: bo.Space, xs: IntArray) -> Array:
+    """Return the sum of the weights of the items in a subset and of pairs of them, for each of m subsets (m,)."""
+    rng, d = np.random.default_rng(space.n_columns), space.n_columns
+    pairs = np.triu(rng.normal(size=(d, d)) * (rng.random((d, d)) < PAIRED), 1)
+    bits = xs.astype(np.float64)
+    return bits @ rng.normal(size=d) + np.einsum("ni,ni->n", bits @ pairs, bits)
 
 
 def measure_trips(space: bo.Space, xs: IntArray) -> Array:

@@ -26,7 +26,7 @@ class Features(Protocol):
 
     @property
     def groups(self) -> IntArray:
-        """The group of each feature, from 0 to k - 1, ascending (q,)."""
+        """The group of each feature, from 0 to k - 1, (q,)."""
         ...
 
     def encode(self, xs: IntArray) -> Array:
@@ -183,7 +183,7 @@ class FeatureFactor:
 
     @property
     def _n_groups(self) -> int:
-        return int(self.features.groups[-1]) + 1
+        return int(self.features.groups.max()) + 1
 
     @cached_property
     def _groups(self) -> IntArray:

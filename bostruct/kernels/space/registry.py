@@ -16,7 +16,7 @@ from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choices import ChoiceVariable, number_grid
 from bostruct.domains.space.fidelity import Fidelity
 from bostruct.domains.space.graph import Graph
-from bostruct.domains.space.graphs import CompleteGraph, VariableGraph, WeightedGraph
+from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
 from bostruct.domains.space.integer import Integer
 from bostruct.domains.space.likeness import Likeness
 from bostruct.domains.space.ordinal import Ordinal
@@ -31,7 +31,6 @@ from bostruct.kernels.space.conditional_numbers import ConditionalNumbers
 from bostruct.kernels.space.diffusion import FactorSettings, graph_factors
 from bostruct.kernels.space.distances import DistanceFactor
 from bostruct.kernels.space.factor import Factor
-from bostruct.kernels.space.features import FeatureFactor
 from bostruct.kernels.space.likeness import LikenessDistances, LikenessEffect
 from bostruct.kernels.space.links import Link, LogLengthscale
 from bostruct.kernels.space.main_effects import EffectKernel, FactorEffect, GraphEffect, MainEffects
@@ -39,7 +38,7 @@ from bostruct.kernels.space.matern import MaternFactor, NumberEffect
 from bostruct.kernels.space.permutation import OrderDistances, PermutationEffect
 from bostruct.kernels.space.product import PlacedFactor, SpaceKernel
 from bostruct.kernels.space.shared import share_parameters
-from bostruct.kernels.space.subset import SubsetEffect, SubsetFeatures
+from bostruct.kernels.space.subset import SubsetEffect, SubsetShape, subset_factor, subset_shapes
 
 
 class VariableKernels(NamedTuple):
@@ -108,21 +107,18 @@ def _alike_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
     return [effects[one] for one in _likenesses(variables)]
 
 
-def _subset_shapes(variables: Sequence[Variable]) -> list[tuple[int, float, WeightedGraph | None]]:
-    return [(one.width, one.share, one.graph) for one in variables if isinstance(one, Subset)]
-
-
 def _subsets(variables: Sequence[Variable], settings: FactorSettings) -> list[tuple[Factor, tuple[int, ...]]]:
     del settings
-    served: dict[SubsetFeatures, list[int]] = {}
-    for i, shape in enumerate(_subset_shapes(variables)):
-        served.setdefault(SubsetFeatures(*shape), []).append(i)
-    return [(FeatureFactor(features, len(own)), tuple(own)) for features, own in served.items()]
+    served: dict[SubsetShape, list[int]] = {}
+    for i, shape in enumerate(subset_shapes(variables)):
+        served.setdefault(shape, []).append(i)
+    return [(subset_factor(shape, len(own)), tuple(own)) for shape, own in served.items()]
 
 
 def _subset_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
-    effects = {shape: SubsetEffect(*shape) for shape in _subset_shapes(variables)}
-    return [effects[shape] for shape in _subset_shapes(variables)]
+    subsets = [one for one in variables if isinstance(one, Subset)]
+    effects = {(one.width, one.share): SubsetEffect(one.width, one.share) for one in subsets}
+    return [effects[one.width, one.share] for one in subsets]
 
 
 ON_GRAPHS = VariableKernels(_diffusion, _graph_effects)

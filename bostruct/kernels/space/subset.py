@@ -1,50 +1,108 @@
-"""Subsets of items: features that tell subsets apart, as a factor of the product, and their linear effect.
+"""Subsets of items: how alike two of them are, as a factor of the product and as a linear effect.
 
-The factor is the diffusion on the hypercube of all subsets, with a relevance of each item, between subsets of allowed
-sizes (Kondor and Lafferty 2002, section 3; a lengthscale for each dimension as in Oh et al. 2019).
+Three kernels are multiplied, each with lengthscales of its own:
+
+- the heat kernel of exchanges, which knows no item from another: of the Johnson graph where all subsets have one size,
+  of the hypercube between allowed sizes where they have several;
+- the heat kernel of the hypercube with a relevance of each item, up to 100 items;
+- where the items have a graph, the squared distance between subsets that the diffusion on the graph has smoothed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.graphs import WeightedGraph
+from bostruct.domains.space.subset import Subset
+from bostruct.domains.space.variable import Variable
+from bostruct.kernels.space.factor import Factor
+from bostruct.kernels.space.features import FeatureFactor
+from bostruct.kernels.space.incremental import count_disagreements
+from bostruct.kernels.space.johnson import JohnsonFactor
+from bostruct.kernels.space.pairs import FactorPair
 from bostruct.kernels.space.spectra import DenseSpectrum, spectrum_of
 
-MOST_RELEVANCES = 100  # items that have a lengthscale each; more of them share one
+MOST_RELEVANCES = 100  # items that have a lengthscale each
 TIME = 3.0  # of diffusion on the graph of items, in units of 1 / mean degree
+
+
+class SubsetShape(NamedTuple):
+    """All that a kernel knows of a `Subset`, whatever its items are called.
+
+    n_items: at least 2.
+    sizes: the smallest and the largest number of items of a subset.
+    graph: of the items; None for none.
+    """
+
+    n_items: int
+    sizes: tuple[int, int]
+    graph: WeightedGraph | None
+
+
+def subset_shapes(variables: Sequence[Variable]) -> list[SubsetShape]:
+    """Return the shape of each subset variable.
+
+    variables: all of them `Subset`.
+    """
+    return [SubsetShape(one.width, one.sizes, one.graph) for one in variables if isinstance(one, Subset)]
+
+
+def subset_factor(shape: SubsetShape, n_variables: int) -> Factor:
+    """Build the factor of some variables.
+
+    shape: of each.
+    n_variables: how many, at least 1.
+    """
+    n, (smallest, largest), graph = shape
+    exchanges = JohnsonFactor(n, smallest, n_variables) if smallest == largest else None
+    features = SubsetFeatures(n, n <= MOST_RELEVANCES, exchanges is None, graph)
+    if exchanges is not None and not len(features.groups):
+        return exchanges
+    found = FeatureFactor(features, n_variables)
+    return found if exchanges is None else FactorPair(exchanges, found)
 
 
 @dataclass(frozen=True)
 class SubsetFeatures:
-    """The features of subsets of w items, for `FeatureFactor`: a bit for each item, and smooth ones on their graph.
+    """The features of subsets of w items, for `FeatureFactor`: bits of the items, and smooth ones on their graph.
 
     width: w, at least 2.
-    share: the mean share of the items that a subset has, in (0, 1).
-    graph: of the items; None for none.
+    apart: True for a bit of each item with a lengthscale of its own.
+    together: True for bits that share a lengthscale.
+    graph: of the items, for w - 1 features that share a lengthscale; None for none.
     """
 
     width: int
-    share: float
+    apart: bool
+    together: bool
     graph: WeightedGraph | None = None
 
     @property
     def groups(self) -> IntArray:
-        """The group of each feature: one an item up to 100 items, else one for all; and one for those of the graph."""
-        own = np.arange(self.width) if self.width <= MOST_RELEVANCES else np.zeros(self.width, dtype=np.int64)
-        return own if self.graph is None else np.concatenate([own, np.full(self.width - 1, own[-1] + 1)])
+        """The group of each feature (q,)."""
+        parts = [np.arange(self.width)] if self.apart else []
+        parts += [np.zeros(self.width, dtype=np.int64)] if self.together else []
+        parts += [np.zeros(self.width - 1, dtype=np.int64)] if self.graph is not None else []
+        starts = np.cumsum([0, *(int(part[-1]) + 1 for part in parts)])
+        none = np.empty(0, dtype=np.int64)
+        return np.concatenate([none, *(part + start for part, start in zip(parts, starts[:-1], strict=True))])
 
     def encode(self, xs: IntArray) -> Array:
-        """Return the features of subsets (n, w), or (n, 2 w - 1) with a graph.
+        """Return the features of subsets (n, q).
 
         xs: bits (n, w).
         """
         bits = xs.astype(np.float64)
-        return bits if self.graph is None else np.hstack([bits, bits @ _smoother(self.graph)])
+        parts = [bits] * (self.apart + self.together)
+        if self.graph is not None:
+            parts.append(bits @ _smoother(self.graph))
+        return parts[0] if len(parts) == 1 else np.hstack(parts)
 
 
 @lru_cache(maxsize=16)
@@ -65,14 +123,12 @@ class SubsetEffect:
 
     width: w, the number of items.
     share: the mean share of the items that a subset has, in (0, 1).
-    graph: of the items; None for none.
 
     Effects are 0 on average over all subsets, and the mean of the diagonal is 1.
     """
 
     width: int
     share: float
-    graph: WeightedGraph | None = None
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
         """Return the kernel between subsets (n, m).
@@ -80,14 +136,16 @@ class SubsetEffect:
         xs: bits (n, w).
         ys: bits (m, w).
         """
-        return ((xs - self.share) @ (ys - self.share).T) / self._scale
+        sizes = xs.sum(axis=1)[:, None] + ys.sum(axis=1)
+        shared = 0.5 * (sizes - count_disagreements(xs, ys, 2))
+        return (shared - self.share * sizes + self.width * self.share**2) / self._scale
 
     def diag(self, xs: IntArray) -> Array:
         """Return the kernel of each subset with itself (n,).
 
         xs: bits (n, w).
         """
-        return np.square(xs - self.share).sum(axis=1) / self._scale
+        return (xs.sum(axis=1) * (1.0 - 2.0 * self.share) + self.width * self.share**2) / self._scale
 
     @property
     def _scale(self) -> float:

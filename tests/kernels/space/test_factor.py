@@ -9,14 +9,17 @@ from numpy.testing import assert_allclose
 
 from bostruct.domains.space.descriptors import Descriptors
 from bostruct.domains.space.graphs import PathGraph, weighted_graph
+from bostruct.domains.space.subset import Subset
 from bostruct.kernels.space.complete import CompleteFactor
 from bostruct.kernels.space.distances import DistanceFactor
 from bostruct.kernels.space.factor import MAX_CODES, Factor, VariableChanges
 from bostruct.kernels.space.features import FeatureFactor
+from bostruct.kernels.space.johnson import JohnsonFactor
 from bostruct.kernels.space.likeness import LikenessDistances
 from bostruct.kernels.space.links import LogEdgeWeight, LogLengthscale
+from bostruct.kernels.space.pairs import FactorPair
 from bostruct.kernels.space.permutation import OrderDistances
-from bostruct.kernels.space.subset import SubsetFeatures
+from bostruct.kernels.space.subset import SubsetFeatures, SubsetShape, subset_factor
 from bostruct.kernels.space.tables import TableFactor
 from tests.wide_variable import ORDERS, OrderFactor
 
@@ -31,7 +34,9 @@ FACTORS: dict[str, tuple[Factor, int]] = {  # and the number of values of each v
     "orders": (OrderFactor(2), len(ORDERS)),
     "orders, three distances": (DistanceFactor(OrderDistances(3), 2), len(ORDERS)),
     "rows of a table": (DistanceFactor(LikenessDistances(TABLE), 2), 5),
-    "subsets on a graph": (FeatureFactor(SubsetFeatures(3, 0.4, weighted_graph(nx.path_graph(3))[1]), 2), 8),
+    "subsets on a graph": (FeatureFactor(SubsetFeatures(3, True, True, weighted_graph(nx.path_graph(3))[1]), 2), 8),
+    "subsets of one size": (subset_factor(SubsetShape(4, (2, 2), None), 2), 6),
+    "subsets of many items": (JohnsonFactor(4, 2, 3), 6),
 }
 
 
@@ -39,6 +44,8 @@ def draw(factor: Factor, size: int, n: int, rng: np.random.Generator) -> np.ndar
     values = rng.integers(size, size=(n, factor.n_variables))
     if isinstance(factor, FeatureFactor):
         return (values[:, :, None] >> np.arange(factor.features.width) & 1).reshape(n, -1)
+    if isinstance(factor, JohnsonFactor | FactorPair):
+        return Subset(range(4), 2).enumerate()[values].reshape(n, -1)
     width = factor.distances.width if isinstance(factor, DistanceFactor) else 1
     return ORDERS[values].reshape(n, -1) if isinstance(factor, OrderFactor) or width > 1 else values
 

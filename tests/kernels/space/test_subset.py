@@ -49,7 +49,7 @@ def test_the_factor_is_diffusion_on_the_hypercube_between_allowed_sizes():
     rows = np.flatnonzero(np.isin(bits.sum(axis=1), (1, 2)))
     expected = heat[np.ix_(rows, rows)] / heat[0, 0]
     lengthscales = (-2.0 * np.log(np.tanh(times))) ** -0.5
-    factor = FeatureFactor(SubsetFeatures(4, 0.4), 1)
+    factor = FeatureFactor(SubsetFeatures(4, True, False), 1)
     log_gram = factor.log_gram(np.log(lengthscales), factor.prepare(bits[rows]))
     assert_allclose(np.exp(log_gram), expected, rtol=1e-10)
 
@@ -59,7 +59,7 @@ def test_features_of_a_graph_are_diffusion_on_the_items():
     heat = expm(-TIME / np.trace(graph.laplacian()) * 5 * graph.laplacian()) - 0.2
     heat *= 4 / np.trace(heat)
     xs = np.array(bo.Subset(range(5), 2).enumerate())
-    features = SubsetFeatures(5, 0.4, graph)
+    features = SubsetFeatures(5, True, False, graph)
     own = features.encode(xs)[:, 5:]
     squares = np.square(own[:, None] - own).sum(axis=2)
     differences = (xs[:, None] - xs).astype(float)
@@ -69,19 +69,34 @@ def test_features_of_a_graph_are_diffusion_on_the_items():
     assert features.groups.tolist() == [0, 1, 2, 3, 4, 5, 5, 5, 5]
 
 
-def test_many_items_share_a_lengthscale():
-    few, many = (space_kernel(bo.Space({"s": bo.Subset(range(n), 5)})) for n in (MOST_RELEVANCES, MOST_RELEVANCES + 1))
-    assert [block.size for block in few.parameters] == [MOST_RELEVANCES]
-    assert [block.size for block in many.parameters] == [1]
+@pytest.mark.parametrize("size", [5, (1, 8)])
+@pytest.mark.parametrize("has_graph", [False, True])
+def test_up_to_100_items_have_a_relevance_each(size, has_graph):
+    for n, expected in ((MOST_RELEVANCES, MOST_RELEVANCES + 1), (MOST_RELEVANCES + 1, 1)):
+        graph = nx.path_graph(n) if has_graph else None
+        kernel = space_kernel(bo.Space({"s": bo.Subset(range(n), size, graph=graph)}))
+        assert [block.size for block in kernel.parameters] == [expected + has_graph]
+
+
+def test_names_and_the_order_of_items_do_not_matter():
+    rng, order = np.random.default_rng(0), np.random.default_rng(1).permutation(8)
+    first = bo.Space({"s": bo.Subset(range(8), (2, 3), graph=nx.cycle_graph(8))})
+    names = [f"i{i}" for i in order]
+    edges = [(f"i{a}", f"i{b}") for a, b in nx.cycle_graph(8).edges]
+    second = bo.Space({"s": bo.Subset(names, (2, 3), graph=edges)})
+    xs = first.sample(20, rng)
+    ys = np.array([second.parse({"s": [f"i{item}" for item in first.present(x)["s"]]}) for x in xs])
+    kernel, other = space_kernel(first), space_kernel(second)
+    theta = rng.normal(size=10)
+    moved = np.concatenate([theta[:8][order], theta[8:]])  # relevances go with their items
+    grams = kernel.gram(theta, kernel.prepare(xs)), other.gram(moved, other.prepare(ys))
+    assert_allclose(*grams, atol=1e-10)
 
 
 def test_subsets_of_equal_shape_share_a_factor():
     kernel = space_kernel(bo.Space(SPACES["several"]))
-    assert sorted(one.parameters for one in kernel.factors) == [
-        (0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12),
-        (6,),
-        (13, 14, 15, 16),
-    ]
+    placed = {one.variables: one.parameters for one in kernel.factors}
+    assert placed == {(0, 2): (*range(7), *range(8, 15)), (1,): (7,), (3,): tuple(range(15, 20))}
 
 
 @pytest.mark.parametrize("size", [2, (0, 3)])
