@@ -100,17 +100,18 @@ def test_bayesian_says_which_kernel_it_lacks():
             methods.bayesian(domain)
 
 
-SEARCHES_ORDERS = {"auto", "evolution", "regularized-evolution", "annealing", "hill-climbing", "smbo", "random"}
+SEARCHES_STRUCTURES = {"auto", "evolution", "regularized-evolution", "annealing", "hill-climbing", "smbo", "random"}
 
 
+@pytest.mark.parametrize("structure", [bo.Permutation(range(4)), bo.Sequence(range(3), (2, 3))], ids=repr)
 @pytest.mark.parametrize("method", methods.METHODS)
-def test_a_space_with_an_order_is_searched_or_refused_with_the_reason(method):
-    space = bo.Space({"tour": bo.Permutation(range(4)), "b": bool})
+def test_a_space_with_a_structure_is_searched_or_refused_with_the_reason(method, structure):
+    space = bo.Space({"tour": structure, "b": bool})
 
     def run():
         return bo.minimize(lambda point: point["tour"][0] - point["b"], space, 12, method=method, seed=0)
 
-    if method in SEARCHES_ORDERS:
+    if method in SEARCHES_STRUCTURES:
         assert len({(trial.point["tour"], trial.point["b"]) for trial in run().trials}) == 12
     else:
         with pytest.raises(DomainError, match=r"tour|Fidelity|architectures"):

@@ -21,6 +21,7 @@ from bostruct.domains.space.ordinal import Ordinal
 from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.real import Real
 from bostruct.domains.space.registry import KINDS
+from bostruct.domains.space.sequence import Sequence as LetterSequence
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import Variable
 from bostruct.kernels.space.conditional import ConditionalEffect, ConditionalFactor
@@ -33,6 +34,7 @@ from bostruct.kernels.space.main_effects import EffectKernel, FactorEffect, Grap
 from bostruct.kernels.space.matern import MaternFactor, NumberEffect
 from bostruct.kernels.space.permutation import OrderDistances, PermutationEffect
 from bostruct.kernels.space.product import PlacedFactor, SpaceKernel
+from bostruct.kernels.space.sequence import SequenceEffect, SequenceFactor, SequenceShape
 from bostruct.kernels.space.shared import share_parameters
 
 
@@ -85,6 +87,24 @@ def _order_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
     return [effects[one.width] for one in variables]
 
 
+def _shapes(variables: Sequence[Variable]) -> list[SequenceShape]:
+    own = [one for one in variables if isinstance(one, LetterSequence)]
+    return [SequenceShape(len(one.letters), one.longest, one.shortest < one.longest) for one in own]
+
+
+def _sequences(variables: Sequence[Variable], settings: FactorSettings) -> list[tuple[Factor, tuple[int, ...]]]:
+    del settings
+    served: dict[SequenceShape, list[int]] = {}
+    for i, shape in enumerate(_shapes(variables)):
+        served.setdefault(shape, []).append(i)
+    return [(SequenceFactor(shape, len(own)), tuple(own)) for shape, own in served.items()]
+
+
+def _sequence_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
+    effects = {shape: SequenceEffect(shape) for shape in _shapes(variables)}
+    return [effects[shape] for shape in _shapes(variables)]
+
+
 ON_GRAPHS = VariableKernels(_diffusion, _graph_effects)
 NUMBERS = VariableKernels(_matern, _number_effects)  # also of integers that are not listed
 
@@ -97,6 +117,7 @@ KERNELS: dict[type[Variable], VariableKernels] = {
     Fidelity: ON_GRAPHS,
     Graph: ON_GRAPHS,
     Permutation: VariableKernels(_orders, _order_effects),
+    LetterSequence: VariableKernels(_sequences, _sequence_effects),
 }
 
 

@@ -22,6 +22,7 @@ from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.real import Real
 from bostruct.domains.space.registry import KINDS, variable_from_json
 from bostruct.domains.space.scale import GRID_STEPS
+from bostruct.domains.space.sequence import Sequence
 from bostruct.domains.space.variable import Variable
 from tests.wide_variable import Order
 
@@ -37,6 +38,8 @@ DESCRIPTIONS = {
     Fidelity([1, 3.5, 9]): {"kind": "Fidelity", "choices": [1, 3.5, 9]},
     Graph(nx.path_graph(3)): {"kind": "Graph", "choices": [0, 1, 2], "edges": [[0, 1, 1.0], [1, 2, 1.0]]},
     Permutation(["b", 1.5, None]): {"kind": "Permutation", "items": ["b", 1.5, None]},
+    Sequence("ACGU", (1, 3)): {"kind": "Sequence", "alphabet": "ACGU", "length": [1, 3]},
+    Sequence(["b", 1.5, None], 4): {"kind": "Sequence", "alphabet": ["b", 1.5, None], "length": 4},
 }
 SINGLE = [variable for variable in DESCRIPTIONS if variable.width == 1]
 NEIGHBORS: list[tuple[Variable, int, list[int]]] = [
