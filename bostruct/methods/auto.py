@@ -25,6 +25,7 @@ from bostruct.contracts import (
     HasVariables,
     Searcher,
 )
+from bostruct.domains.space.steps import find_steps
 from bostruct.domains.space.variable import Variable
 from bostruct.kernels.algebra import WeightedSum
 from bostruct.kernels.space.product import SpaceKernel
@@ -46,6 +47,7 @@ from bostruct.searchers.proposals import mutations_of, random_design
 from bostruct.searchers.scores import Feasible, Improvement, best_predicted
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.noise_selection import NoiseSelection
+from bostruct.surrogates.noisy_or import NoisyOr
 from bostruct.surrogates.output_warping import OutputWarping
 from bostruct.surrogates.priors import Normal
 
@@ -121,6 +123,9 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     Numbers that are too many to list are searched by gradients, in turn with the rest. Where there are some, points can
     be so close to told ones that they teach nothing: the acquisition is log augmented EI, which asks for others.
 
+    Where there are sequences, and no such numbers, failures may come of steps from a letter to another: a noisy-OR of
+    these stands beside the model of success and failure, and counts by how well it predicts.
+
     Where variables have conditions, every fourth suggestion without a better value is random, in the branch with the
     fewest trials. A branch is the set of points that have the same variables.
 
@@ -137,15 +142,17 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     # means and initial values are log variances of standardized values
     latest = LATEST_POINTS if len(domain.variables) > MOST_BY_ONE else 0
     quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0, tolerance=TOLERANCE, most=MOST_POINTS, latest=latest)
+    labels, steps = replace(quiet, latest=0), find_steps(domain.variables)
     has_numbers = has_continuous(domain)
     climbs = has_numbers and has_capability(domain, HasNeighborhoods)
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
+    success = NoisyOr(labels, steps, steps.n_kinds) if steps is not None and not has_numbers else labels
     search = default_search(domain)
     acquisition = LogAugmentedExpectedImprovement() if has_numbers else LOG_EI
     return BayesianSearch(
         domain,
         OutputWarping(NoiseSelection(quiet, noisy, log_odds=math.log(4.0), growth=GROWTH)),
-        Feasible(Improvement(acquisition, best_predicted), replace(quiet, latest=0), domain.join),
+        Feasible(Improvement(acquisition, best_predicted), success, domain.join),
         MixedSearch() if climbs else search.maximizer,
         n_initial=10,
         n_starts=search.n_starts,
