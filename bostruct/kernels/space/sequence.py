@@ -83,19 +83,6 @@ class SequenceShape:
         """The number of features, f."""
         return self.n_choices * self.width + len(self.gaps) * self.n_letters**2
 
-    def square_pairs(self, xs: IntArray) -> Array:
-        """Return the squared Euclidean norms of the counts of pairs with each gap (g, n).
-
-        xs: columns of n sequences (n, L).
-        """
-        kinds, found = self.n_letters**2 + 1, np.empty((len(self.gaps), len(xs)))  # one more kind, of no pair
-        for j, gap in enumerate(self.gaps):
-            tokens = self.pair_tokens(xs, gap) % kinds
-            tokens += kinds * np.arange(len(xs))[:, None]
-            counts = np.bincount(tokens.ravel(), minlength=kinds * len(xs)).reshape(-1, kinds)[:, :-1]
-            found[j] = np.einsum("nf,nf->n", counts, counts)
-        return found
-
     def weigh(self, places: Array | float, pairs: Sequence[float] | Array) -> Array:
         """Return a weight for each feature (f,).
 
@@ -179,6 +166,31 @@ def _count_features(shape: SequenceShape, theirs: bytes) -> Array:
     return found
 
 
+def square_pairs(shape: SequenceShape, xs: IntArray) -> Array:
+    """Return the squared norms of the counts of pairs with each gap (g, n); the array is only read.
+
+    shape: of the sequences.
+    xs: columns of n sequences (n, L).
+    """
+    return _square_pairs(shape, _freeze(xs))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _square_pairs(shape: SequenceShape, own: bytes) -> Array:
+    """Return what `square_pairs` does, a sum over pairs of how often each occurs: changes and diagonals ask for it."""
+    xs = _thaw(shape, own)
+    kinds, found = shape.n_letters**2 + 1, np.empty((len(shape.gaps), len(xs)))  # one more kind, of no pair
+    for j, gap in enumerate(shape.gaps):
+        numbers = shape.pair_tokens(xs, gap) % kinds
+        numbers += kinds * np.arange(len(xs))[:, None]
+        counts = np.bincount(numbers.ravel(), minlength=kinds * len(xs))
+        if shape.varies:
+            counts[kinds - 1 :: kinds] = 0
+        found[j] = counts[numbers].sum(axis=1)
+    found.flags.writeable = False
+    return found
+
+
 def change_features(shape: SequenceShape, before: IntArray, after: IntArray) -> ChangedFeatures:
     """Return how the features change.
 
@@ -197,13 +209,13 @@ def _change_features(shape: SequenceShape, before: bytes, after: bytes) -> Chang
     numbers, signs = np.hstack([lost, won]), np.repeat([-1.0, 1.0], lost.shape[1])
     growth = _count_numbers(numbers, shape.n_features)
     growth.data[:] = np.broadcast_to(signs, numbers.shape)[numbers >= 0]
-    return ChangedFeatures(growth, shape.square_pairs(new) - _square_repeated(shape, old))
+    return ChangedFeatures(growth, _square_pairs(shape, after) - _square_repeated(shape, old))
 
 
 def _square_repeated(shape: SequenceShape, xs: IntArray) -> Array:
     """Return `SequenceShape.square_pairs` of rows that are mostly those before them: changes of one base."""
     is_new = np.concatenate([[True], (xs[1:] != xs[:-1]).any(axis=1)])[: len(xs)]
-    return shape.square_pairs(xs[is_new])[:, np.cumsum(is_new) - 1]
+    return square_pairs(shape, xs[is_new])[:, np.cumsum(is_new) - 1]
 
 
 @dataclass(frozen=True)
@@ -319,12 +331,12 @@ class SequenceFactor:
         for v, rows, moved, theirs in prepared.parts:
             rates = _rates(theta).reshape(self.n_variables, -1)[v]
             products = self.shape.weigh(rates[:w], 2.0 * PAIR_SCALE * rates[w:])
-            change[rows] = moved.growth @ (products[:, None] * theirs)
+            change[rows] = _scale_columns(moved.growth, products) @ theirs
             change[rows] -= (PAIR_SCALE * rates[w:] @ moved.squares)[:, None]
         return change
 
     def _compare_pairs(self, xs: IntArray, ys: IntArray) -> Array:
-        mine, theirs = self.shape.square_pairs(xs), self.shape.square_pairs(ys)
+        mine, theirs = square_pairs(self.shape, xs), square_pairs(self.shape, ys)
         squares = mine[:, :, None] + theirs[:, None, :] - 2.0 * multiply_pairs(self.shape, xs, ys)
         squares *= PAIR_SCALE
         return squares
@@ -386,7 +398,7 @@ class SequenceEffect:
         xs: columns of n sequences (n, L).
         """
         found = self._center_places(np.full(len(xs), float(self.shape.width)))
-        counts = zip(self._count_all(xs), self.shape.square_pairs(xs), strict=True)
+        counts = zip(self._count_all(xs), square_pairs(self.shape, xs), strict=True)
         for gap, (own, squares) in zip(self.shape.gaps, counts, strict=True):
             found += self._center_pairs(gap, squares, 2.0 * own)
         return found / (1 + len(self.shape.gaps))
@@ -403,7 +415,8 @@ class SequenceEffect:
         weights = self.shape.weigh(1.0 / self._spread, 1.0 / (places * (1.0 - 1.0 / kinds)))
         means = weights * self.shape.weigh(0.0, places / kinds)
         growth = change_features(self.shape, before, after).growth
-        found = growth @ (weights[:, None] * count_features(self.shape, ys) - means[:, None])
+        found = _scale_columns(growth, weights) @ count_features(self.shape, ys)
+        found -= (growth @ means)[:, None]
         return found / (1 + len(gaps))
 
     def _center_places(self, agree: Array) -> Array:
@@ -437,6 +450,11 @@ def _count_numbers(numbers: IntArray, n_columns: int) -> csr_array:
     ends = np.concatenate([[0], np.cumsum(np.count_nonzero(counted, axis=1))])
     found = numbers[counted]
     return csr_array((np.ones(len(found)), found, ends), shape=(len(numbers), n_columns))
+
+
+def _scale_columns(matrix: csr_array, weights: Array) -> csr_array:
+    """Return a matrix (n, f) with the weight of each column (f,) multiplied in."""
+    return csr_array((matrix.data * weights[matrix.indices], matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def _freeze(xs: IntArray) -> bytes:
