@@ -110,6 +110,29 @@ def _place(variable: ChoiceVariable, vertices: np.ndarray) -> np.ndarray:
     return choices.shares(vertices) if isinstance(choices, NumberGrid) else vertices / (len(choices) - 1)
 
 
+def draw_sequences() -> Figure:
+    """Draw a sequence of varying length, and one neighbor of each kind."""
+    variable = bo.Sequence("ACGU", (3, 8))
+    rows = {
+        "the value": ("GACUA", ()),
+        "another letter": ("GAGUA", (2,)),
+        "one letter more": ("GACCUA", (3,)),
+        "one letter less": ("GCUA", ()),
+    }
+    near = [variable.present(row) for row in variable.neighbors(variable.parse("GACUA")).tolist()]
+    figure, axes = plt.subplots(figsize=(7.2, 2.2))
+    for y, (label, (text, changed)) in enumerate(reversed(rows.items())):
+        assert text == "GACUA" or text in near
+        for x, letter in enumerate(text):
+            color = ORANGE if x in changed else BLUE
+            axes.text(x, y, letter, ha="center", va="center", color=color, family="monospace", fontsize=14)
+            axes.add_patch(FancyBboxPatch((x - 0.4, y - 0.36), 0.8, 0.72, boxstyle="square,pad=0", fc="none", ec=color))
+        axes.text(-0.9, y, label, ha="right", va="center")
+    axes.set(xlim=(-4.2, 8), ylim=(-0.6, len(rows) - 0.4))
+    axes.axis("off")
+    return figure
+
+
 def draw_branches() -> Figure:
     """Draw the share of points and the share of draws of each branch of a space."""
     variables = {
@@ -142,6 +165,7 @@ PICTURES = {
     "log-scale": draw_log_scale,
     "neighbors": draw_neighbors,
     "branches": draw_branches,
+    "sequences": draw_sequences,
 }
 
 

@@ -3,8 +3,9 @@
     python -m benchmarks.speed.structures [--check]
 
 An order of 50 cities, whose objective is the length of the round trip, and one of 200. Subsets of 5 of 40 items, of 1
-to 8 of them, and of 500 of 1,000 items, whose objective sums random weights of items and of a tenth of all pairs.
-Data are n - 60 random points and 60 changes of the best of them. Each suggestion is told before the next is timed.
+to 8 of them, and of 500 of 1,000 items, whose objective sums random weights of items and of a tenth of all pairs. A
+sequence of 32 letters of 20, whose objective is a sum over places and over steps from a letter to the next. Data are
+n - 60 random points and 60 changes of the best of them. Each suggestion is told before the next is timed.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ SUBSET_SECONDS = {100: 0.1, 300: 0.25}
 LONG = 200  # cities of an order without a limit
 MANY = 1_000  # items of a subset without a limit
 PAIRED = 0.1  # of all pairs of items
+LETTERS = 20
 SUGGESTIONS = 9
 
 
@@ -31,6 +33,8 @@ def measure(miniature: bool) -> list[Row]:
     rows = _time("order of 50", bo.Permutation(range(50)), measure_trips, SECONDS, miniature)
     rows += _time("5 of 40 items", bo.Subset(range(40), 5), add_weights, SUBSET_SECONDS, miniature)
     rows += _time("1 to 8 of 40 items", bo.Subset(range(40), (1, 8)), add_weights, SUBSET_SECONDS, miniature)
+    letters = bo.Sequence(range(LETTERS), 32)
+    rows += _time(f"sequence of 32 of {LETTERS} letters", letters, sum_steps, SECONDS, miniature)
     if not miniature:
         for name, variable, objective in (
             (f"order of {LONG}", bo.Permutation(range(LONG)), measure_trips),
@@ -64,6 +68,13 @@ def measure_trips(space: bo.Space, xs: IntArray) -> Array:
     """Return the length of the round trip through random cities, for each of m orders (m,)."""
     cities = np.random.default_rng(space.n_columns).random((space.n_columns, 2))[xs]
     return np.linalg.norm(cities - np.roll(cities, 1, axis=1), axis=2).sum(axis=1)
+
+
+def sum_steps(space: bo.Space, xs: IntArray) -> Array:
+    """Return a sum of random numbers, one for each letter in its place and one for each step, for m sequences (m,)."""
+    rng = np.random.default_rng(space.n_columns)
+    of_places, of_steps = rng.normal(size=(space.n_columns, LETTERS)), rng.normal(size=(LETTERS, LETTERS))
+    return of_places[np.arange(space.n_columns), xs].sum(axis=1) + of_steps[xs[:, :-1], xs[:, 1:]].sum(axis=1)
 
 
 if __name__ == "__main__":

@@ -100,11 +100,12 @@ def test_bayesian_says_which_kernel_it_lacks():
             methods.bayesian(domain)
 
 
+STRUCTURES = (bo.Permutation(range(4)), bo.Subset(range(5), (1, 2)), bo.Sequence(range(3), (2, 3)))
 SEARCHES_WIDE = {"auto", "evolution", "regularized-evolution", "annealing", "hill-climbing", "smbo", "random"}
 
 
 @pytest.mark.parametrize("method", methods.METHODS)
-@pytest.mark.parametrize("kind", [bo.Permutation(range(4)), bo.Subset(range(5), (1, 2))], ids=lambda kind: kind.kind)
+@pytest.mark.parametrize("kind", STRUCTURES, ids=lambda kind: kind.kind)
 def test_a_space_with_a_wide_variable_is_searched_or_refused_with_the_reason(method, kind):
     space = bo.Space({"wide": kind, "b": bool})
 

@@ -35,7 +35,7 @@ class Ring(Order):
 
 class Stays(Ring):
     def move(self, columns, share):
-        return list(columns)
+        return list(columns) if share < 2.0 else super().move(columns, share)
 
 
 class Favors(Ring):

@@ -29,6 +29,7 @@ MAX_LETTERS = 100
 MAX_LENGTH = 500
 MAX_CELLS = 10_000  # letters times places: what a kernel tells apart, and half of the neighbors
 MAX_LISTED = 50_000  # sequences that are listed
+DEGREES = 5  # for each place: lengthscales a little longer than those of as many choices, which predicted better
 
 Length = int | tuple[int, int]
 
@@ -58,7 +59,8 @@ class Sequence(Variable):
         if len(self.letters) * self.longest > MAX_CELLS:
             got = f"{len(self.letters)} letters times {self.longest}"
             raise DomainError(f"{self.kind}: expected letters times length of at most {MAX_CELLS:,}, got {got}")
-        self.width = self.degrees = self.longest
+        self.width, self.n_codes = self.longest, len(self.letters) + 1  # the end mark is one, too
+        self.degrees = DEGREES * self.longest
         self.when = check_when(self.kind, when)
         self.default_columns = self.read_default(default)
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,20 @@ class EffectKernel(Protocol):
         """Return the kernel of each value with itself (n,).
 
         xs: own columns of n points (n, w).
+        """
+        ...
+
+
+@runtime_checkable
+class ChangingEffect(EffectKernel, Protocol):
+    """An effect of several columns that knows what a change adds to it."""
+
+    def change(self, before: IntArray, after: IntArray, ys: IntArray) -> Array:
+        """Return by how much changes add to `gram` (r, m).
+
+        before: own columns of r points (r, w).
+        after: the same after the change (r, w).
+        ys: own columns of m points (m, w).
         """
         ...
 
@@ -244,7 +258,11 @@ class MainEffects:
         change = np.empty((len(which), len(ys)))
         for i in np.unique(which).tolist():
             rows, width, theirs = np.flatnonzero(which == i), self.layout.widths[i], ys[:, self.layout.columns(i)]
-            change[rows] = effect.gram(after[rows, :width], theirs) - effect.gram(before[rows, :width], theirs)
+            old, new = before[rows, :width], after[rows, :width]
+            knows = isinstance(effect, ChangingEffect)
+            change[rows] = (
+                effect.change(old, new, theirs) if knows else effect.gram(new, theirs) - effect.gram(old, theirs)
+            )
         return change
 
     def gram(self, theta: Array, prepared: Array) -> Array:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,11 +18,11 @@ from bostruct.domains.space.fidelity import Fidelity
 from bostruct.domains.space.graph import Graph
 from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
 from bostruct.domains.space.integer import Integer
-from bostruct.domains.space.likeness import Likeness
 from bostruct.domains.space.ordinal import Ordinal
 from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.real import Real
 from bostruct.domains.space.registry import KINDS
+from bostruct.domains.space.sequence import Sequence as LetterSequence
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.subset import Subset
 from bostruct.domains.space.variable import Variable
@@ -31,14 +31,16 @@ from bostruct.kernels.space.conditional_numbers import ConditionalNumbers
 from bostruct.kernels.space.diffusion import FactorSettings, graph_factors
 from bostruct.kernels.space.distances import DistanceFactor
 from bostruct.kernels.space.factor import Factor
+from bostruct.kernels.space.letter_features import SequenceShape
 from bostruct.kernels.space.likeness import LikenessDistances, LikenessEffect
 from bostruct.kernels.space.links import Link, LogLengthscale
 from bostruct.kernels.space.main_effects import EffectKernel, FactorEffect, GraphEffect, MainEffects
 from bostruct.kernels.space.matern import MaternFactor, NumberEffect
 from bostruct.kernels.space.permutation import OrderDistances, PermutationEffect
 from bostruct.kernels.space.product import PlacedFactor, SpaceKernel
+from bostruct.kernels.space.sequence import SequenceEffect, SequenceFactor
 from bostruct.kernels.space.shared import share_parameters
-from bostruct.kernels.space.subset import SubsetEffect, SubsetShape, subset_factor, subset_shapes
+from bostruct.kernels.space.subset import SubsetEffect, SubsetShape, subset_factor
 
 
 class VariableKernels(NamedTuple):
@@ -77,53 +79,41 @@ def _number_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
     return [NumberEffect(grid) for grid in map(number_grid, variables) if grid is not None]
 
 
-def _orders(variables: Sequence[Variable], settings: FactorSettings) -> list[tuple[Factor, tuple[int, ...]]]:
-    del settings
-    served: dict[int, list[int]] = {}
-    for i, one in enumerate(variables):
-        served.setdefault(one.width, []).append(i)
-    return [(DistanceFactor(OrderDistances(width), len(own)), tuple(own)) for width, own in served.items()]
+def _sequence_shape(variable: LetterSequence) -> SequenceShape:
+    return SequenceShape(len(variable.letters), variable.longest, variable.shortest < variable.longest)
 
 
-def _order_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
-    effects = {one.width: PermutationEffect(one.width) for one in variables}
-    return [effects[one.width] for one in variables]
+def _by_shape(
+    shape_of: Callable[[Any], Hashable],
+    make_factor: Callable[[Any, int], Factor],
+    make_effect: Callable[[Any], EffectKernel],
+) -> VariableKernels:
+    """Build the kernels of a kind whose variables share factors and effects where they have equal shapes.
 
+    shape_of: variable -> all that its kernel depends on.
+    make_factor: shape, number of variables -> their factor.
+    make_effect: shape -> the effect of one.
+    """
 
-def _likenesses(variables: Sequence[Variable]) -> list[Likeness]:
-    return [one for one in map(likeness_of, variables) if one is not None]
+    def build_factors(variables: Sequence[Variable], settings: FactorSettings) -> list[tuple[Factor, tuple[int, ...]]]:
+        del settings
+        served: dict[Hashable, list[int]] = {}
+        for i, one in enumerate(variables):
+            served.setdefault(shape_of(one), []).append(i)
+        return [(make_factor(shape, len(own)), tuple(own)) for shape, own in served.items()]
 
+    def build_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
+        shapes = [shape_of(one) for one in variables]
+        effects = {shape: make_effect(shape) for shape in shapes}
+        return [effects[shape] for shape in shapes]
 
-def _alike(variables: Sequence[Variable], settings: FactorSettings) -> list[tuple[Factor, tuple[int, ...]]]:
-    del settings
-    served: dict[Likeness, list[int]] = {}
-    for i, one in enumerate(_likenesses(variables)):
-        served.setdefault(one, []).append(i)
-    return [(DistanceFactor(LikenessDistances(one), len(own)), tuple(own)) for one, own in served.items()]
-
-
-def _alike_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
-    effects = {one: LikenessEffect(one) for one in _likenesses(variables)}
-    return [effects[one] for one in _likenesses(variables)]
-
-
-def _subsets(variables: Sequence[Variable], settings: FactorSettings) -> list[tuple[Factor, tuple[int, ...]]]:
-    del settings
-    served: dict[SubsetShape, list[int]] = {}
-    for i, shape in enumerate(subset_shapes(variables)):
-        served.setdefault(shape, []).append(i)
-    return [(subset_factor(shape, len(own)), tuple(own)) for shape, own in served.items()]
-
-
-def _subset_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
-    subsets = [one for one in variables if isinstance(one, Subset)]
-    effects = {(one.width, one.share): SubsetEffect(one.width, one.share) for one in subsets}
-    return [effects[one.width, one.share] for one in subsets]
+    return VariableKernels(build_factors, build_effects)
 
 
 ON_GRAPHS = VariableKernels(_diffusion, _graph_effects)
 NUMBERS = VariableKernels(_matern, _number_effects)  # also of integers that are not listed
-ALIKE = VariableKernels(_alike, _alike_effects)  # also of categories with descriptors or a matrix
+# also of categories with descriptors or a matrix
+ALIKE = _by_shape(likeness_of, lambda likeness, n: DistanceFactor(LikenessDistances(likeness), n), LikenessEffect)
 
 KERNELS: dict[type[Variable], VariableKernels] = {
     Binary: ON_GRAPHS,
@@ -133,9 +123,10 @@ KERNELS: dict[type[Variable], VariableKernels] = {
     Real: NUMBERS,
     Fidelity: ON_GRAPHS,
     Graph: ON_GRAPHS,
-    Permutation: VariableKernels(_orders, _order_effects),
+    Permutation: _by_shape(lambda one: one.width, lambda w, n: DistanceFactor(OrderDistances(w), n), PermutationEffect),
+    Subset: _by_shape(SubsetShape.of, subset_factor, lambda shape: SubsetEffect(shape.n_items, shape.share)),
+    LetterSequence: _by_shape(_sequence_shape, SequenceFactor, SequenceEffect),
     Candidates: ALIKE,
-    Subset: VariableKernels(_subsets, _subset_effects),
 }
 
 

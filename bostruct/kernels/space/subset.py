@@ -10,7 +10,6 @@ Three kernels are multiplied, each with lengthscales of its own:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -20,7 +19,6 @@ import numpy as np
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.graphs import WeightedGraph
 from bostruct.domains.space.subset import Subset
-from bostruct.domains.space.variable import Variable
 from bostruct.kernels.space.factor import Factor
 from bostruct.kernels.space.features import FeatureFactor
 from bostruct.kernels.space.incremental import count_disagreements
@@ -37,20 +35,22 @@ class SubsetShape(NamedTuple):
 
     n_items: at least 2.
     sizes: the smallest and the largest number of items of a subset.
+    share: the mean share of the items that a subset has, in (0, 1).
     graph: of the items; None for none.
     """
 
     n_items: int
     sizes: tuple[int, int]
+    share: float
     graph: WeightedGraph | None
 
+    @classmethod
+    def of(cls, variable: Subset) -> SubsetShape:
+        """Return the shape of a variable.
 
-def subset_shapes(variables: Sequence[Variable]) -> list[SubsetShape]:
-    """Return the shape of each subset variable.
-
-    variables: all of them `Subset`.
-    """
-    return [SubsetShape(one.width, one.sizes, one.graph) for one in variables if isinstance(one, Subset)]
+        variable: any subset.
+        """
+        return cls(variable.width, variable.sizes, variable.share, variable.graph)
 
 
 def subset_factor(shape: SubsetShape, n_variables: int) -> Factor:
@@ -59,7 +59,7 @@ def subset_factor(shape: SubsetShape, n_variables: int) -> Factor:
     shape: of each.
     n_variables: how many, at least 1.
     """
-    n, (smallest, largest), graph = shape
+    n, (smallest, largest), _, graph = shape
     exchanges = JohnsonFactor(n, smallest, n_variables) if smallest == largest else None
     features = SubsetFeatures(n, n <= MOST_RELEVANCES, exchanges is None, graph)
     if exchanges is not None and not len(features.groups):

@@ -23,6 +23,7 @@ from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.real import Real
 from bostruct.domains.space.registry import KINDS, variable_from_json
 from bostruct.domains.space.scale import GRID_STEPS
+from bostruct.domains.space.sequence import Sequence
 from bostruct.domains.space.subset import Subset
 from bostruct.domains.space.variable import Variable
 from tests.wide_variable import Order
@@ -51,6 +52,8 @@ DESCRIPTIONS = {
     },
     Subset(["b", 1.5, None], 2): {"kind": "Subset", "items": ["b", 1.5, None], "size": 2},
     Subset([1, 2, 3], (0, 2)): {"kind": "Subset", "items": [1, 2, 3], "size": [0, 2]},
+    Sequence("ACGU", (1, 3)): {"kind": "Sequence", "alphabet": "ACGU", "length": [1, 3]},
+    Sequence(["b", 1.5, None], 4): {"kind": "Sequence", "alphabet": ["b", 1.5, None], "length": 4},
 }
 SINGLE = [variable for variable in DESCRIPTIONS if variable.width == 1]
 NEIGHBORS: list[tuple[Variable, int, list[int]]] = [

@@ -35,7 +35,7 @@ FACTORS: dict[str, tuple[Factor, int]] = {  # and the number of values of each v
     "orders, three distances": (DistanceFactor(OrderDistances(3), 2), len(ORDERS)),
     "rows of a table": (DistanceFactor(LikenessDistances(TABLE), 2), 5),
     "subsets on a graph": (FeatureFactor(SubsetFeatures(3, True, True, weighted_graph(nx.path_graph(3))[1]), 2), 8),
-    "subsets of one size": (subset_factor(SubsetShape(4, (2, 2), None), 2), 6),
+    "subsets of one size": (subset_factor(SubsetShape(4, (2, 2), 0.5, None), 2), 6),
     "subsets of many items": (JohnsonFactor(4, 2, 3), 6),
 }
 

@@ -1,0 +1,112 @@
+"""Sequences of letters: RNA that is to fold into a given structure, and functions with motifs and banned steps."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import bostruct as bo
+from benchmarks.peers.tasks import Point, Task
+
+TARGETS = {  # of Eterna100-V1 (Koodli et al. 2021), in the file of the data: puzzles 65, 10 and 26
+    "65": "",
+}
+EHRLICH_LENGTH, EHRLICH_MOTIFS, MOTIF_LENGTH = 15, 2, 5
+AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
+HIDDEN_LENGTH, HIDDEN_LETTERS = (10, 30), "ABCDEFGH"
+
+
+def rna(target: str, seed: int) -> Task:
+    """Make RNA inverse folding: a sequence of bases whose structure of least free energy is the target's.
+
+    target: in dots and brackets.
+    seed: unused; seeds differ in their initial points.
+
+    The value is the number of places at which the structures differ, over their length. Needs ViennaRNA.
+    """
+    del seed
+    vienna = importlib.import_module("RNA")
+
+    def value(point: Point) -> float:
+        structure, _ = vienna.fold(point["sequence"])
+        return sum(own != wanted for own, wanted in zip(structure, target, strict=True)) / len(target)
+
+    return Task(bo.Space({"sequence": bo.Sequence("ACGU", len(target))}), value)
+
+
+def ehrlich_holo(seed: int, data: Path | None = None) -> Task:
+    """Make an Ehrlich function of pytorch-holo (Stanton et al. 2024): 15 letters of 20, two motifs of five.
+
+    seed: of the instance, from 0.
+    data: the folder into which the package was installed; None where it is importable.
+
+    The value is minus that of the function, which is 1 at best. Sequences with a banned step fail.
+    """
+    import torch
+
+    function = _load_ehrlich(data)(
+        num_states=len(AMINO_ACIDS),
+        dim=EHRLICH_LENGTH,
+        num_motifs=EHRLICH_MOTIFS,
+        motif_length=MOTIF_LENGTH,
+        random_seed=seed + 1,
+    )
+
+    def value(point: Point) -> float:
+        letters = [AMINO_ACIDS.index(letter) for letter in point["sequence"]]
+        found = float(function(torch.tensor([letters])))
+        if found < 0.0:
+            raise bo.Infeasible("the sequence has a banned step")
+        return -found
+
+    return Task(bo.Space({"sequence": bo.Sequence(AMINO_ACIDS, EHRLICH_LENGTH)}), value)
+
+
+def _load_ehrlich(data: Path | None) -> Any:
+    """Return the class of the functions, whose package may lie in a folder of its own."""
+    if data is not None and str(data) not in sys.path:
+        sys.path.append(str(data))
+    return importlib.import_module("holo.test_functions.closed_form").Ehrlich
+
+
+def draw_feasible(task: Task, n: int, seed: int) -> list[Point]:
+    """Draw points until some do not fail.
+
+    task: of which a random point may fail.
+    n: number of points.
+    seed: of the draws.
+    """
+    rng, found = np.random.default_rng([seed, 31]), list[Point]()
+    while len(found) < n:
+        for x in task.space.sample(100, rng):
+            point = task.space.present(x)
+            try:
+                task.value(point)
+            except bo.Infeasible:
+                continue
+            found.append(point)
+    return found[:n]
+
+
+def hidden_motif(seed: int) -> Task:
+    """Make sequences of 10 to 30 letters of 8, which are to have two motifs of four letters, anywhere.
+
+    seed: of the motifs.
+
+    The value is minus the mean of the motifs' shares, each that of its letters which are met at its best place, and a
+    hundredth for each letter beyond 16.
+    """
+    rng = np.random.default_rng([seed, 32])
+    motifs = [rng.permutation(len(HIDDEN_LETTERS))[:4] for _ in range(2)]
+
+    def value(point: Point) -> float:
+        x = np.array([HIDDEN_LETTERS.index(letter) for letter in point["sequence"]])
+        starts = np.arange(len(x) - 3)[:, None] + np.arange(4)
+        shares = [float(np.max(np.mean(x[starts] == motif, axis=1))) for motif in motifs]
+        return -float(np.mean(shares)) + 0.01 * max(len(x) - 16, 0)
+
+    return Task(bo.Space({"sequence": bo.Sequence(HIDDEN_LETTERS, HIDDEN_LENGTH)}), value)

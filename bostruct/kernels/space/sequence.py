@@ -1,0 +1,282 @@
+"""Sequences of letters: how far apart two of them are, as a factor of the product and as a linear effect.
+
+Problems differ in what counts: which letter stands in which place, or which letters stand together, wherever that is.
+So there is a distance for each place, and one for each of a few gaps between two letters, that of the numbers of all
+pairs of letters with this gap (the spectrum kernel of Leslie et al. 2002, with gaps). Each has a lengthscale of its
+own, so that data tell which of them count. A letter that is put in moves all places behind it, and changes few pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from bostruct.contracts import Array, IntArray
+from bostruct.kernels.space.complete import CompleteFactor, CompletePair
+from bostruct.kernels.space.factor import VariableChanges
+from bostruct.kernels.space.incremental import count_disagreements
+from bostruct.kernels.space.letter_features import (
+    ChangedFeatures,
+    SequenceShape,
+    change_features,
+    count_features,
+    multiply_pairs,
+    scale_columns,
+    square_pairs,
+)
+from bostruct.kernels.space.links import LogLengthscale
+
+PAIR_SCALE = 0.25  # of a squared difference of counts: a letter that is another one changes four counts by one
+
+
+class SequencePair(NamedTuple):
+    """Two batches of points as the factor compares them.
+
+    places: what the factor of places made of them.
+    pairs: the distances by pairs of letters, those of the first variable first (g c, n, m).
+    """
+
+    places: CompletePair
+    pairs: Array
+
+
+class SequenceChanges(NamedTuple):
+    """Changes of sequences, compared with m points y.
+
+    shape: (r, m).
+    parts: of each variable that changes, its position, the rows of its changes, how features change in these, and the
+        counts of the features of y (f, m).
+    """
+
+    shape: tuple[int, int]
+    parts: tuple[tuple[int, IntArray, ChangedFeatures, Array], ...]
+
+
+@dataclass(frozen=True)
+class SequenceFactor:
+    """The factor exp(-sum_j D_j / (2 l_j^2)) of sequences of one shape, with lengthscales l_j.
+
+    D_j is 1 where two sequences differ in place j; then, for each gap, a quarter of the squared Euclidean distance
+    between the numbers of pairs of letters with this gap. Each variable has the logarithms of l_j as its parameters.
+
+    shape: of each variable.
+    n_variables: c, each with L columns.
+    """
+
+    shape: SequenceShape
+    n_variables: int
+
+    @property
+    def n_parameters(self) -> int:
+        """One for each distance of each variable."""
+        return self.shape.n_distances * self.n_variables
+
+    @property
+    def has_unit_diagonal(self) -> bool:
+        """True: a sequence is at distance 0 from itself."""
+        return True
+
+    def prepare(self, xs: IntArray, ys: IntArray | None = None) -> SequencePair:
+        """Compare points in their places and in their pairs of letters.
+
+        xs: own columns of n points (n, c L).
+        ys: own columns of m points (m, c L); None for xs with themselves.
+        """
+        others = xs if ys is None else ys
+        pairs = [self._compare_pairs(*both) for both in zip(self._split(xs), self._split(others), strict=True)]
+        return SequencePair(self._places.prepare(xs, ys), np.concatenate(pairs))
+
+    def log_gram(self, theta: Array, prepared: SequencePair, without: int | None = None) -> Array:
+        """Return the part of log K that comes from these variables (n, m).
+
+        theta: the logarithms of lengthscales.
+        prepared: of n and m points.
+        without: position of a parameter, whose distance is left out; None for none.
+        """
+        rates = _rates(theta)
+        place = None if without is None else self._find_place(without)
+        if without is not None and place is None:
+            rates[without] = 0.0
+        found = self._places.log_gram(theta[self._of_places], prepared.places, place)
+        found -= np.tensordot(rates[self._of_pairs], prepared.pairs, 1)
+        return found
+
+    def log_diag(self, theta: Array, xs: IntArray) -> Array:
+        """Return zeros (n,).
+
+        theta: the logarithms of lengthscales.
+        xs: own columns of n points (n, c L).
+        """
+        del theta
+        return np.zeros(len(xs))
+
+    def gradient(self, theta: Array, prepared: SequencePair, weighted: Array) -> Array:
+        """Return the gradient of sum(weighted * log K) in theta (p,).
+
+        theta: the logarithms of lengthscales.
+        prepared: of n and m points.
+        weighted: (n, m).
+        """
+        slopes = np.empty(len(theta))
+        slopes[self._of_places] = self._places.gradient(theta[self._of_places], prepared.places, weighted)
+        own = 2.0 * _rates(theta[self._of_pairs])
+        slopes[self._of_pairs] = own * np.tensordot(prepared.pairs, weighted, 2)
+        return slopes
+
+    def line(
+        self, i: int, theta: Array, prepared: SequencePair, gram: Array, *, carried: bool
+    ) -> Callable[[float], Array]:
+        """Return K along the parameter of one distance.
+
+        i: position of the parameter.
+        theta: the parameters now.
+        prepared: of n and m points.
+        gram: K (n, m).
+        carried: True where `gram` holds the kernel of that distance at `theta`.
+        """
+        place = self._find_place(i)
+        if place is not None:
+            return self._places.line(place, theta[self._of_places], prepared.places, gram, carried=carried)
+        apart = prepared.pairs[int(np.searchsorted(self._of_pairs, i))]
+        now = float(_rates(theta)[i]) if carried else 0.0
+        return lambda t: gram * np.exp((now - float(_rates(np.array(t)))) * apart)
+
+    def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> SequenceChanges:
+        """Count how the features of each variable change, and those of the points y.
+
+        changes: r changes of single variables.
+        ys: own columns of m points (m, c L).
+        """
+        parts, w = [], self.shape.width
+        for v, theirs in enumerate(self._split(ys)):
+            rows = np.flatnonzero(changes.which == v)
+            if len(rows):
+                moved = change_features(self.shape, changes.before[rows, :w], changes.after[rows, :w])
+                parts.append((v, rows, moved, count_features(self.shape, theirs)))
+        return SequenceChanges((len(changes.which), len(ys)), tuple(parts))
+
+    def log_change(self, theta: Array, prepared: SequenceChanges) -> Array:
+        """Return by how much each change adds to log K (r, m).
+
+        theta: the logarithms of lengthscales.
+        prepared: of `prepare_changes`.
+        """
+        change, w = np.empty(prepared.shape), self.shape.width
+        for v, rows, moved, theirs in prepared.parts:
+            rates = _rates(theta).reshape(self.n_variables, -1)[v]
+            products = self.shape.weigh(rates[:w], 2.0 * PAIR_SCALE * rates[w:])
+            change[rows] = scale_columns(moved.growth, products) @ theirs
+            change[rows] -= (PAIR_SCALE * rates[w:] @ moved.squares)[:, None]
+        return change
+
+    def _compare_pairs(self, xs: IntArray, ys: IntArray) -> Array:
+        mine, theirs = square_pairs(self.shape, xs), square_pairs(self.shape, ys)
+        squares = mine[:, :, None] + theirs[:, None, :] - 2.0 * multiply_pairs(self.shape, xs, ys)
+        squares *= PAIR_SCALE
+        return squares
+
+    def _split(self, xs: IntArray) -> list[IntArray]:
+        """Return the columns of each variable."""
+        return np.split(xs, self.n_variables, axis=1)
+
+    def _find_place(self, i: int) -> int | None:
+        """Return which of all places a parameter is of, None for one of pairs."""
+        v, j = divmod(i, self.shape.n_distances)
+        return v * self.shape.width + j if j < self.shape.width else None
+
+    @cached_property
+    def _places(self) -> CompleteFactor:
+        return CompleteFactor((self.shape.n_choices,) * self.shape.width * self.n_variables, LogLengthscale())
+
+    @cached_property
+    def _of_places(self) -> IntArray:
+        """The positions of the parameters of places."""
+        at = np.arange(self.n_parameters)
+        return at[at % self.shape.n_distances < self.shape.width]
+
+    @cached_property
+    def _of_pairs(self) -> IntArray:
+        """The positions of the parameters of pairs."""
+        return np.setdiff1d(np.arange(self.n_parameters), self._of_places)
+
+
+@dataclass(frozen=True)
+class SequenceEffect:
+    """The linear effect of a sequence: the mean of one of its places and of one of its pairs of letters for each gap.
+
+    So sums over places, over letters and over steps from a letter to another are functions that it learns from few
+    values. Each of the effects is 0 on average between sequences of full length drawn at random, and about 1 between
+    equal ones.
+
+    shape: of the sequences.
+    """
+
+    shape: SequenceShape
+
+    def gram(self, xs: IntArray, ys: IntArray) -> Array:
+        """Return the kernel between sequences (n, m).
+
+        xs: columns of n sequences (n, L).
+        ys: columns of m sequences (m, L).
+        """
+        agree = self.shape.width - count_disagreements(xs, ys, self.shape.n_choices)
+        found = self._center_places(agree)
+        counts = zip(self._count_all(xs), self._count_all(ys), multiply_pairs(self.shape, xs, ys), strict=True)
+        for gap, (mine, theirs, products) in zip(self.shape.gaps, counts, strict=True):
+            found += self._center_pairs(gap, products, mine[:, None] + theirs)
+        return found / (1 + len(self.shape.gaps))
+
+    def diag(self, xs: IntArray) -> Array:
+        """Return the kernel of each sequence with itself (n,).
+
+        xs: columns of n sequences (n, L).
+        """
+        found = self._center_places(np.full(len(xs), float(self.shape.width)))
+        counts = zip(self._count_all(xs), square_pairs(self.shape, xs), strict=True)
+        for gap, (own, squares) in zip(self.shape.gaps, counts, strict=True):
+            found += self._center_pairs(gap, squares, 2.0 * own)
+        return found / (1 + len(self.shape.gaps))
+
+    def change(self, before: IntArray, after: IntArray, ys: IntArray) -> Array:
+        """Return by how much changes add to `gram` (r, m).
+
+        before: columns of r sequences (r, L).
+        after: the same after the change (r, L).
+        ys: columns of m sequences (m, L).
+        """
+        gaps, kinds = np.array(self.shape.gaps), self.shape.n_letters**2
+        places = self.shape.width - gaps
+        weights = self.shape.weigh(1.0 / self._spread, 1.0 / (places * (1.0 - 1.0 / kinds)))
+        means = weights * self.shape.weigh(0.0, places / kinds)
+        growth = change_features(self.shape, before, after).growth
+        found = scale_columns(growth, weights) @ count_features(self.shape, ys)
+        found -= (growth @ means)[:, None]
+        return found / (1 + len(gaps))
+
+    def _center_places(self, agree: Array) -> Array:
+        """Return the effect of the places, of the number of places that agree."""
+        return (agree - self.shape.width / self.shape.n_choices) / self._spread
+
+    def _center_pairs(self, gap: int, products: Array, counted: Array) -> Array:
+        """Return the effect of pairs, of the product of their counts and the number of all pairs in both sequences."""
+        places, kinds = self.shape.width - gap, self.shape.n_letters**2
+        mean = places / kinds  # of a count
+        return (products - mean * counted + mean * mean * kinds) / (places * (1.0 - 1.0 / kinds))
+
+    def _count_all(self, xs: IntArray) -> Array:
+        """Return the number of all pairs with each gap (g, n)."""
+        lengths = np.count_nonzero(xs < self.shape.n_letters, axis=1)
+        return np.maximum(lengths - np.array(self.shape.gaps)[:, None], 0).astype(np.float64)
+
+    @property
+    def _spread(self) -> float:
+        return self.shape.width * (1.0 - 1.0 / self.shape.n_choices)
+
+
+def _rates(theta: Array) -> Array:
+    """Return 1 / (2 l^2) for logarithms of l."""
+    return 0.5 * np.exp(-2.0 * np.asarray(theta, dtype=np.float64))
