@@ -276,8 +276,9 @@ def _unordered_effects(variables: Sequence[Variable], effects: Mapping[int, Effe
         if variables[i].ordered and not isinstance(variables[i], Fidelity)
     }
     unordered = {size: GraphEffect(CompleteGraph(size)) for size in set(sizes.values())}
-    plain = {i: ChoiceEffect(variables[i].size) for i, effect in effects.items() if isinstance(effect, LikenessEffect)}
-    return {i: unordered[size] for i, size in sizes.items()} | plain
+    found: dict[int, EffectKernel] = {i: unordered[size] for i, size in sizes.items()}
+    alike = [i for i, effect in effects.items() if isinstance(effect, LikenessEffect)]
+    return found | {i: ChoiceEffect(variables[i].size) for i in alike}
 
 
 def _effects(domain: HasVariables[Variable]) -> dict[int, EffectKernel]:
