@@ -4,8 +4,9 @@
 
 An order of 50 cities, whose objective is the length of the round trip, and one of 200. Subsets of 5 of 40 items, of 1
 to 8 of them, and of 500 of 1,000 items, whose objective sums random weights of items and of a tenth of all pairs. A
-sequence of 32 letters of 20, whose objective is a sum over places and over steps from a letter to the next. Data are
-n - 60 random points and 60 changes of the best of them. Each suggestion is told before the next is timed.
+sequence of 32 letters of 20, whose objective is a sum over places and over steps from a letter to the next. A table of
+10,000 rows with 10 numbers, or with fingerprints of 1,024 bits. Data are n - 60 random points and 60 changes of the
+best of them. Each suggestion is told before the next is timed.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from bostruct.domains.space.variable import Variable
 
 SECONDS = {100: 0.2, 300: 0.5}
 SUBSET_SECONDS = {100: 0.1, 300: 0.25}
+ROWS = 10_000  # of a table
 LONG = 200  # cities of an order without a limit
 MANY = 1_000  # items of a subset without a limit
 PAIRED = 0.1  # of all pairs of items
@@ -42,6 +44,22 @@ def measure(miniature: bool) -> list[Row]:
         ):
             seconds = time_suggestions(bo.Space({"x": variable}), objective, 100, 3)
             rows.append(plain_row(f"{name}: median suggestion, CPU, n = 100", f"{median(seconds):.3g} s"))
+    return rows + _time_tables(300 if miniature else ROWS, (15,) if miniature else tuple(SECONDS), miniature)
+
+
+def _time_tables(n_rows: int, told: tuple[int, ...], miniature: bool) -> list[Row]:
+    """Return how long a suggestion of a row of a table takes, which scores all rows."""
+    rng, rows = np.random.default_rng(0), []
+    tables = {"10 numbers": rng.normal(size=(n_rows, 10)), "1,024 bits": rng.integers(0, 2, (n_rows, 1_024))}
+    for name, table in tables.items():
+        space = bo.Space({"row": bo.Candidates(table)})
+        worth = table[:, :5].astype(np.float64) @ rng.normal(size=5)
+        for n in told:
+            seconds = time_suggestions(
+                space, lambda _, xs, worth=worth: worth[xs[:, 0]], n, 2 if miniature else SUGGESTIONS
+            )
+            label = f"{n_rows:,} rows of {name}: median suggestion, CPU, n = {n}"
+            rows.append(plain_row(label, f"{median(seconds):.3g} s"))
     return rows
 
 

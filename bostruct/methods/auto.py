@@ -106,7 +106,8 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     prior of the diffusion is scaled by the number of variables. Values far worse than the median are compressed.
 
     Where there are ordered choices, a third kernel has main effects that know no order. Next to nothing is expected of
-    it, but the data may say otherwise: where an order misleads, each choice then has an effect of its own.
+    it, but the data may say otherwise: where an order misleads, each choice then has an effect of its own. So it is
+    where descriptors or a matrix say which choices are alike, and mislead.
 
     Two models are fitted. One expects next to no noise, the other expects a third of the variance to be noise and has
     four times the prior probability. Among points that do not repeat, little but the prior tells noise from a rough

@@ -111,7 +111,7 @@ class LikenessDistances:
 
 @dataclass(frozen=True)
 class LikenessEffect:
-    """The linear effect of a value: the mean of that of the choice itself and those of the groups of descriptors.
+    """The linear effect of a value: the mean of those of the groups of descriptors.
 
     likeness: of the values.
 
@@ -127,16 +127,40 @@ class LikenessEffect:
         ys: positions of m values (m, 1).
         """
         distances = LikenessDistances(self.likeness).compare(xs, ys)
-        measures = find_measures(self.likeness)
-        parts = [one.correlate(xs[:, 0], ys[:, 0], own) for one, own in zip(measures, distances, strict=True)]
-        return np.asarray(np.mean(parts, axis=0))
+        groups = zip(find_measures(self.likeness)[1:], distances[1:], strict=True)  # the first tells choices apart
+        return np.asarray(np.mean([one.correlate(xs[:, 0], ys[:, 0], own) for one, own in groups], axis=0))
 
     def diag(self, xs: IntArray) -> Array:
         """Return the kernel of each value with itself (n,).
 
         xs: positions of n values (n, 1).
         """
-        return np.asarray(np.mean([one.spread(xs[:, 0]) for one in find_measures(self.likeness)], axis=0))
+        return np.asarray(np.mean([one.spread(xs[:, 0]) for one in find_measures(self.likeness)[1:]], axis=0))
+
+
+@dataclass(frozen=True)
+class ChoiceEffect:
+    """The effect of plain choices, which sums to zero over them: that of a complete graph, without its table.
+
+    size: number of choices, at least 2.
+    """
+
+    size: int
+
+    def gram(self, xs: IntArray, ys: IntArray) -> Array:
+        """Return the kernel between choices (n, m).
+
+        xs: positions of n choices (n, 1).
+        ys: positions of m choices (m, 1).
+        """
+        return np.where(xs == ys[:, 0], 1.0, -1.0 / (self.size - 1.0))
+
+    def diag(self, xs: IntArray) -> Array:
+        """Return ones (n,).
+
+        xs: positions of n choices (n, 1).
+        """
+        return np.ones(len(xs))
 
 
 @lru_cache(maxsize=64)

@@ -32,7 +32,7 @@ from bostruct.kernels.space.diffusion import FactorSettings, graph_factors
 from bostruct.kernels.space.distances import DistanceFactor
 from bostruct.kernels.space.factor import Factor
 from bostruct.kernels.space.letter_features import SequenceShape
-from bostruct.kernels.space.likeness import LikenessDistances, LikenessEffect
+from bostruct.kernels.space.likeness import ChoiceEffect, LikenessDistances, LikenessEffect
 from bostruct.kernels.space.links import Link, LogLengthscale
 from bostruct.kernels.space.main_effects import EffectKernel, FactorEffect, GraphEffect, MainEffects
 from bostruct.kernels.space.matern import MaternFactor, NumberEffect
@@ -248,8 +248,8 @@ def main_effects(domain: HasVariables[Variable], trusts_order: bool = True) -> M
     """Build the linear kernel with one effect for each variable of a domain; none where a point has not the variable.
 
     domain: of variables, such as a `Space`.
-    trusts_order: False for effects of ordered choices that need not be smooth along their order, as those of
-        categories need not be.
+    trusts_order: False for effects of ordered choices that need not be smooth along their order, and of choices with
+        descriptors or a matrix that need not be alike, as those of categories need not be.
 
     Raises DomainError, naming the variable whose kind has no kernel.
     """
@@ -265,7 +265,7 @@ def main_effects(domain: HasVariables[Variable], trusts_order: bool = True) -> M
 
 
 def has_order_to_doubt(domain: HasVariables[Variable]) -> bool:
-    """Tell whether a domain has a variable of three or more ordered choices, which is no fidelity.
+    """Tell whether a domain has a variable of three or more ordered choices, which is no fidelity, or of alike ones.
 
     domain: of variables, such as a `Space`.
 
@@ -276,7 +276,7 @@ def has_order_to_doubt(domain: HasVariables[Variable]) -> bool:
 
 
 def _unordered_effects(variables: Sequence[Variable], effects: Mapping[int, EffectKernel]) -> dict[int, EffectKernel]:
-    """Return the effects of ordered choices as if they were categories, by position; equal ones are one object."""
+    """Return the effects of ordered or alike choices as if they were categories, by position."""
     sizes = {
         i: effect.graph.size
         for i, effect in effects.items()
@@ -284,7 +284,9 @@ def _unordered_effects(variables: Sequence[Variable], effects: Mapping[int, Effe
         if variables[i].ordered and not isinstance(variables[i], Fidelity)
     }
     unordered = {size: GraphEffect(CompleteGraph(size)) for size in set(sizes.values())}
-    return {i: unordered[size] for i, size in sizes.items()}
+    found: dict[int, EffectKernel] = {i: unordered[size] for i, size in sizes.items()}
+    alike = [i for i, effect in effects.items() if isinstance(effect, LikenessEffect)]
+    return found | {i: ChoiceEffect(variables[i].size) for i in alike}
 
 
 def _effects(domain: HasVariables[Variable]) -> dict[int, EffectKernel]:

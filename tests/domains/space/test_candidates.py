@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import bostruct as bo
 from bostruct.contracts import DomainError, PointError
@@ -12,7 +14,10 @@ from bostruct.domains.counts import Exact
 from bostruct.domains.space.candidates import Candidates
 from bostruct.domains.space.graphs import CompleteGraph
 from bostruct.domains.space.ranked_graph import RankedGraph
-from bostruct.testing import check_domain, check_variable
+from bostruct.kernels.space.registry import main_effects
+from bostruct.methods.default_kernels import space_kernel
+from bostruct.testing import check_domain, check_kernel, check_variable
+from tests.strategies import choices, rngs, spaces, variables
 
 SOLVENTS = pd.DataFrame(
     {
@@ -46,6 +51,35 @@ def test_a_space_with_candidates_obeys_the_laws():
     assert ruled.count() == Exact(7)
 
 
+@st.composite
+def draw_alike(draw: st.DrawFn):
+    """Choices that are alike by numbers, bits, texts or a kernel, as rows or as categories."""
+    labels, rng = draw(choices()), draw(rngs())
+    n = len(labels)
+    table = {"a": np.arange(n) + 0.1 * rng.normal(size=n), "t": [str(one) for one in rng.integers(3, size=n)]}
+    if draw(st.booleans()):
+        table |= {f"b{i}": rng.integers(0, 2, n) for i in range(9)}
+    features = rng.normal(size=(n, 2))
+    return draw(
+        st.sampled_from(
+            [
+                Candidates(table | {"label": labels}, label="label"),
+                Candidates(table),
+                bo.Categorical(labels, descriptors=table),
+                bo.Categorical(labels, kernel=features @ features.T + np.eye(n)),
+            ]
+        )
+    )
+
+
+@settings(max_examples=6)
+@given(spaces(4, st.one_of(variables(), draw_alike())), rngs())
+def test_random_mixtures_obey_the_laws(space, rng):
+    check_domain(space, rng)
+    check_kernel(space_kernel(space), space, rng)
+    check_kernel(main_effects(space), space, rng)
+
+
 def test_a_point_has_the_label_of_its_row():
     space = bo.Space({"solvent": Candidates(SOLVENTS)})
     point = space.present(np.array([1]))
@@ -61,10 +95,10 @@ def test_a_point_has_the_label_of_its_row():
 
 
 def test_a_table_is_searched_for_what_is_alike():
-    """2,000 rows, of which 40 are tried: the best one lies where all descriptors are large."""
-    rows = np.random.default_rng(0).normal(size=(2_000, 3))
+    """1,200 rows, of which 25 are tried: the best one lies where all descriptors are large."""
+    rows = np.random.default_rng(0).normal(size=(1_200, 3))
     worth = rows.sum(axis=1)
-    found = bo.maximize(lambda point: float(worth[point["row"]]), {"row": Candidates(rows)}, 40, seed=0)
+    found = bo.maximize(lambda point: float(worth[point["row"]]), {"row": Candidates(rows)}, 25, seed=0)
     assert found.best_value == worth.max()
 
 

@@ -10,8 +10,16 @@ from numpy.testing import assert_allclose
 import bostruct as bo
 from bostruct.domains.space.candidates import likeness_of
 from bostruct.domains.space.descriptors import MOST_APART, Descriptors
+from bostruct.domains.space.graphs import CompleteGraph
 from bostruct.domains.space.likeness import Likeness
-from bostruct.kernels.space.likeness import MAX_REFERENCE, LikenessDistances, LikenessEffect, find_measures
+from bostruct.kernels.space.likeness import (
+    MAX_REFERENCE,
+    ChoiceEffect,
+    LikenessDistances,
+    LikenessEffect,
+    find_measures,
+)
+from bostruct.kernels.space.main_effects import GraphEffect
 from bostruct.kernels.space.registry import main_effects
 from bostruct.methods.default_kernels import space_kernel
 from bostruct.testing import check_kernel
@@ -101,6 +109,13 @@ def test_the_order_of_the_rows_changes_nothing(n):
         assert_allclose(make(other)(some, some), make(table)(order[some], order[some]), atol=1e-9)
 
 
+def test_effects_of_plain_choices_are_those_of_a_complete_graph():
+    xs, ys = np.array([[0], [3], [1]]), np.array([[3], [4]])
+    plain, graph = ChoiceEffect(5), GraphEffect(CompleteGraph(5))
+    assert_allclose(plain.gram(xs, ys), graph.gram(xs, ys))
+    assert_allclose(plain.diag(xs), graph.diag(xs))
+
+
 def test_a_large_comparison_is_that_of_its_parts():
     table = draw_table(np.random.default_rng(0), 900)
     whole = LikenessDistances(table).compare(rows(900), rows(900))
@@ -127,6 +142,7 @@ def test_laws(name):
     space, rng = bo.Space(SPACES[name]), np.random.default_rng(0)
     check_kernel(space_kernel(space), space, rng)
     check_kernel(main_effects(space), space, rng)
+    check_kernel(main_effects(space, trusts_order=False), space, rng)
 
 
 def test_each_distance_has_a_parameter_and_plain_categories_keep_theirs():
