@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch
 
 import bostruct as bo
+from bostruct import methods
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.scale import NumberGrid
 
@@ -160,12 +161,40 @@ def draw_branches() -> Figure:
     return figure
 
 
+def draw_likeness() -> Figure:
+    """Draw what a model predicts of 30 bases, of which 10 were tried: without a descriptor, and with one."""
+    rng = np.random.default_rng(3)
+    acidity = np.sort(rng.uniform(2.0, 16.0, 30))
+    yields = 80.0 * np.exp(-(((acidity - 10.5) / 3.0) ** 2)) + rng.normal(0.0, 2.0, 30)
+    tried = np.arange(1, 30, 3)[:, None]
+    figure, rows = plt.subplots(1, 2, figsize=(7.2, 2.8), sharey=True)
+    for axes, descriptors in zip(rows, (None, {"pKa": acidity}), strict=True):
+        space = bo.Space({"base": bo.Categorical(range(30), descriptors=descriptors)})
+        surrogate = methods.auto(space).surrogate
+        posterior, _, _ = surrogate.condition(tried, yields[tried[:, 0]], surrogate.initial_state(), rng)
+        found = posterior.predict(space.enumerate())
+        spread = 1.96 * np.sqrt(found.variance[0])
+        axes.errorbar(acidity, found.mean[0], spread, fmt="o", ms=4, color=ORANGE, ecolor=GRAY, lw=1.0)
+        axes.scatter(acidity, yields, s=14, marker="x", color=BLUE, lw=1.2, zorder=3)
+        axes.scatter(acidity[tried], yields[tried], s=40, color=BLUE, zorder=3)
+        axes.set_title(
+            "Categorical(bases)" if descriptors is None else "descriptors=pKa", family="monospace", fontsize=10
+        )
+        axes.set(xlabel="pKa", xticks=range(2, 17, 2))
+    rows[0].set_ylabel("yield")
+    marks = {"tried": ("o", BLUE), "not tried": ("x", BLUE), "predicted, 95 %": ("o", ORANGE)}
+    handles = [Line2D([], [], ls="", marker=m, color=color, label=label) for label, (m, color) in marks.items()]
+    figure.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 0.98), ncols=3, frameon=False)
+    return figure
+
+
 PICTURES = {
     "conditions": draw_conditions,
     "log-scale": draw_log_scale,
     "neighbors": draw_neighbors,
     "branches": draw_branches,
     "sequences": draw_sequences,
+    "likeness": draw_likeness,
 }
 
 

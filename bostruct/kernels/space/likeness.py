@@ -22,6 +22,7 @@ from bostruct.domains.space.likeness import GivenMatrix, Likeness
 MAX_REFERENCE = 1_000  # values that stand for all where distances are averaged
 MAX_KEPT = 2**21  # numbers in a comparison that is kept: the factor and the effect ask for the same ones
 REMEMBERED = 4  # comparisons
+CHOICE = 0.25  # between any two different values, where the mean distance of descriptors is 1
 
 Compare: TypeAlias = Callable[[IntArray, IntArray], Array]
 
@@ -185,6 +186,7 @@ def _compare(likeness: Likeness, xs: IntArray, ys: IntArray) -> Array:
     found = np.empty((1 + likeness.n_distances, len(xs), len(ys)))
     for own, measure in zip(found, find_measures(likeness), strict=True):
         own[:] = measure.between(mine, theirs)[first][:, second]
+    found[0] *= CHOICE
     return found
 
 

@@ -13,6 +13,7 @@ from bostruct.domains.space.descriptors import MOST_APART, Descriptors
 from bostruct.domains.space.graphs import CompleteGraph
 from bostruct.domains.space.likeness import Likeness
 from bostruct.kernels.space.likeness import (
+    CHOICE,
     MAX_REFERENCE,
     ChoiceEffect,
     LikenessDistances,
@@ -59,7 +60,7 @@ def test_distances_are_those_of_the_definitions():
     assert_allclose(found[3], scale(np.array(tanimoto)), atol=1e-6)
     same = [[float(one[-1] != other[-1]) for other in values] for one in values]
     assert_allclose(found[4], scale(np.array(same)), atol=1e-12)
-    assert_allclose(found[0], 1.0 - np.eye(N))
+    assert_allclose(found[0], CHOICE * (1.0 - np.eye(N)))
 
 
 def test_many_numbers_are_one_standardized_distance():
