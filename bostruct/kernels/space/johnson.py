@@ -125,7 +125,7 @@ class JohnsonFactor:
         total = np.zeros(prepared.shape[1:])
         for v, apart in enumerate(prepared):
             if v != without:
-                total += self._curve(theta[v])[0].take(apart)
+                total += self._curve(float(theta[v]))[0].take(apart)
         return total
 
     def log_diag(self, theta: Array, xs: IntArray) -> Array:
@@ -182,7 +182,7 @@ class JohnsonFactor:
         which, before, after = prepared
         change = np.empty(after.shape)
         for v in np.unique(which).tolist():
-            curve, rows = self._curve(theta[v])[0], which == v
+            curve, rows = self._curve(float(theta[v]))[0], which == v
             change[rows] = curve.take(after[rows]) - curve.take(before[rows])
         return change
 
