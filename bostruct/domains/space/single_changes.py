@@ -129,6 +129,8 @@ class SingleChanges:
         """The columns of each row's variable in its base row (m, w)."""
         if self.layout.is_simple:
             return self.base[self.of, self.which][:, None]
+        if (columns := self._shared_columns) is not None:
+            return self.base[self.of, columns]
         return self.base[self.of[:, None], self.layout.columns_of(self.which, self.values.shape[1])]
 
     def rows(self) -> IntArray:
@@ -136,10 +138,19 @@ class SingleChanges:
         rows = self.base[self.of]
         if self.layout.is_simple:
             rows[np.arange(len(self)), self.which] = self.values[:, 0]
+        elif (shared := self._shared_columns) is not None:
+            rows[:, shared] = self.values
         else:
             columns = self.layout.columns_of(self.which, self.values.shape[1])
             rows[np.arange(len(self))[:, None], columns] = self.values
         return rows
+
+    @property
+    def _shared_columns(self) -> slice | None:
+        """The columns that all rows change, where they are those of one variable and `values` holds no more."""
+        which = self.which
+        is_one = len(which) > 0 and self.layout.widths[which[0]] == self.values.shape[1] and (which == which[0]).all()
+        return self.layout.columns(int(which[0])) if is_one else None
 
 
 SpaceBatch: TypeAlias = IntArray | SingleChanges

@@ -67,7 +67,8 @@ class Subset(Variable):
         self.default_columns = self.read_default(default)
 
     def __repr__(self) -> str:
-        return f"{self.kind}({short_repr(list(self.items))}, {self._size_json()})"
+        size = self.sizes[0] if self.sizes[0] == self.sizes[1] else self.sizes
+        return f"{self.kind}({short_repr(list(self.items))}, size={size})"
 
     @property
     def size(self) -> int:

@@ -19,7 +19,6 @@ from scipy.special import gammaln
 
 from bostruct.contracts import Array, IntArray
 from bostruct.kernels.space.factor import VariableChanges, vary_whole_factor
-from bostruct.kernels.space.incremental import count_disagreements
 
 KNOTS = 60  # lengthscales at which the kernel is computed; splines are in between
 SMALLEST, LARGEST = -2.1, 3.0  # logarithms of these; beyond, the kernel hardly changes
@@ -126,7 +125,7 @@ class JohnsonFactor:
         total = np.zeros(prepared.shape[1:])
         for v, apart in enumerate(prepared):
             if v != without:
-                total += self._curve(theta[v])[0][apart]
+                total += self._curve(float(theta[v]))[0].take(apart)
         return total
 
     def log_diag(self, theta: Array, xs: IntArray) -> Array:
@@ -181,8 +180,11 @@ class JohnsonFactor:
         prepared: of `prepare_changes`.
         """
         which, before, after = prepared
-        curves = np.array([self._curve(one)[0] for one in theta])
-        return curves[which[:, None], after] - curves[which[:, None], before]
+        change = np.empty(after.shape)
+        for v in np.unique(which).tolist():
+            curve, rows = self._curve(float(theta[v]))[0], which == v
+            change[rows] = curve.take(after[rows]) - curve.take(before[rows])
+        return change
 
     def _curve(self, theta: float) -> tuple[Array, Array]:
         """Return log K by the number of exchanges, and its derivative in theta."""
@@ -195,4 +197,5 @@ class JohnsonFactor:
 
 def _count_exchanges(xs: IntArray, ys: IntArray) -> IntArray:
     """Return how many exchanges two subsets are apart (n, m)."""
-    return (0.5 * count_disagreements(xs, ys, 2)).astype(np.int64)
+    shared = xs.astype(np.float32) @ ys.T.astype(np.float32)  # whole numbers, which single precision holds
+    return (xs[:1].sum() - shared).astype(np.int64)

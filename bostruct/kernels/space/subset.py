@@ -21,7 +21,6 @@ from bostruct.domains.space.graphs import WeightedGraph
 from bostruct.domains.space.subset import Subset
 from bostruct.kernels.space.factor import Factor
 from bostruct.kernels.space.features import FeatureFactor
-from bostruct.kernels.space.incremental import count_disagreements
 from bostruct.kernels.space.johnson import JohnsonFactor
 from bostruct.kernels.space.pairs import FactorPair
 from bostruct.kernels.space.spectra import DenseSpectrum, spectrum_of
@@ -136,9 +135,7 @@ class SubsetEffect:
         xs: bits (n, w).
         ys: bits (m, w).
         """
-        sizes = xs.sum(axis=1)[:, None] + ys.sum(axis=1)
-        shared = 0.5 * (sizes - count_disagreements(xs, ys, 2))
-        return (shared - self.share * sizes + self.width * self.share**2) / self._scale
+        return ((xs - self.share) / self._scale) @ (ys - self.share).T
 
     def diag(self, xs: IntArray) -> Array:
         """Return the kernel of each subset with itself (n,).

@@ -40,6 +40,20 @@ def test_around_lists_the_neighbors_of_each_point(name: str) -> None:
     assert all(any((row == space.neighbors(xs[p])).all(1)) for row, p in zip(some.rows(), of, strict=True))
 
 
+def test_changes_of_one_wide_variable_are_those_of_several_together() -> None:
+    wide = {"b": bool, "p": bo.Permutation(range(3)), "s": bo.Subset(range(4), 2), "q": bo.Subset(range(4), (0, 4))}
+    space, rng = bo.Space(wide), np.random.default_rng(0)
+    xs = space.sample(3, rng)
+    together, _ = space.sample_neighborhoods(xs, 10_000, rng)
+    rows, before = together.rows(), together.before
+    for i, variable in enumerate(space.variables.values()):
+        own = np.flatnonzero(together.which == i)
+        alone = together[own]
+        narrow = SingleChanges(alone.base, alone.of, alone.which, alone.values[:, : variable.width], alone.layout)
+        np.testing.assert_array_equal(narrow.rows(), rows[own])
+        np.testing.assert_array_equal(narrow.before, before[own][:, : variable.width])
+
+
 @pytest.mark.parametrize("name", SPACES)
 @pytest.mark.parametrize("method", ["auto", "combo"])
 def test_kernels_see_moves_as_the_rows_that_they_are(name: str, method: str) -> None:
