@@ -1,9 +1,12 @@
-"""The examples of parts of your own run, check their laws, and are short."""
+"""The examples of parts of your own run, check their laws, and are short; those of orders run."""
 
 from __future__ import annotations
 
+import itertools
 import re
 import runpy
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,3 +57,31 @@ def test_each_kind_of_part_has_an_example():
 
 def test_the_examples_are_run_before_a_change_is_taken():
     assert '"$PWD"/examples/*.py "$PWD"/examples/extending/*.py' in (ROOT / ".ci" / "run").read_text()
+
+
+def run_example(name, monkeypatch, *arguments):
+    """Run an example as a command."""
+    path = str(ROOT / "examples" / name)
+    monkeypatch.setattr(sys, "argv", [path, *map(str, arguments)])
+    return runpy.run_path(path, run_name="__main__")
+
+
+def test_the_job_shop_is_scheduled_and_drawn(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    shop = run_example("job_shop.py", monkeypatch, 14, tmp_path / "gantt.png")
+    assert "after 14 trials; the optimum is 55" in capsys.readouterr().out
+    assert (tmp_path / "gantt.png").stat().st_size > 1_000
+    operations = shop["schedule"]([job for _ in range(6) for job in range(6)])
+    for by in (0, 1):  # neither a job nor a machine does two things at a time
+        for own in range(6):
+            times = sorted((start, start + duration) for *who, start, duration in operations if who[by] == own)
+            assert len(times) == 6
+            assert all(end <= start for (_, end), (start, _) in itertools.pairwise(times))
+
+
+def test_passes_are_ordered(monkeypatch, capsys):
+    if shutil.which("opt") is None:
+        pytest.skip("LLVM's opt is not installed")
+    passes = run_example("pass_orders.py", monkeypatch, 12)
+    assert "best of 12 trials" in capsys.readouterr().out
+    assert passes["count_instructions"]({"passes": tuple(passes["PASSES"])}) > 1
