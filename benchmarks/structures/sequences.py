@@ -12,12 +12,26 @@ import numpy as np
 import bostruct as bo
 from benchmarks.peers.tasks import Point, Task
 
-TARGETS = {  # of Eterna100-V1 (Koodli et al. 2021), in the file of the data: puzzles 65, 10 and 26
-    "65": "",
-}
+PUZZLES = ("65", "40", "15")  # of Eterna100, of 40, 38 and 30 bases: three branches, three arms, a bulge
+FILE = Path("eterna100_puzzles.tsv")  # in the folder of the data
+SKIPPED = f"{FILE} is read: from github.com/eternagame/eterna100-benchmarking, then --data DIR"
 EHRLICH_LENGTH, EHRLICH_MOTIFS, MOTIF_LENGTH = 15, 2, 5
 AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
 HIDDEN_LENGTH, HIDDEN_LETTERS = (10, 30), "ABCDEFGH"
+
+
+def load_target(puzzle: str, data: Path | None) -> str:
+    """Return the structure of a puzzle, in dots and brackets.
+
+    puzzle: its number, such as one of `PUZZLES`.
+    data: the folder of the file; None for none.
+
+    Raises FileNotFoundError where the file is not there.
+    """
+    if data is None or not (data / FILE).exists():
+        raise FileNotFoundError(SKIPPED)
+    rows = [line.split("\t") for line in (data / FILE).read_text(encoding="utf-8").splitlines()]
+    return next(row[2] for row in rows if row[0] == puzzle)
 
 
 def rna(target: str, seed: int) -> Task:

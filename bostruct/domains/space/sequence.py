@@ -29,7 +29,7 @@ MAX_LETTERS = 100
 MAX_LENGTH = 500
 MAX_CELLS = 10_000  # letters times places: what a kernel tells apart, and half of the neighbors
 MAX_LISTED = 50_000  # sequences that are listed
-DEGREES = 5  # for each place: lengthscales a little longer than those of as many choices, which predicted better
+DEGREES = 10  # for each place: lengthscales longer than those of as many choices, which predict better
 
 Length = int | tuple[int, int]
 
