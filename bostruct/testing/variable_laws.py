@@ -147,6 +147,10 @@ def _check_sampled_neighbors(variable: Variable, value: Columns, leaps: bool, rn
         assert value not in drawn, f"no value is its own neighbor: sample_neighbors of {value} drew it"
     if len(listed) <= SMALL:
         assert set(drawn) == listed, f"sample_neighbors draws neighbors: of {value} {set(drawn) - listed} are none"
+        count = variable.count_neighbors(value, leaps)
+        assert count == len(listed), (
+            f"count_neighbors counts the neighbors of {value}: expected {len(listed)}, got {count}"
+        )
     check_chance(lambda one: variable.sample_neighbors(value, 3, one, leaps).tolist(), "sample_neighbors")
 
 

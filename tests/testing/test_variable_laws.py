@@ -146,6 +146,11 @@ class DrawsAll(Ring):
         return super().sample_neighbors(columns, m + 9, rng, leaps)
 
 
+class CountsOne(Ring):
+    def count_neighbors(self, columns, leaps=False):
+        return super().count_neighbors(columns, leaps) + (not leaps)
+
+
 class Forgets(Ring):
     def describe(self):
         return {"items": ["x", "y", "z"]}
@@ -188,6 +193,7 @@ SHARED: dict[tuple[int, ...], list[str]] = {}
         (DrawsItself, "no value is its own neighbor: sample_neighbors of "),
         (DrawsFar, "(no value is its own neighbor|sample_neighbors draws)"),
         (DrawsAll, "sample_neighbors draws m values: expected 0, got 3"),
+        (CountsOne, "count_neighbors counts the neighbors of "),
         (Forgets, "from_json rebuilds an equal variable from describe: "),
         (Tuples, "describe returns plain JSON: "),
         (Unkind, "to_json holds the kind: expected 'Unkind', got "),

@@ -49,20 +49,32 @@ class Adjacency:
     def sample_changes(
         self, x: IntArray, m: int, rng: np.random.Generator, leaps: bool = False
     ) -> tuple[IntArray, IntArray]:
-        """Return (which, values) as `single_changes` does, but m changes at most of each variable of several columns.
+        """Draw m changes from x, all by the same chance, or list all where they are no more: (which, values), in order.
 
         x: integer row (columns,).
         m: int >= 0.
         rng: the only source of chance.
         leaps: bool, as of `single_changes`.
         """
+        counts = [self._count(i, own, leaps) for i, own in enumerate(self.layout.split(x))]
+        if sum(counts) <= m:
+            return self.single_changes(x, leaps)
+        shares = rng.multivariate_hypergeometric(counts, m).tolist()  # of each variable
         near = [
-            self._neighbors(i, own, leaps)
-            if len(own) == 1 or own[0] == ABSENT
-            else self.variables[i].sample_neighbors(own, m, rng, leaps)
-            for i, own in enumerate(self.layout.split(x))
+            self._draw(i, own, share, rng, leaps)
+            for i, (own, share) in enumerate(zip(self.layout.split(x), shares, strict=True))
         ]
         return np.repeat(np.arange(len(near)), [len(one) for one in near]), pad_columns(near)
+
+    def _count(self, i: int, columns: list[int], leaps: bool) -> int:
+        is_wide = len(columns) > 1 and columns[0] != ABSENT
+        return self.variables[i].count_neighbors(columns, leaps) if is_wide else len(self._neighbors(i, columns, leaps))
+
+    def _draw(self, i: int, columns: list[int], m: int, rng: np.random.Generator, leaps: bool) -> IntArray:
+        if len(columns) > 1 and m:
+            return self.variables[i].sample_neighbors(columns, m, rng, leaps)
+        found = self._neighbors(i, columns, leaps) if m else np.empty((0, len(columns)), dtype=np.int64)
+        return found if len(found) <= m else found[np.sort(rng.choice(len(found), size=m, replace=False))]
 
     def _neighbors(self, i: int, columns: list[int], leaps: bool) -> IntArray:
         variable = self.variables[i]

@@ -40,6 +40,18 @@ class Exchanges:
         pairs = self._near_pairs if self._may_list_few(leaps) else self._pairs(leaps)
         return self._apply(row, *self._sizes(row), self._cut(row, pairs) if pairs is not None else _all_pairs(row))
 
+    def count(self, row: IntArray, leaps: bool = False) -> int:
+        """Return how many subsets `draw` draws from.
+
+        row: bits of a subset (n,).
+        leaps: as of `draw`.
+        """
+        leaving, joining = self._sizes(row)
+        pairs = self._pairs(leaps)
+        n_members = int(np.count_nonzero(row))
+        n_exchanges = n_members * (len(row) - n_members) if pairs is None else len(self._cut(row, pairs))
+        return len(leaving) + len(joining) + n_exchanges
+
     def draw(self, row: IntArray, m: int, rng: np.random.Generator, leaps: bool = False) -> IntArray:
         """Draw m subsets one change away, without repeats, or all where they are no more (k, n).
 

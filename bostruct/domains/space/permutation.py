@@ -98,6 +98,16 @@ class Permutation(Variable):
         table = list_rearrangements(self.width, leaps)
         return self._rearrange(columns, table, np.arange(len(table)))
 
+    def count_neighbors(self, columns: Sequence[int], leaps: bool = False) -> int:
+        """Return how many orders `neighbors` lists.
+
+        columns: of an order.
+        leaps: as of `neighbors`.
+        """
+        return (
+            super().count_neighbors(columns, leaps) if self.has_repeats else len(list_rearrangements(self.width, leaps))
+        )
+
     def sample_neighbors(
         self, columns: Sequence[int], m: int, rng: np.random.Generator, leaps: bool = False
     ) -> IntArray:

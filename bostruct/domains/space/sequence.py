@@ -102,7 +102,16 @@ class Sequence(Variable):
         """
         del leaps
         row = np.asarray(columns, dtype=np.int64)
-        return self._edit(row, np.arange(self._count_neighbors(row)))
+        return self._edit(row, np.arange(self.count_neighbors(row)))
+
+    def count_neighbors(self, columns: AnySequence[int], leaps: bool = False) -> int:
+        """Return how many sequences are one edit away.
+
+        columns: of a sequence.
+        leaps: no difference.
+        """
+        del leaps
+        return sum(count_edits(np.asarray(columns, dtype=np.int64), len(self.letters), self.shortest))
 
     def sample_neighbors(
         self, columns: AnySequence[int], m: int, rng: np.random.Generator, leaps: bool = False
@@ -116,8 +125,9 @@ class Sequence(Variable):
         """
         del leaps
         row = np.asarray(columns, dtype=np.int64)
-        total = self._count_neighbors(row)
-        return self._edit(row, np.arange(total) if total <= m else rng.choice(total, size=m, replace=False))
+        total = self.count_neighbors(row)
+        chosen = np.arange(total) if total <= m else np.sort(rng.choice(total, size=m, replace=False))
+        return self._edit(row, chosen)
 
     def move(self, columns: AnySequence[int], share: float) -> list[int]:
         """Return a sequence one edit away; of varying length it may be the same one.
@@ -246,9 +256,6 @@ class Sequence(Variable):
     def _cut(self, columns: AnySequence[int]) -> list[int]:
         """Return the positions of the letters, without end marks."""
         return [int(letter) for letter in columns if letter != len(self.letters)]
-
-    def _count_neighbors(self, row: IntArray) -> int:
-        return sum(count_edits(row, len(self.letters), self.shortest))
 
     def _edit(self, row: IntArray, numbers: IntArray) -> IntArray:
         return edit(row, numbers, len(self.letters), self.shortest)

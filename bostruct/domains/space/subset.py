@@ -108,6 +108,14 @@ class Subset(Variable):
         """
         return self.exchanges.list_all(np.asarray(columns, dtype=np.int64), leaps)
 
+    def count_neighbors(self, columns: Sequence[int], leaps: bool = False) -> int:
+        """Return how many subsets are one change away, all exchanges among them.
+
+        columns: bits of a subset.
+        leaps: as of `neighbors`.
+        """
+        return self.exchanges.count(np.asarray(columns, dtype=np.int64), leaps)
+
     def sample_neighbors(
         self, columns: Sequence[int], m: int, rng: np.random.Generator, leaps: bool = False
     ) -> IntArray:

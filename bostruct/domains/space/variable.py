@@ -77,6 +77,16 @@ class Variable(ABC):
         leaps: True for values that are several such steps in one direction away, where the kind has directions.
         """
 
+    def count_neighbors(self, columns: Sequence[int], leaps: bool = False) -> int:
+        """Return how many values `sample_neighbors` draws from.
+
+        columns: of a value.
+        leaps: as of `neighbors`.
+
+        A kind with many neighbors counts them without listing all.
+        """
+        return len(self.neighbors(columns, leaps))
+
     def sample_neighbors(
         self, columns: Sequence[int], m: int, rng: np.random.Generator, leaps: bool = False
     ) -> IntArray:
