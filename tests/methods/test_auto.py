@@ -24,7 +24,6 @@ from bostruct.searchers.random import RandomSearch
 from bostruct.searchers.scores import Improvement, best_predicted
 from bostruct.study.threads import ThreadLimit
 from bostruct.surrogates.map_gp import MAPGP
-from bostruct.surrogates.noisy_or import NoisyOr
 from bostruct.testing.searcher_laws import check_exhausts, check_searcher
 from tests.architectures import SMALL_CNN
 from tests.domains.test_joint import joint
@@ -255,10 +254,3 @@ def test_steps_are_not_asked_for_again_and_again():
     model = auto(space)
     plain = replace(model, score=replace(model.score, score=Improvement(LOG_EI, best_predicted)))
     assert count_near_repeats(model) <= 2 / 3 * count_near_repeats(plain)
-
-
-def test_failures_by_steps_are_looked_for_where_there_are_sequences_and_no_numbers():
-    word = bo.Sequence("ABC", 4)
-    assert isinstance(auto(bo.Space({"s": word, "b": bool})).score.surrogate, NoisyOr)
-    assert not isinstance(auto(bo.Space({"s": word, "r": bo.Real(0, 1)})).score.surrogate, NoisyOr)
-    assert not isinstance(auto(bo.Space({"b": bool})).score.surrogate, NoisyOr)

@@ -40,3 +40,9 @@ def test_an_order_is_a_row_of_its_items():
     codes = find_codes(space)
     assert codes.columns == tuple(range(1, 9))
     assert codes.steps == ((0, 1), (1, 2), (2, 3), (4, 5), (5, 6), (6, 7))
+
+
+def test_letters_of_a_sequence_and_items_of_a_subset_have_codes():
+    codes = find_codes(bo.Space({"s": bo.Sequence("ACGU", (2, 4)), "few": bo.Subset(range(3), 2)}))
+    assert codes.sizes == (5, 5, 5, 5, 2, 2, 2)  # the end mark is a letter, too
+    assert codes.steps == ((0, 1), (1, 2), (2, 3))
