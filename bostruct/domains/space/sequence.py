@@ -102,7 +102,7 @@ class Sequence(Variable):
         """
         del leaps
         row = np.asarray(columns, dtype=np.int64)
-        return self._edit(row, np.arange(self.count_neighbors(row)))
+        return self._edit(row, np.arange(self.count_neighbors(columns)))
 
     def count_neighbors(self, columns: AnySequence[int], leaps: bool = False) -> int:
         """Return how many sequences are one edit away.
@@ -125,7 +125,7 @@ class Sequence(Variable):
         """
         del leaps
         row = np.asarray(columns, dtype=np.int64)
-        total = self.count_neighbors(row)
+        total = self.count_neighbors(columns)
         chosen = np.arange(total) if total <= m else np.sort(rng.choice(total, size=m, replace=False))
         return self._edit(row, chosen)
 
