@@ -6,10 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.peers.tasks import Task
-from benchmarks.structures import job_shop, orders
+from benchmarks.peers.run import N_INITIAL, draw_initial
+from benchmarks.peers.tasks import Point, Task
+from benchmarks.structures import job_shop, orders, reactions, sequences, subsets
 
 Maker = Callable[[int, Path | None], Task]  # of a seed and the folder of the data; FileNotFoundError where it is needed
+
+
+def _draw_any(task: Task, seed: int) -> list[Point]:
+    return draw_initial(task.space, seed)
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,7 @@ class Group:
     optima: least values that are proved, by problem; of all seeds.
     half_of: the search whose mean gap to the optima `auto` must halve, and be worse than on no problem; where there is
         none, `auto` must be ahead of each search on each problem by its interval.
+    draw: the initial points of an instance and a seed.
     """
 
     title: str
@@ -33,12 +39,25 @@ class Group:
     searches: tuple[str, ...]
     optima: Mapping[str, float] = field(default_factory=dict)
     half_of: str | None = None
+    draw: Callable[[Task, int], list[Point]] = _draw_any
+
+
+def _draw_valid(task: Task, seed: int) -> list[Point]:
+    return sequences.draw_feasible(task, N_INITIAL, seed)
 
 
 ON_ORDERS = ("auto", "climbing by swaps", "hill-climbing", "annealing", "evolution", "Optuna TPE", "random")
+ON_SUBSETS = ("auto", "bits with a predicate", "hill-climbing", "annealing", "evolution", "random")
+ON_SEQUENCES = ("auto", "hill-climbing", "annealing", "evolution", "random")
+ON_REACTIONS = ("auto", "auto on plain categories", "tpe", "evolution", "random")
 GROUPS: dict[str, Group] = {
     "job shop": Group("Job shop", job_shop.TEXT, 300, job_shop.JOB_SHOPS, ON_ORDERS, job_shop.OPTIMA, ON_ORDERS[1]),
     "orders": Group("Assignments, tours and rankings", orders.TEXT, 200, orders.ORDERS, ON_ORDERS),
+    "subsets": Group("Features and nodes", subsets.TEXT, 70, subsets.SUBSETS, ON_SUBSETS),
+    "motifs": Group("Hidden motifs", sequences.MOTIF_TEXT, 100, {"motifs": sequences.hidden_motif}, ON_SEQUENCES),
+    "rna": Group("RNA inverse folding", sequences.RNA_TEXT, 120, sequences.RNA, ON_SEQUENCES),
+    "ehrlich": Group("Banned steps", sequences.EHRLICH_TEXT, 310, sequences.EHRLICH, ON_SEQUENCES, draw=_draw_valid),
+    "reactions": Group("Reactions", reactions.TEXT, 50, reactions.REACTIONS, ON_REACTIONS),
 }
 PROBLEMS = {name: group for group in GROUPS.values() for name in group.problems}
 

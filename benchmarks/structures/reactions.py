@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,20 +18,23 @@ from benchmarks.peers.tasks import Task
 from bostruct.contracts import IntArray
 
 LONGEST = 4  # characters of a fragment
+NAMES = {"suzuki": "suzuki_miyaura", "buchwald": "buchwald_hartwig"}
 N_BITS = 512  # of a fingerprint
+SKIPPED = "the tables of reactions are read: give the folder that has them in a folder reactions as --data DIR"
 
 
-def reactions(name: str, seed: int, path: Path, alike: bool = True) -> Task:
+def reactions(name: str, seed: int, data: Path | None = None) -> Task:
     """Make the choice of the parts of a reaction, which have fingerprints: minus the yield, as a share.
 
     name: "suzuki_miyaura" or "buchwald_hartwig".
     seed: unused, since the table is one; seeds differ in their initial points.
-    path: the folder of the tables.
-    alike: False for parts without fingerprints, which are plain categories.
+    data: has the folder of the tables; None for none.
+
+    Raises FileNotFoundError where the tables are not there.
     """
-    task = reaction(name, seed, path)
-    if not alike:
-        return task
+    if data is None or not (data / "reactions").exists():
+        raise FileNotFoundError(SKIPPED)
+    task = reaction(name, seed, data)
     variables = {part: bo.Categorical(one.choices, descriptors=fingerprints(one.choices)) for part, one in _parts(task)}
     return task._replace(space=bo.Space(variables, task.space.constraints))
 
@@ -51,3 +55,10 @@ def fingerprints(smiles: Sequence[str]) -> IntArray:
 
 def _parts(task: Task) -> list[tuple[str, bo.Categorical]]:
     return [(part, one) for part, one in task.space.variables.items() if isinstance(one, bo.Categorical)]
+
+
+REACTIONS = {name: partial(reactions, table) for name, table in NAMES.items()}
+TEXT = """\
+The best of the measured reactions of two tables, Suzuki-Miyaura couplings (Perera et al. 2018) and Buchwald-Hartwig
+aminations (Ahneman et al. 2018), in 50 experiments; the value is minus the yield. `auto` knows of each part which
+fragments its SMILES string has. **auto on plain categories** knows the names alone."""

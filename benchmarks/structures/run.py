@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.run import Run, describe, draw_initial, time_search, value_of
-from benchmarks.structures.cases import make_task
+from benchmarks.peers.run import Run, describe, time_search, value_of
+from benchmarks.structures.cases import PROBLEMS, make_task
 from benchmarks.structures.searches import SEARCHES
 
 
@@ -28,7 +28,7 @@ def take(run: Run, most_seconds: float, data: Path | None) -> dict[str, Any]:
     Raises FileNotFoundError where the problem is a file that is not there.
     """
     task = make_task(run.problem, run.seed, data)
-    search = SEARCHES[run.search](task, draw_initial(task.space, run.seed), run.seed)
+    search = SEARCHES[run.search](task, PROBLEMS[run.problem].draw(task, run.seed), run.seed)
     return describe(run, *time_search(search, partial(value_of, task), run.trials, most_seconds))
 
 

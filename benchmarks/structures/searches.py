@@ -61,6 +61,37 @@ def optuna_on_codes(task: Task, initial: Sequence[Point], seed: int) -> Steps:
         study.tell(trial, (yield {name: order.present(from_code(code))}))
 
 
+def auto_on_bits(task: Task, initial: Sequence[Point], seed: int) -> Steps:
+    """Search by `auto` a bit for each item, under the constraint that so many are set.
+
+    task: whose points have one subset of one size and nothing else.
+    initial: points to begin with.
+    seed: of the search.
+    """
+    ((name, subset),) = task.space.variables.items()
+    assert isinstance(subset, bo.Subset)
+    size = subset.sizes[0]
+    space = bo.Space({f"b{i}": bool for i in range(subset.width)}, [lambda point: sum(point.values()) == size])
+    bits = [{f"b{i}": item in point[name] for i, item in enumerate(subset.items)} for point in initial]
+    steps = ours("auto", Task(space, task.value), bits, seed)
+    point = next(steps)
+    while True:
+        chosen = tuple(item for i, item in enumerate(subset.items) if point[f"b{i}"])
+        point = steps.send((yield {name: chosen}))
+
+
+def without_likeness(task: Task, initial: Sequence[Point], seed: int) -> Steps:
+    """Search by `auto` the same choices, of which nothing says how alike they are.
+
+    task: of categories.
+    initial: points to begin with.
+    seed: of the search.
+    """
+    choices = {name: getattr(one, "choices", ()) for name, one in task.space.variables.items()}
+    plain = {name: bo.Categorical(own) for name, own in choices.items()}
+    return ours("auto", task._replace(space=bo.Space(plain, task.space.constraints)), initial, seed)
+
+
 def to_code(row: Sequence[int]) -> list[int]:
     """Return the Lehmer code of an order: how many smaller numbers stand behind each number, without the last 0.
 
@@ -78,9 +109,11 @@ def from_code(code: Sequence[int]) -> list[int]:
     return [left.pop(digit) for digit in (*code, 0)]
 
 
-OURS = ("auto", "hill-climbing", "annealing", "evolution", "random")
+OURS = ("auto", "hill-climbing", "annealing", "evolution", "random", "tpe")
 SEARCHES: dict[str, Search] = {
     **{name: partial(ours, name) for name in OURS},
     "climbing by swaps": climb_by_swaps,
+    "bits with a predicate": auto_on_bits,
+    "auto on plain categories": without_likeness,
     "Optuna TPE": partial(penalize, optuna_on_codes),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import bostruct as bo
 from benchmarks.peers.tasks import Point, Task
 
 PUZZLES = ("65", "40", "15")  # of Eterna100, of 40, 38 and 30 bases: three branches, three arms, a bulge
-FILE = Path("eterna100_puzzles.tsv")  # in the folder of the data
+FILE = Path("rna", "eterna100_puzzles.tsv")  # in the folder of the data
 SKIPPED = f"{FILE} is read: from github.com/eternagame/eterna100-benchmarking, then --data DIR"
 EHRLICH_LENGTH, EHRLICH_MOTIFS, MOTIF_LENGTH = 15, 2, 5
 AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
@@ -106,14 +107,16 @@ def draw_feasible(task: Task, n: int, seed: int) -> list[Point]:
     return found[:n]
 
 
-def hidden_motif(seed: int) -> Task:
+def hidden_motif(seed: int, data: Path | None = None) -> Task:
     """Make sequences of 10 to 30 letters of 8, which are to have two motifs of four letters, anywhere.
 
     seed: of the motifs.
+    data: unused.
 
     The value is minus the mean of the motifs' shares, each that of its letters which are met at its best place, and a
     hundredth for each letter beyond 16.
     """
+    del data
     rng = np.random.default_rng([seed, 32])
     motifs = [rng.permutation(len(HIDDEN_LETTERS))[:4] for _ in range(2)]
 
@@ -124,3 +127,19 @@ def hidden_motif(seed: int) -> Task:
         return -float(np.mean(shares)) + 0.01 * max(len(x) - 16, 0)
 
     return Task(bo.Space({"sequence": bo.Sequence(HIDDEN_LETTERS, HIDDEN_LENGTH)}), value)
+
+
+def _fold(puzzle: str, seed: int, data: Path | None) -> Task:
+    return rna(load_target(puzzle, data), seed)
+
+
+RNA = {f"rna {puzzle}": partial(_fold, puzzle) for puzzle in PUZZLES}
+EHRLICH = {"ehrlich holo 15": ehrlich_holo}
+RNA_TEXT = """\
+Sequences of bases that are to fold into a structure of Eterna100, three branches, three arms or a bulge; the value is
+the share of bases that are paired otherwise. Needs ViennaRNA, and the puzzles as `--data DIR`."""
+EHRLICH_TEXT = """\
+Ehrlich functions of pytorch-holo (Stanton et al. 2024), 15 letters of 20 with two motifs of five. Sequences with a
+banned step fail. All begin with ten sequences that do not. The optimum is -1."""
+MOTIF_TEXT = """\
+Sequences of 10 to 30 letters of 8 that are to have two hidden motifs of four letters anywhere."""

@@ -1,0 +1,111 @@
+"""Subsets of items: features of a data set, and nodes of a graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+
+import bostruct as bo
+from benchmarks.peers.tasks import Point, Task, Value
+
+FEATURES, CHOSEN_FEATURES, FOLDS, NEIGHBORS = 40, 5, 3, 5
+NODES, CHOSEN_NODES = 60, 5
+RADIUS = 0.17  # of an edge, in the unit square
+PASSES_ON, CASCADES = 0.15, 60  # chance that a node infects another, and how often that is simulated
+
+
+def features(seed: int, data: Path | None = None) -> Task:
+    """Make the choice of 5 features of 40 for nearest neighbors: the share of errors in cross-validation.
+
+    The features are the 30 of the breast cancer data of scikit-learn, standardized, and 10 of noise, in random order.
+
+    seed: of the noise, the order and the folds.
+    data: unused.
+    """
+    del data
+    from sklearn.datasets import load_breast_cancer
+
+    columns, labels = map(np.asarray, load_breast_cancer(return_X_y=True))
+    rng = np.random.default_rng([seed, 41])
+    noise = rng.normal(size=(len(labels), FEATURES - columns.shape[1]))
+    table = np.hstack([(columns - columns.mean(axis=0)) / columns.std(axis=0), noise])[:, rng.permutation(FEATURES)]
+    fold = rng.integers(FOLDS, size=len(labels))
+
+    def value(point: Point) -> float:
+        chosen = table[:, list(point["features"])]
+        wrong = [_count_errors(chosen, labels, fold == k) for k in range(FOLDS)]
+        return sum(wrong) / len(labels)
+
+    return Task(bo.Space({"features": bo.Subset(range(FEATURES), CHOSEN_FEATURES)}), value)
+
+
+def _count_errors(table: np.ndarray, labels: np.ndarray, held: np.ndarray) -> int:
+    """Return how many labels that are held out the five nearest of the others get wrong."""
+    distances = np.linalg.norm(table[held][:, None] - table[~held], axis=2)
+    nearest = np.argpartition(distances, NEIGHBORS, axis=1)[:, :NEIGHBORS]
+    return int(np.count_nonzero((labels[~held][nearest].mean(axis=1) > 0.5) != labels[held]))
+
+
+def coverage(seed: int, data: Path | None = None) -> Task:
+    """Make the choice of 5 nodes of 60: minus the weight of all nodes that they are, or are next to.
+
+    Nodes are random points of the unit square with random weights; edges join those that are near, and a path joins
+    what is still apart.
+
+    seed: of nodes and weights.
+    data: unused.
+    """
+    del data
+    graph = nx.random_geometric_graph(NODES, RADIUS, seed=seed)
+    nx.add_path(graph, [min(part) for part in nx.connected_components(graph)])
+    weights = np.random.default_rng([seed, 42]).random(NODES)
+    near = [{node, *graph[node]} for node in range(NODES)]
+
+    def value(point: Point) -> float:
+        return -float(sum(weights[node] for node in set[int]().union(*(near[node] for node in point["nodes"]))))
+
+    return _choose_nodes(graph, value)
+
+
+def spread(seed: int, data: Path | None = None) -> Task:
+    """Make the choice of 5 nodes of 60 from which most is infected: minus the mean of 60 cascades drawn beforehand.
+
+    The graph is of Barabasi and Albert (1999), the cascades are independent (Kempe et al. 2003).
+
+    seed: of the graph and the cascades.
+    data: unused.
+    """
+    del data
+    graph = nx.barabasi_albert_graph(NODES, 2, seed=seed)
+    rng = np.random.default_rng([seed, 43])
+    parts, sizes = [], []
+    for _ in range(CASCADES):
+        kept = nx.Graph()
+        kept.add_nodes_from(graph)
+        kept.add_edges_from(edge for edge in graph.edges if rng.random() < PASSES_ON)
+        part = np.empty(NODES, dtype=np.int64)
+        found = list(nx.connected_components(kept))
+        for k, nodes in enumerate(found):
+            part[list(nodes)] = k
+        parts.append(part)
+        sizes.append(np.array([len(nodes) for nodes in found]))
+
+    def value(point: Point) -> float:
+        chosen = list(point["nodes"])
+        reached = [size[np.unique(part[chosen])].sum() for part, size in zip(parts, sizes, strict=True)]
+        return -float(np.mean(reached))
+
+    return _choose_nodes(graph, value)
+
+
+def _choose_nodes(graph: nx.Graph, value: Value) -> Task:
+    return Task(bo.Space({"nodes": bo.Subset(list(graph), CHOSEN_NODES, graph=graph)}), value)
+
+
+SUBSETS = {"features 40/5": features, "coverage 60/5": coverage, "spread 60/5": spread}
+TEXT = """\
+Which 5 of 40 features serve nearest neighbors best (breast cancer data of scikit-learn, with 10 features of noise), and
+which 5 of 60 nodes of a graph cover or infect most of it. The nodes have their graph, `Subset(nodes, 5, graph=graph)`.
+**bits with a predicate** is `auto` on a bit for each item, under the constraint that five are set."""
