@@ -15,6 +15,7 @@ from bostruct.acquisition.functions import LOG_EI, LogAugmentedExpectedImproveme
 from bostruct.kernels.space.registry import has_order_to_doubt
 from bostruct.methods.branches import BranchExploration
 from bostruct.methods.default_kernels import space_kernel
+from bostruct.methods.success import success_model
 from bostruct.searchers.scores import best_observed
 
 Variant = Callable[[Any], Any]  # from `auto`, a `BayesianSearch` of a space, to what is compared with it
@@ -37,7 +38,7 @@ def _with_model(auto: Any, model: Any) -> Any:
 def _with_kernel(auto: Any, kernel: Any) -> Any:
     model = auto.surrogate.surrogate
     quiet, noisy = (replace(one, kernel=kernel) for one in (model.quiet, model.noisy))
-    score = replace(auto.score, surrogate=quiet)
+    score = replace(auto.score, success=success_model(auto.domain, quiet))
     return replace(_with_model(auto, replace(model, quiet=quiet, noisy=noisy)), score=score)
 
 

@@ -40,6 +40,7 @@ from bostruct.methods.default_kernels import (
     space_kernel,
 )
 from bostruct.methods.nasbot import nasbot
+from bostruct.methods.operator_selection import select_operators
 from bostruct.methods.success import success_model
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.explained import explain
@@ -126,6 +127,9 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     Where variables have conditions, every fourth suggestion without a better value is random, in the branch with the
     fewest trials. A branch is the set of points that have the same variables.
 
+    Among orders without conditions, a suggestion may be a mutation of the best point in place of the model's: whichever
+    has brought better values more often of late is more likely to be asked.
+
     domain: of variables, such as a `Space`.
 
     Raises DomainError, naming a variable whose kind has no kernel.
@@ -153,7 +157,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
         n_initial=10,
         n_starts=search.n_starts,
         surroundings=search.surroundings,
-        exploration=explore_branches(domain),
+        exploration=explore_branches(domain) or select_operators(domain),
         note=note,
     )
 

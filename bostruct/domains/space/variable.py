@@ -90,7 +90,7 @@ class Variable(ABC):
     def sample_neighbors(
         self, columns: Sequence[int], m: int, rng: np.random.Generator, leaps: bool = False
     ) -> IntArray:
-        """Draw values one change away, without repeats (k, width): m of them, or all where they are no more.
+        """Draw values one change away (k, width), in the order of `neighbors`: m, or all where they are no more.
 
         columns: of a value.
         m: int >= 0.
@@ -100,7 +100,7 @@ class Variable(ABC):
         A kind with many neighbors draws them without listing all.
         """
         found = self.neighbors(columns, leaps)
-        return found if len(found) <= m else found[rng.choice(len(found), size=m, replace=False)]
+        return found if len(found) <= m else found[np.sort(rng.choice(len(found), size=m, replace=False))]
 
     @abstractmethod
     def move(self, columns: Sequence[int], share: float) -> Sequence[int]:

@@ -27,6 +27,8 @@ MAKERS = {
     "Fidelity": (lambda **given: bo.Fidelity([1, 3], **given), 3, 2),
     "Graph": (lambda **given: bo.Graph(nx.cycle_graph(5), **given), 4, 5),
     "Permutation": (lambda **given: bo.Permutation([1, 2, 3], **given), (3, 1, 2), (1, 2)),
+    "Subset": (lambda **given: bo.Subset([1, 2, 3], 2, **given), (1, 3), (1, 2, 3)),
+    "Sequence": (lambda **given: bo.Sequence("AB", 3, **given), "ABA", "ABAB"),
     "Candidates": (lambda **given: bo.Candidates({"a": [1.0, 2.0, 4.0]}, **given), 2, 3),
 }
 

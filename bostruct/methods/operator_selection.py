@@ -1,0 +1,85 @@
+"""Adaptive operator selection: a model's suggestions and mutations of the best point, whichever brings more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bostruct.checks import has_capability, try_mutation
+from bostruct.contracts import Domain, HasMutation, HasVariables, HistoryView, Point, State
+from bostruct.domains.space.permutation import Permutation
+from bostruct.searchers.bayesian import Explored
+
+MUTATION_TRIES = 20  # of which the first unseen point is taken
+PRIOR = ((2.0, 1.0), (1.0, 2.0))  # gains and failures of the model, and of mutations, before the first suggestion
+
+
+@dataclass(frozen=True)
+class OperatorSelection:
+    """A rule that mutates the best point where that has brought better values more often than the model of late.
+
+    Many changes of an order leave the value as it is, and a model that cannot tell which ones do asks for one after
+    another. Mutations walk along such a plateau: of equal best points the one told last is mutated. Which of the two is
+    next is decided by Thompson sampling, whose counts of gains and failures are discounted (Raj and Kalyani 2017). Of
+    points that are evaluated at the same time the last one suggested is credited with a better value.
+
+    discount: factor of the counts at each suggestion, in (0, 1].
+
+    Raises ValueError.
+    """
+
+    discount: float = 0.97
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.discount <= 1.0:
+            raise ValueError(f"discount: expected a number in (0, 1], got {self.discount!r}")
+
+    def __call__(self, domain: HasMutation, history: HistoryView, state: State, rng: np.random.Generator) -> Explored:
+        """Return an unseen mutation of the best point where it is its turn.
+
+        domain: with mutations.
+        history: all that was told so far, at least one value.
+        state: what the last call returned; None for the first.
+        rng: the only source of chance.
+        """
+        best = float(np.min(history.values))
+        memory = {"best": best, "last": None, "counts": [[0.0, 0.0], [0.0, 0.0]]} if state is None else state
+        counts = self._update(memory, best)
+        chances = [
+            rng.beta(gains + own[0], failures + own[1]) for (gains, failures), own in zip(counts, PRIOR, strict=True)
+        ]
+        x = self._mutate(domain, history, rng) if chances[1] > chances[0] else None
+        memory = {"best": best, "last": int(x is not None), "counts": counts}
+        return Explored(
+            x, memory, "" if x is None else f"mutations gained {counts[1][0]:.2g}, the model {counts[0][0]:.2g}"
+        )
+
+    def _update(self, memory: State, best: float) -> list[list[float]]:
+        """Return gains and failures of the model and of mutations, after what the last suggestion brought."""
+        counts = [[self.discount * count for count in own] for own in memory["counts"]]
+        if memory["last"] is not None:
+            counts[memory["last"]][0 if best < memory["best"] else 1] += 1.0
+        return counts
+
+    def _mutate(self, domain: HasMutation, history: HistoryView, rng: np.random.Generator) -> Point | None:
+        values = np.asarray(history.values)
+        center = history.completed[int(np.flatnonzero(values == values.min())[-1])]
+        for _ in range(MUTATION_TRIES):
+            x = try_mutation(domain, center, rng)
+            if x is not None and domain.key(x) not in history.seen:
+                return x
+        return None
+
+
+def select_operators(domain: Domain) -> OperatorSelection | None:
+    """Return the rule for a domain whose variables are orders and choices; None for any other.
+
+    It was measured on orders, and not on other values of several columns.
+
+    domain: any.
+    """
+    variables = domain.variables.values() if has_capability(domain, HasVariables) else ()
+    wide = [one for one in variables if one.width > 1]
+    are_orders = bool(wide) and all(isinstance(one, Permutation) for one in wide)
+    return OperatorSelection() if are_orders and has_capability(domain, HasMutation) else None
