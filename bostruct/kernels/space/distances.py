@@ -122,9 +122,9 @@ class DistanceFactor:
         for v, theirs in enumerate(self._split(ys)):
             rows = np.flatnonzero(changes.which == v)
             if len(rows):
-                before, of = np.unique(changes.before[rows, : self.distances.width], axis=0, return_inverse=True)
+                before, of = _find_distinct(changes.before[rows, : self.distances.width])
                 now = self.distances.compare(changes.after[rows, : self.distances.width], theirs)
-                growth[:, rows] = now - self.distances.compare(before, theirs)[:, of.ravel()]
+                growth[:, rows] = now - self.distances.compare(before, theirs)[:, of]
         return changes.which, growth
 
     def log_change(self, theta: Array, prepared: tuple[IntArray, Array]) -> Array:
@@ -140,6 +140,14 @@ class DistanceFactor:
     def _split(self, xs: IntArray) -> list[IntArray]:
         """Return the columns of each variable."""
         return np.split(xs, self.n_variables, axis=1)
+
+
+def _find_distinct(values: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the distinct values (d, w), and which of them each is (n,); most changes are of a few values."""
+    places: dict[bytes, int] = {}
+    of = np.array([places.setdefault(value.tobytes(), len(places)) for value in values])
+    first = np.unique(of, return_index=True)[1]
+    return values[first], of
 
 
 def _rates(theta: Array | float) -> Array:

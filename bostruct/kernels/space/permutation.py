@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from bostruct.contracts import Array, IntArray
 from bostruct.kernels.precedence import compare_precedence
 
 N_DISTANCES = 3
+MOST_MARKED = 2**26  # bytes of a table that is remembered
 REMEMBERED = 4  # comparisons: before and after a change, which the factor and the effect both ask for
 
 
@@ -64,12 +66,22 @@ def _count_shared(xs: IntArray, ys: IntArray, size: int) -> Array:
     A table tells of each number which of the m rows have it. A row of it is read at once, which takes less than half
     the time of a product of sparse matrices.
     """
-    has = np.zeros((size, len(ys)), dtype=np.int8)
-    has[ys.ravel(), np.repeat(np.arange(len(ys)), ys.shape[1])] = 1
+    mark = _mark_numbers if size * len(ys) <= MOST_MARKED else _mark_numbers.__wrapped__
+    has = mark(ys.tobytes(), len(ys), size)
     shared = np.zeros((len(xs), len(ys)), dtype=np.int16)
     for numbers in xs.T:
         shared += has[numbers]
     return shared.astype(np.float64)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _mark_numbers(ys: bytes, m: int, size: int) -> npt.NDArray[np.int8]:
+    """Return which of m rows have each number (size, m): a search asks for those of the same points over and over."""
+    rows = np.frombuffer(ys, dtype=np.int64).reshape(m, -1)
+    has = np.zeros((size, m), dtype=np.int8)
+    has[rows.ravel(), np.repeat(np.arange(m), rows.shape[1])] = 1
+    has.flags.writeable = False
+    return has
 
 
 @dataclass(frozen=True)
