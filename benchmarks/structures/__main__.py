@@ -74,7 +74,8 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     ):
         if unknown := [name for name in chosen if name not in allowed]:
             parser.error(f"{option}: expected some of {', '.join(allowed)}; got {', '.join(unknown)}")
-    given.problems = [name for name in given.problems if _is_there(name, given.data)]
+    if given.seeds:
+        given.problems = [name for name in given.problems if _is_there(name, given.data)]
     return given
 
 
