@@ -19,6 +19,7 @@ from bostruct.domains.space.given_table import build_descriptors, read_table
 
 SYMMETRY = 1e-6  # of the largest entry: differences of opposite entries that are rounding
 CLIPPED = 1e-6  # share of the spectrum that rounding may make negative
+ROUNDING = 1e-12  # of the largest squared norm: squared distances after clipping that are rounding alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +77,11 @@ class GivenMatrix:
         if self.is_kernel:
             clipped = _correlations(clipped)
         own = clipped.diagonal()
-        squares = np.maximum(own[:, None] + own - 2.0 * clipped, 0.0)
+        squares = own[:, None] + own - 2.0 * clipped
+        squares = 0.5 * (squares + squares.T)
+        squares[squares <= ROUNDING * own.max()] = 0.0  # rounding, which scaled up would be no distance
         np.fill_diagonal(squares, 0.0)
-        return 0.5 * (squares + squares.T), negative
+        return squares, negative
 
     def to_json(self) -> dict[str, Json]:
         """Return the lower triangle of the matrix, its diagonal included, as base64 of little-endian doubles."""
@@ -116,6 +119,11 @@ def read_likeness(choices: Sequence[Any], descriptors: object, distances: object
     if not given:
         return None
     found = GivenMatrix(_read_matrix(choices, given[0], distances if kernel is None else kernel), kernel is not None)
+    if found.is_kernel and found.squared_distances.max() <= SYMMETRY:
+        raise DomainError(
+            f"Categorical: {given[0]}: expected choices that are not all the same, got a matrix that is not positive "
+            "semi-definite, whose nearest one that is has ones alone"
+        )
     if found.clipped:
         what = "a kernel" if found.is_kernel else "Euclidean distances"
         warnings.warn(

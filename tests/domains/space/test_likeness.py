@@ -107,6 +107,7 @@ REFUSED: list[tuple[dict[str, object], str]] = [
         "kernel: expected a positive diagonal, got 0.0 between 'Et3N'",
     ),
     ({"kernel": np.ones((3, 3))}, "kernel: expected choices that are not all the same, got ones alone"),
+    ({"kernel": [[1, 2, 2], [2, 1, 2], [2, 2, 1]]}, "kernel: expected choices that are not all the same, got a matrix"),
     ({"kernel": KERNEL, "distances": DISTANCES}, "expected one of .*, got distances and kernel"),
     ({"descriptors": {"a": [1.0, 2.0]}}, "descriptors: expected a row for each of the 3 choices, got 2"),
     ({"descriptors": {"a": [1.0, 2.0, np.nan]}}, "column 'a': expected finite numbers, got nan in row 'Et3N'"),

@@ -160,3 +160,14 @@ def test_choices_that_were_never_tried_are_predicted_from_those_alike():
     with bo.Study({"base": bo.Categorical(range(30), descriptors={"pKa": acidity})}, seed=0) as study:
         result = study.optimize(lambda point: float((acidity[point["base"]] - 0.3) ** 2), 14)
     assert result.best_point["base"] == np.argmin((acidity - 0.3) ** 2)
+
+
+def test_choices_that_clipping_makes_the_same_are_the_same():
+    """Of four choices the first three become one: what rounding leaves between them is no distance."""
+    matrix = np.array([[1.0, 2.0, 2.0, 0.0], [2.0, 1.0, 2.0, 0.0], [2.0, 2.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    with pytest.warns(UserWarning, match="not positive semi-definite"):
+        variable = bo.Categorical("a b c d".split(), kernel=matrix)
+    found = LikenessDistances(variable.likeness).compare(rows(4), rows(4))[1]
+    assert_allclose(found, scale(1.0 - (np.add.outer([0, 0, 0, 1], [0, 0, 0, 1]) != 1)), atol=0.0)
+    space = bo.Space({"x": variable})
+    check_kernel(main_effects(space), space, np.random.default_rng(0))
