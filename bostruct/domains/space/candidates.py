@@ -13,7 +13,7 @@ from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choice_json import choices_from_json
 from bostruct.domains.space.choices import ChoiceVariable, check_choices
 from bostruct.domains.space.descriptors import Descriptors
-from bostruct.domains.space.given_table import build_descriptors, read_table
+from bostruct.domains.space.given_table import are_numbers_of_rows, build_descriptors, read_table
 from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph
 from bostruct.domains.space.likeness import Likeness, check_varies, count_degrees
 from bostruct.domains.space.ranked_graph import RankedGraph
@@ -59,19 +59,21 @@ class Candidates(ChoiceVariable):
             first, second = equal
             got = f"rows {first} and {second}, which are equal"
             raise DomainError(f"Candidates: expected rows that differ, or labels, got {got}")
-        self._take_rows(labels, descriptors)
+        self._take_rows(labels, descriptors, index is not None)
         super().__init__(self.choices, self.graph, when, default)
 
-    def _take_rows(self, labels: Sequence[Any], descriptors: Descriptors) -> None:
+    def _take_rows(self, labels: Sequence[Any], descriptors: Descriptors, are_given: bool) -> None:
+        """Take labels, and whether they were given, which matters, and is in files, where they are numbers of rows."""
         self.likeness, self.degrees = descriptors, count_degrees(descriptors)
         self.choices = tuple(labels)
+        self.is_labeled = are_given and are_numbers_of_rows(labels)
         is_long = descriptors.size > MAX_CHOICES
         self.graph = RankedGraph(descriptors) if is_long else CompleteGraph(descriptors.size)
 
     @cached_property
     def is_numbered(self) -> bool:
         """True where rows have no labels but their numbers."""
-        return self.choices == tuple(range(self.size))
+        return not self.is_labeled and are_numbers_of_rows(self.choices)
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Sequence[int]:
         """Rebuild the position of a row that another variable encoded; raise PointError where this one has it not.
@@ -79,26 +81,30 @@ class Candidates(ChoiceVariable):
         data: the label of the row, or a dict with its position.
         description: what `to_json` of the other returned.
 
-        A row is known by its label. A row without one must have the descriptors that it had, as far as both tables
-        have these columns.
+        A row is known by its label. Where one of the tables has no labels, the row must have the descriptors that it
+        had, in the columns that both tables have, of which there must be one.
         """
         found = super().decode_from(data, description) if isinstance(data, dict) else self.parse(data)
-        theirs = description.get("descriptors")
-        if self.is_numbered and isinstance(theirs, dict) and self._differs(found[0], theirs):
-            raise PointError(f"row {found[0]} has other descriptors than before, and no label that tells which it is")
+        if description.get("kind") == self.kind and (self.is_numbered or _is_numbered(description)):
+            self._check_is_same(found[0], data, description)
         return found
 
-    def _differs(self, row: int, theirs: ParsedJson) -> bool:
-        """Tell whether a row has other values than in another table, in the columns that both have."""
-        other = _rebuild_table(json.dumps(theirs))
-        if row >= other.size:
-            return True
-        mine, before = (dict(zip(one.names, one.row(row), strict=True)) for one in (self.likeness, other))
-        return any(before[name] != value for name, value in mine.items() if name in before)
+    def _check_is_same(self, row: int, data: ParsedJson, description: ParsedJson) -> None:
+        """Raise PointError where a row has other values than the one of another table that is called `data`."""
+        if data not in description["choices"]:
+            raise PointError(f"expected a row of before, got {short_repr(data)}")
+        other, at = _rebuild_table(json.dumps(description["descriptors"])), description["choices"].index(data)
+        mine, before = (dict(zip(one.names, one.row(i), strict=True)) for one, i in ((self.likeness, row), (other, at)))
+        shared = mine.keys() & before.keys()
+        if not shared:
+            raise PointError(f"row {row}: no column is left of those before, and no label tells which row it is")
+        if any(mine[name] != before[name] for name in shared):
+            raise PointError(f"row {row} has other descriptors than before, and no label that tells which it is")
 
     def describe(self) -> dict[str, Json]:
         """Return the labels and the descriptors as JSON."""
-        return super().describe() | {"descriptors": self.likeness.to_json()}
+        labeled: dict[str, Json] = {"labeled": True} if self.is_labeled else {}
+        return super().describe() | labeled | {"descriptors": self.likeness.to_json()}
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Candidates:
@@ -109,7 +115,7 @@ class Candidates(ChoiceVariable):
         Raises DomainError where the labels are Python objects, which no file holds.
         """
         labels, found = choices_from_json(data["choices"]), cls.__new__(cls)
-        found._take_rows(labels, Descriptors.from_json(data["descriptors"]))
+        found._take_rows(labels, Descriptors.from_json(data["descriptors"]), data.get("labeled", False))
         ChoiceVariable.__init__(found, found.choices, found.graph)
         return found
 
@@ -120,6 +126,11 @@ def likeness_of(variable: Variable) -> Likeness | None:
     variable: of any kind.
     """
     return variable.likeness if isinstance(variable, Categorical | Candidates) else None
+
+
+def _is_numbered(description: ParsedJson) -> bool:
+    """Tell whether the rows of a table, as JSON, have no labels but their numbers."""
+    return not description.get("labeled", False) and are_numbers_of_rows(description["choices"])
 
 
 @lru_cache(maxsize=2)

@@ -52,6 +52,17 @@ def read_table(owner: str, given: object) -> GivenTable:
     return GivenTable(labels, columns)
 
 
+def are_numbers_of_rows(labels: Sequence[Any]) -> bool:
+    """Tell whether labels are 0, 1, ..., in order, which says no more than that they are rows; bools are no numbers.
+
+    labels: of the rows.
+    """
+    return all(
+        isinstance(label, int | float | np.number) and not isinstance(label, bool) and label == i
+        for i, label in enumerate(labels)
+    )
+
+
 def _are_mappings(given: Sequence[Any]) -> bool:
     return len(given) > 0 and all(isinstance(one, Mapping) for one in given)
 
@@ -64,7 +75,7 @@ def _read_frame(owner: str, frame: Any) -> tuple[list[Any] | None, dict[str, Col
         raise DomainError(f"{owner}: expected columns of distinct names, got {twice!r} more than once")
     columns = {name: _list_values(owner, name, frame[own]) for name, own in zip(names, given, strict=True)}
     index = list(frame.index) if hasattr(frame, "index") else None
-    return None if index == list(range(len(index or []))) else index, columns
+    return None if index is None or are_numbers_of_rows(index) else index, columns
 
 
 def _read_records(owner: str, records: Sequence[Mapping[Any, Any]]) -> dict[str, Column]:
