@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -13,7 +13,7 @@ from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choice_json import choices_from_json
 from bostruct.domains.space.choices import ChoiceVariable, check_choices
 from bostruct.domains.space.descriptors import Descriptors
-from bostruct.domains.space.given_table import are_numbers_of_rows, build_descriptors, read_table
+from bostruct.domains.space.given_table import GivenTable, are_numbers_of_rows, build_descriptors, read_table
 from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph
 from bostruct.domains.space.likeness import Likeness, check_varies, count_degrees
 from bostruct.domains.space.ranked_graph import RankedGraph
@@ -27,8 +27,8 @@ class Candidates(ChoiceVariable):
     """A variable whose values are the rows of a table. Its columns, the descriptors, say how alike the rows are.
 
     table: 2 to 10,000 rows, as a pandas frame, a dict of columns, a list of dicts, or numbers (rows, columns).
-    label: name of the column that names the rows, which is no descriptor; None for the index of a frame, and for the
-        numbers of the rows, from 0, where there is none.
+    label: name of the column that names the rows, which is no descriptor, or of the index of a frame; None for the
+        index, and for the numbers of the rows, from 0, where there is none.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
     default: a value, which trials had that were told before the variable existed; see docs/studies.md.
 
@@ -43,16 +43,15 @@ class Candidates(ChoiceVariable):
     """
 
     def __init__(
-        self, table: object, *, label: str | None = None, when: When | None = None, default: object = NO_DEFAULT
+        self, table: object, *, label: Hashable = None, when: When | None = None, default: object = NO_DEFAULT
     ) -> None:
-        index, columns = read_table(self.kind, table)
+        given = read_table(self.kind, table)
+        index, columns = given.labels, given.columns
         n = len(next(iter(columns.values())))
         if not 2 <= n <= MAX_ROWS:
             raise DomainError(f"Candidates: expected 2 to {MAX_ROWS} rows, got {n}")
         if label is not None:
-            if label not in columns:
-                raise DomainError(f"Candidates: label: expected one of {short_repr(list(columns))}, got {label!r}")
-            index = list(columns.pop(label))
+            index = _find_labels(given, label)
         labels = tuple(range(n)) if index is None else check_choices(self.kind, index, "label", MAX_ROWS)
         descriptors = check_varies(self.kind, build_descriptors(self.kind, columns, labels))
         if index is None and (equal := descriptors.find_equal_rows()):
@@ -126,6 +125,16 @@ def likeness_of(variable: Variable) -> Likeness | None:
     variable: of any kind.
     """
     return variable.likeness if isinstance(variable, Categorical | Candidates) else None
+
+
+def _find_labels(given: GivenTable, label: object) -> list[Any]:
+    """Return the labels in a column, which is taken out, or in the index; raise DomainError where none has the name."""
+    if str(label) in given.columns:
+        return list(given.columns.pop(str(label)))
+    if given.index is not None and str(label) == given.index_name:
+        return given.index
+    named = [] if given.index_name is None else [given.index_name]
+    raise DomainError(f"Candidates: label: expected one of {short_repr([*given.columns, *named])}, got {label!r}")
 
 
 def _is_numbered(description: ParsedJson) -> bool:

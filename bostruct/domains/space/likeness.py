@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -14,8 +14,9 @@ import numpy as np
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Array, DomainError, Json, ParsedJson
+from bostruct.domains.space.choices import to_python
 from bostruct.domains.space.descriptors import Descriptors, freeze, pack_numbers, unpack_numbers
-from bostruct.domains.space.given_table import build_descriptors, read_table
+from bostruct.domains.space.given_table import are_numbers_of_rows, build_descriptors, read_table
 
 SYMMETRY = 1e-6  # of the largest entry: differences of opposite entries that are rounding
 CLIPPED = 1e-6  # share of the spectrum that rounding may make negative
@@ -186,14 +187,36 @@ def _name(descriptors: object, distances: object, kernel: object) -> tuple[tuple
 
 def _describe_choices(choices: Sequence[Any], given: object) -> Descriptors:
     owner = "Categorical: descriptors"
-    labels, columns = read_table(owner, given)
-    n = len(next(iter(columns.values())))
-    if labels is not None:
-        rows = find_rows(owner, choices, labels)
+    _check_has_columns(owner, choices, given)
+    table = read_table(owner, given)
+    columns, n = table.columns, len(next(iter(table.columns.values())))
+    if (rows := _find_labeled_rows(owner, choices, table.index)) is not None:
         columns = {name: [column[row] for row in rows] for name, column in columns.items()}
     elif n != len(choices):
         raise DomainError(f"{owner}: expected a row for each of the {len(choices)} choices, got {n}")
     return check_varies(owner, build_descriptors(owner, columns, choices))
+
+
+def _check_has_columns(owner: str, choices: Sequence[Any], given: object) -> None:
+    """Raise DomainError for a mapping from the choices to their rows."""
+    if isinstance(given, Mapping) and len(given) == len(choices):
+        names = list(given)
+        if all(any(_are_same(name, choice) for name in names) for choice in choices):
+            raise DomainError(f"{owner}: expected a dict of columns, not of rows, got the choices as names")
+
+
+def _find_labeled_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any] | None) -> list[int] | None:
+    """Return the row of each choice by its label; None where rows have the order of the choices."""
+    if labels is None:
+        return None
+    if are_numbers_of_rows(labels) and not all(any(_are_same(one, choice) for one in labels) for choice in choices):
+        return None
+    return find_rows(owner, choices, labels)
+
+
+def _are_same(label: object, choice: object) -> bool:
+    """Tell whether a label is a choice; a bool is no number."""
+    return isinstance(label, bool) == isinstance(choice, bool) and bool(label == choice)
 
 
 def find_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any]) -> list[int]:
@@ -203,8 +226,8 @@ def find_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any]) -> list
     choices: in order.
     labels: of the rows; those of no choice are left out.
     """
-    held = [one.item() if isinstance(one, np.generic) else one for one in labels]
-    found = [[i for i, label in enumerate(held) if label == choice] for choice in choices]
+    held = [to_python(one) for one in labels]
+    found = [[i for i, label in enumerate(held) if _are_same(label, choice)] for choice in choices]
     for choice, rows in zip(choices, found, strict=True):
         if len(rows) != 1:
             raise DomainError(f"{owner}: expected one row for {short_repr(choice)}, got {len(rows)}")
@@ -215,12 +238,11 @@ def _read_matrix(choices: Sequence[Any], name: str, given: Any) -> Array:
     """Return a symmetric matrix between choices (n, n); raise DomainError, naming what is wrong."""
     owner, n = f"Categorical: {name}", len(choices)
     if hasattr(given, "columns") and hasattr(given, "index") and hasattr(given, "to_numpy"):
-        labels = list(given.index)
-        if labels != list(given.columns):
+        labels, columns = ([to_python(one) for one in own] for own in (given.index, given.columns))
+        if labels != columns:
             raise DomainError(f"{owner}: expected the same labels of rows and columns in the same order")
         given = given.to_numpy()
-        if labels != list(range(n)):
-            rows = find_rows(owner, choices, labels)
+        if (rows := _find_labeled_rows(owner, choices, labels)) is not None:
             given = given[np.ix_(rows, rows)]
     try:
         matrix = np.array(given, dtype=np.float64)

@@ -167,7 +167,9 @@ def test_choices_that_clipping_makes_the_same_are_the_same():
     matrix = np.array([[1.0, 2.0, 2.0, 0.0], [2.0, 1.0, 2.0, 0.0], [2.0, 2.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
     with pytest.warns(UserWarning, match="not positive semi-definite"):
         variable = bo.Categorical(list("abcd"), kernel=matrix)
-    found = LikenessDistances(variable.likeness).compare(rows(4), rows(4))[1]
+    likeness = likeness_of(variable)
+    assert likeness is not None
+    found = LikenessDistances(likeness).compare(rows(4), rows(4))[1]
     is_last = rows(4) == 3
     assert_allclose(found, scale((is_last != is_last.T).astype(float)), atol=0.0)
     space = bo.Space({"x": variable})
