@@ -33,7 +33,7 @@ class GivenTable(NamedTuple):
 
     @property
     def labels(self) -> list[Any] | None:
-        """Of the rows; None where they are only numbered."""
+        """The index; None where there is none, or one that only numbers the rows."""
         return None if self.index_labels is None or are_numbers_of_rows(self.index_labels) else self.index_labels
 
 
@@ -156,8 +156,11 @@ def _read_column(where: str, column: Column, labels: Sequence[Any]) -> Array | t
             _check_each(where, values, labels, "a text, as in the first row", lambda one: isinstance(one, str))
             return tuple(values)
         _check_each(where, values, labels, "a number or a text", lambda one: isinstance(one, int | float))
-        is_held = "numbers that doubles hold, up to 1.8e308"
-        _check_each(where, values, labels, is_held, lambda one: not isinstance(one, int) or abs(one) <= LARGEST)
+        for value, label in zip(values, labels, strict=True):
+            if isinstance(value, int) and abs(value) > LARGEST:  # too long to be shown
+                raise DomainError(
+                    f"{where}: expected finite numbers, got an int beyond 1.8e308 in row {short_repr(label)}"
+                )
         column = np.array(values, dtype=np.float64)
     numbers = np.array(column, dtype=np.float64)
     wrong = np.flatnonzero(~np.isfinite(numbers))

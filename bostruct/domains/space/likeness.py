@@ -250,7 +250,9 @@ def _read_matrix(choices: Sequence[Any], name: str, given: Any) -> Array:
             given = given[np.ix_(rows, rows)]
     try:
         matrix = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:
+        raise DomainError(f"{owner}: expected finite numbers, got an int beyond 1.8e308") from None
+    except (TypeError, ValueError):
         raise DomainError(f"{owner}: expected numbers ({n}, {n}), got {short_repr(given)}") from None
     if matrix.shape != (n, n):
         raise DomainError(f"{owner}: expected shape {(n, n)}, as there are {n} choices, got {matrix.shape}")

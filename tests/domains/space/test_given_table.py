@@ -110,7 +110,7 @@ REFUSED: list[tuple[object, str]] = [
     (pd.DataFrame({"a": [1.0, np.inf]}, index=["x", "y"]), r"column 'a': expected finite numbers, got inf in row 'y'$"),
     ({"a": [1.0, None]}, r"column 'a': expected a number or a text, got None in row 1$"),
     (pd.DataFrame({"a": pd.array([1, pd.NA], dtype="Int64")}), r"column 'a': expected a number or a text, got <NA>"),
-    ({"a": [10**400, 1, 2]}, r"column 'a': expected numbers that doubles hold, up to 1.8e308, got .* in row 0$"),
+    ({"a": [1, -(10**5000), 2]}, r"column 'a': expected finite numbers, got an int beyond 1.8e308 in row 1$"),
     ({"a": ["x", 3]}, r"column 'a': expected a text, as in the first row, got 3 in row 1$"),
     ({"a": pd.Series(["x", None])}, r"column 'a': expected a text, as in the first row, got (None|nan) in row 1$"),
     ({"a": pd.date_range("2026", periods=2)}, r"column 'a': expected a number or a text, got Timestamp"),

@@ -124,7 +124,7 @@ REFUSED: list[tuple[dict[str, object], str]] = [
         {"kernel": replaced(2, 2, 0.0, KERNEL)},
         "kernel: expected a positive diagonal, got 0.0 between 'Et3N'",
     ),
-    ({"distances": [[0, 10**400, 1], [10**400, 0, 1], [1, 1, 0]]}, r"distances: expected numbers \(3, 3\), got"),
+    ({"distances": [[0, 10**5000, 1], [1, 0, 1], [1, 1, 0]]}, "distances: expected finite numbers, got an int beyond"),
     ({"kernel": np.where(np.eye(3), 1e-300, 1e300)}, "kernel: expected numbers near the size of the diagonal, got 1e"),
     ({"kernel": np.ones((3, 3))}, "kernel: expected choices that are not all the same, got ones alone"),
     ({"kernel": [[1, 2, 2], [2, 1, 2], [2, 2, 1]]}, "kernel: expected choices that are not all the same, got a matrix"),
