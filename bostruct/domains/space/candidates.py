@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -13,7 +13,7 @@ from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choice_json import choices_from_json
 from bostruct.domains.space.choices import ChoiceVariable, check_choices
 from bostruct.domains.space.descriptors import Descriptors
-from bostruct.domains.space.given_table import build_descriptors, read_table
+from bostruct.domains.space.given_table import GivenTable, are_numbers_of_rows, build_descriptors, read_table
 from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph
 from bostruct.domains.space.likeness import Likeness, check_varies, count_degrees
 from bostruct.domains.space.ranked_graph import RankedGraph
@@ -27,8 +27,8 @@ class Candidates(ChoiceVariable):
     """A variable whose values are the rows of a table. Its columns, the descriptors, say how alike the rows are.
 
     table: 2 to 10,000 rows, as a pandas frame, a dict of columns, a list of dicts, or numbers (rows, columns).
-    label: name of the column that names the rows, which is no descriptor; None for the index of a frame, and for the
-        numbers of the rows, from 0, where there is none.
+    label: name of the column that names the rows, which is no descriptor, or of the index of a frame; None for the
+        index, and for the numbers of the rows, from 0, where there is none.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
     default: a value, which trials had that were told before the variable existed; see docs/studies.md.
 
@@ -43,35 +43,36 @@ class Candidates(ChoiceVariable):
     """
 
     def __init__(
-        self, table: object, *, label: str | None = None, when: When | None = None, default: object = NO_DEFAULT
+        self, table: object, *, label: Hashable = None, when: When | None = None, default: object = NO_DEFAULT
     ) -> None:
-        index, columns = read_table(self.kind, table)
+        given = read_table(self.kind, table)
+        index, columns = given.labels, given.columns
         n = len(next(iter(columns.values())))
         if not 2 <= n <= MAX_ROWS:
             raise DomainError(f"Candidates: expected 2 to {MAX_ROWS} rows, got {n}")
         if label is not None:
-            if label not in columns:
-                raise DomainError(f"Candidates: label: expected one of {short_repr(list(columns))}, got {label!r}")
-            index = list(columns.pop(label))
+            index = _find_labels(given, label)
         labels = tuple(range(n)) if index is None else check_choices(self.kind, index, "label", MAX_ROWS)
         descriptors = check_varies(self.kind, build_descriptors(self.kind, columns, labels))
         if index is None and (equal := descriptors.find_equal_rows()):
             first, second = equal
             got = f"rows {first} and {second}, which are equal"
             raise DomainError(f"Candidates: expected rows that differ, or labels, got {got}")
-        self._take_rows(labels, descriptors)
+        self._take_rows(labels, descriptors, index is not None)
         super().__init__(self.choices, self.graph, when, default)
 
-    def _take_rows(self, labels: Sequence[Any], descriptors: Descriptors) -> None:
+    def _take_rows(self, labels: Sequence[Any], descriptors: Descriptors, are_given: bool) -> None:
+        """Take labels, and whether they were given, which matters, and is in files, where they are numbers of rows."""
         self.likeness, self.degrees = descriptors, count_degrees(descriptors)
         self.choices = tuple(labels)
+        self.is_labeled = are_given and are_numbers_of_rows(labels)
         is_long = descriptors.size > MAX_CHOICES
         self.graph = RankedGraph(descriptors) if is_long else CompleteGraph(descriptors.size)
 
     @cached_property
     def is_numbered(self) -> bool:
         """True where rows have no labels but their numbers."""
-        return self.choices == tuple(range(self.size))
+        return not self.is_labeled and are_numbers_of_rows(self.choices)
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Sequence[int]:
         """Rebuild the position of a row that another variable encoded; raise PointError where this one has it not.
@@ -79,26 +80,30 @@ class Candidates(ChoiceVariable):
         data: the label of the row, or a dict with its position.
         description: what `to_json` of the other returned.
 
-        A row is known by its label. A row without one must have the descriptors that it had, as far as both tables
-        have these columns.
+        A row is known by its label. Where one of the tables has no labels, the row must have the descriptors that it
+        had, in the columns that both tables have, of which there must be one.
         """
         found = super().decode_from(data, description) if isinstance(data, dict) else self.parse(data)
-        theirs = description.get("descriptors")
-        if self.is_numbered and isinstance(theirs, dict) and self._differs(found[0], theirs):
-            raise PointError(f"row {found[0]} has other descriptors than before, and no label that tells which it is")
+        if description.get("kind") == self.kind and (self.is_numbered or _is_numbered(description)):
+            self._check_is_same(found[0], data, description)
         return found
 
-    def _differs(self, row: int, theirs: ParsedJson) -> bool:
-        """Tell whether a row has other values than in another table, in the columns that both have."""
-        other = _rebuild_table(json.dumps(theirs))
-        if row >= other.size:
-            return True
-        mine, before = (dict(zip(one.names, one.row(row), strict=True)) for one in (self.likeness, other))
-        return any(before[name] != value for name, value in mine.items() if name in before)
+    def _check_is_same(self, row: int, data: ParsedJson, description: ParsedJson) -> None:
+        """Raise PointError where a row has other values than the one of another table that is called `data`."""
+        if data not in description["choices"]:
+            raise PointError(f"expected a row of before, got {short_repr(data)}")
+        other, at = _rebuild_table(json.dumps(description["descriptors"])), description["choices"].index(data)
+        mine, before = (dict(zip(one.names, one.row(i), strict=True)) for one, i in ((self.likeness, row), (other, at)))
+        shared = mine.keys() & before.keys()
+        if not shared:
+            raise PointError(f"row {row}: no column is left of those before, and no label tells which row it is")
+        if any(mine[name] != before[name] for name in shared):
+            raise PointError(f"row {row} has other descriptors than before, and no label that tells which it is")
 
     def describe(self) -> dict[str, Json]:
         """Return the labels and the descriptors as JSON."""
-        return super().describe() | {"descriptors": self.likeness.to_json()}
+        labeled: dict[str, Json] = {"labeled": True} if self.is_labeled else {}
+        return super().describe() | labeled | {"descriptors": self.likeness.to_json()}
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Candidates:
@@ -109,7 +114,7 @@ class Candidates(ChoiceVariable):
         Raises DomainError where the labels are Python objects, which no file holds.
         """
         labels, found = choices_from_json(data["choices"]), cls.__new__(cls)
-        found._take_rows(labels, Descriptors.from_json(data["descriptors"]))
+        found._take_rows(labels, Descriptors.from_json(data["descriptors"]), data.get("labeled", False))
         ChoiceVariable.__init__(found, found.choices, found.graph)
         return found
 
@@ -120,6 +125,21 @@ def likeness_of(variable: Variable) -> Likeness | None:
     variable: of any kind.
     """
     return variable.likeness if isinstance(variable, Categorical | Candidates) else None
+
+
+def _find_labels(given: GivenTable, label: object) -> list[Any]:
+    """Return the labels in a column, which is taken out, or in the index; raise DomainError where none has the name."""
+    if str(label) in given.columns:
+        return list(given.columns.pop(str(label)))
+    if given.index_labels is not None and str(label) == given.index_name:
+        return given.index_labels
+    named = [] if given.index_name is None else [given.index_name]
+    raise DomainError(f"Candidates: label: expected one of {short_repr([*given.columns, *named])}, got {label!r}")
+
+
+def _is_numbered(description: ParsedJson) -> bool:
+    """Tell whether the rows of a table, as JSON, have no labels but their numbers."""
+    return not description.get("labeled", False) and are_numbers_of_rows(description["choices"])
 
 
 @lru_cache(maxsize=2)

@@ -25,7 +25,7 @@ class DescriptorGroup(NamedTuple):
     """Descriptors that are compared together.
 
     kind: "numbers", told apart by standardized differences; "bits", by Tanimoto; "texts", by whether they are equal.
-    columns: of the rows: numbers (n, p), bits (n, q), or codes of texts (n, 1).
+    columns: of the rows: numbers, scaled by `scale_to_one` (n, p), bits (n, q), or codes of texts (n, 1).
     """
 
     kind: str
@@ -72,7 +72,7 @@ class Descriptors:
     def groups(self) -> tuple[DescriptorGroup, ...]:
         """The descriptors that are compared together: up to 8 numbers each by itself, all bits, each text by itself."""
         found = []
-        varying = [column for column in self.numbers.values() if np.ptp(column) > 0.0]
+        varying = [scale_to_one(column) for column in self.numbers.values() if column.max() > column.min()]
         if len(varying) > MOST_APART:
             found.append(DescriptorGroup("numbers", np.column_stack(varying)))
         else:
@@ -140,6 +140,14 @@ class Descriptors:
         numbers = {name: unpack_numbers(text) for name, text in data.get("numbers", {}).items()}
         texts = {name: tuple(column) for name, column in data.get("texts", {}).items()}
         return cls(numbers, freeze(flat), tuple(bits["names"]), texts)
+
+
+def scale_to_one(values: Array) -> Array:
+    """Scale numbers by a power of two, which rounds none, so that their squares neither overflow nor vanish.
+
+    values: finite, any shape; the largest size among them comes into [1/2, 1), unless all are 0.
+    """
+    return np.asarray(np.ldexp(values, -int(np.frexp(np.abs(values).max())[1])))
 
 
 def pack_numbers(values: Array) -> str:

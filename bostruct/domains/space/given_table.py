@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -10,8 +10,10 @@ import numpy.typing as npt
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Array, DomainError
+from bostruct.domains.space.choices import to_python
 from bostruct.domains.space.descriptors import Descriptors, freeze
 
+LARGEST = int(np.finfo(np.float64).max)
 MIN_BITS = 8  # columns of zeros and ones from which they are a fingerprint; fewer are numbers
 
 Column: TypeAlias = Sequence[Any] | npt.NDArray[Any]
@@ -20,16 +22,23 @@ Column: TypeAlias = Sequence[Any] | npt.NDArray[Any]
 class GivenTable(NamedTuple):
     """A table as the user gave it.
 
-    labels: of the rows; None where they are only numbered.
     columns: by name, as many values in each as there are rows.
+    index_labels: of a frame; None for a table of any other form.
+    index_name: of the index; None where it has no name.
     """
 
-    labels: list[Any] | None
     columns: dict[str, Column]
+    index_labels: list[Any] | None = None
+    index_name: str | None = None
+
+    @property
+    def labels(self) -> list[Any] | None:
+        """The index; None where there is none, or one that only numbers the rows."""
+        return None if self.index_labels is None or are_numbers_of_rows(self.index_labels) else self.index_labels
 
 
 def read_table(owner: str, given: object) -> GivenTable:
-    """Return the rows' labels and the columns of a table.
+    """Return the columns of a table, and the index of a frame.
 
     owner: what errors call the argument.
     given: a pandas frame, a mapping from names to columns, a sequence of mappings, or numbers (rows, columns).
@@ -37,34 +46,55 @@ def read_table(owner: str, given: object) -> GivenTable:
     Raises DomainError.
     """
     if isinstance(given, Mapping):
-        labels, columns = None, {str(name): _list_values(owner, name, column) for name, column in given.items()}
+        table = GivenTable(_name_columns(owner, given, given))
     elif hasattr(given, "columns") and hasattr(given, "__getitem__"):
-        labels, columns = _read_frame(owner, given)
+        table = _read_frame(owner, given)
     elif isinstance(given, Sequence) and not isinstance(given, str | bytes) and _are_mappings(given):
-        labels, columns = None, _read_records(owner, given)
+        table = GivenTable(_read_records(owner, given))
     else:
-        labels, columns = None, _read_matrix(owner, given)
-    lengths = {name: len(column) for name, column in columns.items()}
-    if not columns:
+        table = GivenTable(_read_matrix(owner, given))
+    lengths = {name: len(column) for name, column in table.columns.items()}
+    if not table.columns:
         raise DomainError(f"{owner}: expected at least one column, got {short_repr(given)}")
     if len(set(lengths.values())) > 1:
         raise DomainError(f"{owner}: expected columns of one length, got {short_repr(lengths)}")
-    return GivenTable(labels, columns)
+    return table
+
+
+def are_numbers_of_rows(labels: Sequence[Any]) -> bool:
+    """Tell whether labels are 0, 1, ..., in order, which says no more than that they are rows; bools are no numbers.
+
+    labels: of the rows.
+    """
+    return all(
+        isinstance(label, int | float | np.number) and not isinstance(label, bool) and label == i
+        for i, label in enumerate(labels)
+    )
 
 
 def _are_mappings(given: Sequence[Any]) -> bool:
     return len(given) > 0 and all(isinstance(one, Mapping) for one in given)
 
 
-def _read_frame(owner: str, frame: Any) -> tuple[list[Any] | None, dict[str, Column]]:
-    """Return the index of a data frame, where it is more than the numbers of the rows, and its columns."""
-    given = list(frame.columns)
-    names = [str(name) for name in given]
-    if twice := next((name for i, name in enumerate(names) if name in names[:i]), None):
+def _read_frame(owner: str, frame: Any) -> GivenTable:
+    columns, index = _name_columns(owner, frame.columns, frame), getattr(frame, "index", None)
+    if index is None:
+        return GivenTable(columns)
+    name = getattr(index, "name", None)
+    return GivenTable(columns, [to_python(label) for label in index], None if name is None else str(name))
+
+
+def _name_columns(owner: str, names: Iterable[Any], table: Any) -> dict[str, Column]:
+    """Return the columns of a frame or a mapping by their names as texts; raise DomainError for equal ones."""
+    found: dict[str, Column] = {}
+    given = list(names)
+    texts = [str(name) for name in given]
+    if len(set(texts)) < len(texts):
+        twice = next(name for i, name in enumerate(texts) if name in texts[:i])
         raise DomainError(f"{owner}: expected columns of distinct names, got {twice!r} more than once")
-    columns = {name: _list_values(owner, name, frame[own]) for name, own in zip(names, given, strict=True)}
-    index = list(frame.index) if hasattr(frame, "index") else None
-    return None if index == list(range(len(index or []))) else index, columns
+    for text, name in zip(texts, given, strict=True):
+        found[text] = _list_values(owner, name, table[name])
+    return found
 
 
 def _read_records(owner: str, records: Sequence[Mapping[Any, Any]]) -> dict[str, Column]:
@@ -72,7 +102,7 @@ def _read_records(owner: str, records: Sequence[Mapping[Any, Any]]) -> dict[str,
     for i, record in enumerate(records):
         if set(record) != set(names):
             raise DomainError(f"{owner}: row {i}: expected the columns {short_repr(names)}, got {list(record)}")
-    return {str(name): [record[name] for record in records] for name in names}
+    return _name_columns(owner, names, {name: [record[name] for record in records] for name in names})
 
 
 def _read_matrix(owner: str, given: Any) -> dict[str, Column]:
@@ -121,11 +151,16 @@ def build_descriptors(owner: str, columns: Mapping[str, Column], labels: Sequenc
 def _read_column(where: str, column: Column, labels: Sequence[Any]) -> Array | tuple[str, ...]:
     """Return a column as numbers (n,) or as texts; raise DomainError, naming the row, for anything else."""
     if not (isinstance(column, np.ndarray) and column.dtype.kind in "biuf"):
-        values = [one.item() if isinstance(one, np.generic) else one for one in column]
+        values = [to_python(one) for one in column]
         if values and isinstance(values[0], str):
             _check_each(where, values, labels, "a text, as in the first row", lambda one: isinstance(one, str))
             return tuple(values)
         _check_each(where, values, labels, "a number or a text", lambda one: isinstance(one, int | float))
+        for value, label in zip(values, labels, strict=True):
+            if isinstance(value, int) and abs(value) > LARGEST:  # too long to be shown
+                raise DomainError(
+                    f"{where}: expected finite numbers, got an int beyond 1.8e308 in row {short_repr(label)}"
+                )
         column = np.array(values, dtype=np.float64)
     numbers = np.array(column, dtype=np.float64)
     wrong = np.flatnonzero(~np.isfinite(numbers))

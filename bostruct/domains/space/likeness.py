@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -14,11 +14,13 @@ import numpy as np
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Array, DomainError, Json, ParsedJson
-from bostruct.domains.space.descriptors import Descriptors, freeze, pack_numbers, unpack_numbers
-from bostruct.domains.space.given_table import build_descriptors, read_table
+from bostruct.domains.space.choices import to_python
+from bostruct.domains.space.descriptors import Descriptors, freeze, pack_numbers, scale_to_one, unpack_numbers
+from bostruct.domains.space.given_table import are_numbers_of_rows, build_descriptors, read_table
 
 SYMMETRY = 1e-6  # of the largest entry: differences of opposite entries that are rounding
 CLIPPED = 1e-6  # share of the spectrum that rounding may make negative
+ROUNDING = 1e-12  # of the largest squared norm: squared distances after clipping that are rounding alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,10 @@ class GivenMatrix:
 
     @property
     def squared_distances(self) -> Array:
-        """The squares of Euclidean distances between the values (n, n), as near as there are such."""
+        """The squares of Euclidean distances between the values (n, n), as near as there are such.
+
+        Distances are scaled first, see `scale_to_one`.
+        """
         return self._embedding[0]
 
     @property
@@ -65,20 +70,23 @@ class GivenMatrix:
         A kernel is scaled to a diagonal of ones before and after. The inner products of distances D are -J D^2 J / 2,
         where J takes off the mean.
         """
-        inner = _correlations(self.matrix) if self.is_kernel else _center(-0.5 * self.matrix**2)
+        matrix = self.matrix if self.is_kernel else scale_to_one(self.matrix)
+        inner = _correlations(matrix) if self.is_kernel else _center(-0.5 * matrix**2)
         values, vectors = np.linalg.eigh(inner)
         negative = float(-values[values < 0.0].sum() / np.abs(values).sum())
         if negative <= CLIPPED:
-            squares = 2.0 * (1.0 - inner) if self.is_kernel else self.matrix**2
+            squares = 2.0 * (1.0 - inner) if self.is_kernel else matrix**2
             return np.maximum(squares, 0.0), 0.0
         kept = np.maximum(values, 0.0)
         clipped = (vectors * kept) @ vectors.T
         if self.is_kernel:
             clipped = _correlations(clipped)
         own = clipped.diagonal()
-        squares = np.maximum(own[:, None] + own - 2.0 * clipped, 0.0)
+        squares = own[:, None] + own - 2.0 * clipped
+        squares = 0.5 * (squares + squares.T)
+        squares[squares <= ROUNDING * own.max()] = 0.0  # rounding, which scaled up would be no distance
         np.fill_diagonal(squares, 0.0)
-        return 0.5 * (squares + squares.T), negative
+        return squares, negative
 
     def to_json(self) -> dict[str, Json]:
         """Return the lower triangle of the matrix, its diagonal included, as base64 of little-endian doubles."""
@@ -116,6 +124,11 @@ def read_likeness(choices: Sequence[Any], descriptors: object, distances: object
     if not given:
         return None
     found = GivenMatrix(_read_matrix(choices, given[0], distances if kernel is None else kernel), kernel is not None)
+    if found.is_kernel and found.squared_distances.max() <= SYMMETRY:
+        raise DomainError(
+            f"Categorical: {given[0]}: expected choices that are not all the same, got a matrix that is not positive "
+            "semi-definite, whose nearest one that is has ones alone"
+        )
     if found.clipped:
         what = "a kernel" if found.is_kernel else "Euclidean distances"
         warnings.warn(
@@ -178,14 +191,36 @@ def _name(descriptors: object, distances: object, kernel: object) -> tuple[tuple
 
 def _describe_choices(choices: Sequence[Any], given: object) -> Descriptors:
     owner = "Categorical: descriptors"
-    labels, columns = read_table(owner, given)
-    n = len(next(iter(columns.values())))
-    if labels is not None:
-        rows = find_rows(owner, choices, labels)
+    _check_has_columns(owner, choices, given)
+    table = read_table(owner, given)
+    columns, n = table.columns, len(next(iter(table.columns.values())))
+    if (rows := _find_labeled_rows(owner, choices, table.index_labels)) is not None:
         columns = {name: [column[row] for row in rows] for name, column in columns.items()}
     elif n != len(choices):
         raise DomainError(f"{owner}: expected a row for each of the {len(choices)} choices, got {n}")
     return check_varies(owner, build_descriptors(owner, columns, choices))
+
+
+def _check_has_columns(owner: str, choices: Sequence[Any], given: object) -> None:
+    """Raise DomainError for a mapping from the choices to their rows."""
+    if isinstance(given, Mapping) and len(given) == len(choices):
+        names = list(given)
+        if all(any(_are_same(name, choice) for name in names) for choice in choices):
+            raise DomainError(f"{owner}: expected a dict of columns, not of rows, got the choices as names")
+
+
+def _find_labeled_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any] | None) -> list[int] | None:
+    """Return the row of each choice by its label; None where rows have the order of the choices."""
+    if labels is None:
+        return None
+    if are_numbers_of_rows(labels) and not all(any(_are_same(one, choice) for one in labels) for choice in choices):
+        return None
+    return find_rows(owner, choices, labels)
+
+
+def _are_same(label: object, choice: object) -> bool:
+    """Tell whether a label is a choice; a bool is no number."""
+    return isinstance(label, bool) == isinstance(choice, bool) and bool(label == choice)
 
 
 def find_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any]) -> list[int]:
@@ -195,8 +230,8 @@ def find_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any]) -> list
     choices: in order.
     labels: of the rows; those of no choice are left out.
     """
-    held = [one.item() if isinstance(one, np.generic) else one for one in labels]
-    found = [[i for i, label in enumerate(held) if label == choice] for choice in choices]
+    held = [to_python(one) for one in labels]
+    found = [[i for i, label in enumerate(held) if _are_same(label, choice)] for choice in choices]
     for choice, rows in zip(choices, found, strict=True):
         if len(rows) != 1:
             raise DomainError(f"{owner}: expected one row for {short_repr(choice)}, got {len(rows)}")
@@ -207,15 +242,16 @@ def _read_matrix(choices: Sequence[Any], name: str, given: Any) -> Array:
     """Return a symmetric matrix between choices (n, n); raise DomainError, naming what is wrong."""
     owner, n = f"Categorical: {name}", len(choices)
     if hasattr(given, "columns") and hasattr(given, "index") and hasattr(given, "to_numpy"):
-        labels = list(given.index)
-        if labels != list(given.columns):
+        labels, columns = ([to_python(one) for one in own] for own in (given.index, given.columns))
+        if labels != columns:
             raise DomainError(f"{owner}: expected the same labels of rows and columns in the same order")
         given = given.to_numpy()
-        if labels != list(range(n)):
-            rows = find_rows(owner, choices, labels)
+        if (rows := _find_labeled_rows(owner, choices, labels)) is not None:
             given = given[np.ix_(rows, rows)]
     try:
         matrix = np.array(given, dtype=np.float64)
+    except OverflowError:
+        raise DomainError(f"{owner}: expected finite numbers, got an int beyond 1.8e308") from None
     except (TypeError, ValueError):
         raise DomainError(f"{owner}: expected numbers ({n}, {n}), got {short_repr(given)}") from None
     if matrix.shape != (n, n):
@@ -223,11 +259,14 @@ def _read_matrix(choices: Sequence[Any], name: str, given: Any) -> Array:
     _check_entries(owner, choices, matrix, np.isfinite(matrix), "finite numbers")
     largest = float(np.abs(matrix).max())
     _check_entries(owner, choices, matrix, np.abs(matrix - matrix.T) <= SYMMETRY * largest, "a symmetric matrix")
-    matrix = 0.5 * (matrix + matrix.T)
+    matrix = 0.5 * matrix + 0.5 * matrix.T
     own, is_own = matrix.diagonal(), np.eye(n, dtype=bool)
     if name == "kernel":
         _check_entries(owner, choices, matrix, ~is_own | (own > 0.0)[:, None], "a positive diagonal")
-        if np.ptp(_correlations(matrix)) <= SYMMETRY:
+        with np.errstate(over="ignore"):
+            scaled = _correlations(matrix)
+        _check_entries(owner, choices, matrix, np.isfinite(scaled), "numbers near the size of the diagonal")
+        if np.ptp(scaled) <= SYMMETRY:
             raise DomainError(f"{owner}: expected choices that are not all the same, got ones alone")
     else:
         _check_entries(owner, choices, matrix, matrix >= 0.0, "distances from 0")
@@ -247,8 +286,8 @@ def _check_entries(owner: str, choices: Sequence[Any], matrix: Array, right: Any
 
 
 def _correlations(kernel: Array) -> Array:
-    """Scale a kernel to a diagonal of ones (n, n)."""
-    root = np.sqrt(np.maximum(kernel.diagonal(), np.finfo(np.float64).tiny))
+    """Scale a kernel, whose diagonal is positive, to a diagonal of ones (n, n)."""
+    root = np.sqrt(kernel.diagonal())
     scaled = kernel / root[:, None] / root
     np.fill_diagonal(scaled, 1.0)
     return scaled

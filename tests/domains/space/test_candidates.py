@@ -150,3 +150,38 @@ def test_choices_that_get_descriptors_stay_data(tmp_path):
 
     search(["a", "b", "c"], 2)
     assert search(bo.Categorical(["a", "b", "c"], descriptors={"p": [1.0, 2.0, 4.0]}), 3).n_unread == 0
+
+
+def test_numbered_rows_of_other_columns_are_other_rows(tmp_path):
+    run(tmp_path, {"x": [1.0, 2.0, 3.0]}, 3)
+    with pytest.warns(bo.SpaceChanged, match="no column is left of those before, and no label"):
+        assert run(tmp_path, {"y": [9.0, 8.0, 7.0]}, 3).n_unread == 3
+
+
+X = {"x": [1.0, 2.0, 3.0]}
+IDS = pd.DataFrame(X, index=[2, 1, 0])
+
+
+@pytest.mark.parametrize(("before", "after"), [(Candidates(X), Candidates(IDS)), (Candidates(IDS), Candidates(X))])
+def test_the_number_of_a_row_is_no_label(before, after):
+    for label in (0, 2):
+        with pytest.raises(PointError, match="has other descriptors than before"):
+            after.decode_from(label, before.to_json())
+    assert after.decode_from(1, before.to_json()) == [1]
+    with pytest.raises(PointError, match="expected a row of before, got 3"):
+        Candidates({"x": [1.0, 2.0, 3.0, 4.0]}).decode_from(3, before.to_json())
+    assert after.decode_from(0, after.to_json()) == after.parse(0)
+    assert after.decode_from(0, bo.Categorical(range(3)).to_json()) == after.parse(0)
+
+
+def test_given_labels_are_labels_even_where_they_number_the_rows():
+    ids, numbered = Candidates(X | {"id": [0, 1, 2]}, label="id"), Candidates(X)
+    other = Candidates({"x": [5.0, 6.0, 9.0], "id": [0, 1, 2]}, label="id")
+    assert not ids.is_numbered
+    assert numbered.is_numbered
+    assert "labeled" not in numbered.to_json()
+    assert other.decode_from(2, ids.to_json()) == [2]
+    assert not Candidates.from_json(ids.to_json()).is_numbered
+    assert Candidates.from_json(ids.to_json()) == ids
+    with pytest.raises(PointError, match="has other descriptors"):
+        other.decode_from(2, numbered.to_json())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -43,6 +44,26 @@ def test_each_form_of_a_table_is_the_same_table(form):
 def test_the_index_of_a_frame_has_the_labels():
     assert build(pd.DataFrame(COLUMNS, index=["THF", "DMF", "DME"]))[0].labels == ["THF", "DMF", "DME"]
     assert build(pd.DataFrame(COLUMNS).iloc[::-1])[0].labels == [2, 1, 0]
+
+
+def test_bools_of_an_index_are_labels():
+    frame = pd.DataFrame(COLUMNS, index=[False, True, 2])
+    assert build(frame)[0].labels == [False, True, 2]
+    choices = bo.Candidates(pd.DataFrame({"a": [1.0, 2.0]}, index=[False, True])).choices
+    assert [type(one) for one in choices] == [bool, bool]
+
+
+def test_a_label_is_the_name_of_a_column_or_of_the_index():
+    frame = pd.DataFrame([[1.0, 5], [3.0, 4]], index=pd.Index(["x", "y"], name="id"))
+    assert bo.Candidates(frame, label=1).choices == (5, 4)
+    assert bo.Candidates(frame, label="id") == bo.Candidates(frame)
+    numbered = frame.set_axis(pd.RangeIndex(2, name="id"))
+    assert bo.Candidates(numbered).is_numbered
+    assert not bo.Candidates(numbered, label="id").is_numbered
+    wrong: list[Any] = [["x"], "2"]
+    for label in wrong:
+        with pytest.raises(DomainError, match=r"Candidates: label: expected one of \['0', '1', 'id'\], got "):
+            bo.Candidates(frame, label=label)
 
 
 def test_columns_may_have_any_names_and_numbers_need_none():
@@ -89,6 +110,7 @@ REFUSED: list[tuple[object, str]] = [
     (pd.DataFrame({"a": [1.0, np.inf]}, index=["x", "y"]), r"column 'a': expected finite numbers, got inf in row 'y'$"),
     ({"a": [1.0, None]}, r"column 'a': expected a number or a text, got None in row 1$"),
     (pd.DataFrame({"a": pd.array([1, pd.NA], dtype="Int64")}), r"column 'a': expected a number or a text, got <NA>"),
+    ({"a": [1, -(10**5000), 2]}, r"column 'a': expected finite numbers, got an int beyond 1.8e308 in row 1$"),
     ({"a": ["x", 3]}, r"column 'a': expected a text, as in the first row, got 3 in row 1$"),
     ({"a": pd.Series(["x", None])}, r"column 'a': expected a text, as in the first row, got (None|nan) in row 1$"),
     ({"a": pd.date_range("2026", periods=2)}, r"column 'a': expected a number or a text, got Timestamp"),
@@ -98,6 +120,8 @@ REFUSED: list[tuple[object, str]] = [
     ({"a": np.ones((2, 2))}, r"column 'a': expected one value for each row"),
     ([{"a": 1}, {"b": 2}], r"Candidates: row 1: expected the columns \['a'\], got \['b'\]$"),
     (pd.DataFrame([[1, 2]], columns=["a", "a"]), r"expected columns of distinct names, got 'a' more than once"),
+    ({1: [1, 2], "1": [5, 5]}, r"expected columns of distinct names, got '1' more than once"),
+    ([{1: 1, "1": 5}, {1: 2, "1": 5}], r"expected columns of distinct names, got '1' more than once"),
     ({}, "Candidates: expected at least one column"),
     ([], "Candidates: expected a pandas frame, a dict of columns, a list of dicts, or numbers"),
     ("abc", "Candidates: expected a pandas frame"),

@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose
 import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.domains.space.candidates import likeness_of
+from bostruct.domains.space.descriptors import Descriptors
 from bostruct.domains.space.likeness import (
     GivenMatrix,
     count_degrees,
@@ -36,7 +37,7 @@ def squares(**given) -> np.ndarray:
 
 
 def test_euclidean_distances_and_kernels_stay_as_they_are():
-    assert_allclose(squares(distances=DISTANCES), DISTANCES**2)
+    assert_allclose(squares(distances=DISTANCES), (DISTANCES / 8.0) ** 2)
     roots = np.sqrt(KERNEL.diagonal())
     assert_allclose(squares(kernel=KERNEL), 2.0 - 2.0 * KERNEL / np.outer(roots, roots), atol=1e-12)
 
@@ -73,6 +74,23 @@ def test_frames_are_read_by_their_labels():
     assert find_rows("t", ["b", [1]], ["a", "b", [1]]) == [1, 2]
 
 
+def test_labels_that_are_numbers_or_bools_are_labels():
+    matrix = pd.DataFrame([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]])
+    found = likeness_of(bo.Categorical([2, 1, 0], kernel=matrix))
+    assert isinstance(found, GivenMatrix)
+    assert found.matrix[0, 1] == matrix.loc[2, 1]
+    assert bo.Categorical(["a", "b", "c"], kernel=matrix) == bo.Categorical(["a", "b", "c"], kernel=matrix.to_numpy())
+    for index, order in ([False, True], [20.0, 10.0]), ([True, False], [10.0, 20.0]), ([0, 1], [10.0, 20.0]):
+        table = pd.DataFrame({"pKa": [10.0, 20.0]}, index=index)
+        found = likeness_of(bo.Categorical([True, False], descriptors=table))
+        assert isinstance(found, Descriptors)
+        assert found.numbers["pKa"].tolist() == order
+    table = pd.DataFrame({"pKa": [10.0, 20.0, 40.0]})
+    found = likeness_of(bo.Categorical([2, 0], descriptors=table))
+    assert isinstance(found, Descriptors)
+    assert found.numbers["pKa"].tolist() == [40.0, 10.0]
+
+
 def test_what_is_not_given_is_in_no_file_and_changes_no_description():
     plain = bo.Categorical(BASES)
     assert plain.to_json() == {"kind": "Categorical", "choices": BASES}
@@ -106,8 +124,15 @@ REFUSED: list[tuple[dict[str, object], str]] = [
         {"kernel": replaced(2, 2, 0.0, KERNEL)},
         "kernel: expected a positive diagonal, got 0.0 between 'Et3N'",
     ),
+    ({"distances": [[0, 10**5000, 1], [1, 0, 1], [1, 1, 0]]}, "distances: expected finite numbers, got an int beyond"),
+    ({"kernel": np.where(np.eye(3), 1e-300, 1e300)}, "kernel: expected numbers near the size of the diagonal, got 1e"),
     ({"kernel": np.ones((3, 3))}, "kernel: expected choices that are not all the same, got ones alone"),
+    ({"kernel": [[1, 2, 2], [2, 1, 2], [2, 2, 1]]}, "kernel: expected choices that are not all the same, got a matrix"),
     ({"kernel": KERNEL, "distances": DISTANCES}, "expected one of .*, got distances and kernel"),
+    (
+        {"descriptors": {name: [1.0, 2.0 + i, 3.0] for i, name in enumerate(BASES)}},
+        "descriptors: expected a dict of columns, not of rows, got the choices as names",
+    ),
     ({"descriptors": {"a": [1.0, 2.0]}}, "descriptors: expected a row for each of the 3 choices, got 2"),
     ({"descriptors": {"a": [1.0, 2.0, np.nan]}}, "column 'a': expected finite numbers, got nan in row 'Et3N'"),
     ({"descriptors": {"a": [2.0, 2.0, 2.0]}}, "descriptors: expected a column that says which rows are alike"),

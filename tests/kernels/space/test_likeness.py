@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -160,3 +162,31 @@ def test_choices_that_were_never_tried_are_predicted_from_those_alike():
     with bo.Study({"base": bo.Categorical(range(30), descriptors={"pKa": acidity})}, seed=0) as study:
         result = study.optimize(lambda point: float((acidity[point["base"]] - 0.3) ** 2), 14)
     assert result.best_point["base"] == np.argmin((acidity - 0.3) ** 2)
+
+
+def test_choices_that_clipping_makes_the_same_are_the_same():
+    """Of four choices the first three become one: what rounding leaves between them is no distance."""
+    matrix = np.array([[1.0, 2.0, 2.0, 0.0], [2.0, 1.0, 2.0, 0.0], [2.0, 2.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    with pytest.warns(UserWarning, match="not positive semi-definite"):
+        variable = bo.Categorical(list("abcd"), kernel=matrix)
+    likeness = likeness_of(variable)
+    assert likeness is not None
+    found = LikenessDistances(likeness).compare(rows(4), rows(4))[1]
+    is_last = rows(4) == 3
+    assert_allclose(found, scale((is_last != is_last.T).astype(float)), atol=0.0)
+    space = bo.Space({"x": variable})
+    check_kernel(main_effects(space), space, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("factor", [1e-320, 1e-200, 1e-170, 1e170, 1e200, 8e307])
+def test_the_unit_of_descriptors_and_matrices_changes_nothing(factor):
+    column, apart = np.array([0.0, 1.0, 2.0, -2.0]), 1.0 - np.eye(4)
+    apart[0, 3] = apart[3, 0] = 1.5
+    given = {"descriptors": {"x": column}, "distances": apart, "kernel": np.eye(4) + 0.5 * apart}
+    for name, values in given.items():
+        changed = {"x": column * factor} if name == "descriptors" else values * factor
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = [likeness_of(bo.Categorical(list("abcd"), **{name: one})) for one in (values, changed)]
+        tables = [LikenessDistances(one).compare(rows(4), rows(4)) for one in found if one is not None]
+        assert_allclose(tables[1], tables[0], rtol=1e-3)
