@@ -207,6 +207,7 @@ class Sequence(Variable):
         """
         if self.has_values_of(description):
             return self.decode(data)
+        self.refuse_list_of_another_kind(data, description)
         theirs = self._letter.to_json() | {"choices": list(description.get("alphabet") or ())}
         return self._decode_each(
             data,
