@@ -12,13 +12,16 @@ from bostruct.contracts import (
     HasMutation,
     HasNamedDecisions,
     HasParts,
+    HasTokens,
     HasVariables,
 )
 from bostruct.domains.joint import Joint
 from bostruct.domains.mixed import MixedSpace
 from bostruct.domains.space.choices import number_grid
+from bostruct.domains.space.variable import Variable
 
 Capability = TypeVar("Capability")
+WITH_CONDITIONS = ("auto", "smac", "tpe", "evolution", "hill-climbing", "annealing", "wrs", "random")
 
 
 def domain_label(domain: Domain) -> str:
@@ -32,7 +35,7 @@ def domain_label(domain: Domain) -> str:
 
 
 def list_methods(domain: Domain) -> list[str]:
-    """List the methods for which a domain has what they need, whatever its variables are; the default one first.
+    """List methods for which a domain has what they need, the default one first; of numbers only `smbo` is asked.
 
     domain: any.
     """
@@ -42,6 +45,8 @@ def list_methods(domain: Domain) -> list[str]:
         (HasNamedDecisions, ("tpe",)),
     )
     names = [name for capability, held in by_capability if has_capability(domain, capability) for name in held]
+    if has_capability(domain, HasTokens) and _find_number(domain) is None:
+        names.append("smbo")
     return ["auto", *names, "random"]
 
 
@@ -76,18 +81,23 @@ def refuse_numbers(method: str, domain: Domain) -> None:
     method: name of one that cannot search such variables, for the message.
     domain: any; only variables, those of a `Space` and of parts, are looked at.
     """
-    for part in domain.parts.values() if has_capability(domain, HasParts) else ():
-        refuse_numbers(method, part)
-    variables = domain.variables if has_capability(domain, HasVariables) else {}
-    for name, one in variables.items():
-        if number_grid(one) is None:
-            continue
+    if (found := _find_number(domain)) is not None:
+        name, one = found
         which = " of more than 1000 values, or with log=True" if one.kind == "Integer" else ""
         raise DomainError(
             f"method: {method} cannot search the {one.kind} variable {name!r}{which}; auto, annealing, evolution, "
             "hill-climbing and random can, among named choices also smac, tpe and wrs; or give it as an Ordinal of "
             "numbers"
         )
+
+
+def _find_number(domain: Domain) -> tuple[str, Variable] | None:
+    """Return the first variable whose numbers are not listed, of a domain or its parts, and its name; None for none."""
+    for part in domain.parts.values() if has_capability(domain, HasParts) else ():
+        if (found := _find_number(part)) is not None:
+            return found
+    variables = domain.variables if has_capability(domain, HasVariables) else {}
+    return next(((name, one) for name, one in variables.items() if number_grid(one) is not None), None)
 
 
 def refuse_conditions(method: str, domain: Domain) -> None:
@@ -99,7 +109,8 @@ def refuse_conditions(method: str, domain: Domain) -> None:
     variables = domain.variables if has_capability(domain, HasVariables) else {}
     named = [name for name, one in variables.items() if one.when]
     if named:
+        *others, last = (name for name in WITH_CONDITIONS if name in list_methods(domain))
         raise DomainError(
-            f"method: {method} cannot search spaces with conditions, and {named[0]!r} has when=; auto, smac, tpe, "
-            "evolution, hill-climbing, annealing, wrs and random can"
+            f"method: {method} cannot search spaces with conditions, and {named[0]!r} has when=; {', '.join(others)} "
+            f"and {last} can"
         )

@@ -92,7 +92,8 @@ def _read_task(label: str, source: PriorSource, domain: Domain, direction: str) 
 class _PointReader:
     """A function that reads points of an earlier study in a domain, by the rules of spaces that change.
 
-    own: the domain of the earlier study; None where the domain must read its points as they are.
+    own: the domain of the earlier study; None where the domain must read its points as they are, as it reads those of
+        a domain of another kind and those of an equal one.
     domain: of the new study.
 
     Raises PointError for a point that it cannot read.
@@ -103,17 +104,23 @@ class _PointReader:
 
     def __call__(self, point: Presented) -> Point:
         own, domain = self._own, self._domain
-        try:
+        if own is None or not has_capability(domain, HasMigration) or not self._has_changed:
             return domain.parse(point)
-        except PointError:
-            if own is None or not has_capability(domain, HasMigration):
-                raise
-        x = domain.decode_from(parse(dump(own.encode(own.parse(point)))), self._description)
+        x = domain.decode_from(parse(dump(own.encode(own.parse(point)))), self._theirs)
         domain.check(x)
         return x
 
     @cached_property
-    def _description(self) -> ParsedJson:
+    def _has_changed(self) -> bool:
+        """True where the domains differ and are forms of one kind, so that a value may have got another meaning."""
+        ours, theirs = parse(dump(self._domain.to_json())), self._theirs
+        are_spaces = all(read_contents(one).names for one in (ours, theirs))
+        return (are_spaces or ours.get("domain") == theirs.get("domain")) and not is_same_description(
+            dump(ours), dump(theirs)
+        )
+
+    @cached_property
+    def _theirs(self) -> ParsedJson:
         return None if self._own is None else parse(dump(self._own.to_json()))
 
 

@@ -10,7 +10,7 @@ import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import DomainError
 from bostruct.language import SearchSpace
-from bostruct.methods.refusals import domain_label, refuse_conditions, refuse_numbers
+from bostruct.methods.refusals import domain_label, list_methods, refuse_conditions, refuse_numbers
 from examples.language_figures import figure_4
 from tests.methods.test_descriptions import Wrapped
 from tests.permutations import Swaps
@@ -131,3 +131,38 @@ def test_a_space_with_a_table_is_searched_or_refused_with_the_reason(method):
     else:
         with pytest.raises(DomainError, match=r"by graphs alone, and 'row' says|Fidelity|architectures"):
             run()
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        *(bo.Space({"wide": kind, "b": bool}) for kind in STRUCTURES),
+        bo.Space({"b": bool, "wide": bo.Permutation(range(4), when={"b": True})}),
+        BITS,
+        RATES,
+        PROGRAMS,
+        bo.mlp_domain(),
+        bo.Space({"b": bool, "net": bo.mlp_domain()}),
+        bo.joint_domain({"a": BITS, "b": RATES}),
+    ],
+    ids=domain_label,
+)
+def test_methods_that_a_refusal_names_can_search_the_domain(domain):
+    names = list_methods(domain)
+    assert ("smbo" in names) == can_build("smbo", domain)
+    for method in {*names} - {"tpe"}:  # which needs Optuna
+        methods.searcher(method, domain)
+
+
+def can_build(method, domain):
+    try:
+        methods.searcher(method, domain)
+    except DomainError:
+        return False
+    return True
+
+
+def test_a_refusal_of_conditions_names_methods_that_search_the_variables():
+    wide = bo.Space({"b": bool, "wide": bo.Permutation(range(4), when={"b": True})})
+    with pytest.raises(DomainError, match=r"has when=; auto, evolution, hill-climbing, annealing and random can$"):
+        methods.searcher("combo", wide)

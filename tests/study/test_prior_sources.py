@@ -190,3 +190,29 @@ def test_a_file_whose_space_changed_is_read_as_it_is_now(tmp_path) -> None:
     (task,) = read_prior([tmp_path / "runs.db"], Space(changed), "minimize")
     assert task.values.tolist() == [trial.value for trial in study.trials if trial.unread is None]
     assert 0 < len(task.values) < 7
+
+
+def test_rows_of_another_table_are_not_read_by_their_number() -> None:
+    mass = np.arange(30.0)
+    study = bo.Study({"row": bo.Candidates({"mass": mass})}, method="random", seed=3)
+    study.optimize(lambda point: abs(point["row"] - 11), 6)
+    study.add({"row": 29}, value=18.0)
+    longer = Space({"row": bo.Candidates({"mass": np.append(mass, 40.0)})})
+    assert len(read_prior([study], longer, "minimize")[0].values) == 7
+    turned = np.append(mass[:-1][::-1], 29.0)
+    with pytest.warns(
+        bo.SpaceChanged, match="6 of 7 .*\n- row: row .* has other descriptors than before, and no label"
+    ):
+        (task,) = read_prior([study.result], Space({"row": bo.Candidates({"mass": turned})}), "minimize")
+    assert task.values.tolist() == [18.0]
+    with pytest.raises(PointError, match=r"prior\[0\]: trial 0 .* has other descriptors than before, and no label"):
+        bo.Study({"row": bo.Candidates({"mass": mass[::-1]})}, prior=[study])
+
+
+def test_points_of_a_domain_of_another_kind_are_read_as_they_are() -> None:
+    joint = bo.joint_domain({"inner": Space({"flip": bo.Binary()}), "outer": Space({"k": ["a", "b"]})})
+    study = bo.Study(joint, method="random", seed=3)
+    study.optimize(lambda point: float(point["inner"]["flip"]), 3)
+    mixed = Space({"inner": {"flip": bo.Binary()}, "outer": {"k": ["a", "b"]}})
+    (task,) = read_prior([study], mixed, "minimize")
+    assert [mixed.present(x) for x in task.points] == [trial.point for trial in study.trials]

@@ -108,9 +108,11 @@ class Exchanges:
         return (1.0 if size == 0 or size == self.n - 1 else 0.5) / self.n
 
     def _may_list_few(self, leaps: bool) -> bool:
-        middle = min(max(self.n // 2, self.smallest), self.largest)
-        pairs = self._pairs(leaps)
-        return middle * (self.n - middle) > MOST_LISTED and (pairs is None or len(pairs) > MOST_LISTED)
+        middle = min(max(self.n // 2, self.smallest), self.largest)  # the size with the most exchanges
+        most = middle * (self.n - middle)
+        if self._pairs(leaps) is not None:
+            most = min(most, len(self._edges), self._most_edges[middle], self._most_edges[self.n - middle])
+        return most > MOST_LISTED
 
     def _sizes(self, row: IntArray) -> tuple[IntArray, IntArray]:
         """Return the items that may leave, and those that may join."""
@@ -130,14 +132,20 @@ class Exchanges:
         return np.array([edge[:2] for edge in self.graph.edges], dtype=np.int64)
 
     @cached_property
+    def _most_edges(self) -> list[int]:
+        """The most edges that 0, 1, ..., n items may have, each counted at both ends."""
+        degrees = np.bincount(self._edges.ravel(), minlength=self.n)
+        return [0, *np.sort(degrees)[::-1].cumsum().tolist()]
+
+    @cached_property
     def _near_pairs(self) -> IntArray:
-        """Return pairs of items a few places apart, 4,000 at most (k, 2); of a graph those that are edges."""
+        """Return the pairs of items that are the fewest places apart, 4,000 at most (k, 2); of a graph only edges."""
+        if self.graph is not None:
+            apart = self._edges[:, 1] - self._edges[:, 0]
+            nearest = np.minimum(apart, self.n - apart).argsort(kind="stable")[:MOST_LISTED]
+            return self._edges[np.sort(nearest)]
         items, spans = np.arange(self.n), np.arange(1, max(1, MOST_LISTED // self.n) + 1)
-        around = np.stack([np.tile(items, len(spans)), np.concatenate([(items + span) % self.n for span in spans])], 1)
-        if self.graph is None:
-            return around
-        near = {tuple(sorted(pair)) for pair in around.tolist()}
-        return np.array([edge for edge in self._edges.tolist() if tuple(edge) in near], dtype=np.int64).reshape(-1, 2)
+        return np.stack([np.tile(items, len(spans)), np.concatenate([(items + span) % self.n for span in spans])], 1)
 
     def _cut(self, row: IntArray, pairs: IntArray) -> IntArray:
         """Return the pairs of which one item is in the subset, that one first."""

@@ -22,7 +22,16 @@ def read_item_graph(kind: str, graph: object, items: Sequence[Any], find: Callab
     edges: dict[tuple[int, int], float] = {}
     for given in _list_edges(kind, graph):
         a, b = (_find_item(kind, end, find) for end in given[:2])
-        first, second, weight = normalized_edge(a, b, given[2] if len(given) == 3 else 1.0)
+        told = given[2] if len(given) == 3 else 1.0
+        if a == b:
+            raise DomainError(f"{kind}: graph: expected no self loops, got {_name(items, a, b)}")
+        try:
+            first, second, weight = normalized_edge(a, b, told)
+        except DomainError:
+            allowed = "positive finite edge weights"
+            raise DomainError(
+                f"{kind}: graph: expected {allowed}, got {short_repr(told)} for {_name(items, a, b)}"
+            ) from None
         if (first, second) in edges:
             raise DomainError(
                 f"{kind}: graph: expected each edge once, got {_name(items, first, second)} more than once"

@@ -203,6 +203,7 @@ class Permutation(Variable):
         """
         if self.has_values_of(description):
             return self.decode(data)
+        self.refuse_list_of_another_kind(data, description)
         theirs = self._item.to_json() | {"choices": description.get("items")}
         return self._decode_each(
             data,

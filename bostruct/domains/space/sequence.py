@@ -207,6 +207,9 @@ class Sequence(Variable):
         """
         if self.has_values_of(description):
             return self.decode(data)
+        if isinstance(data, str) and isinstance(description.get("alphabet"), str):  # a text, whose letters may be here
+            data = list(data)
+        self.refuse_list_of_another_kind(data, description)
         theirs = self._letter.to_json() | {"choices": list(description.get("alphabet") or ())}
         return self._decode_each(
             data,

@@ -110,7 +110,9 @@ class Space:
         self.positions: dict[str, int] = {name: i for i, name in enumerate(self.variables)}
         self.layout = Layout(tuple(v.width for v in self.variables.values()))
         self.conditions = Conditions(self.variables, self.layout)
-        self.n_points: int = self.conditions.n_points  # before constraints
+        self.n_points: int = (
+            self.conditions.n_points
+        )  # before constraints; at most, where predicates of many values ask
         self.mutable_names: tuple[str, ...] = tuple(  # of choices that a predicate could change
             n for n, v in self.variables.items() if isinstance(v, ChoiceVariable) and v.has_mutable_choices
         )
@@ -125,7 +127,8 @@ class Space:
     def _repr_html_(self) -> str:
         n = f"{self.n_points:,}" if self.n_points < 10**9 else f"about 10^{math.log10(self.n_points):.0f}"
         rules = f" before {len(self.constraints)} constraints" if self.constraints else ""
-        return html_table(self.variables.items(), caption=f"Space of {self.d} variables, {n} points{rules}")
+        most = "at most " if self.conditions and not self.conditions.is_exact else ""
+        return html_table(self.variables.items(), caption=f"Space of {self.d} variables, {most}{n} points{rules}")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Space):
@@ -173,7 +176,10 @@ class Space:
 
     @property
     def size(self) -> int:
-        """The number of points; with constraints an upper bound, unless the space is `enumerable`."""
+        """The number of points; an upper bound where constraints, or predicates, ask about more than 100,000 values.
+
+        `count` tells whether it is exact.
+        """
         return len(self._all) if self.constraints and self.enumerable else self.n_points
 
     @property

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from bostruct.checks import hide_addresses
+from bostruct.checks import hide_addresses, short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.when import When, when_to_json
 
@@ -201,6 +201,17 @@ class Variable(ABC):
         if not self.has_values_of(description):
             raise PointError(f"its values changed, and {self.kind} does not read those of before")
         return self.decode(data)
+
+    def refuse_list_of_another_kind(self, data: ParsedJson, description: ParsedJson) -> None:
+        """Raise PointError for a list that a variable of another kind encoded: its order may not mean the same.
+
+        data: what `encode` of the other returned.
+        description: what `to_json` of the other returned.
+        """
+        if isinstance(data, list) and description["kind"] != self.kind:
+            raise PointError(
+                f"expected a value of a {self.kind}, got one of a {description['kind']}, {short_repr(data)}"
+            )
 
     def fallback(self) -> Sequence[int]:
         """Return the columns of the value that the variable takes where a change of another makes it exist."""

@@ -92,3 +92,16 @@ def _classes(space):
     parents = sorted({link.parent for link in links})
     variables = space.conditions.variables
     return {p: split_into_classes(variables[p], [link.test for link in links if link.parent == p]) for p in parents}
+
+
+def test_a_number_of_points_that_predicates_leave_open_is_shown_as_a_bound():
+    def make(size):
+        asks = bo.Integer(0, 1, when={"s": lambda chosen: 0 in chosen})
+        return bo.Space({"s": bo.Subset(range(20), size), "x": asks})
+
+    few, many = make(2), make(10)
+    assert few.count() == Exact(190 + 19)
+    assert ", 209 points" in few._repr_html_()
+    assert many.n_points > 184_756 + 92_378  # each subset, and once more those that have the item
+    assert many.count() == AtLeast(1)
+    assert f", at most {many.n_points:,} points" in many._repr_html_()

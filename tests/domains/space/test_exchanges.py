@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
@@ -69,6 +70,18 @@ def test_lists_of_many_items_are_short_and_symmetric(has_graph):
     for other in listed[:: len(listed) // 3]:
         assert row.tolist() in exchanges.list_all(other).tolist()
     assert len(exchanges.draw(row, 2 * MOST_LISTED, rng)) > len(listed)  # which leaves none out
+
+
+def test_few_items_of_a_graph_with_many_edges_have_all_their_exchanges():
+    edges = sorted(tuple(sorted(edge)) for edge in nx.random_regular_graph(10, 1000, seed=1).edges)
+    graph = WeightedGraph(1000, tuple((a, b, 1.0) for a, b in edges))
+    rng = np.random.default_rng(0)
+    for size in (5, 400, 995):
+        exchanges = Exchanges(1000, size, size, graph)
+        row = draw(rng, 1000, size)
+        assert len(exchanges.list_all(row)) == exchanges.count(row) > 0
+    row, exchanges = draw(rng, 1000, 450), Exchanges(1000, 450, 450, graph)
+    assert 1_000 < len(exchanges.list_all(row)) < exchanges.count(row)
 
 
 @pytest.mark.parametrize(("smallest", "largest"), [(2, 2), (1, 3), (0, 2), (3, 5), (0, 5), (4, 5), (0, 1)])

@@ -151,3 +151,17 @@ class TestTheContract:
     def test_a_kind_that_lists_nothing_says_so(self):
         with pytest.raises(DomainError, match="Order: its values are not listed"):
             Variable.enumerate(Order("xyz"))
+
+
+LISTS = [Permutation(["a", "b"]), Subset(["a", "b", "c"], 2), Sequence(["a", "b", "c"], 2), Sequence("abc", 2)]
+
+
+@pytest.mark.parametrize("before", LISTS[:3], ids=repr)
+@pytest.mark.parametrize("after", LISTS, ids=repr)
+def test_orders_subsets_and_sequences_do_not_read_each_other(before, after):
+    data = before.encode(before.parse(["b", "a"]))
+    if before.kind == after.kind:
+        assert sorted(after.present(after.decode_from(data, before.to_json()))) == ["a", "b"]
+    else:
+        with pytest.raises(PointError, match=rf"expected a value of a {after.kind}, got one of a {before.kind}, \['"):
+            after.decode_from(data, before.to_json())

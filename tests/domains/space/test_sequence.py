@@ -158,6 +158,15 @@ def test_trials_stay_data_where_letters_are_listed_otherwise_and_lengths_are_wid
         assert run(letters, 5, 8).n_unread > 0
 
 
+@pytest.mark.parametrize(("before", "after"), [("ACGU", list("UGCA")), (list("ACGU"), "UGCA")])
+def test_texts_and_lists_of_the_same_letters_read_each_other(before, after):
+    old, new = bo.Sequence(before, (2, 4)), bo.Sequence(after, (2, 4))
+    x = old.parse(list("GAU"))
+    assert list(new.present(new.decode_from(old.encode(x), old.to_json()))) == list("GAU")
+    with pytest.raises(PointError, match=r"expected one of .*, got 'U'"):
+        bo.Sequence(list("ACG"), 3).decode_from(old.encode(x), old.to_json())
+
+
 def test_importance_leaves_sequences_out_and_says_so():
     space = bo.Space({"s": bo.Sequence("AB", 3), "b": bool, "c": list("xyz")})
     result = bo.minimize(lambda point: float(point["b"]), space, 12, method="random", seed=0)
