@@ -47,6 +47,7 @@ class Faulty:
     def __init__(self, fault: str) -> None:
         self.surrogate, self.fault = auto(SPACE).surrogate, fault
         self.n_calls = 0
+        self.kept: list[Any] = []
 
     def initial_state(self) -> Any:
         return (1, 2) if self.fault == "starts from a tuple" else self.surrogate.initial_state()
@@ -61,7 +62,8 @@ class Faulty:
         if self.fault == "remembers":
             told = values + self.n_calls
         if self.fault == "knows objects":
-            told = values + (id(xs) % 1_000) / 100.0
+            self.kept.append(xs)  # so that no other object gets its address
+            told = values + (id(xs) // 16 % 9_973) / 1_000.0
         if self.fault == "is random":
             told = values + np.random.default_rng([id(rng), self.n_calls]).normal(size=len(values))
         if self.fault == "keeps its own units":
