@@ -29,7 +29,8 @@ seeds 0 to 9.
 
 - **Mean best**: the mean of the best values after all trials, with its standard error.
 - **Minus `auto`**: the mean paired difference on the seeds that both have, with its 95 % interval (Student's t). Above
-  zero is a gain of `auto`. It is **ahead** where the interval lies above zero, *behind* where it lies below.
+  zero is a gain of `auto`. It is **ahead** where the interval lies above zero, *behind* where it lies below. Fewer than
+  five seeds have no verdict.
 - **climbing by swaps** swaps two items of the best order and goes on from what is not worse. `hill-climbing`,
   `annealing`, `evolution` and `random` are the methods of this package. **Optuna TPE** searches Lehmer codes.
 """
@@ -130,6 +131,8 @@ def _tell_side(difference: Difference | None) -> str:
     """Say where `auto` stands beside a method by the interval of the difference."""
     if difference is None:
         return ""
+    if difference.seeds < LEAST_SEEDS:
+        return "few seeds"
     return "**ahead**" if difference.low > 0.0 else "*behind*" if difference.high < 0.0 else "undecided"
 
 
@@ -161,6 +164,7 @@ def _judge_intervals(index: Index, group: Group) -> str:
         for problem in group.problems
         for search in group.searches[1:]
         if (difference := estimate(compare(index, problem, search, group.trials))) is not None
+        if difference.seeds >= LEAST_SEEDS
     }
     if not found:
         return ""
