@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -157,6 +157,14 @@ class ChoiceVariable(Variable):
         if len(found) != 1 or names.count(names[vertex]) != 1:
             raise PointError(f"expected one of {short_repr(list(self.choices), 200)}, got {short_repr(theirs[vertex])}")
         return found
+
+    def read_choices_of(self, choices: ParsedJson) -> Callable[[ParsedJson], Sequence[int]]:
+        """Return a function that reads single choices which another variable encoded, as `decode_from` does.
+
+        choices: of the other, as JSON.
+        """
+        theirs = self.to_json() | {"choices": choices}
+        return lambda data: self.decode_from(data, theirs) if isinstance(data, dict) else self.parse(data)
 
     def enumerate(self) -> IntArray:
         """List all positions (size, 1)."""

@@ -102,7 +102,7 @@ def edit_slot(row: IntArray, slot: int, n_letters: int, shortest: int) -> IntArr
     return edit(row, np.array([slot]), n_letters, shortest)[0] if slot < sum(counts) else row
 
 
-def cross_aligned(mine: IntArray, theirs: IntArray, n_letters: int, rng: np.random.Generator) -> IntArray:
+def cross_letters(mine: IntArray, theirs: IntArray, n_letters: int, rng: np.random.Generator) -> IntArray:
     """Return the second sequence with a stretch of the first in its place (L,): two-point crossover.
 
     mine, theirs: columns of the sequences (L,).

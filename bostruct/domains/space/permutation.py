@@ -15,7 +15,7 @@ from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choice_json import choices_from_json
 from bostruct.domains.space.choices import check_choices
 from bostruct.domains.space.rearrangements import (
-    check_rearranged,
+    check_order,
     count_rearrangements,
     cross_orders,
     find_effective,
@@ -157,7 +157,7 @@ class Permutation(Variable):
 
         columns: positions of items, n integers.
         """
-        check_rearranged(columns, self.width)
+        check_order(columns, self.width)
         if self.has_repeats and self._number(np.array([columns]))[0].tolist() != list(columns):
             raise PointError(f"expected the occurrences of each item in turn, got {list(columns)}")
 
@@ -204,11 +204,7 @@ class Permutation(Variable):
         if self.has_values_of(description):
             return self.decode(data)
         self.refuse_list_of_another_kind(data, description)
-        theirs = self._item.to_json() | {"choices": description.get("items")}
-        return self._decode_each(
-            data,
-            lambda item: self._item.decode_from(item, theirs) if isinstance(item, dict) else self._item.parse(item),
-        )
+        return self._decode_each(data, self._item.read_choices_of(description.get("items")))
 
     def fallback(self) -> list[int]:
         """Return the order in which the items were given."""

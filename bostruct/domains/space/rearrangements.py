@@ -93,7 +93,7 @@ def cross_orders(mine: Sequence[int], theirs: Sequence[int], rng: np.random.Gene
     return others[:first] + kept + others[first:]
 
 
-def check_rearranged(columns: Sequence[int], n: int) -> None:
+def check_order(columns: Sequence[int], n: int) -> None:
     """Raise PointError unless columns are 0 to n - 1 in some order.
 
     columns: n integers.

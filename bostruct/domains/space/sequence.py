@@ -18,7 +18,7 @@ from bostruct.domains.space.edits import (
     are_sequences,
     count_edits,
     count_slots,
-    cross_aligned,
+    cross_letters,
     edit,
     edit_slot,
 )
@@ -147,7 +147,7 @@ class Sequence(Variable):
         rng: the only source of chance.
         """
         rows = [np.asarray(columns, dtype=np.int64) for columns in (mine, theirs)]
-        return cross_aligned(rows[0], rows[1], len(self.letters), rng).tolist()
+        return cross_letters(rows[0], rows[1], len(self.letters), rng).tolist()
 
     def check(self, columns: AnySequence[int]) -> None:
         """Raise PointError unless the columns are letters of a sequence, and end marks behind them.
@@ -210,11 +210,7 @@ class Sequence(Variable):
         if isinstance(data, str) and isinstance(description.get("alphabet"), str):  # a text, whose letters may be here
             data = list(data)
         self.refuse_list_of_another_kind(data, description)
-        theirs = self._letter.to_json() | {"choices": list(description.get("alphabet") or ())}
-        return self._decode_each(
-            data,
-            lambda one: self._letter.decode_from(one, theirs) if isinstance(one, dict) else self._letter.parse(one),
-        )
+        return self._decode_each(data, self._letter.read_choices_of(list(description.get("alphabet") or ())))
 
     def enumerate(self) -> IntArray:
         """List all sequences where they are at most 50,000 (size, L), short ones first; else raise DomainError."""

@@ -196,11 +196,7 @@ class Subset(Variable):
         if self.has_values_of(description):
             return self.decode(data)
         self.refuse_list_of_another_kind(data, description)
-        theirs = self._item.to_json() | {"choices": description.get("items")}
-        return self._decode_each(
-            data,
-            lambda item: self._item.decode_from(item, theirs) if isinstance(item, dict) else self._item.parse(item),
-        )
+        return self._decode_each(data, self._item.read_choices_of(description.get("items")))
 
     def fallback(self) -> list[int]:
         """Return the first items, as few as a subset has, but at least one."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from bostruct.contracts import Array, IntArray
 from bostruct.kernels.space.factor import VariableChanges
+from bostruct.kernels.space.links import compute_rates
 
 
 class Distances(Protocol):
@@ -77,7 +78,7 @@ class DistanceFactor:
         prepared: of n and m points.
         without: position of a parameter, whose distance is left out; None for none.
         """
-        rates = _rates(theta)
+        rates = compute_rates(theta)
         if without is not None:
             rates[without] = 0.0
         return -np.tensordot(rates, prepared, 1)
@@ -98,7 +99,7 @@ class DistanceFactor:
         prepared: of n and m points.
         weighted: (n, m).
         """
-        return 2.0 * _rates(theta) * np.tensordot(prepared, weighted, 2)
+        return 2.0 * compute_rates(theta) * np.tensordot(prepared, weighted, 2)
 
     def line(self, i: int, theta: Array, prepared: Array, gram: Array, *, carried: bool) -> Callable[[float], Array]:
         """Return K along the parameter of one distance.
@@ -109,8 +110,8 @@ class DistanceFactor:
         gram: K (n, m).
         carried: True where `gram` holds this factor at `theta`.
         """
-        now = _rates(theta)[i] if carried else 0.0
-        return lambda t: gram * np.exp((now - _rates(t)) * prepared[i])
+        now = compute_rates(theta)[i] if carried else 0.0
+        return lambda t: gram * np.exp((now - compute_rates(t)) * prepared[i])
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> tuple[IntArray, Array]:
         """Return the variable of each change (r,), and by how much its distances grow (k, r, m).
@@ -134,7 +135,7 @@ class DistanceFactor:
         prepared: of `prepare_changes`.
         """
         which, growth = prepared
-        rates = _rates(theta).reshape(-1, self.distances.n_distances)[which]
+        rates = compute_rates(theta).reshape(-1, self.distances.n_distances)[which]
         return -np.einsum("rk,krm->rm", rates, growth)
 
     def _split(self, xs: IntArray) -> list[IntArray]:
@@ -148,8 +149,3 @@ def _find_distinct(values: IntArray) -> tuple[IntArray, IntArray]:
     of = np.array([places.setdefault(value.tobytes(), len(places)) for value in values])
     first = np.unique(of, return_index=True)[1]
     return values[first], of
-
-
-def _rates(theta: Array | float) -> Array:
-    """Return 1 / (2 l^2) for the logarithm of l."""
-    return 0.5 * np.exp(-2.0 * np.asarray(theta, dtype=np.float64))

@@ -11,6 +11,7 @@ import numpy as np
 
 from bostruct.contracts import Array, IntArray
 from bostruct.kernels.space.factor import VariableChanges
+from bostruct.kernels.space.links import compute_rates
 
 
 class Features(Protocol):
@@ -101,7 +102,7 @@ class FeatureFactor:
         prepared: of n and m points.
         without: position of a parameter, whose features are left out; None for none.
         """
-        rates = _rates(theta)
+        rates = compute_rates(theta)
         if without is not None:
             rates[without] = 0.0
         weights = rates[self._groups]
@@ -128,7 +129,7 @@ class FeatureFactor:
         """
         squares = weighted.sum(axis=1) @ prepared.x_squares + weighted.sum(axis=0) @ prepared.y_squares
         squares -= 2.0 * np.einsum("nq,nq->q", prepared.xs, weighted @ prepared.ys)
-        return 2.0 * _rates(theta) * np.bincount(self._groups, squares, len(theta))
+        return 2.0 * compute_rates(theta) * np.bincount(self._groups, squares, len(theta))
 
     def line(
         self, i: int, theta: Array, prepared: FeaturePair, gram: Array, *, carried: bool
@@ -144,8 +145,8 @@ class FeatureFactor:
         own = np.flatnonzero(self._groups == i)
         squares = -2.0 * prepared.xs[:, own] @ prepared.ys[:, own].T
         squares += prepared.x_squares[:, own].sum(axis=1)[:, None] + prepared.y_squares[:, own].sum(axis=1)
-        now = _rates(theta)[i] if carried else 0.0
-        return lambda t: gram * np.exp((now - _rates(t)) * squares)
+        now = compute_rates(theta)[i] if carried else 0.0
+        return lambda t: gram * np.exp((now - compute_rates(t)) * squares)
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> FeatureChanges:
         """Return the features before and after r changes, and those of m points.
@@ -172,7 +173,7 @@ class FeatureFactor:
         change = np.empty((len(which), len(ys)))
         for v in np.unique(which).tolist():
             rows = which == v
-            weights = _rates(theta)[self._groups[v * q : (v + 1) * q]]
+            weights = compute_rates(theta)[self._groups[v * q : (v + 1) * q]]
             change[rows] = (2.0 * (after[rows] - before[rows]) * weights) @ ys[:, v * q : (v + 1) * q].T
             change[rows] -= ((np.square(after[rows]) - np.square(before[rows])) @ weights)[:, None]
         return change
@@ -189,8 +190,3 @@ class FeatureFactor:
     def _groups(self) -> IntArray:
         """The parameter of each feature of all variables (c q,)."""
         return np.concatenate([self.features.groups + v * self._n_groups for v in range(self.n_variables)])
-
-
-def _rates(theta: Array | float) -> Array:
-    """Return 1 / (2 l^2) for the logarithm of l."""
-    return 0.5 * np.exp(-2.0 * np.asarray(theta, dtype=np.float64))

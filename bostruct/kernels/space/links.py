@@ -131,3 +131,11 @@ def _fade(theta: Array) -> tuple[Array, Array]:
     small = p <= SMALLEST_NORMAL
     below = np.where(small, math.log(4.0) + half, ellipkm1(np.where(small, 1.0, p)))  # K(1 - p), log(16 / p) / 2
     return math.pi * above / below, math.pi * half / (rest * above * below)
+
+
+def compute_rates(theta: Array | float) -> Array:
+    """Return 1 / (2 l^2), by which a squared difference counts, for each logarithm of l.
+
+    theta: of any shape.
+    """
+    return 0.5 * np.exp(-2.0 * np.asarray(theta, dtype=np.float64))

@@ -28,7 +28,7 @@ from bostruct.kernels.space.letter_features import (
     scale_columns,
     square_pairs,
 )
-from bostruct.kernels.space.links import LogLengthscale
+from bostruct.kernels.space.links import LogLengthscale, compute_rates
 
 PAIR_SCALE = 0.25  # of a squared difference of counts: a letter that is another one changes four counts by one
 
@@ -97,7 +97,7 @@ class SequenceFactor:
         prepared: of n and m points.
         without: position of a parameter, whose distance is left out; None for none.
         """
-        rates = _rates(theta)
+        rates = compute_rates(theta)
         place = None if without is None else self._find_place(without)
         if without is not None and place is None:
             rates[without] = 0.0
@@ -123,7 +123,7 @@ class SequenceFactor:
         """
         slopes = np.empty(len(theta))
         slopes[self._of_places] = self._places.gradient(theta[self._of_places], prepared.places, weighted)
-        own = 2.0 * _rates(theta[self._of_pairs])
+        own = 2.0 * compute_rates(theta[self._of_pairs])
         slopes[self._of_pairs] = own * np.tensordot(prepared.pairs, weighted, 2)
         return slopes
 
@@ -142,8 +142,8 @@ class SequenceFactor:
         if place is not None:
             return self._places.line(place, theta[self._of_places], prepared.places, gram, carried=carried)
         apart = prepared.pairs[int(np.searchsorted(self._of_pairs, i))]
-        now = float(_rates(theta)[i]) if carried else 0.0
-        return lambda t: gram * np.exp((now - float(_rates(np.array(t)))) * apart)
+        now = float(compute_rates(theta)[i]) if carried else 0.0
+        return lambda t: gram * np.exp((now - float(compute_rates(np.array(t)))) * apart)
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> SequenceChanges:
         """Count how the features of each variable change, and those of the points y.
@@ -167,7 +167,7 @@ class SequenceFactor:
         """
         change, w = np.empty(prepared.shape), self.shape.width
         for v, rows, moved, theirs in prepared.parts:
-            rates = _rates(theta).reshape(self.n_variables, -1)[v]
+            rates = compute_rates(theta).reshape(self.n_variables, -1)[v]
             products = self.shape.weigh(rates[:w], 2.0 * PAIR_SCALE * rates[w:])
             change[rows] = scale_columns(moved.growth, products) @ theirs
             change[rows] -= (PAIR_SCALE * rates[w:] @ moved.squares)[:, None]
@@ -275,8 +275,3 @@ class SequenceEffect:
     @property
     def _spread(self) -> float:
         return self.shape.width * (1.0 - 1.0 / self.shape.n_choices)
-
-
-def _rates(theta: Array) -> Array:
-    """Return 1 / (2 l^2) for logarithms of l."""
-    return 0.5 * np.exp(-2.0 * np.asarray(theta, dtype=np.float64))
