@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.peers.groups import ALL_SEARCHES, GROUPS, PROBLEMS, TABLES, list_searches
+from benchmarks.peers.names import split_names
 from benchmarks.peers.publish import PAGE, make_page, publish
 from benchmarks.peers.record import append_conditions, append_run, read_file
 from benchmarks.peers.run import Run, take_apart
@@ -89,13 +90,8 @@ def _parse(arguments: Sequence[str], groups: Sequence[str], name: str) -> argpar
         parser.set_defaults(seeds=QUICK_SEEDS, trials=QUICK_TRIALS, searches=",".join(QUICK_SEARCHES), problems=quick)
     given = parser.parse_args(arguments)
     names = {name.replace(", ", " "): name for name in PROBLEMS}
-    given.searches, given.problems = given.searches.split(","), given.problems.split(",")
-    for option, chosen, allowed in (
-        ("--searches", given.searches, ALL_SEARCHES),
-        ("--problems", given.problems, names),
-    ):
-        if unknown := [name for name in chosen if name not in allowed]:
-            parser.error(f"{option}: expected some of {', '.join(allowed)}; got {', '.join(unknown)}")
+    given.searches = split_names(parser, "--searches", given.searches, ALL_SEARCHES)
+    given.problems = split_names(parser, "--problems", given.problems, names)
     given.problems = [names[name] for name in given.problems]
     if given.data is None and (skipped := [name for name in given.problems if name in TABLES]):
         print(f"skipped: {', '.join(skipped)}. These are tables: {SKIPPED}.", file=sys.stderr)

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.chaos.results import read_revision
+from benchmarks.peers.names import split_names
 from benchmarks.peers.record import append_conditions, append_run, read_file
 from benchmarks.peers.run import THREADS, Run
 from benchmarks.published.cases import (
@@ -73,13 +74,8 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=FILE, metavar="FILE", help="a JSON line for each run")
     parser.add_argument("--page", type=Path, default=PAGE, help="Markdown, written anew, with figures")
     given = parser.parse_args(arguments)
-    given.searches, given.problems = given.searches.split(","), given.problems.split(",")
-    for option, chosen, allowed in (
-        ("--searches", given.searches, SEARCHES),
-        ("--problems", given.problems, PROBLEMS),
-    ):
-        if unknown := [name for name in chosen if name not in allowed]:
-            parser.error(f"{option}: expected some of {', '.join(allowed)}; got {', '.join(unknown)}")
+    given.searches = split_names(parser, "--searches", given.searches, SEARCHES)
+    given.problems = split_names(parser, "--problems", given.problems, PROBLEMS)
     absent = [name for name in given.problems if not _has_file(name, given.data)]
     if absent and given.configs:
         told = "these are files: give their folder as --data DIR, which has them in a folder maxsat (docs/problems.md)"

@@ -21,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from benchmarks.peers.names import split_names
 from benchmarks.peers.record import append_conditions, append_run, read_file
 from benchmarks.peers.run import Run, take_apart
 from benchmarks.structures.cases import GROUPS, PROBLEMS, make_task
@@ -67,13 +68,8 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=FILE, metavar="FILE", help="a JSON line for each run")
     parser.add_argument("--page", type=Path, default=PAGE, help="Markdown, written anew, with figures")
     given = parser.parse_args(arguments)
-    given.problems, given.methods = given.problems.split(","), given.methods.split(",")
-    for option, chosen, allowed in (
-        ("--problems", given.problems, PROBLEMS),
-        ("--methods", given.methods, SEARCHES),
-    ):
-        if unknown := [name for name in chosen if name not in allowed]:
-            parser.error(f"{option}: expected some of {', '.join(allowed)}; got {', '.join(unknown)}")
+    given.problems = split_names(parser, "--problems", given.problems, PROBLEMS)
+    given.methods = split_names(parser, "--methods", given.methods, SEARCHES)
     if given.seeds:
         given.problems = [name for name in given.problems if _is_there(name, given.data)]
     return given

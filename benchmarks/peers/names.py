@@ -1,0 +1,20 @@
+"""Names that an option of a command lists, apart from each other by commas."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+
+
+def split_names(parser: argparse.ArgumentParser, option: str, given: str, allowed: Iterable[str]) -> list[str]:
+    """Return the names that an option lists; end the command where one of them is unknown.
+
+    parser: of the command.
+    option: its name, for the message.
+    given: as the user wrote it.
+    allowed: the names that there are.
+    """
+    known, names = list(allowed), given.split(",")
+    if unknown := [name for name in names if name not in known]:
+        parser.error(f"{option}: expected some of {', '.join(known)}; got {', '.join(unknown)}")
+    return names
