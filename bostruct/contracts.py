@@ -819,6 +819,35 @@ class Surrogate(Protocol):
         ...
 
 
+@runtime_checkable
+class LearnsNoise(Surrogate, Protocol):
+    """A surrogate that can be told how noisy values are."""
+
+    def with_variances(self, variances: Array) -> Surrogate:
+        """Return the surrogate that knows the noise of the values that it is conditioned on next.
+
+        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is to be
+            learned.
+        """
+        ...
+
+
+@runtime_checkable
+class LearnsOutputs(Surrogate, Protocol):
+    """A surrogate of several outputs: its `condition` takes values (n, q), and its posterior is `HasOutputs`."""
+
+    @property
+    def n_outputs(self) -> int: ...
+
+
+@runtime_checkable
+class HasOutputs(Posterior, Protocol):
+    """A posterior of several outputs, independent of each other; by itself it is that of the first."""
+
+    @property
+    def outputs(self) -> tuple[Posterior, ...]: ...
+
+
 class Acquisition(Protocol):
     """A function from predictions to acquisition values: what an evaluation promises to somebody who holds `incumbent`.
 
@@ -1006,12 +1035,23 @@ class HistoryView(Protocol):
     completed: points with a value, in the order told. values: of these (n,), minimized. running: points that are being
     evaluated. failed: points told without a value, whether their
     trials failed or were infeasible. seen: the keys of all points ever asked or told.
+
+    objectives: of the completed points (n, k), minimized. slacks: by how much each breaks each limit (n, c), at most 0
+    where it is kept; (n, 0) without limits. values: the objective where there is one and no limit; else a merit that
+    orders the points, feasible ones first: `bostruct.goals.pareto.merit`. variances: known ones of the noise of the
+    values (n,), NaN where unknown; None where no value has any.
     """
 
     @property
     def completed(self) -> Batch: ...
     @property
     def values(self) -> Array: ...
+    @property
+    def objectives(self) -> Array: ...
+    @property
+    def slacks(self) -> Array: ...
+    @property
+    def variances(self) -> Array | None: ...
     @property
     def running(self) -> Batch: ...
     @property
