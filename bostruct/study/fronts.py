@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bostruct.checks import check_number, short_repr
 from bostruct.contracts import Array
+from bostruct.goals.declared import Goals
 from bostruct.goals.pareto import default_reference, hypervolume, rank_nondominated
-
-if TYPE_CHECKING:
-    from bostruct.study.result import Result
+from bostruct.study.history import Trial
 
 
 def find_front(objectives: Array) -> list[int]:
@@ -25,19 +23,21 @@ def find_front(objectives: Array) -> list[int]:
     return [int(position) for position in firsts[best]]
 
 
-def measure_hypervolumes(result: Result, reference: Sequence[float] | None) -> tuple[float, ...]:
+def measure_hypervolumes(
+    told: Sequence[Trial], goals: Goals, reference: Sequence[float] | None = None
+) -> tuple[float, ...]:
     """Return the volume that the front dominates after each finished trial.
 
-    result: of a study.
-    reference: as of `Result.hypervolumes`.
+    told: finished trials, in the order told.
+    goals: of their study.
+    reference: as of `bostruct.Result.hypervolumes`.
 
     Raises TypeError, ValueError.
     """
-    told = [result.trials[number] for number in result.order]
-    feasible = np.array([result.goals.orient(trial.values) for trial in told if trial.is_feasible])
+    feasible = np.array([goals.orient(trial.values) for trial in told if trial.is_feasible])
     if not len(feasible):
         return (0.0,) * len(told)
-    corner = default_reference(feasible) if reference is None else _read_reference(reference, result)
+    corner = default_reference(feasible) if reference is None else _read_reference(reference, goals)
     grown, volumes, volume = 0, [], 0.0
     front = feasible[:0]
     for trial in told:
@@ -56,9 +56,9 @@ def _extend_front(front: Array, x: Array) -> Array:
     return np.vstack([front[~(x <= front).all(axis=1)], x])
 
 
-def _read_reference(reference: Sequence[float], result: Result) -> Array:
-    k = result.goals.n_objectives
+def _read_reference(reference: Sequence[float], goals: Goals) -> Array:
+    k = goals.n_objectives
     if isinstance(reference, str) or not hasattr(reference, "__len__") or len(reference) != k:
         raise TypeError(f"reference: expected {k} numbers, one for each objective, got {short_repr(reference)}")
     numbers = [check_number(f"reference[{position}]", float(one)) for position, one in enumerate(reference)]
-    return np.array(result.goals.orient(numbers))
+    return np.array(goals.orient(numbers))

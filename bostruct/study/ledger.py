@@ -313,7 +313,7 @@ class Ledger:
 
     @property
     def outcomes(self) -> tuple[Outcome | None, ...]:
-        """What came of all trials, by number; None while they run."""
+        """The outcomes of all trials, by number; None while they run."""
         return tuple(record.outcome for record in self._records)
 
     def seen(self, x: Point) -> bool:

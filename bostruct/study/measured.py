@@ -1,4 +1,4 @@
-"""What was measured at the completed points of a study, in the form that searchers see."""
+"""Measurements at the completed points of a study, in the form that searchers see."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEAST_FREEDOM = 5  # degrees of freedom from which repeats tell how large the no
 
 
 class Measured(NamedTuple):
-    """What was measured at n completed points; smaller is better.
+    """Measurements at n completed points; smaller is better.
 
     values: of the only objective, or a merit that orders the points (n,).
     objectives: (n, k).

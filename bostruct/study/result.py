@@ -160,7 +160,7 @@ class Result:
 
         Raises TypeError, ValueError.
         """
-        return measure_hypervolumes(self, reference)
+        return measure_hypervolumes([self.trials[number] for number in self.order], self.goals, reference)
 
     def _orient(self, trials: Sequence[Trial]) -> Array:
         """Return the values of trials as they are minimized (n, k)."""

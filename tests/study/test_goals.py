@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import bostruct as bo
 from bostruct.contracts import BostructError
-from bostruct.goals.declared import Goals
-from bostruct.outcome import Outcome
 from bostruct.storage.protocol import StudyMismatch
-from bostruct.study.measured import LEAST_FREEDOM, measure
 
 SPACE = {"a": range(8), "b": range(4)}
 LIMIT = {"w": ("<=", 6.0)}
@@ -67,7 +65,7 @@ def test_a_front_holds_what_nothing_else_dominates() -> None:
 
 
 @pytest.mark.parametrize("goals", [{"constraints": LIMIT}, {"directions": ["minimize", "maximize"]}])
-def test_a_study_with_goals_goes_on_where_it_was(tmp_path: Path, goals: dict[str, object]) -> None:
+def test_a_study_with_goals_goes_on_where_it_was(tmp_path: Path, goals: dict[str, Any]) -> None:
     objective = heavy if "constraints" in goals else both
     whole = bo.minimize(objective, SPACE, 20, seed=1, **goals)
     for n_trials in (12, 20):
@@ -80,25 +78,6 @@ def test_a_study_with_goals_goes_on_where_it_was(tmp_path: Path, goals: dict[str
 def test_an_objective_that_forgets_a_limit_is_mistaken() -> None:
     with pytest.raises(bo.ObjectiveError, match=r"expected a number for 'w', on which the study has a limit"):
         bo.minimize(lambda point: float(point["a"]), SPACE, 5, constraints=LIMIT)
-
-
-def test_searchers_see_minimized_objectives_slacks_and_known_noise() -> None:
-    goals = Goals.from_json({"directions": ["maximize"], "constraints": {"w": ["<=", 1.0]}})
-    outcomes = [Outcome((v,), constraints={"w": w}) for v, w in ((3.0, 0.5), (9.0, 2.0), (5.0, 1.0))]
-    found = measure(goals, outcomes)
-    assert found.objectives.tolist() == [[-3.0], [-9.0], [-5.0]]
-    assert found.slacks.tolist() == [[-0.5], [1.0], [0.0]]
-    assert np.argsort(found.values).tolist() == [2, 0, 1]  # the largest value breaks the limit
-    assert found.variances is None
-    told = [Outcome((1.0,), sd=0.5), Outcome((1.0,)), Outcome((2.0,), repeats=(1.0, 3.0))]
-    variances = measure(Goals(), told).variances
-    assert variances is not None
-    assert variances[0] == 0.25
-    assert np.isnan(variances[1:]).all()  # two repeats tell too little of the noise
-    many = [Outcome((2.0,), repeats=(1.0, 3.0))] * LEAST_FREEDOM
-    pooled = measure(Goals(), many).variances
-    assert pooled is not None
-    np.testing.assert_allclose(pooled, 1.0)  # 2 of one value, over two repeats
 
 
 def test_noise_is_told_and_kept(tmp_path: Path) -> None:
