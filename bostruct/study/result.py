@@ -299,13 +299,14 @@ class Result:
         self.history.to_csv(path)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw values and the best so far, and return the matplotlib axes.
+        """Draw values and the best so far, or the front of several objectives, and return the matplotlib axes.
 
         ax: axes to draw on, None for those of a new figure.
 
         Raises MissingExtra without matplotlib.
         """
-        return load_by_name("bostruct.analysis.plots:plot_convergence")(self, ax=ax)
+        home = "fronts:plot_front" if self.goals.n_objectives > 1 else "plots:plot_convergence"
+        return load_by_name(f"bostruct.analysis.{home}")(self, ax=ax)
 
     def __repr__(self) -> str:
         return "\n".join(
