@@ -338,7 +338,10 @@ class Result:
 
     def _front_lines(self) -> list[tuple[str, object]]:
         front = self.pareto_front
-        shown = [(f"trial {trial.number}", f"{trial.values}, {in_full(trial.point)}") for trial in front[:MOST_SHOWN]]
+        shown = [
+            (f"trial {trial.number}", f"{_shorten(trial.values)}, {in_full(trial.point)}")
+            for trial in front[:MOST_SHOWN]
+        ]
         more = [("", f"and {len(front) - MOST_SHOWN} more, in pareto_front")] if len(front) > MOST_SHOWN else []
         return [("best values", f"{len(front)} trials of which none is better in all ({self.goals})"), *shown, *more]
 
@@ -362,6 +365,10 @@ class Result:
             ("method", method),
             ("stopped", self.stopped_because),
         ]
+
+
+def _shorten(values: Sequence[float]) -> str:
+    return f"({', '.join(f'{one:.6g}' for one in values)})"
 
 
 def _indent_text(name: str, text: str) -> str:

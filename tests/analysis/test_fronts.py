@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import bostruct as bo
+from bostruct.analysis.fronts import plot_front, plot_hypervolume
 from bostruct.goals.declared import Goals
 
 SPACE = {"a": range(8), "b": range(4)}
@@ -32,7 +33,7 @@ def test_every_completed_trial_is_drawn_once_in_its_place(result: bo.Result) -> 
 
 
 def test_volumes_are_drawn_as_they_are_and_grow(result: bo.Result) -> None:
-    axes = bo.plot_hypervolume({"random": [result, result]})
+    axes = plot_hypervolume({"random": [result, result]})
     (line,) = axes.get_lines()
     assert line.get_ydata().tolist() == list(result.hypervolumes((6.0, 0.0)))
     assert line.get_ydata()[-1] > line.get_ydata()[0]
@@ -41,15 +42,15 @@ def test_volumes_are_drawn_as_they_are_and_grow(result: bo.Result) -> None:
 def test_what_cannot_be_drawn_is_refused(result: bo.Result) -> None:
     single = bo.minimize(lambda point: float(point["a"]), SPACE, 3, method="random")
     with pytest.raises(ValueError, match="expected one of several objectives"):
-        bo.plot_front(single)
+        plot_front(single)
     with pytest.raises(ValueError, match="objectives: expected two positions from 0 to 1"):
-        bo.plot_front(result, objectives=(0, 2))
+        plot_front(result, objectives=(0, 2))
     with pytest.raises(TypeError, match="expected a Result"):
-        bo.plot_front([result])  # type: ignore[arg-type]
+        plot_front([result])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="at least one completed trial"):
-        bo.plot_front(bo.Result((), (), Goals(("minimize", "minimize")), 0, "x", "y"))
+        plot_front(bo.Result((), (), Goals(("minimize", "minimize")), 0, "x", "y"))
     with pytest.raises(ValueError, match="expected at least one Result"):
-        bo.plot_hypervolume({})
+        plot_hypervolume({})
 
 
 def test_a_trial_that_breaks_a_limit_is_hollow_among_the_values_of_one_objective() -> None:
