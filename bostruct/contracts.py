@@ -819,6 +819,19 @@ class Surrogate(Protocol):
         ...
 
 
+@runtime_checkable
+class LearnsNoise(Surrogate, Protocol):
+    """A surrogate that can be told how noisy values are."""
+
+    def with_variances(self, variances: Array) -> Surrogate:
+        """Return the surrogate that knows the noise of the values that it is conditioned on next.
+
+        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is to be
+            learned.
+        """
+        ...
+
+
 class Acquisition(Protocol):
     """A function from predictions to acquisition values: what an evaluation promises to somebody who holds `incumbent`.
 
@@ -1005,7 +1018,10 @@ class HistoryView(Protocol):
 
     completed: points with a value, in the order told. values: of these (n,), minimized. running: points that are being
     evaluated. failed: points told without a value, whether their
-    trials failed or were infeasible. seen: the keys of all points ever asked or told.
+    trials failed or were infeasible. seen: the keys of all points ever asked or told. objectives: of the completed
+    points (n, k), minimized; (n, 1) and equal to `values` where there is one objective without limits. slacks: by how
+    much each limit is broken (n, c), at most 0 where it is kept; (n, 0) without limits. variances: known variance of
+    the noise of each value (n,), NaN where unknown; None where no value has any.
     """
 
     @property
@@ -1018,6 +1034,12 @@ class HistoryView(Protocol):
     def failed(self) -> Batch: ...
     @property
     def seen(self) -> AbstractSet[Hashable]: ...
+    @property
+    def objectives(self) -> Array: ...
+    @property
+    def slacks(self) -> Array: ...
+    @property
+    def variances(self) -> Array | None: ...
 
 
 class Suggestion(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bostruct.checks import check_integer, short_repr
+from bostruct.checks import check_integer, has_capability, short_repr
 from bostruct.contracts import (
     ADDED_LATER,
     Appraisal,
@@ -18,9 +18,11 @@ from bostruct.contracts import (
     HistoryView,
     Info,
     Json,
+    LearnsNoise,
     Maximizer,
     NumericalError,
     Point,
+    Posterior,
     Score,
     ScoreBuilder,
     State,
@@ -150,9 +152,7 @@ class BayesianSearch:
         keep_freed_memory()
         fit_rng, search_rng, random_rng = rng.spawn(3)
         try:
-            posterior, learned, info = self.surrogate.condition(
-                history.completed, history.values, state["surrogate"], fit_rng
-            )
+            posterior, learned, info = self._condition(history, state, fit_rng)
             score = self.score(posterior.believe(history.running), history, fit_rng)
         except NumericalError as error:
             return fall_back(self.domain, history, state, random_rng, str(error), has_model_failed=True)
@@ -171,8 +171,15 @@ class BayesianSearch:
         state: of the last suggestion.
         rng: the only source of chance.
         """
-        posterior, _, _ = self.surrogate.condition(history.completed, history.values, state["surrogate"], rng)
+        posterior, _, _ = self._condition(history, state, rng)
         return Appraisal(np.ones(len(history.values), dtype=np.bool_), posterior.predict(history.completed))
+
+    def _condition(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Posterior, State, Info]:
+        """Condition the surrogate on the completed points, and on what is known of their noise."""
+        surrogate = self.surrogate
+        if history.variances is not None and has_capability(surrogate, LearnsNoise):
+            surrogate = surrogate.with_variances(history.variances)
+        return surrogate.condition(history.completed, history.values, state["surrogate"], rng)
 
     def _first_unseen(self, maxima: Batch, score: Score, history: HistoryView, rng: np.random.Generator) -> Point:
         """Return the best new maximum; else, maximum by maximum, its best new neighbor; else the best of new draws.

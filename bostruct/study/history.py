@@ -66,6 +66,9 @@ class History:
     running: points that were asked and are not finished.
     failed: points that failed or were infeasible.
     seen: the keys of all points ever asked or told, whatever became of them.
+    objectives: of the completed points (n, k), minimized; None for `values` as the one column.
+    slacks: by how much each limit is broken (n, c), at most 0 where it is kept; None for no limits.
+    variances: known variance of the noise of each value (n,), NaN where unknown; None where no value has any.
     """
 
     completed: Batch
@@ -73,6 +76,15 @@ class History:
     running: Batch
     failed: Batch
     seen: AbstractSet[Hashable]
+    objectives: Array = None  # type: ignore[assignment]  # never None once it is made
+    slacks: Array = None  # type: ignore[assignment]
+    variances: Array | None = None
+
+    def __post_init__(self) -> None:
+        if self.objectives is None:
+            object.__setattr__(self, "objectives", self.values[:, None])
+        if self.slacks is None:
+            object.__setattr__(self, "slacks", np.zeros((len(self.values), 0)))
 
     @classmethod
     def of(
