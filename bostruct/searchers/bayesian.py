@@ -18,11 +18,14 @@ from bostruct.contracts import (
     HistoryView,
     Info,
     Json,
+    LearnsChance,
     LearnsNoise,
     Maximizer,
     NumericalError,
     Point,
     Posterior,
+    Predicted,
+    RestoresUnits,
     Score,
     ScoreBuilder,
     State,
@@ -173,6 +176,28 @@ class BayesianSearch:
         """
         posterior, _, _ = self._condition(history, state, rng)
         return Appraisal(np.ones(len(history.values), dtype=np.bool_), posterior.predict(history.completed))
+
+    def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
+        """Predict points by the surrogate, and the chance that they succeed by the score; raises NumericalError.
+
+        history: at least one completed point, or NumericalError is raised.
+        state: of `initial_state`, or of the last suggestion.
+        xs: m points.
+        rng: the only source of chance.
+
+        Means and variances are in the user's units. Where the surrogate compresses values, the mean of a point far
+        above the median is the median of what is expected there.
+        """
+        if not len(history.values):
+            raise NumericalError("no trial has completed")
+        posterior, _, _ = self._condition(history, state, rng)
+        found, surrogate = posterior.predict(xs), self.surrogate
+        if has_capability(surrogate, RestoresUnits):
+            found = surrogate.restore_units(found, history.values)
+        knows_chance = has_capability(self.score, LearnsChance)
+        chance = self.score.learn_chance(posterior, history, rng) if knows_chance else None
+        log_chance = np.zeros(len(xs)) if chance is None else chance.log_chance(xs)
+        return Predicted(found.mean[None], found.variance[None], log_chance)
 
     def _condition(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Posterior, State, Info]:
         """Condition the surrogate on the completed points, and on what is known of their noise."""

@@ -68,6 +68,14 @@ class OutputWarping:
             surrogate = with_variances(surrogate, np.square(compression.slopes(values)) * variances)
         return surrogate.condition(xs, compression.compress(values), state, rng)
 
+    def restore_units(self, prediction: Prediction, values: Array) -> Prediction:
+        """Return a prediction of the posterior in the user's units: `RestoresUnits`.
+
+        prediction: of the posterior that was conditioned on the values.
+        values: (n,), in the user's units.
+        """
+        return Compression.of(values, self.beyond).expand(prediction)
+
 
 class Compression(NamedTuple):
     """The compression of values far above their median.
