@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 
@@ -100,8 +100,8 @@ class History:
     running: Batch
     failed: Batch
     seen: AbstractSet[Hashable]
-    objectives: Array | None = None
-    slacks: Array | None = None
+    objectives: Array = cast(Array, None)
+    slacks: Array = cast(Array, None)
     variances: Array | None = None
 
     def __post_init__(self) -> None:
@@ -130,8 +130,8 @@ class History:
         """
         batches = [domain.join(completed), domain.join(running), domain.join(failed)]
         seen = frozenset(key for batch in batches for key in domain.keys(batch))
-        told = (None, None, None) if measured is None else measured[1:]
-        return cls(batches[0], np.asarray(values, dtype=np.float64), batches[1], batches[2], seen, *told)
+        told = {} if measured is None else {name: getattr(measured, name) for name in measured._fields[1:]}
+        return cls(batches[0], np.asarray(values, dtype=np.float64), batches[1], batches[2], seen, **told)
 
     @property
     def best(self) -> int:

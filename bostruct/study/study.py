@@ -29,6 +29,7 @@ from bostruct.storage.protocol import SpaceChange, Storage, StorageError, Stored
 from bostruct.study.history import Trial
 from bostruct.study.ledger import Ledger
 from bostruct.study.loop import RunSettings, run_trials
+from bostruct.study.prediction import Predictions, parse_points, predict
 from bostruct.study.prior import describe_prior, with_prior
 from bostruct.study.prior_sources import PriorSource, read_prior
 from bostruct.study.recommendation import Fit, Lazy
@@ -376,6 +377,20 @@ class Study:
         fit = Fit(self._model(), trials, outcomes, order, self._ledger.points, self.goals, self.seed, self._limit)
         stopped, beliefs = self._stopped_because, Lazy(fit)
         return Result(trials, order, self.goals, self.seed, method, stopped, beliefs=beliefs, domain=self.domain)
+
+    def predict(self, points: Iterable[object]) -> Predictions:
+        """Predict the objective, noise aside, at any points, and the chance that they have a value and keep all limits.
+
+        points: m points as the objective receives them.
+
+        Returns `mean` and `sd` (m,), in your units, or (m, k) of k objectives, and `chance` (m,). Raises PointError,
+        TypeError, and BostructError for a method without a model and where nothing has completed.
+        """
+        with self._mutex:
+            xs = parse_points(self.domain, points)
+            searcher, state = self._model()()
+            with self._limit():
+                return predict(searcher, state, self._ledger.history(), xs, self.goals, self.seed)
 
     @property
     def incumbent(self) -> Trial | None:
