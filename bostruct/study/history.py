@@ -100,8 +100,8 @@ class History:
     running: Batch
     failed: Batch
     seen: AbstractSet[Hashable]
-    objectives: Array = cast(Array, None)
-    slacks: Array = cast(Array, None)
+    objectives: Array = field(default=cast(Array, None))
+    slacks: Array = field(default=cast(Array, None))
     variances: Array | None = None
 
     def __post_init__(self) -> None:

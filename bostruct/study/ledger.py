@@ -328,8 +328,8 @@ class Ledger:
     def history(self) -> History:
         """Return what a searcher may see of the trials, without building it anew."""
         running = self._domain.join([self._records[number].point for number in sorted(self._running)])
-        told = self._measurements.read()
-        return History(self._completed.read(), running=running, failed=self._failed.read(), seen=self._seen, **told._asdict())
+        told, failed = self._measurements.read()._asdict(), self._failed.read()
+        return History(self._completed.read(), running=running, failed=failed, seen=self._seen, **told)
 
     def _find_other_numbers(self, x: Point, shown: Presented) -> int | None:
         """Return the first trial of the same point whose numbers are others than those shown; None where none is."""
