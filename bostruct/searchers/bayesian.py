@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bostruct.checks import check_integer, short_repr
+from bostruct.checks import check_integer, has_capability, short_repr
 from bostruct.contracts import (
     ADDED_LATER,
     Appraisal,
@@ -18,15 +18,19 @@ from bostruct.contracts import (
     HistoryView,
     Info,
     Json,
+    LearnsNoise,
+    LearnsOutputs,
     Maximizer,
     NumericalError,
     Point,
+    Posterior,
     Score,
     ScoreBuilder,
     State,
     Suggestion,
     Surrogate,
 )
+from bostruct.goals.pareto import is_feasible
 from bostruct.searchers.proposals import Design, draw_candidates, fall_back, neighbors_of, random_design
 
 MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
@@ -57,7 +61,7 @@ def describe_part(part: object) -> Json:
     part: a dataclass, or the value of one of its fields. What comes from the domain is named by its type. A field that
         was added later is left away at its default.
     """
-    if is_dataclass(part):
+    if is_dataclass(part) and not isinstance(part, type):
         told: dict[str, Json] = {"part": type(part).__name__}
         return told | {name: describe_part(value) for name, value in _settings_of(part)}
     if isinstance(part, float):
@@ -150,9 +154,7 @@ class BayesianSearch:
         keep_freed_memory()
         fit_rng, search_rng, random_rng = rng.spawn(3)
         try:
-            posterior, learned, info = self.surrogate.condition(
-                history.completed, history.values, state["surrogate"], fit_rng
-            )
+            posterior, learned, info = self._condition(history, state, fit_rng)
             score = self.score(posterior.believe(history.running), history, fit_rng)
         except NumericalError as error:
             return fall_back(self.domain, history, state, random_rng, str(error), has_model_failed=True)
@@ -167,12 +169,26 @@ class BayesianSearch:
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
         """Predict the completed points by the surrogate; raises NumericalError.
 
+        A surrogate of several outputs predicts the first objective. Points that keep all limits are eligible; where no
+        point does, all are.
+
         history: at least one completed point.
         state: of the last suggestion.
         rng: the only source of chance.
         """
-        posterior, _, _ = self.surrogate.condition(history.completed, history.values, state["surrogate"], rng)
-        return Appraisal(np.ones(len(history.values), dtype=np.bool_), posterior.predict(history.completed))
+        posterior, _, _ = self._condition(history, state, rng)
+        kept = is_feasible(history.slacks)
+        eligible = kept if kept.any() else np.ones(len(kept), dtype=np.bool_)
+        return Appraisal(eligible, posterior.predict(history.completed))
+
+    def _condition(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Posterior, State, Info]:
+        """Condition the surrogate on the completed points, all their outputs, and what is known of their noise."""
+        surrogate, values = self.surrogate, history.values
+        if history.variances is not None and has_capability(surrogate, LearnsNoise):
+            surrogate = surrogate.with_variances(history.variances)
+        if has_capability(surrogate, LearnsOutputs):
+            values = np.hstack([history.objectives, history.slacks])
+        return surrogate.condition(history.completed, values, state["surrogate"], rng)
 
     def _first_unseen(self, maxima: Batch, score: Score, history: HistoryView, rng: np.random.Generator) -> Point:
         """Return the best new maximum; else, maximum by maximum, its best new neighbor; else the best of new draws.
