@@ -194,8 +194,8 @@ class BayesianSearch:
         found, surrogate = posterior.predict(xs), self.surrogate
         if has_capability(surrogate, RestoresUnits):
             found = surrogate.restore_units(found, history.values)
-        knows_chance = has_capability(self.score, LearnsChance)
-        chance = self.score.learn_chance(posterior, history, rng) if knows_chance else None
+        score = self.score
+        chance = score.learn_chance(posterior, history, rng) if has_capability(score, LearnsChance) else None
         log_chance = np.zeros(len(xs)) if chance is None else chance.log_chance(xs)
         return Predicted(found.mean[None], found.variance[None], log_chance)
 
