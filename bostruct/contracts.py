@@ -848,6 +848,19 @@ class HasOutputs(Posterior, Protocol):
     def outputs(self) -> tuple[Posterior, ...]: ...
 
 
+@runtime_checkable
+class RestoresUnits(Surrogate, Protocol):
+    """A surrogate that learns some values on a scale of its own, on which its posterior predicts them."""
+
+    def restore_units(self, prediction: Prediction, values: Array) -> Prediction:
+        """Return a prediction of its posterior in the user's units.
+
+        prediction: of the posterior that was conditioned on the values.
+        values: (n,), in the user's units.
+        """
+        ...
+
+
 class Acquisition(Protocol):
     """A function from predictions to acquisition values: what an evaluation promises to somebody who holds `incumbent`.
 
@@ -1015,6 +1028,20 @@ class LogScoreBuilder(ScoreBuilder, Protocol):
     def is_logarithm(self) -> bool: ...
 
 
+@runtime_checkable
+class LearnsChance(ScoreBuilder, Protocol):
+    """A builder whose scores know the chance that a point has a value and keeps all limits."""
+
+    def learn_chance(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Chance | None:
+        """Return the chance of success; None where nothing failed and nothing is limited. Raises NumericalError.
+
+        posterior: of the objective.
+        history: all that was told so far, at least one value.
+        rng: the only source of chance.
+        """
+        ...
+
+
 class Maximizer(Protocol):
     """A search for the points of a domain that score best."""
 
@@ -1047,17 +1074,17 @@ class HistoryView(Protocol):
     @property
     def values(self) -> Array: ...
     @property
-    def objectives(self) -> Array: ...
-    @property
-    def slacks(self) -> Array: ...
-    @property
-    def variances(self) -> Array | None: ...
-    @property
     def running(self) -> Batch: ...
     @property
     def failed(self) -> Batch: ...
     @property
     def seen(self) -> AbstractSet[Hashable]: ...
+    @property
+    def objectives(self) -> Array: ...
+    @property
+    def slacks(self) -> Array: ...
+    @property
+    def variances(self) -> Array | None: ...
 
 
 class Suggestion(NamedTuple):
@@ -1115,6 +1142,34 @@ class HasAppraisal(Searcher, Protocol):
 
         history: all that was told so far.
         state: of the last suggestion.
+        rng: the only source of chance.
+        """
+        ...
+
+
+class Predicted(NamedTuple):
+    """The belief of a method about m points.
+
+    mean, variance: of each of k latent objectives under s posterior samples (k, s, m), minimized, in the user's units.
+    log_chance: logarithm of the chance that each point has a value and keeps all limits (m,); zeros where nothing
+        failed and nothing is limited.
+    """
+
+    mean: Array
+    variance: Array
+    log_chance: Array
+
+
+@runtime_checkable
+class HasPrediction(Searcher, Protocol):
+    """A searcher that can say what it believes of any point."""
+
+    def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
+        """Predict points; raise NumericalError where the model cannot be fitted, or nothing has completed.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        xs: m points.
         rng: the only source of chance.
         """
         ...

@@ -13,17 +13,23 @@ from bostruct.checks import check_integer, has_capability, short_repr
 from bostruct.contracts import (
     ADDED_LATER,
     Appraisal,
+    Array,
     Batch,
     Domain,
+    HasOutputs,
     HistoryView,
     Info,
     Json,
+    LearnsChance,
     LearnsNoise,
     LearnsOutputs,
     Maximizer,
     NumericalError,
     Point,
     Posterior,
+    Predicted,
+    Prediction,
+    RestoresUnits,
     Score,
     ScoreBuilder,
     State,
@@ -180,6 +186,36 @@ class BayesianSearch:
         kept = is_feasible(history.slacks)
         eligible = kept if kept.any() else np.ones(len(kept), dtype=np.bool_)
         return Appraisal(eligible, posterior.predict(history.completed))
+
+    def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
+        """Predict points by the surrogate, and the chance that they succeed by the score; raises NumericalError.
+
+        history: at least one completed point, or NumericalError is raised.
+        state: of `initial_state`, or of the last suggestion.
+        xs: m points.
+        rng: the only source of chance.
+
+        Means and variances are in the user's units. Where the surrogate compresses values, the mean of a point far
+        above the median is the median of what is expected there.
+        """
+        if not len(history.values):
+            raise NumericalError("no trial has completed")
+        posterior, _, _ = self._condition(history, state, rng)
+        objectives: list[tuple[Posterior, Array]] = [(posterior, history.values)]
+        if has_capability(posterior, HasOutputs):
+            values = history.objectives.T
+            objectives = list(zip(posterior.outputs[: len(values)], values, strict=True))
+        found = [self._predict_units(one, values, xs) for one, values in objectives]
+        score = self.score
+        chance = score.learn_chance(posterior, history, rng) if has_capability(score, LearnsChance) else None
+        log_chance = np.zeros(len(xs)) if chance is None else chance.log_chance(xs)
+        mean, variance = (np.stack(one) for one in zip(*found, strict=True))
+        return Predicted(mean, variance, log_chance)
+
+    def _predict_units(self, posterior: Posterior, values: Array, xs: Batch) -> Prediction:
+        """Predict one objective in the user's units, which the values are in that its posterior was conditioned on."""
+        found, surrogate = posterior.predict(xs), self.surrogate
+        return surrogate.restore_units(found, values) if has_capability(surrogate, RestoresUnits) else found
 
     def _condition(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Posterior, State, Info]:
         """Condition the surrogate on the completed points, all their outputs, and what is known of their noise."""

@@ -5,7 +5,7 @@ A score of another form is a class or function of its own: (posterior, history, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,7 @@ from bostruct.contracts import (
     HasScoreGradient,
     HasWorthGradient,
     HistoryView,
+    LearnsChance,
     LogScoreBuilder,
     Posterior,
     Prediction,
@@ -152,6 +153,23 @@ class FeasibleScore:
         return at_shares
 
 
+@dataclass(frozen=True, eq=False)
+class JointChance:
+    """The chance that several independent things succeed.
+
+    chances: of each.
+    """
+
+    chances: Sequence[Chance]
+
+    def log_chance(self, xs: Batch) -> Array:
+        """Return the logarithm of the chance that all succeed at each of m points (m,).
+
+        xs: m points.
+        """
+        return np.sum([one.log_chance(xs) for one in self.chances], axis=0)
+
+
 @dataclass(frozen=True)
 class Improvement:
     """A builder of scores: an acquisition function of the posterior against an incumbent.
@@ -211,9 +229,27 @@ class Feasible:
         history: all that was told so far.
         rng: given to the model of success.
         """
-        score = self.score(posterior, history, rng)
+        score, chance = self.score(posterior, history, rng), self._learn_success(history, rng)
+        return score if chance is None else FeasibleScore(score, chance)
+
+    def learn_chance(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Chance | None:
+        """Return the chance that points have a value, and that the score knows of; None for certainty.
+
+        posterior: of the objective, given to the score.
+        history: all that was told so far.
+        rng: given to the model of success.
+
+        Raises NumericalError.
+        """
+        score = self.score
+        inner = score.learn_chance(posterior, history, rng) if has_capability(score, LearnsChance) else None
+        found = [one for one in (self._learn_success(history, rng), inner) if one is not None]
+        return JointChance(found) if found else None
+
+    def _learn_success(self, history: HistoryView, rng: np.random.Generator) -> Chance | None:
+        """Return the chance that points have a value; None where no point has failed."""
         if not len(history.failed):
-            return score
+            return None
         points = self.join(history.completed, history.failed)
         succeeded = np.repeat([True, False], [len(history.completed), len(history.failed)])
-        return FeasibleScore(score, self.success.condition(points, succeeded, rng))
+        return self.success.condition(points, succeeded, rng)

@@ -66,9 +66,9 @@ class History:
     running: points that were asked and are not finished.
     failed: points that failed or were infeasible.
     seen: the keys of all points ever asked or told, whatever became of them.
-    objectives: (n, k), minimized; None for the values alone, (n, 1).
-    slacks: by how much each limit is broken (n, c), at most 0 where it is kept; None without limits, (n, 0).
-    variances: known ones of the noise of each value (n,), NaN where unknown; None where no value has any.
+    objectives: of the completed points (n, k), minimized; None for `values` as the one column.
+    slacks: by how much each limit is broken (n, c), at most 0 where it is kept; None for no limits.
+    variances: known variance of the noise of each value (n,), NaN where unknown; None where no value has any.
     """
 
     completed: Batch
@@ -76,13 +76,13 @@ class History:
     running: Batch
     failed: Batch
     seen: AbstractSet[Hashable]
-    objectives: Array | None = None
-    slacks: Array | None = None
+    objectives: Array = None  # type: ignore[assignment]  # never None once it is made
+    slacks: Array = None  # type: ignore[assignment]
     variances: Array | None = None
 
     def __post_init__(self) -> None:
         if self.objectives is None:
-            object.__setattr__(self, "objectives", np.asarray(self.values)[:, None])
+            object.__setattr__(self, "objectives", self.values[:, None])
         if self.slacks is None:
             object.__setattr__(self, "slacks", np.zeros((len(self.values), 0)))
 

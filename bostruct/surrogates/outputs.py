@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bostruct.checks import check_integer, has_capability
-from bostruct.contracts import Array, Batch, Info, LearnsNoise, Posterior, Prediction, State, Surrogate
+from bostruct.contracts import Array, Batch, Info, LearnsNoise, Posterior, Prediction, RestoresUnits, State, Surrogate
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,15 @@ class Outputs:
             if has_capability(objective, LearnsNoise)
             else self
         )
+
+    def restore_units(self, prediction: Prediction, values: Array) -> Prediction:
+        """Return a prediction of one objective in the user's units: `RestoresUnits`.
+
+        prediction: of the posterior of that objective.
+        values: of that objective, which its posterior was conditioned on (n,).
+        """
+        objective = self.objective
+        return objective.restore_units(prediction, values) if has_capability(objective, RestoresUnits) else prediction
 
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
