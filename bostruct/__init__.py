@@ -50,6 +50,9 @@ _HOME = {
     "StorageError": "bostruct.storage.protocol",
     "OtherVersion": "bostruct.study.records",
     "SpaceChanged": "bostruct.study.space_changes",
+    "report": "bostruct.execution.reporting",
+    "MedianRule": "bostruct.study.stopping",
+    "SuccessiveHalvingRule": "bostruct.study.stopping",
     "minimize": "bostruct.optimize",
     "maximize": "bostruct.optimize",
 }
@@ -76,6 +79,7 @@ if TYPE_CHECKING:
     from bostruct.domains.space.space import Space
     from bostruct.domains.space.subset import Subset
     from bostruct.domains.space.when import OneOf
+    from bostruct.execution.reporting import report
     from bostruct.kernels.otmann.distance import otmann
     from bostruct.kernels.otmann.plot import plot_transport
     from bostruct.kernels.space.registry import register_variable
@@ -86,6 +90,7 @@ if TYPE_CHECKING:
     from bostruct.study.records import OtherVersion
     from bostruct.study.result import Result
     from bostruct.study.space_changes import SpaceChanged
+    from bostruct.study.stopping import MedianRule, SuccessiveHalvingRule
     from bostruct.study.study import Study
 
 __all__ = [
@@ -100,6 +105,7 @@ __all__ = [
     "Graph",
     "Infeasible",
     "Integer",
+    "MedianRule",
     "ObjectiveError",
     "OneOf",
     "Ordinal",
@@ -114,6 +120,7 @@ __all__ = [
     "StorageError",
     "Study",
     "Subset",
+    "SuccessiveHalvingRule",
     "Trial",
     "cnn_domain",
     "importance",
@@ -127,6 +134,7 @@ __all__ = [
     "plot_transport",
     "register_domain",
     "register_variable",
+    "report",
 ]
 
 

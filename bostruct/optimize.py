@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, SupportsFloat
 from bostruct.contracts import Domain, Presented, Searcher
 from bostruct.study.prior_sources import PriorSource
 from bostruct.study.result import Result
+from bostruct.study.stopping import StoppingRule
 from bostruct.study.study import Callback, Direction, Place, Study
 
 
@@ -45,6 +46,7 @@ class RunArguments(NamedTuple):
     callbacks: one or several, called after each finished trial.
     progress: a bar on stderr, None shows it on a terminal and in a notebook.
     reraise: exceptions that end the run, beside failing their trial.
+    stopping_rule: stops trials early by what they report; None for none.
     """
 
     workers: int
@@ -54,6 +56,7 @@ class RunArguments(NamedTuple):
     callbacks: Callback | Sequence[Callback]
     progress: bool | None
     reraise: type[Exception] | tuple[type[Exception], ...]
+    stopping_rule: StoppingRule | None
 
 
 def minimize(
@@ -75,6 +78,7 @@ def minimize(
     callbacks: Callback | Sequence[Callback] = (),
     progress: bool | None = None,
     reraise: type[Exception] | tuple[type[Exception], ...] = (),
+    stopping_rule: StoppingRule | None = None,
 ) -> Result:
     """Look for the point with the smallest value of an objective, and return the result.
 
@@ -97,11 +101,14 @@ def minimize(
     callbacks: one or several, called as callback(study, trial) after each finished trial.
     progress: a bar on stderr, None shows it on a terminal and in a notebook.
     reraise: exceptions that end the run, beside failing their trial.
+    stopping_rule: such as `bostruct.MedianRule`, stops trials early by what the objective tells `bostruct.report`; None
+        for none.
 
     Raises what `Study` and `Study.optimize` raise.
     """
     study_arguments = StudyArguments(space, method, seed, storage, name, initial_points, threads, prior)
-    run_arguments = RunArguments(workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise)
+    limits = trial_timeout, load_timeout
+    run_arguments = RunArguments(workers, executor, *limits, callbacks, progress, reraise, stopping_rule)
     return _run_study("minimize", objective, n_trials, study_arguments, run_arguments)
 
 
@@ -124,6 +131,7 @@ def maximize(
     callbacks: Callback | Sequence[Callback] = (),
     progress: bool | None = None,
     reraise: type[Exception] | tuple[type[Exception], ...] = (),
+    stopping_rule: StoppingRule | None = None,
 ) -> Result:
     """Look for the point with the largest value of an objective, and return the result.
 
@@ -131,13 +139,14 @@ def maximize(
     space: a `Space`, a dict of variables, or any other domain.
     n_trials: finished trials that the study should have in the end, from 0; failed ones count.
     method, seed, storage, name, initial_points, threads, prior: settings of the study, as for `minimize`.
-    workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise: settings of the run, as for
-        `minimize`.
+    workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise, stopping_rule: settings of the run, as
+        for `minimize`.
 
     Raises what `minimize` raises.
     """
     study_arguments = StudyArguments(space, method, seed, storage, name, initial_points, threads, prior)
-    run_arguments = RunArguments(workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise)
+    limits = trial_timeout, load_timeout
+    run_arguments = RunArguments(workers, executor, *limits, callbacks, progress, reraise, stopping_rule)
     return _run_study("maximize", objective, n_trials, study_arguments, run_arguments)
 
 

@@ -31,7 +31,7 @@ class Pool(Protocol):
         """Begin a trial; only called while fewer than `slots` are in flight.
 
         number: of the trial.
-        point: as the objective receives it.
+        point: as the objective receives it, or a `WatchedPoint`, for `evaluate`.
         """
         ...
 

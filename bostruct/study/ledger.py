@@ -154,17 +154,18 @@ class Ledger:
         return trial
 
     @defer_interrupt
-    def finish(self, number: int, outcome: Outcome, ended: float | None = None) -> Trial:
+    def finish(self, number: int, outcome: Outcome, ended: float | None = None, noted: Info | None = None) -> Trial:
         """Record what came of a running trial, and return the trial.
 
         number: of the trial.
         outcome: of its evaluation.
         ended: seconds since the epoch, None for now.
+        noted: what the trial has on record besides, plain JSON.
 
         Where the file was lost the outcome is kept here, and StorageLost is raised then.
         """
         record = self._records[number]
-        trial = _apply_outcome(record.trial, outcome, ended)
+        trial = _apply_outcome(replace(record.trial, info=record.trial.info | (noted or {})), outcome, ended)
         lost: StorageLost | None = None
         try:
             self.writer.update(write_trial(trial, outcome, "", self._next_position, record.attempts))
@@ -236,6 +237,7 @@ class Ledger:
         """Back to running, as if it had never been told; what it failed of stays on record."""
         trial = record.trial
         info = trial.info | {"failed_before": [*trial.info.get("failed_before", ()), trial.reason]}
+        info.pop("reports", None)  # which were of that evaluation
         trial = replace(trial, status="running", reason=None, finished=None, info=info)
         self.writer.reopen(write_trial(trial, None, "", None, record.attempts - 1))
         record.trial, record.outcome = trial, None

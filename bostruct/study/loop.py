@@ -14,9 +14,11 @@ from bostruct.execution.evaluation import Evaluation
 from bostruct.execution.interrupts import exit_on_sigterm
 from bostruct.execution.pools import ExecutorPool, InProcessPool, Pool
 from bostruct.execution.processes import ProcessPool
+from bostruct.execution.reporting import WatchedPoint
 from bostruct.storage.protocol import StorageLost
 from bostruct.study.history import Trial
 from bostruct.study.progress import trial_bar
+from bostruct.study.stopping import StoppingRule, read_curves
 
 MISTAKES = (TypeError, AttributeError, NameError)  # from the first trial: of the objective, not a property of points
 MAX_EQUAL_ERRORS = 5  # first trials with one and the same error: a mistake in the objective, not a property of points
@@ -41,6 +43,7 @@ class RunSettings:
     callbacks: functions of (study, trial), called after each trial.
     progress: True for a bar, False for none, None for a bar on a terminal and in a notebook.
     reraise: classes of exceptions of the objective that end the run.
+    stopping_rule: says which trials stop early, by what they report; None for none.
     """
 
     objective: Callable[[Any], Any]
@@ -52,6 +55,7 @@ class RunSettings:
     callbacks: tuple[Callable[[Any, Trial], None], ...]
     progress: bool | None
     reraise: tuple[type[Exception], ...]
+    stopping_rule: StoppingRule | None = None
 
     def __post_init__(self) -> None:
         if not callable(self.objective):
@@ -71,6 +75,9 @@ class RunSettings:
                 raise TypeError(f"reraise: expected exception classes, got {short_repr(kind)}")
         if self.progress not in (True, False, None):
             raise TypeError(f"progress: expected True, False or None, got {short_repr(self.progress)}")
+        rule = self.stopping_rule
+        if rule is not None and (isinstance(rule, type) or not isinstance(rule, StoppingRule)):
+            raise TypeError(f"stopping_rule: expected a rule, such as MedianRule(), got {short_repr(rule)}")
         if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
             raise TypeError(f"executor: expected a concurrent.futures.Executor, got {short_repr(self.executor)}")
 
@@ -86,10 +93,11 @@ class RunSettings:
         callbacks: Any,
         progress: Any,
         reraise: Any,
+        stopping_rule: Any = None,
     ) -> RunSettings:
         """Make settings of what a user wrote: one callback, or one exception, stands for a sequence of one.
 
-        objective, n_trials, workers, executor, trial_timeout, load_timeout, progress: as of the class.
+        objective, n_trials, workers, executor, trial_timeout, load_timeout, progress, stopping_rule: as of the class.
         callbacks: one function or several.
         reraise: one class of exceptions or several.
 
@@ -102,7 +110,8 @@ class RunSettings:
         if not isinstance(kinds, Iterable) or isinstance(kinds, str):
             raise TypeError(f"reraise: expected exception classes, got {short_repr(reraise)}")
         limits = trial_timeout, load_timeout
-        return cls(objective, n_trials, workers, executor, *limits, tuple(several), progress, tuple(kinds))
+        called, ends = tuple(several), tuple(kinds)
+        return cls(objective, n_trials, workers, executor, *limits, called, progress, ends, stopping_rule)
 
     def pool(self) -> Pool:
         if self.executor is not None:
@@ -190,7 +199,19 @@ class _Loop:
             self._lost = error
         else:
             self.pending.add(trial.number)
-            self._pool.submit(trial.number, trial.point)
+            self._pool.submit(trial.number, self._watch(trial.point))
+
+    def _watch(self, point: object) -> object:
+        """Give the point a judge, which knows the trials that have completed by now and decides where the trial runs.
+
+        A question to this process at each report would wait as long as this process suggests the next point, and no
+        foreign executor could ask it.
+        """
+        if self._settings.stopping_rule is None:
+            return point
+        sign = -1.0 if self._study.direction == "maximize" else 1.0
+        curves = read_curves(self._study.trials, sign)
+        return WatchedPoint(point, self._settings.stopping_rule.judge(curves), sign)
 
     def _take(self, finished: list[tuple[int, Evaluation]], callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
         """Tell what came of trials, and call back; raise where that shows a mistake, or an error to be raised."""
@@ -213,7 +234,9 @@ class _Loop:
         told = []
         for number, evaluation in finished:
             try:
-                told.append((self._study.tell(number, evaluation.outcome, finished=evaluation.ended), evaluation))
+                outcome = evaluation.outcome if evaluation.stopped_at is None else None  # the last report is the value
+                noted = {"reports": evaluation.reports} if evaluation.reports else {}
+                told.append((self._study.tell(number, outcome, finished=evaluation.ended, **noted), evaluation))
             except StorageLost as error:
                 self._lost = error
             self.pending.discard(number)

@@ -45,6 +45,7 @@ from bostruct.study.records import (
 from bostruct.study.result import Result
 from bostruct.study.saving import end, write_copy
 from bostruct.study.space_changes import check_change, check_study_rows, current_row, record_change
+from bostruct.study.stopping import StoppingRule, describe_reports
 from bostruct.study.stored_searcher import adopt_prior, readable_searcher, reread_prior, warn_of_lost_prior
 from bostruct.study.suggestion import FallbackWatch, next_point
 from bostruct.study.threads import ThreadLimit
@@ -174,6 +175,7 @@ class Study:
         failed: str | None = None,
         infeasible: str | None = None,
         finished: float | None = None,
+        reports: Iterable[tuple[int, float]] = (),
     ) -> Trial:
         """Record the outcome of a running trial, and return the trial; the outcome is on disk when this returns.
 
@@ -181,6 +183,8 @@ class Study:
         value: a number, or a `bostruct.outcome.Outcome`; NaN and infinities are failures.
         failed, infeasible: instead of a value, the reason why there is none, a non-empty string.
         finished: seconds since the epoch, from 0, when the evaluation ended; None for now.
+        reports: steps and values on the way there, ascending by step, which stopping rules learn from. Without a value
+            or a reason the trial was stopped at the last of them, whose value is its own.
 
         Raises TypeError for what is not a number, and ValueError for a trial that is not running; nothing is told
         then. Raises StorageError where the file was removed, renamed or replaced; the outcome is kept in memory then,
@@ -190,7 +194,10 @@ class Study:
             self._writable()
             number = self._ledger.running(trial)
             ended = None if finished is None else check_number("finished", finished, 0.0)
-            return self._ledger.finish(number, parse_outcome(value, failed, infeasible), ended)
+            noted = describe_reports(reports)
+            if noted and value is None and failed is None and infeasible is None:
+                noted["stopped_at"], value = noted["reports"][-1]
+            return self._ledger.finish(number, parse_outcome(value, failed, infeasible), ended, noted)
 
     def add(
         self, point: object, value: object = None, *, failed: str | None = None, infeasible: str | None = None
@@ -241,6 +248,7 @@ class Study:
         callbacks: Callback | Sequence[Callback] = (),
         progress: bool | None = None,
         reraise: type[Exception] | tuple[type[Exception], ...] = (),
+        stopping_rule: StoppingRule | None = None,
     ) -> Result:
         """Evaluate until the study has n_trials finished trials, and return its result.
 
@@ -255,6 +263,8 @@ class Study:
         callbacks: one or several, called as callback(study, trial) after each finished trial.
         progress: a bar on stderr, None shows it on a terminal and in a notebook.
         reraise: exceptions that end the run, beside failing their trial.
+        stopping_rule: such as `bostruct.MedianRule`, stops trials early by what their objective tells
+            `bostruct.report`; None for none. The last value reported is the trial's value.
 
         An exception of the objective fails its trial, and the study goes on. While no trial that was asked for has
         completed, ObjectiveError ends the run at the first TypeError, AttributeError, NameError or returned value that
@@ -264,7 +274,16 @@ class Study:
         the main thread and unless it has a handler. Raises TypeError, ValueError.
         """
         how = RunSettings.from_arguments(
-            objective, n_trials, workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise
+            objective,
+            n_trials,
+            workers,
+            executor,
+            trial_timeout,
+            load_timeout,
+            callbacks,
+            progress,
+            reraise,
+            stopping_rule,
         )
         self._writable()
         self._stop = None
