@@ -49,6 +49,11 @@ class Trial:
         """
         return self.info.get("origin", "unknown")
 
+    @property
+    def is_canceled(self) -> bool:
+        """Whether `Study.cancel` gave it up; it is on record as failed, and says nothing of its point."""
+        return "canceled" in self.info
+
     def _repr_html_(self) -> str:
         seconds = None if self.finished is None else f"{self.finished - self.started:.2f}"
         rows = {"status": self.status, "value": self.value, "reason": self.reason, "point": self.point}

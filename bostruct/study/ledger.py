@@ -23,6 +23,7 @@ from bostruct.study.records import read_initial, write_trial
 from bostruct.study.space_changes import current_row, is_over, read_trials
 
 MAX_ATTEMPTS = 2
+OF_ONE_EVALUATION = ("reports", "canceled")  # in the info of a trial, until it is handed out again
 
 
 @dataclass
@@ -237,7 +238,7 @@ class Ledger:
         """Back to running, as if it had never been told; what it failed of stays on record."""
         trial = record.trial
         info = trial.info | {"failed_before": [*trial.info.get("failed_before", ()), trial.reason]}
-        info.pop("reports", None)  # which were of that evaluation
+        info = {key: part for key, part in info.items() if key not in OF_ONE_EVALUATION}
         trial = replace(trial, status="running", reason=None, finished=None, info=info)
         self.writer.reopen(write_trial(trial, None, "", None, record.attempts - 1))
         record.trial, record.outcome = trial, None
@@ -245,7 +246,8 @@ class Ledger:
         self._running.add(trial.number)
         self._failed.clear()
         for number in self.order:
-            if self._records[number].trial.value is None and self._records[number].trial.unread is None:
+            told = self._records[number].trial
+            if told.value is None and told.unread is None and not told.is_canceled:
                 self._failed.append(self._records[number].point)
 
     def running(self, trial: Trial | int) -> int:
@@ -352,7 +354,8 @@ class Ledger:
         if trial.unread is not None:
             return
         if trial.value is None:
-            self._failed.append(record.point)
+            if not trial.is_canceled:
+                self._failed.append(record.point)
             return
         self._completed.append(record.point)
         self._values.extend([self._sign * trial.value])

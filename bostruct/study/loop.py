@@ -110,8 +110,8 @@ class RunSettings:
         if not isinstance(kinds, Iterable) or isinstance(kinds, str):
             raise TypeError(f"reraise: expected exception classes, got {short_repr(reraise)}")
         limits = trial_timeout, load_timeout
-        called, ends = tuple(several), tuple(kinds)
-        return cls(objective, n_trials, workers, executor, *limits, called, progress, ends, stopping_rule)
+        ends = tuple(kinds), stopping_rule
+        return cls(objective, n_trials, workers, executor, *limits, tuple(several), progress, *ends)
 
     def pool(self) -> Pool:
         if self.executor is not None:
@@ -173,6 +173,7 @@ class _Loop:
     def run(self, callbacks: Sequence[Callable[[Any, Trial], None]]) -> str:
         """Ask and tell to the end, and say why it came."""
         while True:
+            self._give_up_canceled()
             if self._has_room():
                 self._submit_next()
                 finished = self._pool.poll()  # the next question is to be asked with all that is known
@@ -184,6 +185,12 @@ class _Loop:
         if self._lost is not None:
             raise self._lost
         return self._study.stopping or str(self._exhausted or _stop_reason(self._settings))
+
+    def _give_up_canceled(self) -> None:
+        trials = self._study.trials
+        for number in [number for number in self.pending if trials[number].is_canceled]:
+            self._pool.cancel(number)
+            self.pending.discard(number)
 
     def _has_room(self) -> bool:
         """Tell whether to ask for another trial."""
@@ -215,6 +222,8 @@ class _Loop:
 
     def _take(self, finished: list[tuple[int, Evaluation]], callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
         """Tell what came of trials, and call back; raise where that shows a mistake, or an error to be raised."""
+        trials = self._study.trials
+        finished = [pair for pair in finished if not trials[pair[0]].is_canceled]
         mistakes = _mistakes(self._study, self._settings, finished)
         told = self._tell([pair for pair in finished if pair[0] not in mistakes])
         if self._lost is not None:

@@ -147,7 +147,11 @@ class Fit:
 
     def _history(self, domain: Domain, completed: list[int]) -> History:
         values = [self.sign * value(self.trials[number]) for number in completed]
-        failed = [self.points[n] for n in self.order if self.trials[n].status != "completed"]
+        failed = [
+            self.points[n]
+            for n in self.order
+            if not (self.trials[n].status == "completed" or self.trials[n].is_canceled)
+        ]
         out = [trial for trial in self.trials if trial.status == "running" and trial.unread is None]
         running = [self.points[trial.number] for trial in out]
         return History.of(domain, [self.points[number] for number in completed], values, running, failed)

@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple, SupportsFloat, cast
 from bostruct import __version__, methods
 from bostruct.checks import check_choice, check_integer, check_number, short_repr
 from bostruct.contracts import BostructError, Domain, DomainError, Presented, Searcher
-from bostruct.outcome import parse_outcome, storable
+from bostruct.outcome import Outcome, parse_outcome, storable
 from bostruct.storage.backends import open_storage
 from bostruct.storage.json_text import dump
 from bostruct.storage.protocol import SpaceChange, Storage, StorageError, StoredStudy, StudyRow, StudyWriter
@@ -235,6 +235,24 @@ class Study:
         with self._mutex:
             self._writable()
             self._ledger.requeue(self._ledger.check_requeueable(trial))
+
+    def cancel(self, trial: Trial | int) -> Trial:
+        """Give a running trial up, and return it: it is not handed out again, and its point is no data.
+
+        It is on record as failed, with the reason ``canceled`` and ``info["canceled"]``, and counts as finished, but no
+        method takes its point for one that fails. Its point is not suggested again; `requeue` hands it out after all.
+        `optimize` ignores what comes of it: a worker process of its own is killed once a callback returns or another
+        trial finishes, an objective in this process runs to its end.
+
+        trial: a running one, or its number.
+
+        Raises ValueError for a trial that is not running.
+        """
+        with self._mutex:
+            self._writable()
+            return self._ledger.finish(
+                self._ledger.running(trial), Outcome(failed="canceled"), None, {"canceled": True}
+            )
 
     def optimize(
         self,
