@@ -46,6 +46,7 @@ _HOME = {
     "Infeasible": "bostruct.contracts",
     "ObjectiveError": "bostruct.study.loop",
     "SpaceExhausted": "bostruct.contracts",
+    "Transient": "bostruct.contracts",
     "DomainError": "bostruct.contracts",
     "StorageError": "bostruct.storage.protocol",
     "OtherVersion": "bostruct.study.records",
@@ -60,7 +61,7 @@ _HOME = {
 if TYPE_CHECKING:
     from bostruct.analysis.importances import importance
     from bostruct.analysis.plots import plot_importance
-    from bostruct.contracts import BostructError, DomainError, Infeasible, SpaceExhausted
+    from bostruct.contracts import BostructError, DomainError, Infeasible, SpaceExhausted, Transient
     from bostruct.domains.architecture.domain import Bounds, cnn_domain, mlp_domain
     from bostruct.domains.architecture.drawing import plot_architecture
     from bostruct.domains.architecture.value import Architecture
@@ -121,6 +122,7 @@ __all__ = [
     "Study",
     "Subset",
     "SuccessiveHalvingRule",
+    "Transient",
     "Trial",
     "cnn_domain",
     "importance",

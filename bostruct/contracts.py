@@ -1108,6 +1108,13 @@ class Infeasible(BostructError):
     """
 
 
+class Transient(BostructError):
+    """An error that you raise in an objective to say that an evaluation failed for no fault of its point.
+
+    The trial is handed out again, such as after a network that was down; at most twice, then it fails.
+    """
+
+
 class NumericalError(BostructError, ArithmeticError):
     """An error that says that a matrix is not positive definite, whatever jitter the ladder allows."""
 

@@ -47,6 +47,7 @@ class RunArguments(NamedTuple):
     progress: a bar on stderr, None shows it on a terminal and in a notebook.
     reraise: exceptions that end the run, beside failing their trial.
     stopping_rule: stops trials early by what they report; None for none.
+    retries: how often a trial that failed or timed out is evaluated again, from 0.
     """
 
     workers: int
@@ -57,6 +58,7 @@ class RunArguments(NamedTuple):
     progress: bool | None
     reraise: type[Exception] | tuple[type[Exception], ...]
     stopping_rule: StoppingRule | None
+    retries: int
 
 
 def minimize(
@@ -79,6 +81,7 @@ def minimize(
     progress: bool | None = None,
     reraise: type[Exception] | tuple[type[Exception], ...] = (),
     stopping_rule: StoppingRule | None = None,
+    retries: int = 0,
 ) -> Result:
     """Look for the point with the smallest value of an objective, and return the result.
 
@@ -103,12 +106,14 @@ def minimize(
     reraise: exceptions that end the run, beside failing their trial.
     stopping_rule: such as `bostruct.MedianRule`, stops trials early by what the objective tells `bostruct.report`; None
         for none.
+    retries: how often a trial that failed or timed out is evaluated again, from 0; at least twice where the objective
+        raised `bostruct.Transient`.
 
     Raises what `Study` and `Study.optimize` raise.
     """
     study_arguments = StudyArguments(space, method, seed, storage, name, initial_points, threads, prior)
     limits = trial_timeout, load_timeout
-    run_arguments = RunArguments(workers, executor, *limits, callbacks, progress, reraise, stopping_rule)
+    run_arguments = RunArguments(workers, executor, *limits, callbacks, progress, reraise, stopping_rule, retries)
     return _run_study("minimize", objective, n_trials, study_arguments, run_arguments)
 
 
@@ -132,6 +137,7 @@ def maximize(
     progress: bool | None = None,
     reraise: type[Exception] | tuple[type[Exception], ...] = (),
     stopping_rule: StoppingRule | None = None,
+    retries: int = 0,
 ) -> Result:
     """Look for the point with the largest value of an objective, and return the result.
 
@@ -139,14 +145,14 @@ def maximize(
     space: a `Space`, a dict of variables, or any other domain.
     n_trials: finished trials that the study should have in the end, from 0; failed ones count.
     method, seed, storage, name, initial_points, threads, prior: settings of the study, as for `minimize`.
-    workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise, stopping_rule: settings of the run, as
-        for `minimize`.
+    workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise, stopping_rule, retries: settings of
+        the run, as for `minimize`.
 
     Raises what `minimize` raises.
     """
     study_arguments = StudyArguments(space, method, seed, storage, name, initial_points, threads, prior)
     limits = trial_timeout, load_timeout
-    run_arguments = RunArguments(workers, executor, *limits, callbacks, progress, reraise, stopping_rule)
+    run_arguments = RunArguments(workers, executor, *limits, callbacks, progress, reraise, stopping_rule, retries)
     return _run_study("maximize", objective, n_trials, study_arguments, run_arguments)
 
 

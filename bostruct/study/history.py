@@ -51,7 +51,7 @@ class Trial:
 
     @property
     def is_canceled(self) -> bool:
-        """Whether `Study.cancel` gave it up; it is on record as failed, and says nothing of its point."""
+        """True where `Study.cancel` gave it up: it is on record as failed, and says nothing of its point."""
         return "canceled" in self.info
 
     def _repr_html_(self) -> str:

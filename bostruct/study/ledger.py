@@ -23,6 +23,7 @@ from bostruct.study.records import read_initial, write_trial
 from bostruct.study.space_changes import current_row, is_over, read_trials
 
 MAX_ATTEMPTS = 2
+RETRIES = 2  # of a failure that is no fault of the point, unless another number is asked for
 OF_ONE_EVALUATION = ("reports", "canceled")  # in the info of a trial, until it is handed out again
 
 
@@ -217,6 +218,22 @@ class Ledger:
         record.attempts -= 1
         insort(self._queue, number)
 
+    @defer_interrupt
+    def retry(self, number: int, reason: str) -> Trial:
+        """Give a running trial back whose evaluation failed, and return the trial; what it failed of is on record.
+
+        number: of the trial.
+        reason: why its evaluation failed.
+        """
+        record = self._records[number]
+        attempts = record.attempts - (number not in self._queue)
+        trial = replace(record.trial, info=_note_failure(record.trial.info, reason))
+        self.writer.update(write_trial(trial, None, "", None, attempts))
+        record.trial, record.attempts = trial, attempts
+        if number not in self._queue:
+            insort(self._queue, number)
+        return trial
+
     @property
     def out(self) -> list[int]:
         """The numbers of the running trials that somebody was handed, ascending."""
@@ -237,8 +254,7 @@ class Ledger:
     def _reopen(self, record: _Record) -> None:
         """Back to running, as if it had never been told; what it failed of stays on record."""
         trial = record.trial
-        info = trial.info | {"failed_before": [*trial.info.get("failed_before", ()), trial.reason]}
-        info = {key: part for key, part in info.items() if key not in OF_ONE_EVALUATION}
+        info = _note_failure(trial.info, trial.reason)
         trial = replace(trial, status="running", reason=None, finished=None, info=info)
         self.writer.reopen(write_trial(trial, None, "", None, record.attempts - 1))
         record.trial, record.outcome = trial, None
@@ -362,6 +378,12 @@ class Ledger:
         best = self.incumbent
         if best is None or best.value is None or self._sign * (trial.value - best.value) < 0:
             self.incumbent = trial
+
+
+def _note_failure(info: Info, reason: str | None) -> Info:
+    """Return the info of a trial that is handed out again after it failed."""
+    kept = {key: part for key, part in info.items() if key not in OF_ONE_EVALUATION}
+    return kept | {"failed_before": [*info.get("failed_before", ()), reason]}
 
 
 def _apply_outcome(trial: Trial, outcome: Outcome, ended: float | None = None) -> Trial:

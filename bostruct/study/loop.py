@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from bostruct.checks import check_integer, check_number, short_repr
-from bostruct.contracts import BostructError, SpaceExhausted
+from bostruct.contracts import BostructError, SpaceExhausted, Transient
 from bostruct.execution.evaluation import Evaluation
 from bostruct.execution.interrupts import exit_on_sigterm
-from bostruct.execution.pools import ExecutorPool, InProcessPool, Pool
-from bostruct.execution.processes import ProcessPool
+from bostruct.execution.pools import Pool
 from bostruct.execution.reporting import WatchedPoint
 from bostruct.storage.protocol import StorageLost
 from bostruct.study.history import Trial
+from bostruct.study.ledger import RETRIES
 from bostruct.study.progress import trial_bar
-from bostruct.study.stopping import StoppingRule, read_curves
+from bostruct.study.run_settings import RunSettings
+from bostruct.study.stopping import read_curves
 
 MISTAKES = (TypeError, AttributeError, NameError)  # from the first trial: of the objective, not a property of points
 MAX_EQUAL_ERRORS = 5  # first trials with one and the same error: a mistake in the objective, not a property of points
@@ -28,97 +26,6 @@ log = logging.getLogger(__name__)
 
 class ObjectiveError(BostructError):
     """The objective fails for a mistake in it, not for a property of points; the message holds its traceback."""
-
-
-@dataclass(frozen=True)
-class RunSettings:
-    """The arguments of `Study.optimize`; raises TypeError or ValueError, naming the one that is wrong.
-
-    objective: a function of a point.
-    n_trials: of the study in all, at least 0.
-    workers: trials at once, at least 1.
-    executor: a `concurrent.futures.Executor` to evaluate on; None for this process, or worker processes of our own.
-    trial_timeout: seconds, at least 0.001; None for no limit, and with an executor.
-    load_timeout: seconds that a worker process may take to load the objective.
-    callbacks: functions of (study, trial), called after each trial.
-    progress: True for a bar, False for none, None for a bar on a terminal and in a notebook.
-    reraise: classes of exceptions of the objective that end the run.
-    stopping_rule: says which trials stop early, by what they report; None for none.
-    """
-
-    objective: Callable[[Any], Any]
-    n_trials: int
-    workers: int
-    executor: Executor | None
-    trial_timeout: float | None
-    load_timeout: float
-    callbacks: tuple[Callable[[Any, Trial], None], ...]
-    progress: bool | None
-    reraise: tuple[type[Exception], ...]
-    stopping_rule: StoppingRule | None = None
-
-    def __post_init__(self) -> None:
-        if not callable(self.objective):
-            raise TypeError(f"objective: expected a function of a point, got {short_repr(self.objective)}")
-        check_integer("n_trials", self.n_trials, 0)
-        check_integer("workers", self.workers, 1)
-        if self.trial_timeout is not None:
-            check_number("trial_timeout", self.trial_timeout, 1e-3)
-        check_number("load_timeout", self.load_timeout, 1e-3)
-        if self.executor is not None and self.trial_timeout is not None:
-            raise ValueError("trial_timeout: expected None with an executor, whose workers cannot be killed from here")
-        for callback in self.callbacks:
-            if not callable(callback):
-                raise TypeError(f"callbacks: expected functions of (study, trial), got {short_repr(callback)}")
-        for kind in self.reraise:
-            if not (isinstance(kind, type) and issubclass(kind, Exception)):
-                raise TypeError(f"reraise: expected exception classes, got {short_repr(kind)}")
-        if self.progress not in (True, False, None):
-            raise TypeError(f"progress: expected True, False or None, got {short_repr(self.progress)}")
-        rule = self.stopping_rule
-        if rule is not None and (isinstance(rule, type) or not isinstance(rule, StoppingRule)):
-            raise TypeError(f"stopping_rule: expected a rule, such as MedianRule(), got {short_repr(rule)}")
-        if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
-            raise TypeError(f"executor: expected a concurrent.futures.Executor, got {short_repr(self.executor)}")
-
-    @classmethod
-    def from_arguments(
-        cls,
-        objective: Any,
-        n_trials: Any,
-        workers: Any,
-        executor: Any,
-        trial_timeout: Any,
-        load_timeout: Any,
-        callbacks: Any,
-        progress: Any,
-        reraise: Any,
-        stopping_rule: Any = None,
-    ) -> RunSettings:
-        """Make settings of what a user wrote: one callback, or one exception, stands for a sequence of one.
-
-        objective, n_trials, workers, executor, trial_timeout, load_timeout, progress, stopping_rule: as of the class.
-        callbacks: one function or several.
-        reraise: one class of exceptions or several.
-
-        Raises TypeError and ValueError.
-        """
-        several = (callbacks,) if callable(callbacks) else callbacks
-        if not isinstance(several, Iterable):
-            raise TypeError(f"callbacks: expected functions of (study, trial), got {short_repr(callbacks)}")
-        kinds = (reraise,) if isinstance(reraise, type) else reraise
-        if not isinstance(kinds, Iterable) or isinstance(kinds, str):
-            raise TypeError(f"reraise: expected exception classes, got {short_repr(reraise)}")
-        limits = trial_timeout, load_timeout
-        ends = tuple(kinds), stopping_rule
-        return cls(objective, n_trials, workers, executor, *limits, tuple(several), progress, *ends)
-
-    def pool(self) -> Pool:
-        if self.executor is not None:
-            return ExecutorPool(self.objective, self.executor, self.workers)
-        if self.workers == 1 and self.trial_timeout is None:
-            return InProcessPool(self.objective)
-        return ProcessPool(self.objective, self.workers, self.trial_timeout, self.load_timeout)
 
 
 @exit_on_sigterm()
@@ -239,17 +146,29 @@ class _Loop:
             _raise_mistake(*next(iter(mistakes.items())))
 
     def _tell(self, finished: list[tuple[int, Evaluation]]) -> list[tuple[Trial, Evaluation]]:
-        """Tell the study what came of these; those that the file did not take are kept in memory alone."""
+        """Tell the study what came of these; those that the file did not take are kept in memory alone.
+
+        Returns the trials that are over: a failed one may be handed out again.
+        """
         told = []
         for number, evaluation in finished:
             try:
-                outcome = evaluation.outcome if evaluation.stopped_at is None else None  # the last report is the value
-                noted = {"reports": evaluation.reports} if evaluation.reports else {}
-                told.append((self._study.tell(number, outcome, finished=evaluation.ended, **noted), evaluation))
+                trial = self._tell_one(number, evaluation)
+                if trial.status != "running":
+                    told.append((trial, evaluation))
             except StorageLost as error:
                 self._lost = error
             self.pending.discard(number)
         return told
+
+    def _tell_one(self, number: int, evaluation: Evaluation) -> Trial:
+        outcome = evaluation.outcome if evaluation.stopped_at is None else None  # the last report is the value
+        retries = self._settings.retries
+        if isinstance(evaluation.error, self._settings.reraise):
+            retries = 0
+        elif isinstance(evaluation.error, Transient):
+            retries = max(RETRIES, retries)
+        return self._study.tell(number, outcome, finished=evaluation.ended, reports=evaluation.reports, retry=retries)
 
 
 def _raise_mistake(number: int, evaluation: Evaluation) -> NoReturn:

@@ -16,18 +16,18 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from html import escape
-from typing import Literal, NamedTuple, SupportsFloat, cast
+from typing import Literal, NamedTuple, SupportsFloat, cast, overload
 
 from bostruct import __version__, methods
 from bostruct.checks import check_choice, check_integer, check_number, short_repr
-from bostruct.contracts import BostructError, Domain, DomainError, Presented, Searcher
+from bostruct.contracts import BostructError, Domain, DomainError, Presented, Searcher, SpaceExhausted
 from bostruct.outcome import Outcome, parse_outcome, storable
 from bostruct.storage.backends import open_storage
 from bostruct.storage.json_text import dump
 from bostruct.storage.protocol import SpaceChange, Storage, StorageError, StoredStudy, StudyRow, StudyWriter
 from bostruct.study.history import Trial
-from bostruct.study.ledger import Ledger
-from bostruct.study.loop import RunSettings, run_trials
+from bostruct.study.ledger import RETRIES, Ledger
+from bostruct.study.loop import run_trials
 from bostruct.study.prior import describe_prior, with_prior
 from bostruct.study.prior_sources import PriorSource, read_prior
 from bostruct.study.recommendation import Fit, Lazy
@@ -43,6 +43,7 @@ from bostruct.study.records import (
     stored_method,
 )
 from bostruct.study.result import Result
+from bostruct.study.run_settings import RunSettings
 from bostruct.study.saving import end, write_copy
 from bostruct.study.space_changes import check_change, check_study_rows, current_row, record_change
 from bostruct.study.stopping import StoppingRule, describe_reports
@@ -156,16 +157,33 @@ class Study:
             raise error if space is not None else blame_rebuilt(domain, row, error) from error
         return study
 
-    def ask(self) -> Trial:
-        """Return the next trial, running, and on disk.
+    @overload
+    def ask(self) -> Trial: ...
 
-        Raises SpaceExhausted when no unseen point is left.
+    @overload
+    def ask(self, n: int) -> list[Trial]: ...
+
+    def ask(self, n: int | None = None) -> Trial | list[Trial]:
+        """Return the next trial, or a list of the next n trials, running, and on disk.
+
+        n: how many to evaluate side by side, from 1; None for one that is not in a list. Each point is chosen with the
+            points before it running, as by n calls. Where fewer unseen points are left the list is shorter.
+
+        Raises SpaceExhausted when no unseen point is left. After any other error the trials of the call are given back.
         """
+        wanted = 1 if n is None else check_integer("n", n, 1)
+        trials: list[Trial] = []
         with self._mutex:
             searcher = self._writable()
             with self._ledger.requeue_on_error():
-                trial = self._ledger.ask_again() or self._next(searcher)
-                return replace(trial, point=self._ledger.fresh_point(trial.number))
+                try:
+                    while len(trials) < wanted:
+                        trial = self._ledger.ask_again() or self._next(searcher)
+                        trials.append(replace(trial, point=self._ledger.fresh_point(trial.number)))
+                except SpaceExhausted:
+                    if not trials:
+                        raise
+        return trials[0] if n is None else trials
 
     def tell(
         self,
@@ -176,6 +194,7 @@ class Study:
         infeasible: str | None = None,
         finished: float | None = None,
         reports: Iterable[tuple[int, float]] = (),
+        retry: bool | int = False,
     ) -> Trial:
         """Record the outcome of a running trial, and return the trial; the outcome is on disk when this returns.
 
@@ -185,6 +204,8 @@ class Study:
         finished: seconds since the epoch, from 0, when the evaluation ended; None for now.
         reports: steps and values on the way there, ascending by step, which stopping rules learn from. Without a value
             or a reason the trial was stopped at the last of them, whose value is its own.
+        retry: how often a trial that failed is handed out again, for failures that are no fault of the point; True is
+            twice. It is running then, and ``info["failed_before"]`` has the reasons. Infeasible trials are not retried.
 
         Raises TypeError for what is not a number, and ValueError for a trial that is not running; nothing is told
         then. Raises StorageError where the file was removed, renamed or replaced; the outcome is kept in memory then,
@@ -197,7 +218,10 @@ class Study:
             noted = describe_reports(reports)
             if noted and value is None and failed is None and infeasible is None:
                 noted["stopped_at"], value = noted["reports"][-1]
-            return self._ledger.finish(number, parse_outcome(value, failed, infeasible), ended, noted)
+            outcome, retries = parse_outcome(value, failed, infeasible), _count_retries(retry)
+            if outcome.failed is not None and len(self.trials[number].info.get("failed_before", ())) < retries:
+                return self._ledger.retry(number, outcome.failed)
+            return self._ledger.finish(number, outcome, ended, noted)
 
     def add(
         self, point: object, value: object = None, *, failed: str | None = None, infeasible: str | None = None
@@ -267,6 +291,7 @@ class Study:
         progress: bool | None = None,
         reraise: type[Exception] | tuple[type[Exception], ...] = (),
         stopping_rule: StoppingRule | None = None,
+        retries: int = 0,
     ) -> Result:
         """Evaluate until the study has n_trials finished trials, and return its result.
 
@@ -283,6 +308,8 @@ class Study:
         reraise: exceptions that end the run, beside failing their trial.
         stopping_rule: such as `bostruct.MedianRule`, stops trials early by what their objective tells
             `bostruct.report`; None for none. The last value reported is the trial's value.
+        retries: how often a trial that failed or timed out is evaluated again, from 0; at least twice where the
+            objective raised `bostruct.Transient`.
 
         An exception of the objective fails its trial, and the study goes on. While no trial that was asked for has
         completed, ObjectiveError ends the run at the first TypeError, AttributeError, NameError or returned value that
@@ -302,6 +329,7 @@ class Study:
             progress,
             reraise,
             stopping_rule,
+            retries,
         )
         self._writable()
         self._stop = None
@@ -493,6 +521,10 @@ class Study:
         trial = self._ledger.begin(found.point, found.info, found.state)
         self._fallbacks.note(f"study {self.name!r}", found.info)
         return trial
+
+
+def _count_retries(retry: bool | int) -> int:
+    return RETRIES * retry if isinstance(retry, bool) else check_integer("retry", retry, 0)
 
 
 class _Request(NamedTuple):
