@@ -53,6 +53,7 @@ _HOME = {
     "SpaceChanged": "bostruct.study.space_changes",
     "report": "bostruct.execution.reporting",
     "MedianRule": "bostruct.study.stopping",
+    "StopWhen": "bostruct.study.callbacks",
     "SuccessiveHalvingRule": "bostruct.study.stopping",
     "minimize": "bostruct.optimize",
     "maximize": "bostruct.optimize",
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
     from bostruct.kernels.space.registry import register_variable
     from bostruct.optimize import maximize, minimize
     from bostruct.storage.protocol import StorageError
+    from bostruct.study.callbacks import StopWhen
     from bostruct.study.history import Trial
     from bostruct.study.loop import ObjectiveError
     from bostruct.study.records import OtherVersion
@@ -118,6 +120,7 @@ __all__ = [
     "Space",
     "SpaceChanged",
     "SpaceExhausted",
+    "StopWhen",
     "StorageError",
     "Study",
     "Subset",

@@ -1080,6 +1080,25 @@ class HasAppraisal(Searcher, Protocol):
         ...
 
 
+@runtime_checkable
+class HasRegretBound(Searcher, Protocol):
+    """A searcher whose model says how probable it is that another point is much better than the best one told."""
+
+    def bound_regret_probability(
+        self, history: HistoryView, state: State, regret: float, rng: np.random.Generator
+    ) -> float:
+        """Return a bound of the probability that the best completed point is worse than the optimum by more than that.
+
+        It is 1 while the method chooses its first points without the model. Raises NumericalError.
+
+        history: at least one completed point.
+        state: of the last suggestion.
+        regret: the difference to the optimum, at least 0, in the user's units.
+        rng: the only source of chance.
+        """
+        ...
+
+
 class BostructError(Exception):
     """The base of every error that this package raises on purpose."""
 

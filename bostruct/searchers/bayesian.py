@@ -28,6 +28,7 @@ from bostruct.contracts import (
     Surrogate,
 )
 from bostruct.searchers.proposals import Design, draw_candidates, fall_back, neighbors_of, random_design
+from bostruct.searchers.regret import bound_regret_probability
 
 MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
 KEPT_MEMORY = 8 * 2**20  # bytes: a matrix of 1,000 points; glibc then keeps twice as many that are free
@@ -173,6 +174,21 @@ class BayesianSearch:
         """
         posterior, _, _ = self.surrogate.condition(history.completed, history.values, state["surrogate"], rng)
         return Appraisal(np.ones(len(history.values), dtype=np.bool_), posterior.predict(history.completed))
+
+    def bound_regret_probability(
+        self, history: HistoryView, state: State, regret: float, rng: np.random.Generator
+    ) -> float:
+        """Return `bostruct.searchers.regret.bound_regret_probability` of the surrogate; raises NumericalError.
+
+        history: at least one completed point.
+        state: of the last suggestion.
+        regret: the difference to the optimum, at least 0, in the user's units.
+        rng: the only source of chance.
+        """
+        if len(history.seen) <= self.n_initial:
+            return 1.0
+        posterior, _, _ = self.surrogate.condition(history.completed, history.values, state["surrogate"], rng)
+        return bound_regret_probability(posterior, self.domain, history.completed, regret, self.surroundings, rng)
 
     def _first_unseen(self, maxima: Batch, score: Score, history: HistoryView, rng: np.random.Generator) -> Point:
         """Return the best new maximum; else, maximum by maximum, its best new neighbor; else the best of new draws.

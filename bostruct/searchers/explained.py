@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from bostruct.checks import has_capability
-from bostruct.contracts import Appraisal, Domain, HasAppraisal, HistoryView, Json, Searcher, State, Suggestion
+from bostruct.contracts import (
+    Appraisal,
+    Domain,
+    HasAppraisal,
+    HasRegretBound,
+    HistoryView,
+    Json,
+    Searcher,
+    State,
+    Suggestion,
+)
 
 
 @dataclass(frozen=True)
@@ -63,10 +74,35 @@ class ExplainedModel(Explained):
         return self.searcher.appraise(history, state, rng)
 
 
+@dataclass(frozen=True)
+class ExplainedBound(ExplainedModel):
+    """An explained searcher whose model bounds the regret: `HasRegretBound`.
+
+    searcher: that suggests, appraises and bounds.
+    note: which it is and why.
+    """
+
+    searcher: Any  # HasAppraisal and HasRegretBound
+
+    def bound_regret_probability(
+        self, history: HistoryView, state: State, regret: float, rng: np.random.Generator
+    ) -> float:
+        """Return what the searcher does.
+
+        history: at least one completed point.
+        state: of the last suggestion.
+        regret: the difference to the optimum, at least 0, in the user's units.
+        rng: the only source of chance.
+        """
+        return self.searcher.bound_regret_probability(history, state, regret, rng)
+
+
 def explain(searcher: Searcher, note: str) -> Explained:
     """Return a searcher whose suggestions carry a note.
 
     searcher: any.
     note: which it is and why.
     """
+    if has_capability(searcher, HasAppraisal) and has_capability(searcher, HasRegretBound):
+        return ExplainedBound(searcher, note)
     return ExplainedModel(searcher, note) if has_capability(searcher, HasAppraisal) else Explained(searcher, note)

@@ -42,6 +42,7 @@ from bostruct.study.records import (
     stored_domain,
     stored_method,
 )
+from bostruct.study.regret import bound_regret
 from bostruct.study.result import Result
 from bostruct.study.run_settings import RunSettings
 from bostruct.study.saving import end, write_copy
@@ -335,6 +336,19 @@ class Study:
         self._stop = None
         self._stopped_because = run_trials(self, how)
         return self.result
+
+    def bound_regret_probability(self, regret: float) -> float:
+        """Return a bound of the probability that the best point found is worse than the optimum by more than `regret`.
+
+        The model of the method is fitted and drawn from (Wilson 2024, probabilistic regret bounds), and the bound is as
+        good as the model. It is 1 while the method chooses its first points. `bostruct.StopWhen` stops a run by it.
+
+        regret: in the units of the values, at least 0.
+
+        Raises BostructError where the method has no model that tells, and ValueError.
+        """
+        with self._mutex, self._limit():
+            return bound_regret(self._writable(), self._ledger, self.seed, regret, method_label(self._row))
 
     def stop(self, reason: str = "stop() was called") -> None:
         """End `optimize` once the trials in flight have finished.
