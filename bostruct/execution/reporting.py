@@ -59,9 +59,12 @@ class Reporter:
 
     @property
     def reports(self) -> tuple[tuple[int, float], ...]:
-        """The steps and values reported, ascending by step, thinned to `MAX_REPORTS` and the last one."""
-        last = () if self._last is None or self._kept[-1] == self._last else (self._last,)
-        return (*self._kept, *last)
+        """The steps and values reported, ascending by step, thinned to at most `MAX_REPORTS`, the last one included."""
+        return (*self._kept, *(() if self._last is None or self._last_is_kept else (self._last,)))
+
+    @property
+    def _last_is_kept(self) -> bool:
+        return self._kept[-1] == self._last
 
     def take(self, step: int, value: object) -> None:
         """Keep a report; raise TrialStopped where the evaluation is to end, and for every report after that.
@@ -89,7 +92,7 @@ class Reporter:
         if self._count % self._stride == 0:
             self._kept.append(self._last)
         self._count += 1
-        if len(self._kept) > MAX_REPORTS:
+        if len(self._kept) + (not self._last_is_kept) > MAX_REPORTS:
             self._kept = self._kept[::2]
             self._stride *= 2
 
