@@ -819,6 +819,48 @@ class Surrogate(Protocol):
         ...
 
 
+@runtime_checkable
+class LearnsNoise(Surrogate, Protocol):
+    """A surrogate that can be told how noisy values are."""
+
+    def with_variances(self, variances: Array) -> Surrogate:
+        """Return the surrogate that knows the noise of the values that it is conditioned on next.
+
+        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is to be
+            learned.
+        """
+        ...
+
+
+@runtime_checkable
+class LearnsOutputs(Surrogate, Protocol):
+    """A surrogate of several outputs: its `condition` takes values (n, q), and its posterior is `HasOutputs`."""
+
+    @property
+    def n_outputs(self) -> int: ...
+
+
+@runtime_checkable
+class HasOutputs(Posterior, Protocol):
+    """A posterior of several outputs, independent of each other; by itself it is that of the first."""
+
+    @property
+    def outputs(self) -> tuple[Posterior, ...]: ...
+
+
+@runtime_checkable
+class RestoresUnits(Surrogate, Protocol):
+    """A surrogate that learns some values on a scale of its own, on which its posterior predicts them."""
+
+    def restore_units(self, prediction: Prediction, values: Array) -> Prediction:
+        """Return a prediction of its posterior in the user's units.
+
+        prediction: of the posterior that was conditioned on the values.
+        values: (n,), in the user's units.
+        """
+        ...
+
+
 class Acquisition(Protocol):
     """A function from predictions to acquisition values: what an evaluation promises to somebody who holds `incumbent`.
 
@@ -986,6 +1028,20 @@ class LogScoreBuilder(ScoreBuilder, Protocol):
     def is_logarithm(self) -> bool: ...
 
 
+@runtime_checkable
+class LearnsChance(ScoreBuilder, Protocol):
+    """A builder whose scores know the chance that a point has a value and keeps all limits."""
+
+    def learn_chance(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Chance | None:
+        """Return the chance of success; None where nothing failed and nothing is limited. Raises NumericalError.
+
+        posterior: of the objective.
+        history: all that was told so far, at least one value.
+        rng: the only source of chance.
+        """
+        ...
+
+
 class Maximizer(Protocol):
     """A search for the points of a domain that score best."""
 
@@ -1006,12 +1062,23 @@ class HistoryView(Protocol):
     completed: points with a value, in the order told. values: of these (n,), minimized. running: points that are being
     evaluated. failed: points told without a value, whether their
     trials failed or were infeasible. seen: the keys of all points ever asked or told.
+
+    objectives: of the completed points (n, k), minimized. slacks: by how much each breaks each limit (n, c), at most 0
+    where it is kept; (n, 0) without limits. values: the objective where there is one and no limit; else a merit that
+    orders the points, feasible ones first: `bostruct.goals.pareto.merit`. variances: known ones of the noise of the
+    values (n,), NaN where unknown; None where no value has any.
     """
 
     @property
     def completed(self) -> Batch: ...
     @property
     def values(self) -> Array: ...
+    @property
+    def objectives(self) -> Array: ...
+    @property
+    def slacks(self) -> Array: ...
+    @property
+    def variances(self) -> Array | None: ...
     @property
     def running(self) -> Batch: ...
     @property
@@ -1091,9 +1158,37 @@ class HasRegretBound(Searcher, Protocol):
 
         It is 1 while the method chooses its first points without the model. Raises NumericalError.
 
-        history: at least one completed point.
+        history: at least one completed point, of one objective without limits.
         state: of the last suggestion.
         regret: the difference to the optimum, at least 0, in the user's units.
+        rng: the only source of chance.
+        """
+        ...
+
+
+class Predicted(NamedTuple):
+    """The belief of a method about m points.
+
+    mean, variance: of each of k latent objectives under s posterior samples (k, s, m), minimized, in the user's units.
+    log_chance: logarithm of the chance that each point has a value and keeps all limits (m,); zeros where nothing
+        failed and nothing is limited.
+    """
+
+    mean: Array
+    variance: Array
+    log_chance: Array
+
+
+@runtime_checkable
+class HasPrediction(Searcher, Protocol):
+    """A searcher that can say what it believes of any point."""
+
+    def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
+        """Predict points; raise NumericalError where the model cannot be fitted, or nothing has completed.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        xs: m points.
         rng: the only source of chance.
         """
         ...

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bostruct.checks import check_integer, short_repr
+from bostruct.checks import check_integer, has_capability, short_repr
 from bostruct.contracts import (
     ADDED_LATER,
     Appraisal,
@@ -18,9 +18,14 @@ from bostruct.contracts import (
     HistoryView,
     Info,
     Json,
+    LearnsChance,
+    LearnsNoise,
     Maximizer,
     NumericalError,
     Point,
+    Posterior,
+    Predicted,
+    RestoresUnits,
     Score,
     ScoreBuilder,
     State,
@@ -151,9 +156,7 @@ class BayesianSearch:
         keep_freed_memory()
         fit_rng, search_rng, random_rng = rng.spawn(3)
         try:
-            posterior, learned, info = self.surrogate.condition(
-                history.completed, history.values, state["surrogate"], fit_rng
-            )
+            posterior, learned, info = self._condition(history, state, fit_rng)
             score = self.score(posterior.believe(history.running), history, fit_rng)
         except NumericalError as error:
             return fall_back(self.domain, history, state, random_rng, str(error), has_model_failed=True)
@@ -172,7 +175,7 @@ class BayesianSearch:
         state: of the last suggestion.
         rng: the only source of chance.
         """
-        posterior, _, _ = self.surrogate.condition(history.completed, history.values, state["surrogate"], rng)
+        posterior, _, _ = self._condition(history, state, rng)
         return Appraisal(np.ones(len(history.values), dtype=np.bool_), posterior.predict(history.completed))
 
     def bound_regret_probability(
@@ -187,8 +190,37 @@ class BayesianSearch:
         """
         if len(history.seen) <= self.n_initial:
             return 1.0
-        posterior, _, _ = self.surrogate.condition(history.completed, history.values, state["surrogate"], rng)
+        posterior, _, _ = self._condition(history, state, rng)
         return bound_regret_probability(posterior, self.domain, history.completed, regret, self.surroundings, rng)
+
+    def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
+        """Predict points by the surrogate, and the chance that they succeed by the score; raises NumericalError.
+
+        history: at least one completed point, or NumericalError is raised.
+        state: of `initial_state`, or of the last suggestion.
+        xs: m points.
+        rng: the only source of chance.
+
+        Means and variances are in the user's units. Where the surrogate compresses values, the mean of a point far
+        above the median is the median of what is expected there.
+        """
+        if not len(history.values):
+            raise NumericalError("no trial has completed")
+        posterior, _, _ = self._condition(history, state, rng)
+        found, surrogate = posterior.predict(xs), self.surrogate
+        if has_capability(surrogate, RestoresUnits):
+            found = surrogate.restore_units(found, history.values)
+        knows_chance = has_capability(self.score, LearnsChance)
+        chance = self.score.learn_chance(posterior, history, rng) if knows_chance else None
+        log_chance = np.zeros(len(xs)) if chance is None else chance.log_chance(xs)
+        return Predicted(found.mean[None], found.variance[None], log_chance)
+
+    def _condition(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Posterior, State, Info]:
+        """Condition the surrogate on the completed points, and on what is known of their noise."""
+        surrogate = self.surrogate
+        if history.variances is not None and has_capability(surrogate, LearnsNoise):
+            surrogate = surrogate.with_variances(history.variances)
+        return surrogate.condition(history.completed, history.values, state["surrogate"], rng)
 
     def _first_unseen(self, maxima: Batch, score: Score, history: HistoryView, rng: np.random.Generator) -> Point:
         """Return the best new maximum; else, maximum by maximum, its best new neighbor; else the best of new draws.

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from bostruct.checks import has_capability
 from bostruct.contracts import (
     Appraisal,
+    Batch,
     Domain,
     HasAppraisal,
+    HasPrediction,
     HasRegretBound,
     HistoryView,
     Json,
+    Predicted,
     Searcher,
     State,
     Suggestion,
 )
+
+
+@runtime_checkable
+class _Model(HasAppraisal, HasPrediction, Protocol):
+    """A searcher with a model."""
 
 
 @dataclass(frozen=True)
@@ -56,13 +64,13 @@ class Explained:
 
 @dataclass(frozen=True)
 class ExplainedModel(Explained):
-    """An explained searcher that has a model: `HasAppraisal`.
+    """An explained searcher that has a model: `HasAppraisal` and `HasPrediction`.
 
-    searcher: that suggests and appraises.
+    searcher: that suggests, appraises and predicts.
     note: which it is and why.
     """
 
-    searcher: HasAppraisal
+    searcher: _Model
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
         """Appraise the completed points as the searcher does.
@@ -72,6 +80,16 @@ class ExplainedModel(Explained):
         rng: the only source of chance.
         """
         return self.searcher.appraise(history, state, rng)
+
+    def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
+        """Predict points as the searcher does; raises NumericalError.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        xs: m points.
+        rng: the only source of chance.
+        """
+        return self.searcher.predict(history, state, xs, rng)
 
 
 @dataclass(frozen=True)
@@ -103,6 +121,6 @@ def explain(searcher: Searcher, note: str) -> Explained:
     searcher: any.
     note: which it is and why.
     """
-    if has_capability(searcher, HasAppraisal) and has_capability(searcher, HasRegretBound):
+    if has_capability(searcher, _Model) and has_capability(searcher, HasRegretBound):
         return ExplainedBound(searcher, note)
-    return ExplainedModel(searcher, note) if has_capability(searcher, HasAppraisal) else Explained(searcher, note)
+    return ExplainedModel(searcher, note) if has_capability(searcher, _Model) else Explained(searcher, note)

@@ -202,9 +202,19 @@ class Feasible:
         history: all that was told so far.
         rng: given to the model of success.
         """
-        score = self.score(posterior, history, rng)
+        score, chance = self.score(posterior, history, rng), self.learn_chance(posterior, history, rng)
+        return score if chance is None else FeasibleScore(score, chance)
+
+    def learn_chance(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Chance | None:
+        """Return the chance of success; None where no point has failed. Raises NumericalError.
+
+        posterior: unused.
+        history: all that was told so far.
+        rng: given to the model of success.
+        """
+        del posterior  # knows nothing of failures
         if not len(history.failed):
-            return score
+            return None
         points = self.join(history.completed, history.failed)
         succeeded = np.repeat([True, False], [len(history.completed), len(history.failed)])
-        return FeasibleScore(score, self.success.condition(points, succeeded, rng))
+        return self.success.condition(points, succeeded, rng)

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from bostruct.contracts import BostructError, SpaceExhausted, Transient
-from bostruct.execution.evaluation import Evaluation
+from bostruct.execution.evaluation import Evaluation, failure
 from bostruct.execution.interrupts import exit_on_sigterm
 from bostruct.execution.pools import Pool
 from bostruct.execution.reporting import WatchedPoint
+from bostruct.goals.declared import Goals
 from bostruct.storage.protocol import StorageLost
 from bostruct.study.history import Trial
 from bostruct.study.ledger import RETRIES
@@ -34,7 +35,11 @@ def run_trials(study: Any, settings: RunSettings) -> str:
 
     study: a `Study`.
     settings: of the run.
+
+    Raises ValueError for a stopping rule where a value alone says too little.
     """
+    if settings.stopping_rule is not None and not study.goals.is_single:
+        raise ValueError("stopping_rule: expected None with several objectives or limits, which no report measures")
     if study.n_finished >= settings.n_trials:
         return f"nothing to do: n_trials is {settings.n_trials}, and {study.n_finished} are finished already"
     pool = settings.pool()
@@ -129,8 +134,8 @@ class _Loop:
 
     def _take(self, finished: list[tuple[int, Evaluation]], callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
         """Tell what came of trials, and call back; raise where that shows a mistake, or an error to be raised."""
-        trials = self._study.trials
-        finished = [pair for pair in finished if not trials[pair[0]].is_canceled]
+        trials, goals = self._study.trials, self._study.goals
+        finished = [(number, _judge(one, goals)) for number, one in finished if not trials[number].is_canceled]
         mistakes = _mistakes(self._study, self._settings, finished)
         told = self._tell([pair for pair in finished if pair[0] not in mistakes])
         if self._lost is not None:
@@ -169,6 +174,15 @@ class _Loop:
         elif isinstance(evaluation.error, Transient):
             retries = max(RETRIES, retries)
         return self._study.tell(number, outcome, finished=evaluation.ended, reports=evaluation.reports, retry=retries)
+
+
+def _judge(evaluation: Evaluation, goals: Goals) -> Evaluation:
+    """Return an evaluation as it is, or the failure that it is where it tells another thing than the study asks for."""
+    try:
+        goals.check(evaluation.outcome)
+    except (TypeError, ValueError) as error:
+        return failure(error.with_traceback(None))._replace(ended=evaluation.ended, reports=evaluation.reports)
+    return evaluation
 
 
 def _raise_mistake(number: int, evaluation: Evaluation) -> NoReturn:

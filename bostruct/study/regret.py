@@ -22,9 +22,11 @@ def bound_regret(searcher: Searcher, ledger: Ledger, seed: int, regret: float, w
     regret: in the user's units, at least 0.
     who: the name that people call the method by.
 
-    Raises BostructError where the method has no model that tells.
+    Raises BostructError where the method has no model that tells, and for several objectives or limits.
     """
     check_number("regret", regret, 0.0)
+    if not ledger.goals.is_single:
+        raise BostructError("regret: it is that of one objective without limits")
     if not has_capability(searcher, HasRegretBound):
         raise BostructError(f"regret: {who} has no model that says how much better another point may be")
     history = ledger.history()

@@ -47,6 +47,8 @@ class GaussianPosterior:
     members: one for each sample.
     nugget: share of the amplitude added to the diagonal of K.
     shift, scale: from the model's values to the user's: shift + scale * value.
+    known: variance of the noise of each training value (n,) on the model's scale, NaN where it is that of the member;
+        None where all are.
     """
 
     kernel: Kernel
@@ -56,10 +58,11 @@ class GaussianPosterior:
     nugget: float
     shift: float = 0.0
     scale: float = 1.0
+    known: Array | None = None
 
     @property
     def noise(self) -> Array:
-        """The variance of the noise of a value under each sample (s, 1), in the user's units squared."""
+        """The variance of the noise of a new value under each sample (s, 1), in the user's units squared."""
         return self.scale**2 * np.exp([[one.hyper.log_noise] for one in self.members])
 
     def predict(self, xs: Batch) -> Prediction:
@@ -183,13 +186,14 @@ class GaussianPosterior:
         if not len(xs):
             return self
         augmented = self.join(self.xs, xs)
+        known = None if self.known is None else np.concatenate([self.known, np.full(len(xs), np.nan)])
         members = [
-            fit_member(self.kernel, augmented, None, one.hyper, self.nugget)._replace(
+            fit_member(self.kernel, augmented, None, one.hyper, self.nugget, known)._replace(
                 weights=np.concatenate([one.weights, np.zeros(len(xs))])
             )
             for one in self.members
         ]
-        believed = replace(self, xs=augmented, members=members)
+        believed = replace(self, xs=augmented, members=members, known=known)
         return FantasizedPosterior(self, believed) if has_capability(self.kernel, DependsOnTraining) else believed
 
     def _predict_in_blocks(self, xs: Batch, explained: Callable[[Member, Array], Array]) -> Prediction:
@@ -216,7 +220,9 @@ class GaussianPosterior:
     def _single_members(self) -> list[SingleMember]:
         prepared = lru_cache(lambda: self.kernel.prepare(self.xs))
         return [
-            prepare_member(lambda theta=one.hyper.theta: self.kernel.gram(theta, prepared()), one, self.nugget)
+            prepare_member(
+                lambda theta=one.hyper.theta: self.kernel.gram(theta, prepared()), one, self.nugget, self.known
+            )
             for one in self.members
         ]
 

@@ -167,3 +167,15 @@ def test_settings_of_rules_are_checked() -> None:
     ):
         with pytest.raises(ValueError, match=f"{name}: expected"):
             make()
+
+
+@pytest.mark.parametrize("goals", [{"directions": ["minimize", "maximize"]}, {"constraints": {"size": ("<=", 3.0)}}])
+def test_a_rule_needs_one_objective_without_limits(goals: dict[str, Any]) -> None:
+    study = bo.Study(SPACE, method="random", seed=0, **goals)
+    with pytest.raises(ValueError, match="stopping_rule: expected None with several objectives or limits"):
+        study.optimize(loss, 3, stopping_rule=MedianRule())
+    with pytest.raises((TypeError, ValueError)):
+        study.tell(study.ask(), reports=[(1, 2.0)])
+    with pytest.raises(bo.BostructError, match="one objective without limits"):
+        study.bound_regret_probability(0.5)
+    assert len(study.trials) == 1
