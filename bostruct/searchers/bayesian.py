@@ -38,6 +38,7 @@ from bostruct.contracts import (
 )
 from bostruct.goals.pareto import is_feasible
 from bostruct.searchers.proposals import Design, draw_candidates, fall_back, neighbors_of, random_design
+from bostruct.searchers.regret import bound_regret_probability
 
 MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
 KEPT_MEMORY = 8 * 2**20  # bytes: a matrix of 1,000 points; glibc then keeps twice as many that are free
@@ -186,6 +187,21 @@ class BayesianSearch:
         kept = is_feasible(history.slacks)
         eligible = kept if kept.any() else np.ones(len(kept), dtype=np.bool_)
         return Appraisal(eligible, posterior.predict(history.completed))
+
+    def bound_regret_probability(
+        self, history: HistoryView, state: State, regret: float, rng: np.random.Generator
+    ) -> float:
+        """Return `bostruct.searchers.regret.bound_regret_probability` of the surrogate; raises NumericalError.
+
+        history: at least one completed point.
+        state: of the last suggestion.
+        regret: the difference to the optimum, at least 0, in the user's units.
+        rng: the only source of chance.
+        """
+        if len(history.seen) <= self.n_initial:
+            return 1.0
+        posterior, _, _ = self._condition(history, state, rng)
+        return bound_regret_probability(posterior, self.domain, history.completed, regret, self.surroundings, rng)
 
     def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
         """Predict points by the surrogate, and the chance that they succeed by the score; raises NumericalError.
